@@ -1,0 +1,3 @@
+//! SQLite's PRAGMAs.
+#[cfg(test)]
+mod scratch;

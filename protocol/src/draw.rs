@@ -1,0 +1,237 @@
+//! What each [`Source`] draws: the reference of every runner, and what the core prepares data with.
+
+use sha2::{Digest, Sha256};
+
+use crate::generator::{Stream, below};
+use crate::transaction::{NowUnit, Param, Source};
+
+/// The 64 characters of [`Source::Text`], six bits each, lowest first.
+pub const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ";
+
+/// Characters drawn from one word by [`Source::Text`].
+pub const CHARS_PER_WORD: u64 = 10;
+
+/// A value to bind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// UTF-8 text.
+    Text(String),
+}
+
+impl Value {
+    /// The value a JSON scalar stands for; booleans become 0 and 1. Arrays and objects have none.
+    #[must_use]
+    pub fn from_json(json: &serde_json::Value) -> Option<Self> {
+        match json {
+            serde_json::Value::Null => Some(Self::Null),
+            serde_json::Value::Bool(b) => Some(Self::Integer((*b).into())),
+            serde_json::Value::Number(n) => n.as_i64().map(Self::Integer).or_else(|| n.as_f64().map(Self::Real)),
+            serde_json::Value::String(s) => Some(Self::Text(s.clone())),
+            _ => None,
+        }
+    }
+
+    /// The JSON scalar that stands for this value.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Null => serde_json::Value::Null,
+            Self::Integer(i) => (*i).into(),
+            Self::Real(r) => (*r).into(),
+            Self::Text(s) => s.as_str().into(),
+        }
+    }
+}
+
+/// Draws the values of one transaction's parameters. [`Source::Yielded`] is the runner's own affair and draws null.
+#[derive(Debug)]
+pub struct Drawer {
+    params: Vec<(Stream, Param)>,
+    worker: u32,
+}
+
+impl Drawer {
+    /// For one worker; the stream of each parameter is `transaction.param`.
+    #[must_use]
+    pub fn new(seed: u64, transaction: &str, params: &[Param], worker: u32) -> Self {
+        let params =
+            params.iter().map(|p| (Stream::new(seed, &format!("{transaction}.{}", p.name)), p.clone())).collect();
+        Self { params, worker }
+    }
+
+    /// The value of parameter `index` in `row`. An index beyond the list draws null.
+    #[must_use]
+    pub fn draw(&self, index: usize, row: u64) -> Value {
+        let Some((stream, param)) = self.params.get(index) else { return Value::Null };
+        match &param.source {
+            Source::Value { value } => Value::from_json(value).unwrap_or(Value::Null),
+            Source::Choice { values } => values
+                .get(below(stream.word(row), values.len() as u64) as usize)
+                .and_then(Value::from_json)
+                .unwrap_or(Value::Null),
+            Source::Uniform { low, high } => {
+                let width = high.wrapping_sub(*low).wrapping_add(1) as u64;
+                Value::Integer(low.wrapping_add(below(stream.word(row), width) as i64))
+            }
+            Source::Table(table) => {
+                let at = table.cut.partition_point(|&cut| cut <= stream.word(row) >> 11);
+                let low = table.low.get(at).copied().unwrap_or_default();
+                let width = table.width.get(at).copied().unwrap_or(1);
+                Value::Integer(low.wrapping_add(below(stream.word_at(row, 1), width) as i64))
+            }
+            Source::Sequence { start, step } => Value::Integer(start.wrapping_add(step.wrapping_mul(row as i64))),
+            Source::Hex { bytes } => Value::Text(hex(&random_bytes(stream, row, *bytes))),
+            Source::Text { chars } => Value::Text(text(stream, row, *chars)),
+            Source::Sha256Of { param } => Value::Text(hex(&Sha256::digest(self.bytes(*param as usize, index, row)))),
+            Source::Now { unit } => now(*unit),
+            Source::Worker => Value::Integer(self.worker.into()),
+            Source::Format { template } => {
+                Value::Text(template.replace("{row}", &row.to_string()).replace("{worker}", &self.worker.to_string()))
+            }
+            Source::Yielded { .. } => Value::Null,
+        }
+    }
+
+    /// What [`Source::Sha256Of`] hashes. `of` guards against a parameter that refers to itself or a later one.
+    fn bytes(&self, index: usize, of: usize, row: u64) -> Vec<u8> {
+        match self.params.get(index) {
+            Some((stream, Param { source: Source::Hex { bytes }, .. })) => random_bytes(stream, row, *bytes),
+            Some(_) if index < of => match self.draw(index, row) {
+                Value::Null => Vec::new(),
+                Value::Integer(i) => i.to_string().into_bytes(),
+                Value::Real(r) => r.to_string().into_bytes(),
+                Value::Text(s) => s.into_bytes(),
+            },
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn random_bytes(stream: &Stream, row: u64, count: u32) -> Vec<u8> {
+    let words = u64::from(count).div_ceil(8);
+    let mut bytes: Vec<u8> = (0..words).flat_map(|i| stream.word_at(row, i).to_be_bytes()).collect();
+    bytes.truncate(count as usize);
+    bytes
+}
+
+fn text(stream: &Stream, row: u64, chars: u32) -> String {
+    let mut out = String::with_capacity(chars as usize);
+    let mut word = 0;
+    for i in 0..u64::from(chars) {
+        if i % CHARS_PER_WORD == 0 {
+            word = stream.word_at(row, i / CHARS_PER_WORD);
+        }
+        out.push(char::from(ALPHABET[(word & 63) as usize]));
+        word >>= 6;
+    }
+    out
+}
+
+/// Lower-case hex digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|b| [DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]).map(char::from).collect()
+}
+
+/// The wall clock in the wanted form.
+#[must_use]
+pub fn now(unit: NowUnit) -> Value {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    match unit {
+        NowUnit::S => Value::Integer(since.as_secs() as i64),
+        NowUnit::Ms => Value::Integer(since.as_millis() as i64),
+        NowUnit::Us => Value::Integer(since.as_micros() as i64),
+        NowUnit::Iso => Value::Text(iso(since.as_secs() as i64, since.subsec_millis())),
+    }
+}
+
+/// Proleptic Gregorian date from days since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+#[must_use]
+pub fn iso(seconds: i64, millis: u32) -> String {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(source: Source) -> Drawer {
+        Drawer::new(1, "t", &[Param { name: "p".into(), source }], 3)
+    }
+
+    #[test]
+    fn dates_are_right_across_leap_years() {
+        assert_eq!(iso(0, 0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(iso(951_782_400, 7), "2000-02-29T00:00:00.007Z");
+        assert_eq!(iso(4_107_542_399, 999), "2100-02-28T23:59:59.999Z");
+        assert_eq!(iso(4_107_542_400, 0), "2100-03-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn a_hash_is_of_the_bytes_before_hex() {
+        let params = [
+            Param { name: "rand".into(), source: Source::Hex { bytes: 8 } },
+            Param { name: "hash".into(), source: Source::Sha256Of { param: 0 } },
+        ];
+        let drawer = Drawer::new(1, "generate", &params, 0);
+        let word = Stream::new(1, "generate.rand").word(5);
+        assert_eq!(drawer.draw(0, 5), Value::Text(format!("{word:016x}")));
+        assert_eq!(drawer.draw(1, 5), Value::Text(hex(&Sha256::digest(word.to_be_bytes()))));
+    }
+
+    #[test]
+    fn a_hash_of_itself_ends() {
+        let drawer = one(Source::Sha256Of { param: 0 });
+        assert_eq!(drawer.draw(0, 0), Value::Text(hex(&Sha256::digest([]))));
+    }
+
+    #[test]
+    fn a_table_takes_each_interval_by_its_share() {
+        let half = 1_u64 << 52;
+        let drawer =
+            one(Source::Table(crate::Table { cut: vec![half, 2 * half], low: vec![0, 100], width: vec![1, 10] }));
+        let mut first = 0;
+        for row in 0..10_000 {
+            match drawer.draw(0, row) {
+                Value::Integer(0) => first += 1,
+                Value::Integer(v) => assert!((100..110).contains(&v)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!((4_800..5_200).contains(&first), "{first}");
+    }
+
+    #[test]
+    fn text_and_format() {
+        let Value::Text(text) = one(Source::Text { chars: 23 }).draw(0, 9) else { panic!("no text") };
+        assert_eq!(text.len(), 23);
+        assert_eq!(
+            one(Source::Format { template: "w{worker}_task_{row}".into() }).draw(0, 12),
+            Value::Text("w3_task_12".into())
+        );
+        assert_eq!(one(Source::Worker).draw(0, 12), Value::Integer(3));
+        assert_eq!(one(Source::Sequence { start: 10, step: -2 }).draw(0, 12), Value::Integer(-14));
+    }
+}

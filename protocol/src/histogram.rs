@@ -1,0 +1,170 @@
+//! Latency histograms: HdrHistogram, in nanoseconds, on the wire as base64 of its V2 compressed form, which every
+//! language's HdrHistogram library reads and writes.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Lowest value told apart from 0, in nanoseconds.
+pub const LOWEST: u64 = 1;
+/// Highest value, in nanoseconds: one hour. What is longer is recorded as this.
+pub const HIGHEST: u64 = 3_600_000_000_000;
+/// Significant decimal digits.
+pub const DIGITS: u8 = 3;
+
+/// A histogram of nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Histogram(hdrhistogram::Histogram<u64>);
+
+/// A wire form that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("not a base64 V2 compressed HdrHistogram: {0}")]
+pub struct HistogramError(String);
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty one with the bounds above.
+    #[must_use]
+    pub fn new() -> Self {
+        // The bounds are constants that the library accepts; a test makes one.
+        #[allow(clippy::expect_used)]
+        Self(hdrhistogram::Histogram::new_with_bounds(LOWEST, HIGHEST, DIGITS).expect("constant bounds are valid"))
+    }
+
+    /// Counts one value; above [`HIGHEST`] it counts as that.
+    #[inline]
+    pub fn record(&mut self, nanos: u64) {
+        self.0.saturating_record(nanos);
+    }
+
+    /// Adds all counts of another one.
+    pub fn merge(&mut self, other: &Self) {
+        // Cannot fail with the same bounds; one from elsewhere with larger ones is cut at ours.
+        if self.0.add(&other.0).is_err() {
+            for value in other.0.iter_recorded() {
+                let (at, count) = (value.value_iterated_to().min(HIGHEST), value.count_at_value());
+                let _in_bounds = self.0.record_n(at, count);
+            }
+        }
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The value at a quantile (0 to 1) in nanoseconds; none of an empty histogram.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        (!self.0.is_empty()).then(|| self.0.value_at_quantile(q))
+    }
+
+    /// The arithmetic mean in nanoseconds, within the histogram's precision; none of an empty histogram.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (!self.0.is_empty()).then(|| self.0.mean())
+    }
+
+    /// The highest value in nanoseconds; none of an empty histogram.
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        (!self.0.is_empty()).then(|| self.0.max())
+    }
+
+    /// The wire form.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut bytes = Vec::new();
+        // Writing to memory does not fail.
+        let _written = V2DeflateSerializer::new().serialize(&self.0, &mut bytes);
+        BASE64_STANDARD.encode(bytes)
+    }
+
+    /// Reads the wire form.
+    ///
+    /// # Errors
+    /// When the text is not base64 or the bytes are no compressed histogram.
+    pub fn decode(text: &str) -> Result<Self, HistogramError> {
+        let bytes = BASE64_STANDARD.decode(text.trim()).map_err(|e| HistogramError(e.to_string()))?;
+        Deserializer::new()
+            .deserialize::<u64, _>(&mut bytes.as_slice())
+            .map(Self)
+            .map_err(|e| HistogramError(format!("{e:?}")))
+    }
+}
+
+impl TryFrom<String> for Histogram {
+    type Error = HistogramError;
+    fn try_from(text: String) -> Result<Self, HistogramError> {
+        Self::decode(&text)
+    }
+}
+
+impl From<Histogram> for String {
+    fn from(histogram: Histogram) -> Self {
+        histogram.encode()
+    }
+}
+
+impl JsonSchema for Histogram {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Histogram".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "HdrHistogram of nanoseconds (lowest 1, highest 3600000000000, 3 digits), V2 compressed, base64",
+            "contentEncoding": "base64"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn survives_the_wire() {
+        let mut h = Histogram::new();
+        for v in [1, 1_000, 1_000_000, 5_000_000_000] {
+            h.record(v);
+        }
+        let back = Histogram::decode(&h.encode()).expect("own encoding");
+        assert_eq!(back, h);
+        assert_eq!(back.count(), 4);
+        assert!(back.max().is_some_and(|m| (5_000_000_000..5_005_000_000).contains(&m)));
+    }
+
+    #[test]
+    fn too_long_is_counted_as_the_longest() {
+        let mut h = Histogram::new();
+        h.record(u64::MAX);
+        assert_eq!(h.count(), 1);
+        assert!(h.max().is_some_and(|m| m >= HIGHEST));
+    }
+
+    #[test]
+    fn garbage_is_refused() {
+        assert!(Histogram::decode("not base64!").is_err());
+        assert!(Histogram::decode("AAAA").is_err());
+        assert!(Histogram::decode("").is_err());
+    }
+
+    #[test]
+    fn merging_adds() {
+        let (mut a, mut b) = (Histogram::new(), Histogram::new());
+        a.record(10);
+        b.record(1_000_000);
+        a.merge(&b);
+        assert_eq!((a.count(), a.quantile(0.5)), (2, Some(10)));
+    }
+}

@@ -1,0 +1,30 @@
+//! What the core and a runner say to each other, and nothing else.
+//!
+//! A runner is an executable with three verbs: `describe`, `run` and `inspect`. JSON on standard input, JSON
+//! lines on standard output. The Rust types of this crate *are* the protocol: the JSON Schemas in
+//! `protocol/schema/` are generated from them, and the vectors in `protocol/vectors/` from [`generator`].
+//! Runners in other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
+
+pub mod codes;
+pub mod draw;
+pub mod generator;
+pub mod histogram;
+pub mod message;
+pub mod transaction;
+pub mod trial;
+
+/// Version of the protocol; a runner that reports another one is refused.
+pub const VERSION: u32 = 1;
+
+/// Every unsigned or signed integer on the wire stays within ±2^53, so that a language whose only number is
+/// the IEEE 754 double reads it exactly.
+pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
+
+pub use message::{
+    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation,
+    Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, WorkerResult,
+};
+pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
+pub use trial::{
+    Access, Arrivals, Connection, Database, Executor, Load, Order, Pragma, Prepare, Retry, Role, Step, Trial, Until,
+};
