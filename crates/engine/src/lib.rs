@@ -1,4 +1,22 @@
-//! Plans blocks, prepares database copies, starts runners, observes them and records the run.
+//! Plans blocks, prepares database copies, starts runners, observes them, checks their results and records the run.
+//!
+//! Measuring never prints: a run reports what it does as [`event::Event`]s.
 
+pub mod compile;
 pub mod environment;
+mod error;
+pub mod event;
+mod merge;
 pub mod observe;
+pub mod outcome;
+pub mod prepare;
+mod process;
+pub mod record;
+pub mod run;
+pub mod runner;
+pub mod trial;
+pub mod verify;
+
+pub use error::EngineError;
+pub use run::{Run, RunOptions};
+pub use runner::Runners;

@@ -1,3 +1,30 @@
-//! The nouns: workloads, profiles, studies. Parsed, validated and resolved; no I/O beyond reading the files.
+//! The nouns of litelab: workloads, profiles and studies. Parsed, checked and resolved into a [`Plan`]; no input or
+//! output beyond reading the files.
+//!
+//! A study names workloads and profiles by file. [`library`] finds and parses them, [`resolve`] ends all inheritance,
+//! defaults, variables and expressions, and what comes out, a [`Plan`], holds every arm in full. Whatever is wrong is
+//! one [`ModelError`]: a line that says what, where, and the remedy.
 
+pub mod claim;
+mod error;
+pub mod expression;
+pub mod library;
+pub mod metric;
+mod one_or_many;
+pub mod parameter;
+pub mod plan;
 pub mod pragma;
+pub mod profile;
+pub mod quantity;
+pub mod resolve;
+pub mod schema;
+pub mod sql;
+pub mod study;
+pub mod workload;
+pub mod zipf;
+
+pub use error::{ModelError, nearest, unknown};
+pub use metric::{Measure, Metric};
+pub use plan::{Arm, Plan, ScenarioPlan};
+pub use quantity::{Quantity, Scalar, Vars};
+pub use resolve::Options;

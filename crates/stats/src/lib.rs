@@ -1,1 +1,74 @@
-//! TODO
+//! Judging measurements: estimates, intervals, tests, verdicts and the schedule that makes them valid.
+//!
+//! Everything here is a pure function of its arguments. Nothing reads a clock, a file or a global
+//! generator; whatever is random takes a seed. No input panics: numbers that cannot be judged (not finite,
+//! not positive, too few, too many) come back as a [`StatsError`] that says which and why.
+//!
+//! The unit of replication is the **block**: one trial of every arm, in random order. Two arms are compared
+//! through the log-ratio within each block ([`PairedRatio`]), because what varies between blocks (a
+//! neighbour's load, the clock frequency, the state of the disk) is then common to both and cancels. Two
+//! runs made at different times have no blocks in common; [`UnpairedRatio`] compares them and cannot
+//! control for drift.
+//!
+//! | question | item |
+//! |---|---|
+//! | what is typical, and how sure is that? | [`median`], [`Estimate`] |
+//! | how do two arms compare? | [`PairedRatio`], [`UnpairedRatio`] |
+//! | may I say so? | [`Verdict`], [`ClaimVerdict`], [`holm`], [`Confidence::shared_by`] |
+//! | how many more blocks? | [`Planner`] |
+//! | in which order do arms run? | [`Schedule`] |
+//! | do the measured numbers agree with each other? | [`LittlesLaw`] |
+//! | does it scale, does it fall behind? | [`Usl`], [`Trend`] |
+//!
+//! ```
+//! use litelab_stats::{Better, Confidence, PairedRatio, Planner, Tolerance, Verdict};
+//!
+//! // Median latency in µs of two arms, block by block. The third block met a noisy neighbour.
+//! let blocks = [(100.0, 81.0), (102.0, 80.0), (190.0, 155.0), (99.0, 80.0), (101.0, 83.0), (98.0, 79.0)];
+//! let found = PairedRatio::from_blocks(&blocks, Confidence::P95)?;
+//! assert!(found.ratio.high() < Some(0.83));
+//!
+//! let verdict = found.verdict(Tolerance::DEFAULT, Better::Lower, &Planner::default());
+//! assert_eq!(verdict, Verdict::Faster);
+//! # Ok::<(), litelab_stats::StatsError>(())
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
+
+mod claim;
+mod confidence;
+mod error;
+mod estimate;
+mod holm;
+mod little;
+mod median;
+mod null;
+mod paired;
+mod planner;
+mod quantile;
+mod ranks;
+mod sample;
+mod schedule;
+mod spread;
+mod trend;
+mod unpaired;
+mod usl;
+mod verdict;
+
+pub use claim::{ClaimVerdict, ExpectedRange};
+pub use confidence::Confidence;
+pub use error::StatsError;
+pub use estimate::{Bounds, Estimate, Interval};
+pub use holm::holm;
+pub use little::{LittleOutcome, LittlesLaw};
+pub use median::median;
+pub use null::Method;
+pub use paired::{PairedRatio, minimum_blocks};
+pub use planner::Planner;
+pub use quantile::quantile;
+pub use schedule::Schedule;
+pub use spread::{mad, standard_deviation};
+pub use trend::{Direction, Trend};
+pub use unpaired::UnpairedRatio;
+pub use usl::{Usl, UslPoint};
+pub use verdict::{Better, Tolerance, Verdict};

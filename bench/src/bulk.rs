@@ -1,0 +1,177 @@
+//! `litelab generate` and `litelab verify` against the same loops in C.
+
+use crate::pairs::{self, Comparison, Outcome, Sample, Scratch};
+use crate::yardstick;
+use anyhow::{Result, ensure};
+use clap::{Args, Subcommand};
+use litelab_bulk::{GenerateOptions, VerifyOptions};
+use litelab_stats::Schedule;
+use rusqlite::{Connection, OpenFlags};
+use std::ffi::OsStr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// What to measure.
+#[derive(Args)]
+pub struct Options {
+    /// Rows of each database.
+    #[arg(long, default_value_t = 10_000_000)]
+    rows: u64,
+    /// Rows of a batch, at most 10,922.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=10_922))]
+    batch: u64,
+    /// Pairs of each comparison; six are the fewest with an interval.
+    #[arg(long, default_value_t = 8)]
+    pairs: u32,
+    /// Seed of the rows and of the order of the sides.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// What a process of its own does.
+#[derive(Subcommand)]
+pub enum Side {
+    /// The C loop that makes a database.
+    CGenerate(Make),
+    /// litelab's.
+    Generate(Make),
+    /// The C loop that verifies one.
+    CVerify {
+        /// The database.
+        path: PathBuf,
+    },
+    /// litelab's.
+    Verify {
+        /// The database.
+        path: PathBuf,
+        /// Threads.
+        threads: NonZeroUsize,
+    },
+}
+
+/// What to make.
+#[derive(Args)]
+pub struct Make {
+    path: PathBuf,
+    rows: u64,
+    batch: u64,
+    seed: u64,
+}
+
+/// Runs one side and reports it. Opening and closing are in the time: that is where the last checkpoint is.
+pub fn side(side: &Side) -> Result<()> {
+    let never = AtomicBool::new(false);
+    pairs::report(|| match side {
+        Side::CGenerate(make) => yardstick::generate(&make.path, make.rows, make.batch, make.seed).map(|()| make.rows),
+        Side::Generate(make) => {
+            let options =
+                GenerateOptions { batch: make.batch, seed: make.seed, ..GenerateOptions::new(&make.path, make.rows) };
+            Ok(litelab_bulk::generate(&options, &mut |_| {}, &never)?.rows)
+        }
+        Side::CVerify { path } => right_rows(yardstick::verify(path)?),
+        Side::Verify { path, threads } => {
+            let options = VerifyOptions { threads: *threads, ..VerifyOptions::new(path) };
+            let seen = litelab_bulk::verify(&options, &mut |_| {}, &never)?;
+            right_rows((seen.rows, seen.mismatch_count))
+        }
+    })
+}
+
+fn right_rows((rows, mismatches): (u64, u64)) -> Result<u64> {
+    ensure!(mismatches == 0, "{mismatches} of {rows} rows are wrong");
+    Ok(rows)
+}
+
+/// Runs all pairs and prints them. `false` if a target was missed.
+pub fn run(options: &Options) -> Result<bool> {
+    let scratch = Scratch::new("bulk-")?;
+    let mut generate = Comparison::new("generate", 0.9);
+    let mut verify = Comparison::new("verify, 1 thread", 0.85);
+    // Two threads against the one of the C loop: only where two can run.
+    let two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= 2);
+    let mut verify_two = Comparison::new("verify, 2 threads", 1.6);
+    let generate_order = Schedule::new(options.seed, 2);
+    let verify_order = Schedule::new(options.seed.wrapping_add(1), if two_cores { 3 } else { 2 });
+
+    println!("{} rows in batches of {}, SQLite {}", options.rows, options.batch, rusqlite::version());
+    for pair in 0..options.pairs {
+        println!("pair {} of {}", pair + 1, options.pairs);
+        let (files, made) = make_pair(options, &scratch, &generate_order.order(pair))?;
+        generate.add(made[0], made[1])?;
+        if pair == 0 {
+            ensure!(same_content(&files[0], &files[1])?, "the two databases hold different rows");
+        }
+        // The two files differ in nothing but who made them; they take turns all the same.
+        let seen = verify_all(&files[pair as usize % 2], &verify_order.order(pair))?;
+        ensure!(seen.iter().all(|sample| sample.units == options.rows), "not all rows were read: {seen:?}");
+        verify.add(seen[0], seen[1])?;
+        if two_cores {
+            verify_two.add(seen[0], seen[2])?;
+        }
+    }
+
+    let mut met = generate.conclude()? != Outcome::Missed;
+    met &= verify.conclude()? != Outcome::Missed;
+    if two_cores {
+        met &= verify_two.conclude()? != Outcome::Missed;
+    } else {
+        println!("{}: not measured on one core", verify_two.name);
+    }
+    Ok(met)
+}
+
+/// The two databases and their samples, those of C first.
+fn make_pair(options: &Options, scratch: &Scratch, order: &[usize]) -> Result<([PathBuf; 2], [Sample; 2])> {
+    let folders = [scratch.fresh("c")?, scratch.fresh("litelab")?];
+    let files = folders.each_ref().map(|folder| folder.join("bench.db"));
+    let numbers = [options.rows, options.batch, options.seed].map(|number| number.to_string());
+    let mut samples = [None; 2];
+    for &arm in order {
+        let mut arguments = vec![OsStr::new(["c-generate", "generate"][arm]), files[arm].as_os_str()];
+        arguments.extend(numbers.iter().map(OsStr::new));
+        samples[arm] = Some(pairs::trial(&arguments)?);
+        pairs::settle(&folders[arm])?;
+    }
+    Ok((files, all(samples)?))
+}
+
+/// The samples of C, of one thread and of two.
+fn verify_all(file: &Path, order: &[usize]) -> Result<Vec<Sample>> {
+    let sides: [&[&str]; 3] = [&["c-verify"], &["verify", "1"], &["verify", "2"]];
+    let mut samples = vec![None; order.len()];
+    for &arm in order {
+        pairs::warm(file)?;
+        let mut arguments = vec![OsStr::new(sides[arm][0]), file.as_os_str()];
+        arguments.extend(sides[arm][1..].iter().map(OsStr::new));
+        samples[arm] = Some(pairs::trial(&arguments)?);
+    }
+    samples.into_iter().map(|sample| sample.ok_or_else(|| anyhow::anyhow!("a side did not run"))).collect()
+}
+
+fn all(samples: [Option<Sample>; 2]) -> Result<[Sample; 2]> {
+    let [Some(yardstick), Some(litelab)] = samples else { anyhow::bail!("a side did not run") };
+    Ok([yardstick, litelab])
+}
+
+/// Whether two databases hold the same rows in the same order.
+pub fn same_content(one: &Path, other: &Path) -> Result<bool> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (one, other) = (Connection::open_with_flags(one, flags)?, Connection::open_with_flags(other, flags)?);
+    let sql = "SELECT ID, rand, hash FROM bench ORDER BY rowid";
+    let (mut one, mut other) = (one.prepare(sql)?, other.prepare(sql)?);
+    let (mut one, mut other) = (one.query([])?, other.query([])?);
+    loop {
+        match (one.next()?, other.next()?) {
+            (None, None) => return Ok(true),
+            (Some(a), Some(b)) => {
+                for column in 0..3 {
+                    if a.get_ref(column)? != b.get_ref(column)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            _ => return Ok(false),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Pairs: each side a fresh process, in random order, and what follows from them.
+
+use anyhow::{Context, Result, ensure};
+use litelab_stats::{Bounds, Confidence, Estimate, PairedRatio};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Where benches put their files, below the current folder: a real disk, and ignored by git.
+const FOLDER: &str = "litelab-runs/bench";
+
+/// Rest between two trials, for the disk and the clock frequency.
+const REST: Duration = Duration::from_millis(300);
+
+/// What one side measured of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Wall-clock seconds of the work.
+    pub seconds: f64,
+    /// CPU seconds of the process, user and system, all threads.
+    pub cpu_seconds: f64,
+    /// Units of work done; must be equal on both sides.
+    pub units: u64,
+}
+
+/// Runs `work`, which returns the units it did, and prints the sample for the bench that started this process.
+pub fn report(work: impl FnOnce() -> Result<u64>) -> Result<()> {
+    let cpu_before = cpu_seconds()?;
+    let begun = Instant::now();
+    let units = work()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let sample = Sample { seconds, cpu_seconds: cpu_seconds()? - cpu_before, units };
+    println!("{}", serde_json::to_string(&sample)?);
+    Ok(())
+}
+
+fn cpu_seconds() -> Result<f64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// Runs one side in a process of its own: this program with `side` and `arguments`.
+pub fn trial(arguments: &[&OsStr]) -> Result<Sample> {
+    let program = std::env::current_exe().context("find this program")?;
+    let output = Command::new(program).arg("side").args(arguments).output().context("start a side")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{arguments:?} ended with {}: {errors}", output.status);
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?} said no sample: {errors}"))
+}
+
+/// A folder for one bench, deleted with everything in it at the end.
+pub struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    pub fn new(bench: &str) -> Result<Self> {
+        fs::create_dir_all(FOLDER).with_context(|| format!("make {FOLDER}"))?;
+        let folder = tempfile::Builder::new().prefix(bench).tempdir_in(FOLDER)?;
+        Ok(Self(folder))
+    }
+
+    /// A fresh, empty folder for one trial; an earlier one of that name is deleted.
+    pub fn fresh(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.0.path().join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+}
+
+/// Brings what a trial wrote to the disk, so that the next does not wait for it, and rests.
+pub fn settle(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        File::open(entry?.path())?.sync_all()?;
+    }
+    File::open(folder)?.sync_all()?;
+    std::thread::sleep(REST);
+    Ok(())
+}
+
+/// Reads a file once, so that each trial after it finds it in the page cache.
+pub fn warm(path: &Path) -> Result<()> {
+    std::io::copy(&mut File::open(path)?, &mut std::io::sink())?;
+    Ok(())
+}
+
+/// One target: how fast litelab must be relative to its yardstick.
+pub struct Comparison {
+    /// What is compared, for the reader.
+    pub name: &'static str,
+    /// The least ratio of rates, litelab / yardstick.
+    pub target: f64,
+    blocks: Vec<(Sample, Sample)>,
+}
+
+/// Whether a target was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The whole interval lies at or above the target.
+    Shown,
+    /// The estimate does; the interval, or the want of one, leaves room for doubt.
+    Likely,
+    /// The estimate lies below.
+    Missed,
+}
+
+impl Comparison {
+    pub fn new(name: &'static str, target: f64) -> Self {
+        Self { name, target, blocks: Vec::new() }
+    }
+
+    /// Adds a pair and prints it.
+    pub fn add(&mut self, yardstick: Sample, litelab: Sample) -> Result<()> {
+        ensure!(yardstick.units == litelab.units, "{}: {yardstick:?} and {litelab:?} did different work", self.name);
+        let side = |sample: Sample| format!("{:.2} s ({:.2} CPU s)", sample.seconds, sample.cpu_seconds);
+        let ratio = yardstick.seconds / litelab.seconds;
+        println!("  {:<18} C {}, litelab {}: {ratio:.3}", self.name, side(yardstick), side(litelab));
+        self.blocks.push((yardstick, litelab));
+        Ok(())
+    }
+
+    /// Prints the ratio of rates and the ratio of CPU time, and says whether the target was met.
+    pub fn conclude(&self) -> Result<Outcome> {
+        let rate = self.paired(|sample| sample.units as f64 / sample.seconds)?;
+        let cpu = self.paired(|sample| sample.cpu_seconds)?;
+        let outcome = judge(&rate, self.target);
+        let verdict = match outcome {
+            Outcome::Shown => "met",
+            Outcome::Likely => "met by the estimate, not by the whole interval",
+            Outcome::Missed => "MISSED",
+        };
+        println!(
+            "{}: litelab/C {} (target {}): {verdict}; CPU time {}",
+            self.name,
+            show(&rate),
+            self.target,
+            show(&cpu)
+        );
+        Ok(outcome)
+    }
+
+    fn paired(&self, metric: impl Fn(&Sample) -> f64) -> Result<Estimate> {
+        let blocks: Vec<_> = self.blocks.iter().map(|(base, ours)| (metric(base), metric(ours))).collect();
+        Ok(PairedRatio::from_blocks(&blocks, Confidence::P95)?.ratio)
+    }
+}
+
+fn judge(rate: &Estimate, target: f64) -> Outcome {
+    match rate.low() {
+        Some(low) if low >= target => Outcome::Shown,
+        _ if rate.value >= target => Outcome::Likely,
+        _ => Outcome::Missed,
+    }
+}
+
+fn show(estimate: &Estimate) -> String {
+    match &estimate.bounds {
+        Bounds::Interval(interval) => format!(
+            "{:.3} [{:.3}, {:.3}] at {:.1} %, n = {}",
+            estimate.value,
+            interval.low(),
+            interval.high(),
+            100.0 * interval.confidence(),
+            estimate.n
+        ),
+        Bounds::NeedsAtLeast(pairs) => {
+            format!("{:.3}, n = {} (an interval needs {pairs})", estimate.value, estimate.n)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(ratios: &[f64]) -> Comparison {
+        let mut comparison = Comparison::new("test", 0.9);
+        for ratio in ratios {
+            let sample = |seconds| Sample { seconds, cpu_seconds: seconds, units: 100 };
+            comparison.add(sample(1.0), sample(1.0 / ratio)).expect("same work");
+        }
+        comparison
+    }
+
+    #[test]
+    fn a_target_is_judged_by_estimate_and_interval() {
+        let above = comparison(&[1.0, 1.1, 1.05, 0.95, 1.02, 1.2]);
+        assert_eq!(above.conclude().expect("judged"), Outcome::Shown);
+        let across = comparison(&[1.0, 1.1, 1.05, 0.8, 1.02, 1.2]);
+        assert_eq!(across.conclude().expect("judged"), Outcome::Likely);
+        let below = comparison(&[0.8, 0.85, 0.7, 1.1, 0.8, 0.82]);
+        assert_eq!(below.conclude().expect("judged"), Outcome::Missed);
+        // Three pairs have no interval at 95 %.
+        assert_eq!(comparison(&[1.5, 1.5, 1.5]).conclude().expect("judged"), Outcome::Likely);
+    }
+
+    #[test]
+    fn different_work_is_no_pair() {
+        let sample = |units| Sample { seconds: 1.0, cpu_seconds: 1.0, units };
+        assert!(Comparison::new("test", 1.0).add(sample(10), sample(11)).is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! The loops in C (`c/bulk.c`), called.
+
+use anyhow::{Result, ensure};
+use std::ffi::{CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+unsafe extern "C" {
+    fn bench_c_generate(path: *const c_char, rows: i64, batch: c_int, seed: u64) -> c_int;
+    fn bench_c_verify(path: *const c_char, rows: *mut i64, mismatches: *mut i64) -> c_int;
+}
+
+/// litelab's hash for the C side, so that both hash with the same code.
+///
+/// # Safety
+///
+/// `message` points to 8 readable bytes, `digest` to 32 writable ones.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bench_sha256_of_8(message: *const u8, digest: *mut u8) {
+    // SAFETY: the caller's duty; arrays of bytes have no alignment.
+    unsafe { *digest.cast::<[u8; 32]>() = litelab_bulk::row::sha256_of_8(&*message.cast::<[u8; 8]>()) }
+}
+
+/// Makes the database of `litelab generate` with its default settings.
+pub fn generate(path: &Path, rows: u64, batch: u64, seed: u64) -> Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the path ends with a NUL and outlives the call, which keeps no pointer.
+    let code = unsafe { bench_c_generate(path.as_ptr(), rows.try_into()?, batch.try_into()?, seed) };
+    ensure!(code == 0, "the C loop failed with SQLite's code {code}");
+    Ok(())
+}
+
+/// Rows read and rows wrong.
+pub fn verify(path: &Path) -> Result<(u64, u64)> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let (mut rows, mut mismatches) = (0, 0);
+    // SAFETY: as above; both numbers are ours for the length of the call.
+    let code = unsafe { bench_c_verify(path.as_ptr(), &raw mut rows, &raw mut mismatches) };
+    ensure!(code == 0, "the C loop failed with SQLite's code {code}");
+    Ok((rows.try_into()?, mismatches.try_into()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use litelab_bulk::{GenerateOptions, VerifyOptions};
+    use std::sync::atomic::AtomicBool;
+
+    /// The yardstick is only one if it does the same work.
+    #[test]
+    fn both_sides_make_the_same_rows_and_find_the_same_faults() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (ours, theirs) = (folder.path().join("ours.db"), folder.path().join("theirs.db"));
+        let never = AtomicBool::new(false);
+        let options = GenerateOptions { seed: 42, batch: 300, ..GenerateOptions::new(&ours, 10_001) };
+        litelab_bulk::generate(&options, &mut |_| {}, &never).expect("made");
+        generate(&theirs, 10_001, 300, 42).expect("made");
+        assert!(crate::bulk::same_content(&ours, &theirs).expect("compared"));
+        assert_eq!(verify(&ours).expect("verified"), (10_001, 0));
+
+        let damage = "UPDATE bench SET hash = replace(hash, '0', '1') WHERE ID = 10000;
+                      UPDATE bench SET rand = NULL WHERE ID = 5; UPDATE bench SET rand = 'x' WHERE ID = 6";
+        rusqlite::Connection::open(&theirs).and_then(|conn| conn.execute_batch(damage)).expect("damaged");
+        assert_eq!(verify(&theirs).expect("read"), (10_001, 3));
+        let seen = litelab_bulk::verify(&VerifyOptions::new(&theirs), &mut |_| {}, &never).expect("read");
+        assert_eq!((seen.rows, seen.mismatch_count), (10_001, 3));
+        assert!(!crate::bulk::same_content(&ours, &theirs).expect("compared"));
+    }
+}

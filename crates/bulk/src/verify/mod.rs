@@ -1,0 +1,316 @@
+//! Reads a generated database and recomputes every hash.
+
+mod check;
+mod table;
+
+pub use check::{Mismatch, MismatchKind};
+
+use crate::BulkError;
+use crate::progress::{Pace, Phase, Progress, rate};
+use rusqlite::Connection;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+use table::{Part, Table};
+
+/// Rows between two looks at the cancel flag and two additions to the count that all threads share.
+const STRIDE: u64 = 4096;
+
+/// How often the connections are opened anew when somebody commits meanwhile.
+const SNAPSHOT_ATTEMPTS: u32 = 5;
+
+/// Pause before the second attempt; each later one is longer by as much.
+const SNAPSHOT_PAUSE: Duration = Duration::from_millis(10);
+
+/// What to verify. [`VerifyOptions::new`] gives the defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyOptions {
+    /// The database; it is opened read-only.
+    pub path: PathBuf,
+    /// Threads, each with a connection of its own.
+    pub threads: NonZeroUsize,
+    /// How many mismatches the report shows; all are counted.
+    pub show: usize,
+    /// Time between two reports of progress.
+    pub report_every: Duration,
+}
+
+impl VerifyOptions {
+    /// One thread; the first 10 mismatches.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        Self { path: path.as_ref().into(), threads: NonZeroUsize::MIN, show: 10, report_every: Duration::from_secs(2) }
+    }
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct VerifyReport {
+    /// Rows read.
+    pub rows: u64,
+    /// Rows whose hash is not that of their `rand`, or that hold something else than text.
+    pub mismatch_count: u64,
+    /// The first of them in the order of the table.
+    pub mismatches: Vec<Mismatch>,
+    /// Seconds from the first row to the last, over all threads.
+    pub seconds: f64,
+    /// `rows / seconds`.
+    pub rows_per_second: f64,
+    /// What each thread did.
+    pub threads: Vec<ThreadReport>,
+}
+
+/// One thread's share.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct ThreadReport {
+    /// Rows it read.
+    pub rows: u64,
+    /// Seconds it took for them.
+    pub seconds: f64,
+    /// `rows / seconds`.
+    pub rows_per_second: f64,
+}
+
+/// Verifies every row of the database's `bench` table.
+///
+/// All threads read one and the same snapshot. They share the table in parts of about equal ranges of the rowid (of
+/// `ID` in a table without one), handed out one at a time, so that a slow thread or an uneven table costs little.
+/// `progress` is called about every [`VerifyOptions::report_every`], from this thread.
+///
+/// A wrong row is no error but a mismatch in the report. An index is not compared with its table: that is the work
+/// of `PRAGMA integrity_check`.
+///
+/// # Errors
+///
+/// When the database cannot be read to its end: no such file, another format, no such table, damage, or `cancel`.
+pub fn verify(
+    options: &VerifyOptions,
+    progress: &mut dyn FnMut(Progress),
+    cancel: &AtomicBool,
+) -> Result<VerifyReport, BulkError> {
+    let (table, connections) = snapshot(options)?;
+    let parts = table.parts(connections.len());
+    let shared = Shared { table: &table, parts: &parts, next: AtomicUsize::new(0), rows: AtomicU64::new(0), cancel };
+    let mut pace = Pace::new(options.report_every);
+    let shares = thread::scope(|scope| {
+        // Every worker holds a sender; the channel closes when the last has ended, however it ended.
+        let (alive, ended) = mpsc::channel::<()>();
+        let workers: Vec<_> = connections
+            .into_iter()
+            .map(|conn| {
+                let (shared, alive) = (&shared, alive.clone());
+                scope.spawn(move || {
+                    let share = shared.work(&conn, options.show);
+                    drop(alive);
+                    share
+                })
+            })
+            .collect();
+        drop(alive);
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pace.until_due()) {
+            if let Some(elapsed) = pace.due() {
+                progress(Progress::new(Phase::Verify, shared.rows.load(Ordering::Relaxed), table.estimate(), elapsed));
+            }
+        }
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|share| share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>()
+    });
+    let elapsed = pace.start.elapsed();
+    let shares = shares.into_iter().collect::<Result<Vec<_>, _>>()?;
+    if shares.iter().any(|share| share.cancelled) {
+        return Err(BulkError::Cancelled { rows: shares.iter().map(|share| share.rows).sum() });
+    }
+    Ok(merge(shares, elapsed, options.show))
+}
+
+/// What one thread saw.
+#[derive(Default)]
+struct Share {
+    rows: u64,
+    mismatch_count: u64,
+    /// With the number of the part, for the order.
+    mismatches: Vec<(usize, Mismatch)>,
+    elapsed: Duration,
+    cancelled: bool,
+}
+
+struct Shared<'a> {
+    table: &'a Table,
+    parts: &'a [Part],
+    next: AtomicUsize,
+    rows: AtomicU64,
+    cancel: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    fn work(&self, conn: &Connection, show: usize) -> Result<Share, BulkError> {
+        let begun = Instant::now();
+        let mut share = Share::default();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = self.parts.get(number) else { break };
+            if self.cancel.load(Ordering::Relaxed) {
+                share.cancelled = true;
+                break;
+            }
+            let result = self.part(conn, *part, number, show, &mut share);
+            if let Err(error) = result {
+                // The others need not go on.
+                self.next.store(self.parts.len(), Ordering::Relaxed);
+                return Err(BulkError::sqlite("read the rows", &error));
+            }
+            if share.cancelled {
+                break;
+            }
+        }
+        share.elapsed = begun.elapsed();
+        Ok(share)
+    }
+
+    fn part(
+        &self,
+        conn: &Connection,
+        part: Part,
+        number: usize,
+        show: usize,
+        share: &mut Share,
+    ) -> rusqlite::Result<()> {
+        let mut statement = conn.prepare_cached(&self.table.select(part))?;
+        let mut rows = statement.query(rusqlite::params_from_iter(part.bounds()))?;
+        let mut uncounted = 0;
+        while let Some(row) = rows.next()? {
+            // The columns of this SELECT are three, so these exist.
+            let (rand, hash) = (row.get_ref(1)?, row.get_ref(2)?);
+            if let Err(wrong) = check::check(rand, hash) {
+                share.mismatch_count += 1;
+                if share.mismatches.len() < show {
+                    share.mismatches.push((number, wrong.describe(row.get_ref(0)?, rand, hash)));
+                }
+            }
+            uncounted += 1;
+            if uncounted == STRIDE {
+                share.rows += uncounted;
+                self.rows.fetch_add(uncounted, Ordering::Relaxed);
+                uncounted = 0;
+                if self.cancel.load(Ordering::Relaxed) {
+                    share.cancelled = true;
+                    return Ok(());
+                }
+            }
+        }
+        share.rows += uncounted;
+        self.rows.fetch_add(uncounted, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// A connection per thread, all inside a read transaction on the same state of the database.
+///
+/// SQLite has no call for a common snapshot in its default build, but `data_version` tells whether anybody has
+/// committed (<https://sqlite.org/pragma.html#pragma_data_version>): unchanged from before the first began to after
+/// the last began, they see the same.
+fn snapshot(options: &VerifyOptions) -> Result<(Table, Vec<Connection>), BulkError> {
+    let watch = table::open(&options.path)?;
+    let version = || {
+        watch
+            .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
+            .map_err(|error| table::unreadable(&options.path, &error))
+    };
+    for attempt in 0..SNAPSHOT_ATTEMPTS {
+        thread::sleep(SNAPSHOT_PAUSE * attempt);
+        let before = version()?;
+        let first = table::open(&options.path)?;
+        let table = Table::look(&first, &options.path)?;
+        let threads = table.useful_threads(options.threads.get());
+        let mut connections = vec![first];
+        for _ in 1..threads {
+            let conn = table::open(&options.path)?;
+            table.begin(&conn)?;
+            connections.push(conn);
+        }
+        if threads == 1 || version()? == before {
+            return Ok((table, connections));
+        }
+    }
+    Err(BulkError::Changing { path: options.path.clone() })
+}
+
+fn merge(shares: Vec<Share>, elapsed: Duration, show: usize) -> VerifyReport {
+    let rows = shares.iter().map(|share| share.rows).sum();
+    let mismatch_count = shares.iter().map(|share| share.mismatch_count).sum();
+    let threads = shares
+        .iter()
+        .map(|share| ThreadReport {
+            rows: share.rows,
+            seconds: share.elapsed.as_secs_f64(),
+            rows_per_second: rate(share.rows, share.elapsed),
+        })
+        .collect();
+    // Parts are handed out in order, so each thread's first `show` contain its part of the table's first `show`.
+    let mut mismatches: Vec<_> = shares.into_iter().flat_map(|share| share.mismatches).collect();
+    mismatches.sort_by_key(|(part, _)| *part);
+    mismatches.truncate(show);
+    VerifyReport {
+        rows,
+        mismatch_count,
+        mismatches: mismatches.into_iter().map(|(_, mismatch)| mismatch).collect(),
+        seconds: elapsed.as_secs_f64(),
+        rows_per_second: rate(rows, elapsed),
+        threads,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GenerateOptions, generate};
+
+    /// A writer commits a new number all the time, in bursts: connections opened one after the other would see
+    /// different ones, and in the rests a snapshot can be had.
+    #[test]
+    fn all_connections_see_the_same_state() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("bench.db");
+        let cancel = AtomicBool::new(false);
+        generate(&GenerateOptions::new(&path, 2 * table::SMALLEST_PART), &mut |_| {}, &cancel).expect("made");
+        let options = VerifyOptions { threads: NonZeroUsize::new(2).expect("not zero"), ..VerifyOptions::new(&path) };
+        let number = |conn: &Connection| {
+            conn.query_row("SELECT rand FROM bench WHERE ID = 0", [], |row| row.get::<_, String>(0)).expect("reads")
+        };
+        let done = AtomicBool::new(false);
+        let seen: Vec<_> = thread::scope(|scope| {
+            scope.spawn(|| {
+                let conn = Connection::open(&path).expect("opens");
+                conn.execute_batch("PRAGMA synchronous = OFF").expect("set");
+                let mut number = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let burst = Instant::now();
+                    while burst.elapsed() < Duration::from_millis(20) {
+                        conn.execute("UPDATE bench SET rand = ?1 WHERE ID = 0", [number.to_string()]).expect("writes");
+                        number += 1;
+                    }
+                    thread::sleep(Duration::from_millis(20));
+                }
+            });
+            let seen = (0..60)
+                .map(|_| snapshot(&options).map(|(_, all)| all.iter().map(number).collect::<Vec<_>>()))
+                .collect();
+            done.store(true, Ordering::Relaxed);
+            seen
+        });
+        let mut taken = 0;
+        for result in seen {
+            match result {
+                Ok(numbers) => {
+                    assert_eq!(numbers.len(), 2);
+                    assert_eq!(numbers[0], numbers[1], "after {taken} common snapshots");
+                    taken += 1;
+                }
+                Err(error) => assert!(matches!(error, BulkError::Changing { .. }), "{error}"),
+            }
+        }
+        assert!(taken > 0);
+    }
+}

@@ -1,0 +1,48 @@
+//! What the tests share.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use litelab_bulk::{BulkError, GenerateOptions, GenerateReport, VerifyOptions, VerifyReport, generate, verify};
+use rusqlite::Connection;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// A folder that goes with the test, and the path of a database in it.
+pub fn scratch() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bench.db");
+    (folder, path)
+}
+
+pub fn make(options: &GenerateOptions) -> Result<GenerateReport, BulkError> {
+    generate(options, &mut |_| {}, &AtomicBool::new(false))
+}
+
+pub fn check(path: &Path, threads: usize) -> Result<VerifyReport, BulkError> {
+    let threads = NonZeroUsize::new(threads).expect("not zero");
+    verify(&VerifyOptions { threads, ..VerifyOptions::new(path) }, &mut |_| {}, &AtomicBool::new(false))
+}
+
+/// All rows in the order of ID.
+pub fn rows(path: &Path) -> Vec<(i64, String, String)> {
+    let conn = Connection::open(path).expect("opens");
+    let mut statement = conn.prepare("SELECT ID, rand, hash FROM bench ORDER BY ID").expect("prepares");
+    statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .and_then(Iterator::collect)
+        .expect("reads")
+}
+
+/// Runs SQL on a database from outside the crate under test.
+pub fn alter(path: &Path, sql: &str) {
+    Connection::open(path).and_then(|conn| conn.execute_batch(sql)).expect(sql);
+}
+
+pub fn count(path: &Path) -> u64 {
+    let conn = Connection::open(path).expect("opens");
+    let check: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("checks");
+    assert_eq!(check, "ok");
+    let count: i64 = conn.query_row("SELECT count(*) FROM bench", [], |row| row.get(0)).expect("counts");
+    count.unsigned_abs()
+}

@@ -1,0 +1,134 @@
+//! SQLite itself compiles every statement of a plan before anything runs, on an empty database of the arm's schema.
+//! That finds mistakes with their place, and tells which transactions write.
+
+use std::collections::HashMap;
+
+use litelab_model::{Arm, Plan};
+use litelab_protocol::{Begin, Fetch, Transaction};
+use rusqlite::Connection;
+
+use crate::error::{EngineError, describe};
+
+/// Compiles all statements of all arms, sets `writes` of each transaction, and leaves reads to autocommit where the
+/// `begin` of a scenario was meant for writes.
+///
+/// # Errors
+/// [`EngineError::BadInput`] with the statement, SQLite's message, and the place it points at.
+pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
+    let mut compiled: HashMap<String, Vec<Transaction>> = HashMap::new();
+    for index in 0..plan.arms.len() {
+        let name = plan.arm_name(index);
+        let arm = &mut plan.arms[index];
+        let from = arm.data.as_ref().and_then(|d| d.from.clone());
+        let key = serde_json::to_string(&(&arm.schema, &from, &arm.trial.transactions, &arm.invariants)).unwrap_or_default();
+        match compiled.get(&key) {
+            Some(done) if !key.is_empty() => arm.trial.transactions.clone_from(done),
+            _ => {
+                one(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
+                compiled.insert(key, arm.trial.transactions.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one(arm: &mut Arm) -> Result<(), String> {
+    let connection = empty(arm)?;
+    for transaction in arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut())) {
+        let mut writes = false;
+        let several = transaction.statements.len() > 1;
+        for (i, statement) in transaction.statements.iter().enumerate() {
+            let what = if several {
+                format!("transaction `{}`, statement {}", transaction.name, i + 1)
+            } else {
+                format!("transaction `{}`", transaction.name)
+            };
+            let prepared = prepare(&connection, &statement.sql).map_err(|e| format!("{what}: {e}"))?;
+            writes |= !prepared.readonly();
+            let (wanted, given) = (prepared.parameter_count(), statement.bind.len() * statement.tuples as usize);
+            if wanted != given {
+                return Err(format!(
+                    "{what}: SQLite counts {wanted} parameters and the workload gives {given}; parameters are written :name"
+                ));
+            }
+            let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
+            if statement.fetch != Fetch::None && columns.is_empty() {
+                return Err(format!("{what}: it returns no columns, so there is nothing to fetch (add RETURNING, or drop `fetch`)"));
+            }
+            if statement.yields.len() > columns.len() {
+                return Err(format!("{what}: it yields {} names but returns {} columns", statement.yields.len(), columns.len()));
+            }
+            if let litelab_protocol::Work::Sha256Verify { value, hash } = &statement.work {
+                for wanted in [value, hash] {
+                    if !columns.iter().any(|c| c == wanted) {
+                        return Err(format!("{what}: `sha256-verify` needs a column `{wanted}`; there are {}", columns.join(", ")));
+                    }
+                }
+            }
+        }
+        transaction.writes = writes;
+        if !writes && transaction.begin != Begin::None && !several {
+            transaction.begin = Begin::None;
+        }
+    }
+    for invariant in &arm.invariants {
+        let prepared = prepare(&connection, &invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
+        if prepared.column_count() != 1 || !prepared.readonly() {
+            return Err(format!("invariant `{}`: it must be a query of one column", invariant.about));
+        }
+    }
+    for table in &arm.content {
+        prepare(&connection, &format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))
+            .map_err(|e| format!("content: {e}"))?;
+    }
+    Ok(())
+}
+
+/// An empty database in memory with the arm's schema; with `data.from`, with the schema of that file.
+fn empty(arm: &Arm) -> Result<Connection, String> {
+    let connection = Connection::open_in_memory().map_err(|e| describe(&e))?;
+    let mut schema = arm.schema.clone();
+    if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
+        let original = crate::prepare::open_read_only(std::path::Path::new(from)).map_err(|e| e.to_string())?;
+        let read = || -> rusqlite::Result<Vec<String>> {
+            // Internal tables and indexes come with what they belong to.
+            let mut statement = original
+                .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        let statements = read().map_err(|e| format!("{from}: {}", describe(&e)))?;
+        schema = format!("{};{schema}", statements.join(";"));
+    }
+    connection.execute_batch(&schema).map_err(|e| format!("schema: {}", with_place(&schema, &e)))?;
+    Ok(connection)
+}
+
+fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<rusqlite::Statement<'c>, String> {
+    connection.prepare(sql).map_err(|e| with_place(sql, &e))
+}
+
+/// SQLite's message, and where in the SQL it points.
+fn with_place(sql: &str, error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, offset, .. } if *offset >= 0 => {
+            let at = (*offset as usize).min(sql.len());
+            let before: Vec<char> = sql.get(..at).unwrap_or_default().chars().collect();
+            let near: String = sql.get(at..).unwrap_or_default().chars().take(20).collect();
+            format!("{msg} at character {} (…{}⟨here⟩{near}…)", before.len() + 1, before[before.len().saturating_sub(20)..].iter().collect::<String>())
+        }
+        rusqlite::Error::MultipleStatement => "it holds several statements: make `sql` a list".into(),
+        other => describe(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_is_shown_in_place() {
+        let connection = Connection::open_in_memory().expect("memory");
+        let error = prepare(&connection, "SELECT 1 FRM t").err().expect("must fail");
+        assert!(error.contains("near \"t\"") && error.contains("character 14"), "{error}");
+    }
+}

@@ -1,0 +1,150 @@
+//! What a synchronous write costs in a directory: the price that every durable commit pays at least once.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// SQLite's default page size, and the block of most file systems.
+const BLOCK: usize = 4096;
+/// The file whose blocks are overwritten in place, in blocks. As with a rollback journal or a WAL after a restart.
+const BLOCKS: u64 = 64;
+
+/// Bounds of a probe; whichever is reached first ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FsyncConfig {
+    /// Writes of each kind.
+    pub writes: usize,
+    /// Time for both kinds together. One pair of writes is always made, however long it takes.
+    pub limit: Duration,
+}
+
+impl Default for FsyncConfig {
+    fn default() -> Self {
+        FsyncConfig { writes: 100, limit: Duration::from_secs(1) }
+    }
+}
+
+/// Latency of one kind of write, 4 KiB and then a data sync. Percentiles are nearest-rank, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncLatency {
+    /// Writes made.
+    pub writes: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile; with less than 100 writes the slowest.
+    pub p99_ns: u64,
+    /// Slowest.
+    pub max_ns: u64,
+    /// Writes of this kind that could be made one after another, per second: writes over the sum of their times.
+    pub per_second: f64,
+}
+
+/// Synchronous writes as SQLite makes them. The two kinds take turns, so that a disturbance hits both.
+///
+/// On Apple systems the sync is `F_FULLFSYNC`, which SQLite only uses with `PRAGMA fullfsync`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FsyncProbe {
+    /// A block within the file is overwritten: as in a log that was restarted.
+    pub overwrite: SyncLatency,
+    /// A block is added at the end: as in a log that grows. Its sync has to save the new length too.
+    pub append: SyncLatency,
+}
+
+impl FsyncProbe {
+    /// Probes an existing directory with two scratch files, which are gone afterwards.
+    ///
+    /// # Errors
+    /// When the files cannot be made, written or synced.
+    pub fn run(dir: &Path, config: FsyncConfig) -> io::Result<Self> {
+        // Files with a name: some file systems save themselves the work for one that nobody could find again.
+        let scratch = || tempfile::Builder::new().prefix(".litelab-fsync-").tempfile_in(dir);
+        let (mut fixed, mut growing) = (scratch()?, scratch()?);
+        let block = [0x5a; BLOCK];
+        for _ in 0..BLOCKS {
+            fixed.write_all(&block)?;
+        }
+        fixed.as_file().sync_all()?;
+        growing.as_file().sync_all()?;
+
+        let deadline = Instant::now() + config.limit;
+        let (mut overwrites, mut appends) = (vec![], vec![]);
+        while overwrites.is_empty() || (overwrites.len() < config.writes && Instant::now() < deadline) {
+            let number = overwrites.len() as u64;
+            overwrites.push(synced_write(fixed.as_file_mut(), number % BLOCKS, &block)?);
+            appends.push(synced_write(growing.as_file_mut(), number, &block)?);
+        }
+        Ok(FsyncProbe { overwrite: SyncLatency::of(overwrites), append: SyncLatency::of(appends) })
+    }
+}
+
+fn synced_write(file: &mut File, block: u64, bytes: &[u8]) -> io::Result<Duration> {
+    file.seek(SeekFrom::Start(block * bytes.len() as u64))?;
+    let begin = Instant::now();
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    Ok(begin.elapsed())
+}
+
+impl SyncLatency {
+    fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let quantile = |percent: usize| {
+            let rank = (times.len() * percent).div_ceil(100).max(1);
+            times.get(rank - 1).copied().map_or(0, nanoseconds)
+        };
+        let total: Duration = times.iter().sum();
+        SyncLatency {
+            writes: times.len() as u64,
+            p50_ns: quantile(50),
+            p99_ns: quantile(99),
+            max_ns: quantile(100),
+            // A clock too coarse to see any of it must not give an infinite rate.
+            per_second: times.len() as f64 / total.as_secs_f64().max(1e-9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_by_nearest_rank() {
+        let latency = SyncLatency::of((1..=200).rev().map(Duration::from_nanos).collect());
+        assert_eq!((latency.writes, latency.p50_ns, latency.p99_ns, latency.max_ns), (200, 100, 198, 200));
+        // 200 writes in 1 + 2 + … + 200 = 20,100 ns.
+        assert!((latency.per_second - 200.0 / 20_100e-9).abs() < 1.0);
+        let one = SyncLatency::of(vec![Duration::from_micros(3)]);
+        assert_eq!((one.p50_ns, one.p99_ns, one.max_ns), (3000, 3000, 3000));
+    }
+
+    #[test]
+    fn a_real_directory_within_its_bounds() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let config = FsyncConfig { writes: 20, limit: Duration::from_millis(300) };
+        let probe = FsyncProbe::run(dir.path(), config).unwrap();
+        for latency in [probe.overwrite, probe.append] {
+            assert!((1..=20).contains(&latency.writes), "{latency:?}");
+            assert!(0 < latency.p50_ns && latency.p50_ns <= latency.p99_ns && latency.p99_ns <= latency.max_ns);
+        }
+        assert_eq!(probe.overwrite.writes, probe.append.writes);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn no_time_still_gives_one_pair() {
+        let dir = tempfile::tempdir().unwrap();
+        let probe = FsyncProbe::run(dir.path(), FsyncConfig { writes: 50, limit: Duration::ZERO }).unwrap();
+        assert_eq!((probe.overwrite.writes, probe.append.writes), (1, 1));
+    }
+
+    #[test]
+    fn an_absent_directory_is_an_error() {
+        assert!(FsyncProbe::run(Path::new("/nonexistent/x"), FsyncConfig::default()).is_err());
+    }
+}

@@ -1,0 +1,370 @@
+//! What in an environment spoils measurements, and what to do about it. All such sentences live here.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Cpu, Disk, Environment, Filesystem, FsyncProbe, LoadWindow};
+
+/// Steal above this share makes a machine's figures those of its neighbours.
+pub const STEAL_LIMIT: f64 = 0.02;
+/// Ticks a window needs before its steal is judged: below, one tick could be above the limit.
+pub const TICKS_TO_JUDGE: u64 = 100;
+/// Free space below which a growing log may fill the disk.
+pub const FREE_LIMIT: u64 = 2 << 30;
+/// A median synchronous write below this is faster than disks are: even the quickest flash takes about as long.
+pub const SYNC_FLOOR_NS: u64 = 10_000;
+
+/// What a warning is about, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningCode {
+    /// The database is on a network or shared file system.
+    NetworkFilesystem,
+    /// The database is in memory.
+    MemoryFilesystem,
+    /// The database is on a container's overlay.
+    OverlayFilesystem,
+    /// A program uploads what changes in the directory.
+    SyncedFolder,
+    /// Syncs come back faster than a disk can answer.
+    SyncTooFast,
+    /// Little space is left.
+    LowSpace,
+    /// The hypervisor gives time away.
+    Steal,
+    /// Others keep the processors busy.
+    Busy,
+    /// The clock is held low.
+    Powersave,
+}
+
+/// A condition and its remedy, one sentence each. Holds no path and no name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// What it is about.
+    pub code: WarningCode,
+    /// What is the matter, and what it does to results.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Warning {
+    fn new(code: WarningCode, message: impl Into<String>, remedy: &str) -> Self {
+        Warning { code, message: message.into(), remedy: remedy.to_owned() }
+    }
+}
+
+/// Everything wrong with an environment in which databases will be in `dir`, worst first.
+#[must_use]
+pub fn warnings(environment: &Environment, dir: &Path) -> Vec<Warning> {
+    let filesystem = environment.filesystem.as_ref();
+    let mut found: Vec<Warning> = [
+        filesystem.and_then(storage),
+        synced_folder(dir),
+        environment.fsync.as_ref().zip(environment.disk.as_ref()).and_then(|(fsync, disk)| sync_too_fast(fsync, disk)),
+        filesystem.and_then(low_space),
+        powersave(&environment.cpu),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(load_warnings(&environment.load, environment.cpu.usable))
+    .collect();
+    found.sort_by_key(|warning| warning.code);
+    found
+}
+
+/// What was wrong during a window, of a trial or of a whole run. `processors` is the number that could be used.
+///
+/// The load average is not judged after a run: by then it is the run's own.
+#[must_use]
+pub fn load_warnings(load: &LoadWindow, processors: Option<usize>) -> Vec<Warning> {
+    [steal(load), busy(load, processors)].into_iter().flatten().collect()
+}
+
+/// Steal alone, for windows in which the machine was ours to load.
+#[must_use]
+pub fn steal(load: &LoadWindow) -> Option<Warning> {
+    let share = load.steal_share.filter(|_| load.ticks >= Some(TICKS_TO_JUDGE))?;
+    (share > STEAL_LIMIT).then(|| {
+        Warning::new(
+            WarningCode::Steal,
+            format!("the hypervisor gave {:.1} % of this machine's CPU time to others", share * 100.0),
+            "use a machine with dedicated processors, or measure at a quieter time and with more blocks",
+        )
+    })
+}
+
+fn busy(load: &LoadWindow, processors: Option<usize>) -> Option<Warning> {
+    let ([one, ..], processors) = load.load_average.zip(processors)?;
+    (one > processors as f64).then(|| {
+        Warning::new(
+            WarningCode::Busy,
+            format!("the load average is {one:.1} on {processors} processors before anything was measured"),
+            "stop what else runs here, or wait until it is done",
+        )
+    })
+}
+
+fn storage(filesystem: &Filesystem) -> Option<Warning> {
+    let kind = filesystem.kind.as_deref()?;
+    match kind {
+        "tmpfs" | "ramfs" | "devtmpfs" => Some(Warning::new(
+            WarningCode::MemoryFilesystem,
+            format!("the databases are in memory ({kind}): syncs cost nothing and nothing survives power loss"),
+            "choose a directory on the disk that the application will use",
+        )),
+        "overlay" | "overlayfs" | "aufs" => Some(Warning::new(
+            WarningCode::OverlayFilesystem,
+            format!("the databases are on a container's {kind}: the first write to a file copies it"),
+            "put the databases on a mounted volume",
+        )),
+        _ if is_shared(kind) => Some(Warning::new(
+            WarningCode::NetworkFilesystem,
+            format!("{kind} is a network or shared file system: locks and shared memory may not work, WAL is unsafe"),
+            "choose a directory on a local file system such as ext4, XFS, APFS or NTFS",
+        )),
+        _ => None,
+    }
+}
+
+/// File systems whose files another machine, or the host of this one, may hold too. `fuseblk` is not among them: it is
+/// a local disk with a driver outside the kernel.
+fn is_shared(kind: &str) -> bool {
+    const SHARED: &[&str] = &[
+        "9p",
+        "afs",
+        "ceph",
+        "cifs",
+        "fuse",
+        "gfs2",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "prl_fs",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+    ];
+    SHARED.contains(&kind) || kind.starts_with("fuse.")
+}
+
+fn synced_folder(dir: &Path) -> Option<Warning> {
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let by = real.ancestors().find_map(|dir| {
+        let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        synced_by(name).or_else(|| dir.join(".stfolder").exists().then_some("Syncthing"))
+    })?;
+    Some(Warning::new(
+        WarningCode::SyncedFolder,
+        format!("the directory is synchronised by {by}, which reads, locks and replaces files behind SQLite's back"),
+        "choose a directory that is not synchronised",
+    ))
+}
+
+/// Names that those programs give their folders by default, with or without an account behind them.
+fn synced_by(name: &str) -> Option<&'static str> {
+    let named = |base: &str| {
+        let rest = name.get(..base.len()).filter(|start| start.eq_ignore_ascii_case(base)).map(|_| &name[base.len()..]);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" (") || rest.starts_with(" - "))
+    };
+    const FOLDERS: &[(&str, &str)] = &[
+        ("Dropbox", "Dropbox"),
+        ("OneDrive", "OneDrive"),
+        ("Mobile Documents", "iCloud"),
+        ("iCloudDrive", "iCloud"),
+        ("iCloud Drive", "iCloud"),
+        ("Google Drive", "Google Drive"),
+        ("GoogleDrive", "Google Drive"),
+        ("CloudStorage", "a cloud storage provider"),
+        ("Nextcloud", "Nextcloud"),
+        ("ownCloud", "ownCloud"),
+    ];
+    FOLDERS.iter().find(|(base, _)| named(base)).map(|(_, by)| *by)
+}
+
+fn sync_too_fast(fsync: &FsyncProbe, disk: &Disk) -> Option<Warning> {
+    let p50 = fsync.overwrite.p50_ns;
+    (disk.kind.claims_to_be_disk() && p50 < SYNC_FLOOR_NS).then(|| {
+        Warning::new(
+            WarningCode::SyncTooFast,
+            format!("a synced 4 KiB write takes {:.1} µs: syncs are not reaching a device", p50 as f64 / 1000.0),
+            "look for a disabled write barrier, a host that ignores flushes, or a preloaded libeatmydata",
+        )
+    })
+}
+
+fn low_space(filesystem: &Filesystem) -> Option<Warning> {
+    let free = filesystem.free_bytes.filter(|free| *free < FREE_LIMIT)?;
+    Some(Warning::new(
+        WarningCode::LowSpace,
+        format!("only {} MiB are free: a log that grows may fill the disk", free >> 20),
+        "free some space, or choose a directory on another disk",
+    ))
+}
+
+fn powersave(cpu: &Cpu) -> Option<Warning> {
+    (cpu.governor.as_deref() == Some("powersave")).then(|| {
+        Warning::new(
+            WarningCode::Powersave,
+            "the frequency governor is powersave: the clock is low when work begins, so short trials look slow",
+            "set it to performance while measuring: cpupower frequency-set -g performance",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::mount::Mount;
+    use crate::environment::{DeviceKind, Kernel, Memory, SyncLatency};
+
+    /// A machine with nothing to complain about.
+    fn quiet() -> Environment {
+        let latency =
+            SyncLatency { writes: 100, p50_ns: 900_000, p99_ns: 4_000_000, max_ns: 9_000_000, per_second: 1e3 };
+        Environment {
+            kernel: Kernel { os: "linux".into(), architecture: "x86_64".into(), release: None, distribution: None },
+            cpu: Cpu {
+                model: None,
+                logical: Some(4),
+                usable: Some(4),
+                governor: Some("performance".into()),
+                frequency_driver: None,
+                max_frequency_khz: None,
+                virtualised: Some(false),
+            },
+            memory: Memory { total_bytes: None, available_bytes: None, swap_bytes: None, limit_bytes: None },
+            filesystem: Some(mounted("ext4")),
+            disk: Some(disk(DeviceKind::Nvme)),
+            fsync: Some(FsyncProbe { overwrite: latency, append: latency }),
+            load: LoadWindow {
+                seconds: 1.0,
+                ticks: Some(400),
+                busy_share: Some(0.1),
+                steal_share: Some(0.02),
+                iowait_share: Some(0.3),
+                load_average: Some([4.0, 9.0, 9.0]),
+            },
+            warnings: vec![],
+        }
+    }
+
+    fn mounted(kind: &str) -> Filesystem {
+        let line = format!("36 22 0:50 / /data rw,relatime shared:1 - {kind} somewhere rw");
+        let mount = Mount::of(Path::new("/data/run"), &line).unwrap();
+        Filesystem { free_bytes: Some(FREE_LIMIT), ..Filesystem::from_mount(Some(&mount)) }
+    }
+
+    fn disk(kind: DeviceKind) -> Disk {
+        Disk { device: "x".into(), kind, model: None, write_cache: None, forced_unit_access: None, scheduler: None }
+    }
+
+    fn codes(change: impl FnOnce(&mut Environment)) -> Vec<WarningCode> {
+        let mut environment = quiet();
+        change(&mut environment);
+        let found = warnings(&environment, Path::new("/data/run"));
+        assert!(found.iter().all(|warning| !warning.message.is_empty() && !warning.remedy.is_empty()));
+        found.iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_has_none() {
+        assert_eq!(codes(|_| {}), []);
+        for kind in ["ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs", "fuseblk"] {
+            assert_eq!(codes(|e| e.filesystem = Some(mounted(kind))), [], "{kind}");
+        }
+    }
+
+    #[test]
+    fn every_unsuitable_file_system_has_its_own() {
+        let cases = [
+            (WarningCode::MemoryFilesystem, &["tmpfs", "ramfs"][..]),
+            (WarningCode::OverlayFilesystem, &["overlay"]),
+            (
+                WarningCode::NetworkFilesystem,
+                &["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "fuse.sshfs", "fuse.glusterfs", "vboxsf"],
+            ),
+        ];
+        for (code, kinds) in cases {
+            for kind in kinds {
+                assert_eq!(codes(|e| e.filesystem = Some(mounted(kind))), [code], "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn steal_only_with_enough_ticks() {
+        let stolen = |share, ticks| codes(|e| (e.load.steal_share, e.load.ticks) = (Some(share), Some(ticks)));
+        assert_eq!(stolen(0.021, 400), [WarningCode::Steal]);
+        assert_eq!(stolen(0.5, 99), []);
+    }
+
+    #[test]
+    fn load_governor_and_space() {
+        assert_eq!(codes(|e| e.load.load_average = Some([4.1, 0.0, 0.0])), [WarningCode::Busy]);
+        assert_eq!(codes(|e| e.cpu.governor = Some("powersave".into())), [WarningCode::Powersave]);
+        let full = Filesystem { free_bytes: Some(FREE_LIMIT - 1), ..mounted("ext4") };
+        assert_eq!(codes(|e| e.filesystem = Some(full)), [WarningCode::LowSpace]);
+    }
+
+    #[test]
+    fn a_sync_that_is_too_fast_for_a_disk() {
+        let with = |kind, p50_ns| {
+            codes(|e| {
+                e.disk = Some(disk(kind));
+                e.fsync.as_mut().unwrap().overwrite.p50_ns = p50_ns;
+            })
+        };
+        assert_eq!(with(DeviceKind::Nvme, 9_999), [WarningCode::SyncTooFast]);
+        assert_eq!(with(DeviceKind::Virtual, 2_000), [WarningCode::SyncTooFast]);
+        assert_eq!(with(DeviceKind::Nvme, 10_000), []);
+        assert_eq!(with(DeviceKind::Ram, 2_000), []);
+    }
+
+    #[test]
+    fn synced_folders_by_name_and_by_marker() {
+        let home = tempfile::tempdir().unwrap();
+        let warned = |path: &str| {
+            let dir = home.path().join(path);
+            std::fs::create_dir_all(&dir).unwrap();
+            synced_folder(&dir).is_some()
+        };
+        let folders = [
+            "Dropbox/app",
+            "Dropbox (Personal)/x",
+            "OneDrive - Example Ltd/x",
+            "Library/Mobile Documents/x",
+            "Library/CloudStorage/Anything/x",
+            "Google Drive/x",
+            "Nextcloud/x",
+            "nextcloud",
+        ];
+        folders.iter().for_each(|folder| assert!(warned(folder), "{folder}"));
+        for folder in ["app", "dropbox-clone/x", "OneDriver", "Nextcloudy/x", "documents"] {
+            assert!(!warned(folder), "{folder}");
+        }
+        assert!(!warned("shared/inner"));
+        std::fs::create_dir(home.path().join("shared/.stfolder")).unwrap();
+        assert!(warned("shared/inner"));
+    }
+
+    #[test]
+    fn the_worst_comes_first() {
+        let found = codes(|e| {
+            e.cpu.governor = Some("powersave".into());
+            e.filesystem = Some(Filesystem { free_bytes: Some(0), ..mounted("nfs4") });
+            e.load.steal_share = Some(1.0);
+        });
+        let worst_first =
+            [WarningCode::NetworkFilesystem, WarningCode::LowSpace, WarningCode::Steal, WarningCode::Powersave];
+        assert_eq!(found, worst_first);
+    }
+}

@@ -1,0 +1,59 @@
+//! What a run reports while it goes on; the command renders it.
+
+use std::path::PathBuf;
+
+use litelab_model::Plan;
+
+use crate::environment::Environment;
+use crate::outcome::{Series, TrialRecord};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Everything is checked; trials are about to begin.
+    Started {
+        /// What is run.
+        plan: &'a Plan,
+        /// Where.
+        environment: &'a Environment,
+        /// The run file.
+        file: &'a PathBuf,
+        /// Blocks that are done already (`--resume`).
+        done: u32,
+        /// Blocks in all.
+        blocks: u32,
+    },
+    /// A database is being prepared.
+    Preparing {
+        /// Arm that needs it first.
+        arm: usize,
+        /// Rows so far.
+        rows: u64,
+        /// Rows in all.
+        of: u64,
+    },
+    /// The harness's own cost is being measured.
+    Calibrating {
+        /// Index of the scenario.
+        scenario: usize,
+    },
+    /// A trial begins.
+    TrialStarted {
+        /// Block, from 0.
+        block: u32,
+        /// Arm.
+        arm: usize,
+    },
+    /// A trial is over.
+    TrialEnded {
+        /// What came of it.
+        record: &'a TrialRecord,
+        /// Its time series.
+        series: &'a Series,
+    },
+    /// A block is in the run file.
+    BlockStored {
+        /// Block, from 0.
+        block: u32,
+    },
+}

@@ -1,0 +1,68 @@
+//! Sizes of a database and of the files SQLite keeps beside it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Lengths in bytes; `None` where there is no such file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSizes {
+    /// The database itself.
+    pub database: Option<u64>,
+    /// `-wal`.
+    pub wal: Option<u64>,
+    /// `-shm`.
+    pub shm: Option<u64>,
+    /// `-journal`, the rollback journal.
+    pub journal: Option<u64>,
+}
+
+impl FileSizes {
+    /// Sizes of the files of the database at `database`. Opens none of them.
+    #[must_use]
+    pub fn of(database: &Path) -> Self {
+        let bytes = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.len());
+        FileSizes {
+            database: bytes(database),
+            wal: bytes(&sidecar(database, "-wal")),
+            shm: bytes(&sidecar(database, "-shm")),
+            journal: bytes(&sidecar(database, "-journal")),
+        }
+    }
+}
+
+/// The path of a file that SQLite names by a suffix to the database's own name, such as `-wal`.
+#[must_use]
+pub fn sidecar(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A file that is not there yet, or no longer, is an ordinary finding for an observer.
+pub(super) fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_is_found_by_its_suffix() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("a.b.db");
+        assert_eq!(FileSizes::of(&database), FileSizes::default());
+        std::fs::write(&database, [0; 7]).unwrap();
+        std::fs::write(dir.path().join("a.b.db-wal"), [0; 5]).unwrap();
+        std::fs::write(dir.path().join("a.b.db-journal"), []).unwrap();
+        let sizes = FileSizes { database: Some(7), wal: Some(5), shm: None, journal: Some(0) };
+        assert_eq!(FileSizes::of(&database), sizes);
+    }
+}

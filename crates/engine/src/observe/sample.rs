@@ -1,0 +1,153 @@
+//! One point of a trial's time series, and the bounded series of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::process::ProcessUsage;
+
+/// All observed databases and processes together, at one moment. After thinning a sample stands for several moments:
+/// **totals** are those of the last, everything of the moment (sizes, frames, memory) is the highest of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// Nanoseconds since the sampler's start.
+    pub at_ns: u64,
+    /// How long after its due time the sample was taken, nanoseconds.
+    pub late_ns: u64,
+    /// Moments this sample stands for.
+    pub moments: u32,
+    /// Of those, moments taken more than half an interval late.
+    pub late_moments: u32,
+    /// Due times that passed without a sample, since this one's predecessor.
+    pub missed: u64,
+    /// The processes; `None` while none has been seen.
+    pub process: Option<ProcessUsage>,
+    /// Bytes of the database files.
+    pub database_bytes: u64,
+    /// Bytes of the `-wal` files.
+    pub wal_bytes: u64,
+    /// Bytes of the rollback journals.
+    pub journal_bytes: u64,
+    /// Live frames in the logs; `None` where none could be read.
+    pub wal_frames: Option<u64>,
+    /// Frames not yet copied into the databases; `None` where no wal-index could be read.
+    pub wal_backlog: Option<u64>,
+    /// Frames copied into the databases, a total since the sampler's start (a lower bound).
+    pub frames_backfilled: u64,
+    /// Times a log began anew, a total since the sampler's start.
+    pub wal_restarts: u64,
+    /// Whether `wal_restarts` is exact rather than a lower bound.
+    pub wal_restarts_exact: bool,
+}
+
+impl Sample {
+    /// One sample for this one and the `later` one.
+    #[must_use]
+    pub fn merged(&self, later: &Sample) -> Sample {
+        let process = match (self.process, later.process) {
+            (Some(a), Some(b)) => {
+                Some(ProcessUsage { rss_bytes: a.rss_bytes.max(b.rss_bytes), threads: a.threads.max(b.threads), ..b })
+            }
+            (a, b) => b.or(a),
+        };
+        Sample {
+            at_ns: later.at_ns,
+            late_ns: self.late_ns.max(later.late_ns),
+            moments: self.moments + later.moments,
+            late_moments: self.late_moments + later.late_moments,
+            missed: self.missed + later.missed,
+            process,
+            database_bytes: self.database_bytes.max(later.database_bytes),
+            wal_bytes: self.wal_bytes.max(later.wal_bytes),
+            journal_bytes: self.journal_bytes.max(later.journal_bytes),
+            wal_frames: self.wal_frames.max(later.wal_frames),
+            wal_backlog: self.wal_backlog.max(later.wal_backlog),
+            frames_backfilled: later.frames_backfilled,
+            wal_restarts: later.wal_restarts,
+            wal_restarts_exact: later.wal_restarts_exact,
+        }
+    }
+}
+
+/// Samples in order of time, never more than a limit: when it is reached, each two neighbours become one.
+#[derive(Debug, Clone)]
+pub struct Series {
+    samples: Vec<Sample>,
+    limit: usize,
+}
+
+impl Series {
+    /// An empty series of at most `limit` samples (at least four).
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Series { samples: Vec::new(), limit: limit.max(4) }
+    }
+
+    /// Adds the latest sample. `true` when the series was thinned, and the interval should now be twice as long.
+    ///
+    /// First and last sample are never merged: the first is the baseline of all totals, the last the final state.
+    pub fn push(&mut self, sample: Sample) -> bool {
+        let full = self.samples.len() >= self.limit;
+        if full {
+            let (first, rest) = self.samples.split_at(1);
+            let merged = rest.chunks(2).map(|pair| match pair {
+                [a, b] => a.merged(b),
+                other => other[0].clone(),
+            });
+            self.samples = first.iter().cloned().chain(merged).collect();
+        }
+        self.samples.push(sample);
+        full
+    }
+
+    /// The samples so far.
+    #[must_use]
+    pub fn into_samples(self) -> Vec<Sample> {
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(at_ns: u64, wal_bytes: u64) -> Sample {
+        let process = ProcessUsage { user_ns: at_ns, rss_bytes: Some(wal_bytes), ..ProcessUsage::default() };
+        Sample { at_ns, wal_bytes, moments: 1, process: Some(process), ..Sample::default() }
+    }
+
+    #[test]
+    fn merging_keeps_the_peak_and_the_last_total() {
+        let merged = sample(10, 900).merged(&sample(20, 100));
+        assert_eq!((merged.at_ns, merged.wal_bytes, merged.moments), (20, 900, 2));
+        let process = merged.process.unwrap();
+        assert_eq!((process.user_ns, process.rss_bytes), (20, Some(900)));
+    }
+
+    #[test]
+    fn a_process_seen_once_stays_in_the_merged_sample() {
+        let without = Sample { at_ns: 30, process: None, ..sample(30, 1) };
+        assert!(sample(10, 1).merged(&without).process.is_some());
+        assert!(without.merged(&sample(40, 1)).process.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn thinning_loses_no_peak_no_moment_and_no_order(sizes in proptest::collection::vec(0u64..1000, 1..400), limit in 4usize..20) {
+            let mut series = Series::new(limit);
+            for (at, size) in sizes.iter().enumerate() {
+                series.push(sample(at as u64, *size));
+            }
+            let samples = series.into_samples();
+            prop_assert!(samples.len() <= limit);
+            prop_assert_eq!(samples.iter().map(|s| s.wal_bytes).max(), sizes.iter().copied().max());
+            prop_assert_eq!(samples.iter().map(|s| s.moments as usize).sum::<usize>(), sizes.len());
+            prop_assert!(samples.is_sorted_by(|a, b| a.at_ns < b.at_ns));
+            prop_assert_eq!(samples[0].clone(), sample(0, sizes[0]));
+            let last = sizes.len() - 1;
+            prop_assert_eq!(samples.last().unwrap().at_ns, last as u64);
+            prop_assert_eq!(samples.last().unwrap().process.unwrap().user_ns, last as u64);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A trial's time series in a few figures.
+
+use std::ops::RangeInclusive;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::process::ProcessUsage;
+use super::sample::Sample;
+
+/// What a window of samples amounts to. Sizes are in bytes, over all observed databases together; usage is over all
+/// observed processes, from the window's first sample to its last.
+///
+/// Peaks are those that were sampled: a log that grew and was truncated within one interval was higher.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// From the first sample to the last, seconds.
+    pub seconds: f64,
+    /// Highest total length of the logs.
+    pub wal_peak_bytes: u64,
+    /// Length of the logs at the end.
+    pub wal_last_bytes: u64,
+    /// Length of the database files at the beginning.
+    pub database_first_bytes: u64,
+    /// Length of the database files at the end.
+    pub database_last_bytes: u64,
+    /// Highest total length of the rollback journals.
+    pub journal_peak_bytes: u64,
+    /// Most live frames in the logs.
+    pub frames_peak: Option<u64>,
+    /// Most frames that waited to be copied: what starves when readers hold checkpoints back.
+    pub backlog_peak: Option<u64>,
+    /// Frames copied into the databases (a lower bound).
+    pub frames_backfilled: u64,
+    /// Times a log began anew after a checkpoint.
+    pub wal_restarts: u64,
+    /// Whether `wal_restarts` is exact rather than a lower bound.
+    pub wal_restarts_exact: bool,
+    /// CPU time in user mode, seconds, in steps of a clock tick.
+    pub cpu_user_s: Option<f64>,
+    /// CPU time in the kernel, seconds, in steps of a clock tick.
+    pub cpu_system_s: Option<f64>,
+    /// Highest resident memory since the processes began, as the kernel kept it, so nothing between two samples is
+    /// missed; where it keeps none, the highest sampled. Over several processes it is an upper bound.
+    pub rss_peak_bytes: Option<u64>,
+    /// Bytes given to write calls.
+    pub written_call_bytes: Option<u64>,
+    /// Bytes made dirty that belong on storage.
+    pub written_bytes: Option<u64>,
+    /// Bytes fetched from storage.
+    pub read_bytes: Option<u64>,
+    /// Voluntary context switches; what threads did that lived for less than a look is missing.
+    pub voluntary_switches: Option<u64>,
+    /// Involuntary context switches, likewise.
+    pub involuntary_switches: Option<u64>,
+    /// Moments sampled.
+    pub samples: u64,
+    /// Of those, moments taken more than half an interval late: the machine, not the trial, was short of CPU.
+    pub late_samples: u64,
+    /// Due times that passed without a sample.
+    pub missed_samples: u64,
+}
+
+impl Summary {
+    /// Everything in `samples`.
+    #[must_use]
+    pub fn of(samples: &[Sample]) -> Self {
+        Self::within(samples, 0..=u64::MAX)
+    }
+
+    /// The samples in a window of time, in nanoseconds since the sampler's start; totals count from the last sample
+    /// at or before its beginning. [`super::Sampler::sample_now`] puts a sample exactly on a boundary.
+    #[must_use]
+    pub fn within(samples: &[Sample], window: RangeInclusive<u64>) -> Self {
+        let end = samples.partition_point(|sample| sample.at_ns <= *window.end());
+        let after = samples.partition_point(|sample| sample.at_ns <= *window.start());
+        let samples = &samples[after.saturating_sub(1).min(end)..end];
+        let ([first, ..], [.., last]) = (samples, samples) else {
+            return Summary::default();
+        };
+
+        // The first sample with a process: nothing before it can be known, and a process is seen from its birth.
+        let before = samples.iter().find_map(|sample| sample.process);
+        let used = |of: fn(&ProcessUsage) -> Option<u64>| {
+            let (before, after) = (before?, last.process?);
+            Some(of(&after)?.saturating_sub(of(&before).unwrap_or(0)))
+        };
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        let peak = |of: fn(&Sample) -> Option<u64>| samples.iter().filter_map(of).max();
+        Summary {
+            seconds: seconds(last.at_ns - first.at_ns),
+            wal_peak_bytes: peak(|sample| Some(sample.wal_bytes)).unwrap_or(0),
+            wal_last_bytes: last.wal_bytes,
+            database_first_bytes: first.database_bytes,
+            database_last_bytes: last.database_bytes,
+            journal_peak_bytes: peak(|sample| Some(sample.journal_bytes)).unwrap_or(0),
+            frames_peak: peak(|sample| sample.wal_frames),
+            backlog_peak: peak(|sample| sample.wal_backlog),
+            frames_backfilled: last.frames_backfilled - first.frames_backfilled,
+            wal_restarts: last.wal_restarts - first.wal_restarts,
+            wal_restarts_exact: last.wal_restarts_exact,
+            cpu_user_s: used(|usage| Some(usage.user_ns)).map(seconds),
+            cpu_system_s: used(|usage| Some(usage.system_ns)).map(seconds),
+            rss_peak_bytes: last
+                .process
+                .and_then(|usage| usage.rss_peak_bytes)
+                .or_else(|| peak(|sample| sample.process?.rss_bytes)),
+            written_call_bytes: used(|usage| usage.write_call_bytes),
+            written_bytes: used(|usage| usage.write_bytes),
+            read_bytes: used(|usage| usage.read_bytes),
+            voluntary_switches: used(|usage| usage.voluntary_switches),
+            involuntary_switches: used(|usage| usage.involuntary_switches),
+            samples: samples.iter().map(|sample| u64::from(sample.moments)).sum(),
+            late_samples: samples.iter().map(|sample| u64::from(sample.late_moments)).sum(),
+            missed_samples: samples.iter().map(|sample| sample.missed).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Sample> {
+        [(0, 100, 5), (10, 700, 20), (20, 300, 50), (30, 200, 90)]
+            .map(|(at_ns, wal_bytes, user_s)| {
+                let process = ProcessUsage {
+                    user_ns: user_s * 1_000_000_000,
+                    rss_bytes: Some(wal_bytes * 2),
+                    write_bytes: (at_ns > 0).then_some(wal_bytes),
+                    ..ProcessUsage::default()
+                };
+                Sample {
+                    at_ns,
+                    wal_bytes,
+                    moments: 1,
+                    process: Some(process),
+                    wal_restarts: at_ns / 10,
+                    frames_backfilled: at_ns,
+                    wal_frames: (at_ns != 20).then_some(wal_bytes),
+                    ..Sample::default()
+                }
+            })
+            .to_vec()
+    }
+
+    #[test]
+    fn peaks_are_of_the_whole_and_totals_are_differences() {
+        let summary = Summary::of(&samples());
+        assert_eq!((summary.wal_peak_bytes, summary.wal_last_bytes), (700, 200));
+        assert_eq!((summary.frames_peak, summary.rss_peak_bytes), (Some(700), Some(1400)));
+        assert_eq!((summary.wal_restarts, summary.frames_backfilled), (3, 30));
+        assert_eq!(summary.cpu_user_s, Some(85.0));
+        assert_eq!((summary.backlog_peak, summary.involuntary_switches), (None, None));
+        assert_eq!(summary.samples, 4);
+    }
+
+    #[test]
+    fn the_kernel_s_memory_peak_is_preferred_to_the_sampled_one() {
+        let mut samples = samples();
+        samples[3].process.as_mut().unwrap().rss_peak_bytes = Some(5000);
+        assert_eq!(Summary::of(&samples).rss_peak_bytes, Some(5000));
+    }
+
+    #[test]
+    fn a_window_counts_from_the_sample_before_it() {
+        let summary = Summary::within(&samples(), 15..=25);
+        assert_eq!(summary.cpu_user_s, Some(30.0));
+        assert_eq!((summary.wal_peak_bytes, summary.samples), (700, 2));
+        let exact = Summary::within(&samples(), 20..=30);
+        assert_eq!((exact.cpu_user_s, exact.wal_peak_bytes), (Some(40.0), 300));
+    }
+
+    #[test]
+    fn windows_without_samples_are_empty_and_do_not_panic() {
+        assert_eq!(Summary::of(&[]), Summary::default());
+        assert_eq!(Summary::within(&samples()[1..], 0..=5), Summary::default());
+        assert_eq!(Summary::within(&samples(), 100..=200).samples, 1);
+    }
+}

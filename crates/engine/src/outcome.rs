@@ -1,0 +1,136 @@
+//! What became of a trial.
+
+use std::collections::BTreeMap;
+
+use litelab_protocol::{ConnectionSettings, Tick, TrialResult};
+use serde::{Deserialize, Serialize};
+
+use crate::observe::{Sample, Summary};
+
+/// A trial that was run, whatever came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialRecord {
+    /// Block, from 0.
+    pub block: u32,
+    /// Index of the arm in the plan.
+    pub arm: usize,
+    /// Place in the order of its block, from 0.
+    pub position: u32,
+    /// UTC, ISO 8601.
+    pub started: String,
+    /// From the first copy to the last check, in seconds.
+    pub seconds: f64,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It was run and its results are right.
+    Measured(Box<Measurement>),
+    /// It counts for nothing but its reason.
+    Failed(Box<Failure>),
+}
+
+/// Why a trial failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind of failure.
+    pub kind: FailureKind,
+    /// One line.
+    pub reason: String,
+    /// The last of what the runner said on standard error.
+    pub stderr: String,
+    /// Settings read back, if it got so far.
+    pub settings: Vec<ConnectionSettings>,
+    /// The result, if it got so far.
+    pub result: Option<TrialResult>,
+}
+
+/// The kind of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// The database could not be copied or made.
+    Preparation,
+    /// The runner could not be started, died, hung, or broke the protocol.
+    Runner,
+    /// The runner said that it could not go on.
+    Refused,
+    /// Settings in effect were not those asked for.
+    Settings,
+    /// The runner's counts contradict each other.
+    Counts,
+    /// The database is not as it must be.
+    Invariant,
+}
+
+/// The evidence of a trial that succeeded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// What the runner counted and timed; of several processes, their sum.
+    pub result: TrialResult,
+    /// Settings in effect on every connection.
+    pub settings: Vec<ConnectionSettings>,
+    /// What was seen from outside between `go` and the end.
+    pub summary: Summary,
+    /// CPU nanoseconds of all runner processes between `go` and their end.
+    pub cpu_ns: u64,
+    /// Bytes of all databases after the last connection was closed.
+    pub database_bytes: u64,
+    /// Bytes of their logs then; 0 where the last connection removed them.
+    pub wal_after_bytes: u64,
+    /// Hex SHA-256 of the content of each table that the workload names.
+    pub content: BTreeMap<String, String>,
+    /// What is to be said beside the numbers.
+    pub flags: Vec<Flag>,
+}
+
+/// The time series of a trial; stored apart, for they are long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// From outside, times counted from the first sample.
+    pub samples: Vec<Sample>,
+    /// Time of `go` on the clock of the samples, in nanoseconds.
+    pub go_ns: u64,
+    /// From the runner; of several processes, one after the other.
+    pub ticks: Vec<Tick>,
+}
+
+/// A self-check that did not pass, or a state that qualifies the numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Flag {
+    /// Mean number in flight times rate does not give the number of workers: (X·R − L) / L.
+    LittlesLaw {
+        /// Relative difference.
+        difference: f64,
+    },
+    /// The load could not be kept: share of the offered rate that was achieved, and arrivals never started.
+    Overloaded {
+        /// Role.
+        role: String,
+        /// Achieved over offered.
+        achieved: f64,
+        /// Arrivals never started.
+        unserved: u64,
+    },
+    /// A trial too short to say much: measured seconds.
+    Short {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// Transactions that failed after the last retry.
+    Failures {
+        /// Failed.
+        failed: u64,
+        /// Of all.
+        of: u64,
+    },
+    /// The machine was busy with something else: share of samples that came late.
+    LateSamples {
+        /// 0 to 1.
+        share: f64,
+    },
+}

@@ -1,0 +1,169 @@
+//! Databases as they are before a trial: made once per run for each distinct schema, data and page layout, and copied
+//! for every trial.
+
+use std::path::{Path, PathBuf};
+
+use litelab_model::Arm;
+use litelab_protocol::draw::{Drawer, Value};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, OpenFlags, ToSql};
+use sha2::{Digest, Sha256};
+
+use crate::error::{EngineError, describe};
+
+/// Rows inserted in one transaction while preparing.
+const BATCH: u64 = 10_000;
+
+/// PRAGMAs that shape the file itself and so must be set before its first page is written.
+const LAYOUT: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
+
+/// Opens somebody else's database: never to write.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, EngineError> {
+    if !path.exists() {
+        return Err(EngineError::BadInput(format!("{}: no such file", path.display())));
+    }
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|e| EngineError::sqlite("open", path, &e))?;
+    connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        .map_err(|e| EngineError::sqlite("read", path, &e))?;
+    Ok(connection)
+}
+
+/// What makes two arms start from the same file.
+fn key(arm: &Arm) -> String {
+    let layout: Vec<_> = arm.trial.connection.pragmas.iter().filter(|p| LAYOUT.contains(&p.name.as_str())).collect();
+    let text = serde_json::to_string(&(&arm.schema, &arm.data, &layout, arm.trial.seed)).unwrap_or_default();
+    litelab_protocol::draw::hex(&Sha256::digest(text))[..16].to_owned()
+}
+
+/// The prepared databases of a run, in one directory.
+#[derive(Debug)]
+pub struct Prepared {
+    directory: PathBuf,
+}
+
+impl Prepared {
+    /// Files are made in `directory`, which exists.
+    #[must_use]
+    pub fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_path_buf() }
+    }
+
+    /// The prepared file of an arm, made now if it is the first to need it. `progress` gets rows done and in all.
+    ///
+    /// # Errors
+    /// When the schema, the data or the disk refuse.
+    pub fn file(&self, arm: &Arm, progress: &mut dyn FnMut(u64, u64)) -> Result<PathBuf, EngineError> {
+        let path = self.directory.join(format!("prepared-{}.db", key(arm)));
+        if path.exists() {
+            return Ok(path);
+        }
+        let unfinished = self.directory.join(format!("unfinished-{}.db", key(arm)));
+        let _stale = std::fs::remove_file(&unfinished);
+        make(arm, &unfinished, progress)?;
+        std::fs::rename(&unfinished, &path).map_err(|e| EngineError::io("rename", &path, &e))?;
+        Ok(path)
+    }
+}
+
+fn make(arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), EngineError> {
+    let sqlite = |what: &'static str| move |e: rusqlite::Error| EngineError::sqlite(what, path, &e);
+    if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
+        // The backup API takes a consistent picture of a database that others may be writing.
+        let original = open_read_only(Path::new(from))?;
+        let silent: Option<fn(rusqlite::backup::Progress)> = None;
+        original.backup("main", path, silent).map_err(sqlite("copy the original to it"))?;
+    }
+    let connection = Connection::open(path).map_err(sqlite("create"))?;
+    for pragma in arm.trial.connection.pragmas.iter().filter(|p| LAYOUT.contains(&p.name.as_str())) {
+        connection.execute_batch(&format!("PRAGMA {} = {}", pragma.name, pragma.value)).map_err(sqlite("set its layout"))?;
+    }
+    // Nothing here must survive a crash; the finished file is synced as a whole when it is copied.
+    connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(sqlite("prepare"))?;
+    connection.execute_batch(&arm.schema).map_err(|e| EngineError::BadInput(format!("schema: {}", describe(&e))))?;
+    if let Some(data) = &arm.data {
+        if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
+            load(&connection, arm, transaction, data.rows, progress).map_err(sqlite("insert its rows"))?;
+        }
+        if let Some(then) = &data.then {
+            connection.execute_batch(then).map_err(|e| EngineError::BadInput(format!("data.then: {}", describe(&e))))?;
+        }
+    }
+    // A database that is never written in WAL must not start in it: the mode is the profile's affair.
+    connection.execute_batch("PRAGMA journal_mode = DELETE").map_err(sqlite("finish"))?;
+    connection.close().map_err(|(_, e)| sqlite("close")(e))
+}
+
+fn load(
+    connection: &Connection,
+    arm: &Arm,
+    transaction: &litelab_protocol::Transaction,
+    rows: u64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> rusqlite::Result<()> {
+    let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
+    let mut statements = transaction
+        .statements
+        .iter()
+        .map(|s| Ok((connection.prepare(&s.sql)?, s.bind.as_slice())))
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut row = 0;
+    while row < rows {
+        connection.execute_batch("BEGIN")?;
+        let end = (row + BATCH).min(rows);
+        for row in row..end {
+            for (statement, bind) in &mut statements {
+                for (position, param) in bind.iter().enumerate() {
+                    statement.raw_bind_parameter(position + 1, Bound(drawer.draw(*param as usize, row)))?;
+                }
+                statement.raw_execute()?;
+            }
+        }
+        connection.execute_batch("COMMIT")?;
+        row = end;
+        progress(row, rows);
+    }
+    Ok(())
+}
+
+/// A drawn value on its way into SQLite.
+struct Bound(Value);
+
+impl ToSql for Bound {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match &self.0 {
+            Value::Null => ToSqlOutput::Owned(rusqlite::types::Value::Null),
+            Value::Integer(i) => ToSqlOutput::Owned((*i).into()),
+            Value::Real(r) => ToSqlOutput::Owned((*r).into()),
+            Value::Text(t) => ToSqlOutput::Borrowed(rusqlite::types::ValueRef::Text(t.as_bytes())),
+        })
+    }
+}
+
+/// Statements that make the same database in memory, from the prepared file: the schema, then a copy of each table.
+///
+/// # Errors
+/// When the prepared file cannot be read.
+pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
+    let connection = open_read_only(prepared)?;
+    let read = |sql: &str| -> rusqlite::Result<Vec<(String, String, String)>> {
+        let mut statement = connection.prepare(sql)?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+    };
+    let objects = read(
+        "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+         ORDER BY type <> 'table', rowid",
+    )
+    .map_err(|e| EngineError::sqlite("read the schema of", prepared, &e))?;
+    let mut out: Vec<String> = objects.iter().filter(|(kind, ..)| kind == "table").map(|(.., sql)| sql.clone()).collect();
+    let quoted = prepared.display().to_string().replace('\'', "''");
+    out.push(format!("ATTACH '{quoted}' AS prepared"));
+    for (_, name, _) in objects.iter().filter(|(kind, ..)| kind == "table") {
+        let name = name.replace('"', "\"\"");
+        out.push(format!("INSERT INTO main.\"{name}\" SELECT * FROM prepared.\"{name}\""));
+    }
+    out.push("DETACH prepared".to_owned());
+    out.extend(objects.into_iter().filter(|(kind, ..)| kind != "table").map(|(.., sql)| sql));
+    Ok(out)
+}

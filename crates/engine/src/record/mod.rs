@@ -1,0 +1,55 @@
+//! The run as one SQLite file: everything needed to redo or re-analyse it.
+//!
+//! Blocks are committed one by one, in rollback-journal mode with `synchronous = EXTRA`, so that the file is whole and
+//! alone at any moment: a killed run is a shorter valid run.
+
+mod read;
+mod write;
+
+pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
+pub use write::{Recorder, now};
+
+/// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.
+pub const APPLICATION_ID: i32 = 0x6C69_6C61;
+/// Version of the tables below (`PRAGMA user_version`).
+pub const FORMAT: i32 = 1;
+
+/// Tables of a run. JSON columns hold the Rust types named beside them.
+pub(crate) const SCHEMA: &str = "
+CREATE TABLE run(
+  key   TEXT PRIMARY KEY,  -- litelab, created, finished, study_toml, plan (Plan), environment (Environment)
+  value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE runner(
+  name        TEXT PRIMARY KEY,
+  description TEXT NOT NULL  -- Description
+) WITHOUT ROWID;
+CREATE TABLE block(
+  id       INTEGER PRIMARY KEY,  -- from 0
+  started  TEXT NOT NULL,
+  finished TEXT NOT NULL,
+  load     TEXT NOT NULL  -- LoadWindow of the block
+);
+CREATE TABLE trial(
+  id          INTEGER PRIMARY KEY,
+  block       INTEGER NOT NULL REFERENCES block(id),
+  arm         INTEGER NOT NULL,  -- index into the plan's arms
+  position    INTEGER NOT NULL,  -- place in the order of its block
+  started     TEXT NOT NULL,
+  seconds     REAL NOT NULL,     -- copying and checking included
+  measurement TEXT,              -- Measurement, or
+  failure     TEXT,              -- Failure
+  UNIQUE (block, arm),
+  CHECK ((measurement IS NULL) <> (failure IS NULL))
+);
+CREATE TABLE series(
+  trial INTEGER PRIMARY KEY REFERENCES trial(id),
+  data  TEXT NOT NULL  -- Series
+);
+CREATE TABLE calibration(
+  scenario INTEGER NOT NULL,  -- index into the plan's scenarios
+  runner   TEXT NOT NULL,
+  result   TEXT NOT NULL,     -- TrialResult of the no-op driver
+  PRIMARY KEY (scenario, runner)
+) WITHOUT ROWID;
+";

@@ -1,0 +1,190 @@
+//! Reading a run file.
+
+use std::path::{Path, PathBuf};
+
+use litelab_model::Plan;
+use litelab_protocol::{Description, TrialResult};
+use rusqlite::{Connection, OptionalExtension};
+use serde::de::DeserializeOwned;
+
+use super::{APPLICATION_ID, FORMAT};
+use crate::environment::{Environment, LoadWindow};
+use crate::error::EngineError;
+use crate::outcome::{Outcome, Series, TrialRecord};
+
+/// A run file, open for reading only.
+#[derive(Debug)]
+pub struct RunFile {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// A run without its trials.
+#[derive(Clone, Debug)]
+pub struct RunInfo {
+    /// Where its file lies.
+    pub path: PathBuf,
+    /// Version of litelab that made it.
+    pub litelab: String,
+    /// When it began, UTC.
+    pub created: String,
+    /// When its last block ended, if it is complete.
+    pub finished: Option<String>,
+    /// The study's text as it was.
+    pub study_toml: String,
+    /// The resolved study.
+    pub plan: Plan,
+    /// The machine.
+    pub environment: Environment,
+    /// The runners.
+    pub runners: Vec<Description>,
+    /// Blocks that are complete.
+    pub blocks: u32,
+    /// Machine load of each block.
+    pub loads: Vec<LoadWindow>,
+    /// What the harness itself costs.
+    pub calibrations: Vec<Calibration>,
+}
+
+/// A no-op trial.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Index of the scenario.
+    pub scenario: usize,
+    /// The runner.
+    pub runner: String,
+    /// What it counted and timed.
+    pub result: TrialResult,
+}
+
+/// A trial and its number in the file.
+#[derive(Clone, Debug)]
+pub struct StoredTrial {
+    /// Number of its row.
+    pub id: i64,
+    /// The trial.
+    pub record: TrialRecord,
+}
+
+impl RunFile {
+    /// Opens a run file.
+    ///
+    /// # Errors
+    /// When there is none, it is no run of litelab, or one of another format.
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
+        let connection = crate::prepare::open_read_only(path)?;
+        let pragma = |name: &str| -> Result<i32, EngineError> {
+            connection
+                .pragma_query_value(None, name, |row| row.get(0))
+                .map_err(|e| EngineError::sqlite("read", path, &e))
+        };
+        if pragma("application_id")? != APPLICATION_ID {
+            return Err(EngineError::BadInput(format!("{}: this database is no litelab run", path.display())));
+        }
+        let format = pragma("user_version")?;
+        if format != FORMAT {
+            return Err(EngineError::BadInput(format!(
+                "{}: it has format {format}, this litelab reads format {FORMAT}: use the litelab that made it",
+                path.display()
+            )));
+        }
+        Ok(Self { connection, path: path.to_path_buf() })
+    }
+
+    fn fail(&self, what: &str) -> impl Fn(rusqlite::Error) -> EngineError + '_ {
+        let what = what.to_owned();
+        move |e| EngineError::sqlite(&what, &self.path, &e)
+    }
+
+    fn get(&self, key: &str) -> Result<Option<String>, EngineError> {
+        self.connection
+            .query_row("SELECT value FROM run WHERE key = ?1", [key], |row| row.get(0))
+            .optional()
+            .map_err(self.fail("read"))
+    }
+
+    fn need(&self, key: &str) -> Result<String, EngineError> {
+        self.get(key)?.ok_or_else(|| EngineError::BadInput(format!("{}: its `{key}` is missing", self.path.display())))
+    }
+
+    fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, EngineError> {
+        serde_json::from_str(text).map_err(|e| EngineError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display())))
+    }
+
+    /// Everything but the trials.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn info(&self) -> Result<RunInfo, EngineError> {
+        let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        let runners = texts("SELECT description FROM runner ORDER BY name").map_err(self.fail("read"))?;
+        let loads = texts("SELECT load FROM block ORDER BY id").map_err(self.fail("read"))?;
+        let calibrations = || -> rusqlite::Result<Vec<(i64, String, String)>> {
+            self.connection
+                .prepare("SELECT scenario, runner, result FROM calibration ORDER BY scenario, runner")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect()
+        };
+        Ok(RunInfo {
+            path: self.path.clone(),
+            litelab: self.need("litelab")?,
+            created: self.need("created")?,
+            finished: self.get("finished")?,
+            study_toml: self.need("study_toml")?,
+            plan: self.parse("plan", &self.need("plan")?)?,
+            environment: self.parse("environment", &self.need("environment")?)?,
+            runners: runners.iter().map(|t| self.parse("runner", t)).collect::<Result<_, _>>()?,
+            blocks: loads.len() as u32,
+            loads: loads.iter().map(|t| self.parse("load", t)).collect::<Result<_, _>>()?,
+            calibrations: calibrations()
+                .map_err(self.fail("read"))?
+                .into_iter()
+                .map(|(scenario, runner, text)| {
+                    Ok(Calibration { scenario: scenario as usize, runner, result: self.parse("calibration", &text)? })
+                })
+                .collect::<Result<_, EngineError>>()?,
+        })
+    }
+
+    /// All trials in the order in which they ran, one at a time: a long run does not fit in memory.
+    ///
+    /// # Errors
+    /// When the file is damaged, or the first that `each` returns.
+    pub fn trials(&self, each: &mut dyn FnMut(StoredTrial) -> Result<(), EngineError>) -> Result<(), EngineError> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT id, block, arm, position, started, seconds, measurement, failure FROM trial ORDER BY id")
+            .map_err(self.fail("read"))?;
+        let mut rows = statement.query([]).map_err(self.fail("read"))?;
+        while let Some(row) = rows.next().map_err(self.fail("read"))? {
+            let read = || -> rusqlite::Result<_> {
+                let (measurement, failure): (Option<String>, Option<String>) = (row.get(6)?, row.get(7)?);
+                let arm: i64 = row.get(2)?;
+                Ok((row.get(0)?, row.get(1)?, arm, row.get(3)?, row.get(4)?, row.get(5)?, measurement, failure))
+            };
+            let (id, block, arm, position, started, seconds, measurement, failure) = read().map_err(self.fail("read"))?;
+            let outcome = match (measurement, failure) {
+                (Some(text), _) => Outcome::Measured(self.parse("measurement", &text)?),
+                (None, Some(text)) => Outcome::Failed(self.parse("failure", &text)?),
+                (None, None) => return Err(EngineError::BadInput(format!("{}: trial {id} is empty", self.path.display()))),
+            };
+            let record = TrialRecord { block, arm: arm as usize, position, started, seconds, outcome };
+            each(StoredTrial { id, record })?;
+        }
+        Ok(())
+    }
+
+    /// The time series of a trial.
+    ///
+    /// # Errors
+    /// When there is none, or the file is damaged.
+    pub fn series(&self, trial: i64) -> Result<Series, EngineError> {
+        let text: String = self
+            .connection
+            .query_row("SELECT data FROM series WHERE trial = ?1", [trial], |row| row.get(0))
+            .map_err(self.fail("read the series of a trial from"))?;
+        self.parse("series", &text)
+    }
+}

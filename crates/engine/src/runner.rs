@@ -1,0 +1,258 @@
+//! Runners: found by their `runner.toml`, built by their own tools, asked what they can.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use litelab_protocol::{Description, DriverDescription};
+use serde::Deserialize;
+
+use crate::error::EngineError;
+
+/// A runner's folder.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// Where `runner.toml` lies.
+    pub directory: PathBuf,
+    /// What it says.
+    pub manifest: Manifest,
+}
+
+/// `runner.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Unique.
+    pub name: String,
+    /// `rust`, `go`, …
+    pub language: String,
+    /// Commands that build it, run in its folder one after the other.
+    #[serde(default)]
+    pub build: Vec<Vec<String>>,
+    /// Command that starts it; a verb is appended. A first word with a `/` is relative to its folder.
+    pub command: Vec<String>,
+    /// Names of its drivers.
+    pub drivers: Vec<String>,
+    /// Tools it needs before it can be built.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+}
+
+/// A tool that must be there.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// Name of an executable on PATH.
+    pub tool: String,
+    /// What to do where it is not.
+    pub remedy: String,
+}
+
+/// All runners that were found.
+#[derive(Clone, Debug, Default)]
+pub struct Runners {
+    runners: BTreeMap<String, Runner>,
+}
+
+/// A driver and the runner that has it.
+#[derive(Clone, Debug)]
+pub struct Driver<'a> {
+    /// The runner.
+    pub runner: &'a Runner,
+    /// The driver's name within it.
+    pub name: String,
+}
+
+/// The folder that holds `runners/`: `LITELAB_HOME`, else the nearest one above the program or the working directory.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    if let Some(home) = std::env::var_os("LITELAB_HOME") {
+        return Some(PathBuf::from(home));
+    }
+    let starts = [std::env::current_exe().ok(), std::env::current_dir().ok()];
+    starts.into_iter().flatten().find_map(|start| {
+        start.ancestors().find(|dir| dir.join("runners").join("rusqlite").join("runner.toml").is_file()).map(Path::to_path_buf)
+    })
+}
+
+impl Runners {
+    /// Reads every `runners/*/runner.toml` of a folder.
+    ///
+    /// # Errors
+    /// When one of them cannot be read as a manifest, or two have the same name.
+    pub fn find(home: &Path) -> Result<Self, EngineError> {
+        let folder = home.join("runners");
+        let entries = std::fs::read_dir(&folder).map_err(|e| EngineError::io("list the runners", &folder, &e))?;
+        let mut runners = BTreeMap::new();
+        for directory in entries.flatten().map(|e| e.path()) {
+            let file = directory.join("runner.toml");
+            let Ok(text) = std::fs::read_to_string(&file) else { continue };
+            let manifest: Manifest = toml::from_str(&text)
+                .map_err(|e| EngineError::BadInput(format!("{}: {}", file.display(), e.message())))?;
+            if manifest.command.is_empty() {
+                return Err(EngineError::BadInput(format!("{}: `command` is empty", file.display())));
+            }
+            let name = manifest.name.clone();
+            if runners.insert(name.clone(), Runner { directory, manifest }).is_some() {
+                return Err(EngineError::BadInput(format!("{}: two runners are named `{name}`", folder.display())));
+            }
+        }
+        Ok(Self { runners })
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Runner> {
+        self.runners.values()
+    }
+
+    /// By name.
+    ///
+    /// # Errors
+    /// With the nearest name.
+    pub fn get(&self, name: &str) -> Result<&Runner, EngineError> {
+        self.runners.get(name).ok_or_else(|| {
+            EngineError::BadInput(litelab_model::unknown("runner", name, self.runners.keys().map(String::as_str)))
+        })
+    }
+
+    /// Finds `driver` or `runner:driver`.
+    ///
+    /// # Errors
+    /// When no runner has it, or several do.
+    pub fn driver(&self, name: &str) -> Result<Driver<'_>, EngineError> {
+        if let Some((runner, driver)) = name.split_once(':') {
+            let runner = self.get(runner)?;
+            if !runner.manifest.drivers.iter().any(|d| d == driver) {
+                return Err(EngineError::BadInput(litelab_model::unknown(
+                    "driver",
+                    driver,
+                    runner.manifest.drivers.iter().map(String::as_str),
+                )));
+            }
+            return Ok(Driver { runner, name: driver.to_owned() });
+        }
+        let having: Vec<&Runner> =
+            self.runners.values().filter(|r| r.manifest.drivers.iter().any(|d| d == name)).collect();
+        match having.as_slice() {
+            [one] => Ok(Driver { runner: one, name: name.to_owned() }),
+            [] => {
+                let known = self.runners.values().flat_map(|r| r.manifest.drivers.iter().map(String::as_str));
+                Err(EngineError::BadInput(litelab_model::unknown("driver", name, known)))
+            }
+            several => {
+                let names: Vec<_> = several.iter().map(|r| format!("{}:{name}", r.manifest.name)).collect();
+                Err(EngineError::BadInput(format!("driver `{name}`: several runners have it; write {}", names.join(" or "))))
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// The command that starts it with a verb.
+    #[must_use]
+    pub fn command(&self, verb: &str) -> Command {
+        // `find` refuses an empty command.
+        let first = self.manifest.command.first().map(String::as_str).unwrap_or_default();
+        let program = if first.contains('/') { self.directory.join(first) } else { PathBuf::from(first) };
+        // The runner works in the trial's directory, so a relative place of its own must become an absolute one.
+        let program = std::path::absolute(&program).ok().filter(|_| first.contains('/')).unwrap_or(program);
+        let mut command = Command::new(program);
+        for word in self.manifest.command.iter().skip(1) {
+            // Scripts are named relative to the folder, too.
+            let inside = self.directory.join(word);
+            match std::path::absolute(&inside) {
+                Ok(path) if inside.exists() => command.arg(path),
+                _ => command.arg(word),
+            };
+        }
+        command.arg(verb);
+        command
+    }
+
+    /// Whether it has been built, as far as its program tells.
+    #[must_use]
+    pub fn is_built(&self) -> bool {
+        self.manifest.command.first().is_some_and(|first| !first.contains('/') || self.directory.join(first).exists())
+    }
+
+    /// Tools that are missing, with their remedies.
+    #[must_use]
+    pub fn missing(&self) -> Vec<&Need> {
+        self.manifest.needs.iter().filter(|need| !on_path(&need.tool)).collect()
+    }
+
+    /// Builds it with its own tools. Their output goes where `output` says.
+    ///
+    /// # Errors
+    /// When a command cannot be started or fails.
+    pub fn build(&self, output: fn() -> Stdio) -> Result<(), EngineError> {
+        for words in &self.manifest.build {
+            let Some((program, arguments)) = words.split_first() else { continue };
+            let line = words.join(" ");
+            let status = Command::new(program)
+                .args(arguments)
+                .current_dir(&self.directory)
+                .stdin(Stdio::null())
+                .stdout(output())
+                .stderr(output())
+                .status()
+                .map_err(|e| EngineError::Failed(format!("runner `{}`: cannot start `{line}`: {e}", self.manifest.name)))?;
+            if !status.success() {
+                return Err(EngineError::Failed(format!("runner `{}`: `{line}` failed ({status})", self.manifest.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks it what it can.
+    ///
+    /// # Errors
+    /// When it cannot be started, does not answer, or speaks another protocol; with the remedy.
+    pub fn describe(&self) -> Result<Description, EngineError> {
+        let name = &self.manifest.name;
+        let failed = |what: String| EngineError::Failed(format!("runner `{name}`: {what}"));
+        if !self.is_built() {
+            return Err(failed(format!("it is not built: run `litelab runners build {name}`")));
+        }
+        let output = self
+            .command("describe")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| failed(format!("it cannot be started ({e}): run `litelab runners build {name}`")))?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(failed(format!("describe failed ({}): {}", output.status, stderr.trim())));
+        }
+        let description: Description = serde_json::from_slice(&output.stdout)
+            .map_err(|e| failed(format!("its answer to describe does not follow the protocol: {e}")))?;
+        if description.protocol != litelab_protocol::VERSION {
+            return Err(failed(format!(
+                "it speaks protocol {}, this is protocol {}: build it anew",
+                description.protocol,
+                litelab_protocol::VERSION
+            )));
+        }
+        Ok(description)
+    }
+}
+
+/// Checks that a driver supports what an arm asks of it.
+///
+/// # Errors
+/// What it does not support, and what it does.
+pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Result<(), String> {
+    let (access, executor) = (arm.trial.access.kind(), arm.trial.executor);
+    if !driver.accesses.iter().any(|a| a == access) {
+        return Err(format!("driver `{}` does not have access `{access}` (it has {})", driver.name, driver.accesses.join(", ")));
+    }
+    if !driver.executors.contains(&executor) {
+        let names: Vec<_> = driver.executors.iter().map(|e| e.name()).collect();
+        return Err(format!("driver `{}` does not have executor `{executor}` (it has {})", driver.name, names.join(", ")));
+    }
+    Ok(())
+}
+
+fn on_path(tool: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()))
+}

@@ -1,0 +1,273 @@
+//! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use litelab_model::Arm;
+use litelab_model::study::Location;
+use litelab_protocol::{ConnectionSettings, Database, Executor, Line, Load, Role, Tick, Trial, TrialResult};
+
+use crate::environment::copy_database;
+use crate::merge::merge;
+use crate::observe::{FileSizes, Sampler, SamplerConfig, Summary};
+use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
+use crate::prepare::setup_statements;
+use crate::process::RunnerProcess;
+use crate::runner::Runner;
+use crate::verify;
+
+/// How long the core waits for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For all connections to be open.
+    pub ready: Duration,
+    /// For the next line after `go`; ticks come every 100 ms.
+    pub silence: Duration,
+    /// For a trial that ends by count; one that ends by time has three times that, and a minute.
+    pub trial: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { ready: Duration::from_secs(600), silence: Duration::from_secs(20), trial: Duration::from_secs(3600) }
+    }
+}
+
+/// What a trial needs besides its arm.
+pub struct Bench<'a> {
+    /// Runs it.
+    pub runner: &'a Runner,
+    /// The prepared database.
+    pub prepared: &'a Path,
+    /// An empty directory on the disk under test; its files are removed afterwards.
+    pub directory: &'a Path,
+    /// Deadlines.
+    pub patience: Patience,
+    /// Called a few times a second; false ends the trial.
+    pub keep_going: &'a mut dyn FnMut() -> bool,
+}
+
+/// A failure under way to a row.
+struct Stop {
+    kind: FailureKind,
+    reason: String,
+}
+
+impl Stop {
+    fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
+        Self { kind, reason: reason.into() }
+    }
+}
+
+/// What has been collected so far, so that a failure keeps its evidence.
+#[derive(Default)]
+struct Evidence {
+    settings: Vec<ConnectionSettings>,
+    result: Option<TrialResult>,
+    stderr: String,
+    series: Series,
+}
+
+/// Runs a trial. Never fails: what goes wrong is its outcome.
+pub fn run(arm: &Arm, id: &str, bench: &mut Bench<'_>) -> (Outcome, Series) {
+    let mut evidence = Evidence::default();
+    let outcome = match attempt(arm, id, bench, &mut evidence) {
+        Ok(measurement) => Outcome::Measured(Box::new(measurement)),
+        Err(stop) => Outcome::Failed(Box::new(Failure {
+            kind: stop.kind,
+            reason: stop.reason,
+            stderr: evidence.stderr,
+            settings: evidence.settings,
+            result: evidence.result,
+        })),
+    };
+    clear(bench.directory);
+    (outcome, evidence.series)
+}
+
+/// Removes what a trial left in its directory.
+fn clear(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let _left = std::fs::remove_file(entry.path());
+    }
+}
+
+fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) -> Result<Measurement, Stop> {
+    clear(bench.directory);
+    let (databases, files) = place(arm, bench)?;
+    let trial = Trial { id: id.to_owned(), databases, ..arm.trial.clone() };
+    // A database in memory has no files to look at until it is dumped.
+    let watched = if arm.location == Location::File { files.clone() } else { Vec::new() };
+    let sampler = Sampler::start(SamplerConfig { databases: watched, ..SamplerConfig::default() })
+        .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
+
+    let mut processes = Vec::new();
+    for part in split(&trial) {
+        let process = RunnerProcess::start(bench.runner, &part, bench.directory, &[])
+            .map_err(|e| Stop::new(FailureKind::Runner, e))?;
+        sampler.add_process(process.id());
+        processes.push(process);
+    }
+    let timed = drive(arm, bench, &sampler, &mut processes, evidence);
+    evidence.stderr = processes.iter().map(RunnerProcess::stderr).collect();
+    // The last sample is taken while the ended processes can still be read.
+    processes.iter_mut().for_each(|p| {
+        p.settle();
+    });
+    let recording = sampler.stop();
+    evidence.series.samples = recording.samples;
+    let mut total_cpu = Some(0);
+    for process in &mut processes {
+        let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
+        total_cpu = total_cpu.zip(exited.usage).map(|(sum, u)| sum + u.user_ns + u.system_ns);
+    }
+    timed?;
+
+    let result = evidence.result.clone().unwrap_or_default();
+    verify::counts(arm, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
+    // Before the checks open the database, for that would fold the log into it.
+    let sizes = files.iter().map(|f| FileSizes::of(f));
+    let (database_bytes, wal_after_bytes) =
+        sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
+    let content = verify::databases(arm, &files, &result).map_err(|e| Stop::new(FailureKind::Invariant, e))?;
+    let samples = &evidence.series.samples;
+    let go = evidence.series.go_ns;
+    let summary = Summary::within(samples, go..=u64::MAX);
+    let before_go = samples.iter().take_while(|s| s.at_ns <= go).last().and_then(|s| s.process).map_or(0, |p| p.cpu_ns());
+    let late = if summary.samples == 0 { 0.0 } else { summary.late_samples as f64 / summary.samples as f64 };
+    Ok(Measurement {
+        cpu_ns: total_cpu.unwrap_or_default().saturating_sub(before_go),
+        database_bytes,
+        wal_after_bytes,
+        flags: verify::flags(arm, &result, late),
+        settings: std::mem::take(&mut evidence.settings),
+        content,
+        summary,
+        result,
+    })
+}
+
+/// Copies the prepared database, or says how to make it in memory. Returns what the runner opens and the files to check
+/// afterwards.
+fn place(arm: &Arm, bench: &Bench<'_>) -> Result<(Vec<Database>, Vec<PathBuf>), Stop> {
+    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
+    let mut databases = Vec::new();
+    let mut files = Vec::new();
+    for i in 0..arm.databases {
+        let file = bench.directory.join(format!("trial-{i}.db"));
+        let path = file.display().to_string();
+        databases.push(match arm.location {
+            Location::File => {
+                copy_database(bench.prepared, &file).map_err(|e| stop(e.to_string()))?;
+                Database::File { path }
+            }
+            Location::Memory | Location::MemoryShared => Database::Memory {
+                shared: arm.location == Location::MemoryShared,
+                name: format!("litelab-{i}"),
+                setup: setup_statements(bench.prepared).map_err(|e| stop(e.to_string()))?,
+                teardown: vec![format!("VACUUM INTO '{}'", path.replace('\'', "''"))],
+            },
+        });
+        files.push(file);
+    }
+    Ok((databases, files))
+}
+
+/// One trial per process: the whole, or with executor `processes` one worker each.
+fn split(trial: &Trial) -> Vec<Trial> {
+    if trial.executor != Executor::Processes {
+        return vec![trial.clone()];
+    }
+    let mut parts = Vec::new();
+    for role in &trial.roles {
+        for worker in 0..role.workers {
+            let load = match &role.load {
+                Load::Open { rate, arrivals } => Load::Open { rate: rate / f64::from(role.workers), arrivals: *arrivals },
+                closed => closed.clone(),
+            };
+            let role = Role {
+                workers: 1,
+                first_worker: role.first_worker + worker,
+                first_in_role: role.first_in_role + worker,
+                load,
+                ..role.clone()
+            };
+            parts.push(Trial { roles: vec![role], ..trial.clone() });
+        }
+    }
+    parts
+}
+
+/// From the start of the processes to the last line of the last one.
+fn drive(
+    arm: &Arm,
+    bench: &mut Bench<'_>,
+    sampler: &Sampler,
+    processes: &mut [RunnerProcess],
+    evidence: &mut Evidence,
+) -> Result<(), Stop> {
+    let broken = |process: &RunnerProcess, e: String| Stop::new(FailureKind::Runner, format!("{e}{}", process.evidence()));
+    for process in processes.iter_mut() {
+        match process.next_line(bench.patience.ready, bench.keep_going) {
+            Ok(Line::Ready(ready)) => evidence.settings.extend(ready.connections),
+            Ok(Line::Failed(failed)) => return Err(refused(&failed)),
+            Ok(other) => return Err(broken(process, format!("the runner said `{}` where `ready` was due", kind(&other)))),
+            Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
+        }
+    }
+    // The no-op driver has no connection whose settings could be read.
+    if arm.trial.driver != "noop" {
+        verify::settings(arm, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    }
+
+    evidence.series.go_ns = sampler.sample_now().unwrap_or_else(|| sampler.now_ns());
+    let begun = Instant::now();
+    processes.iter_mut().for_each(RunnerProcess::go);
+    let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
+    let mut results = Vec::new();
+    for process in processes.iter_mut() {
+        loop {
+            if begun.elapsed() > limit {
+                return Err(broken(process, format!("the trial was not over after {:.0} s", limit.as_secs_f64())));
+            }
+            match process.next_line(bench.patience.silence, bench.keep_going) {
+                Ok(Line::Tick(tick)) => evidence.series.ticks.push(tick),
+                Ok(Line::Result(result)) => {
+                    results.push(*result);
+                    break;
+                }
+                Ok(Line::Failed(failed)) => return Err(refused(&failed)),
+                Ok(other @ Line::Ready(_)) => return Err(broken(process, format!("the runner said `{}` twice", kind(&other)))),
+                Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
+            }
+        }
+    }
+    let result = merge(results);
+    check_ticks(&evidence.series.ticks, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
+    evidence.result = Some(result);
+    Ok(())
+}
+
+/// Ticks may stop short of the end, but never exceed it.
+fn check_ticks(ticks: &[Tick], result: &TrialResult) -> Result<(), String> {
+    let ticked: u64 = ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
+    let total: u64 = result.operations.iter().map(|o| o.committed).sum();
+    if ticked > total {
+        return Err(format!("ticks add up to {ticked} committed transactions, the result to {total}"));
+    }
+    Ok(())
+}
+
+fn refused(failed: &litelab_protocol::Failed) -> Stop {
+    let code = failed.code.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
+    Stop::new(FailureKind::Refused, format!("{}{code}", failed.reason))
+}
+
+fn kind(line: &Line) -> &'static str {
+    match line {
+        Line::Ready(_) => "ready",
+        Line::Tick(_) => "tick",
+        Line::Result(_) => "result",
+        Line::Failed(_) => "failed",
+    }
+}

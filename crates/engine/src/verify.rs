@@ -1,0 +1,299 @@
+//! Checks of a trial: settings in effect, counts, the database itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use litelab_model::Arm;
+use litelab_model::expression;
+use litelab_model::pragma::{self, Reported};
+use litelab_model::resolve::input;
+use litelab_protocol::{ConnectionSettings, Load, Operation, TrialResult, Until};
+use litelab_stats::{LittleOutcome, LittlesLaw};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use sha2::{Digest, Sha256};
+
+use crate::error::describe;
+use crate::outcome::Flag;
+
+/// Beyond this size a database is not searched for corruption after every trial: it would take longer than the trial.
+const INTEGRITY_BYTES: u64 = 256 << 20;
+/// Little's law holds exactly; what is left is the harness's own work and the histogram's precision.
+const LITTLE_TOLERANCE: f64 = 0.05;
+/// A trial below this many seconds is dominated by its start.
+const SHORT_SECONDS: f64 = 0.05;
+
+/// Compares the settings in effect on every connection with those the profile asked for.
+///
+/// # Errors
+/// The first difference.
+pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), String> {
+    if connections.is_empty() {
+        return Err("the runner reported no connection".into());
+    }
+    for (name, value) in &arm.pragmas {
+        let Ok(wanted) = pragma::parse(name, &input(value)) else { continue };
+        if !wanted.pragma().is_setting() {
+            continue;
+        }
+        for (i, connection) in connections.iter().enumerate() {
+            let Some(reported) = connection.settings.get(wanted.name()) else {
+                return Err(format!("connection {i} ({}): `{}` was not read back", connection.label, wanted.name()));
+            };
+            let reported = reported_value(reported);
+            if !wanted.read_back_matches(&reported) {
+                return Err(format!(
+                    "connection {i} ({}): `{}` is {reported}, asked for was {} (reads back as {})",
+                    connection.label,
+                    wanted.name(),
+                    wanted.render(),
+                    wanted.expected_read_back()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value as a runner reports it.
+pub(crate) fn reported_value(value: &serde_json::Value) -> Reported {
+    match value {
+        serde_json::Value::Number(n) => match n.as_i64() {
+            Some(i) => Reported::Integer(i),
+            None => Reported::Text(n.to_string()),
+        },
+        serde_json::Value::String(s) => Reported::Text(s.clone()),
+        serde_json::Value::Bool(b) => Reported::Integer((*b).into()),
+        _ => Reported::Nothing(()),
+    }
+}
+
+/// Checks that a result does not contradict itself or the trial.
+///
+/// # Errors
+/// The first contradiction.
+pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
+    for o in &result.operations {
+        let name = format!("{}/{}", o.role, o.transaction);
+        let ensure = |ok: bool, what: String| if ok { Ok(()) } else { Err(format!("{name}: {what}")) };
+        ensure(
+            o.service.count() == o.measured,
+            format!("{} transactions measured, {} in the service histogram", o.measured, o.service.count()),
+        )?;
+        ensure(o.measured <= o.committed, format!("{} measured of {} committed", o.measured, o.committed))?;
+        for (what, histogram) in [("response", &o.response), ("lag", &o.lag), ("wait", &o.wait)] {
+            if let Some(h) = histogram {
+                ensure(h.count() == o.measured, format!("{} measured, {} in the {what} histogram", o.measured, h.count()))?;
+            }
+        }
+        for (code, count) in &o.errors {
+            ensure(count.cured <= count.seen, format!("{code}: {} cured of {} seen", count.cured, count.seen))?;
+            ensure(
+                litelab_protocol::codes::code(code).is_some() || code == "SQLITE_UNKNOWN",
+                format!("`{code}` is no SQLite result code"),
+            )?;
+        }
+        let seen: u64 = o.errors.values().map(|e| e.seen).sum();
+        ensure(o.failed <= seen, format!("{} transactions failed, but {seen} errors were seen", o.failed))?;
+    }
+    let (by_worker, by_operation) = (
+        result.workers.iter().map(|w| w.committed).sum::<u64>(),
+        result.operations.iter().map(|o| o.committed).sum::<u64>(),
+    );
+    if by_worker != by_operation {
+        return Err(format!("workers committed {by_worker} transactions, transactions add up to {by_operation}"));
+    }
+    for role in &arm.trial.roles {
+        let workers = result.workers.iter().filter(|w| w.role == role.name).count();
+        let expected = role.workers as usize * arm.databases as usize;
+        if workers != expected {
+            return Err(format!("role `{}` has {expected} workers, {workers} were reported", role.name));
+        }
+        if let Until::Count { transactions } = role.until {
+            let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
+            let wanted = transactions * u64::from(arm.databases);
+            if done != wanted {
+                return Err(format!("role `{}` was to do {wanted} transactions and did {done}", role.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item = &'a Operation> {
+    result.operations.iter().filter(move |o| o.role == role)
+}
+
+/// What is to be said beside the numbers of a result that is right.
+#[must_use]
+pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let seconds = result.measured_ns as f64 / 1e9;
+    if seconds < SHORT_SECONDS {
+        flags.push(Flag::Short { seconds });
+    }
+    if let Some(difference) = little(arm, result) {
+        flags.push(Flag::LittlesLaw { difference });
+    }
+    for role in &arm.trial.roles {
+        if let Load::Open { rate, .. } = role.load {
+            let unserved: u64 = operations(result, &role.name).map(|o| o.unserved).sum();
+            let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
+            let offered = match role.until {
+                Until::Time { ms } => rate * ms as f64 / 1e3 * f64::from(arm.databases),
+                _ => (done + unserved) as f64,
+            };
+            let achieved = done as f64 / offered.max(1.0);
+            // The arrivals themselves vary: three standard deviations of a Poisson count are no overload.
+            let noise = 3.0 / offered.max(1.0).sqrt();
+            if unserved > 0 && achieved < 0.98 - noise {
+                flags.push(Flag::Overloaded { role: role.name.clone(), achieved, unserved });
+            }
+        }
+    }
+    let (failed, of) = result.operations.iter().fold((0, 0), |(f, all), o| (f + o.failed, all + o.failed + o.committed + o.empty));
+    if failed > 0 {
+        flags.push(Flag::Failures { failed, of });
+    }
+    if late_share > 0.1 {
+        flags.push(Flag::LateSamples { share: late_share });
+    }
+    flags
+}
+
+/// Little's law in a closed loop, `L = X·R`, R being all of a worker's cycle: the relative difference where it is
+/// beyond the tolerance. X and R come from the histograms and counts, L is the number of workers, so that a runner
+/// that loses or invents operations or time does not pass. Roles that end early make L smaller than the number of
+/// workers, so only trials whose workers all end together are judged.
+fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
+    let closed = arm.trial.roles.iter().all(|r| matches!(r.load, Load::Closed { .. }));
+    let together = arm.trial.roles.iter().all(|r| !matches!(r.until, Until::Count { .. })) || arm.workers() == 1;
+    let seconds = result.measured_ns as f64 / 1e9;
+    let (done, failed) = result
+        .operations
+        .iter()
+        .fold((0, 0), |(done, failed), o| (done + o.measured, failed + o.failed + o.empty));
+    // The service histogram holds successes only, so a trial with many failures or empties has no R to check by.
+    if !closed || !together || done < 100 || failed * 20 > done || seconds < SHORT_SECONDS {
+        return None;
+    }
+    let inside: f64 = result.operations.iter().filter_map(|o| Some(o.service.mean()? * o.measured as f64)).sum();
+    let outside: f64 = result.workers.iter().map(|w| w.outside_ns as f64).sum();
+    let law = LittlesLaw {
+        in_flight: result.workers.len() as f64,
+        per_second: done as f64 / seconds,
+        mean_seconds: (inside + outside) / 1e9 / done as f64,
+    };
+    match law.check(LITTLE_TOLERANCE) {
+        Ok(LittleOutcome::Unaccounted { discrepancy } | LittleOutcome::Overcounted { discrepancy }) => Some(discrepancy),
+        _ => None,
+    }
+}
+
+/// Opens a trial's databases after the runner has ended and checks them: integrity, invariants, content.
+///
+/// With several databases an invariant's findings are added up. Its expression is taken to be affine in the counts, so
+/// that it must give the sum of the counts' part and the constant part once per database.
+///
+/// # Errors
+/// The first thing that is not as it must be.
+pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<BTreeMap<String, String>, String> {
+    let mut connections = Vec::new();
+    for path in paths {
+        connections.push(open(arm, path)?);
+    }
+    for invariant in &arm.invariants {
+        let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
+        let mut expected = expression::evaluate(&invariant.equals, &|name| count(result, name)).map_err(fail)?;
+        if paths.len() > 1 {
+            let constant = expression::evaluate(&invariant.equals, &|_| Ok(0.0)).map_err(fail)?;
+            expected += constant * (paths.len() - 1) as f64;
+        }
+        let mut found = 0.0;
+        for connection in &connections {
+            found += number(connection, &invariant.sql).map_err(|e| fail(describe(&e)))?;
+        }
+        if found != expected {
+            return Err(fail(format!("found {found}, expected {expected} = {}", invariant.equals)));
+        }
+    }
+    let mut content = BTreeMap::new();
+    for (i, connection) in connections.iter().enumerate() {
+        for table in &arm.content {
+            let hash = content_hash(connection, table).map_err(|e| format!("content of `{table}`: {}", describe(&e)))?;
+            let name = if paths.len() == 1 { table.clone() } else { format!("{table}#{i}") };
+            content.insert(name, hash);
+        }
+    }
+    Ok(content)
+}
+
+/// The only column of a query's only row as a number; not a number where it is none.
+fn number(connection: &Connection, sql: &str) -> rusqlite::Result<f64> {
+    connection.query_row(sql, [], |row| {
+        Ok(match row.get_ref(0)? {
+            ValueRef::Integer(i) => i as f64,
+            ValueRef::Real(r) => r,
+            _ => f64::NAN,
+        })
+    })
+}
+
+fn open(arm: &Arm, path: &Path) -> Result<Connection, String> {
+    let connection = Connection::open(path).map_err(|e| format!("the database cannot be opened: {}", describe(&e)))?;
+    let size = std::fs::metadata(path).map_or(0, |m| m.len());
+    let writes = arm.trial.transactions.iter().any(|t| t.writes);
+    if writes && size <= INTEGRITY_BYTES {
+        let answer: String = connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(|e| format!("quick_check: {}", describe(&e)))?;
+        if answer != "ok" {
+            return Err(format!("the database is corrupt: {answer}"));
+        }
+    }
+    Ok(connection)
+}
+
+/// A count by its name in an invariant: `committed.enqueue`.
+fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
+    let (what, transaction) = name.split_once('.').unwrap_or((name, ""));
+    let of: fn(&Operation) -> u64 = match what {
+        "committed" => |o| o.committed,
+        "empty" => |o| o.empty,
+        "failed" => |o| o.failed,
+        "rows" => |o| o.rows,
+        "verified" => |o| o.verified,
+        "mismatches" => |o| o.mismatches,
+        _ => return Err(format!("unknown count `{name}`")),
+    };
+    Ok(result.operations.iter().filter(|o| o.transaction == transaction).map(of).sum::<u64>() as f64)
+}
+
+/// SHA-256 over all rows in the order of all columns; every value with its type and length, so that no two contents
+/// have the same text.
+///
+/// # Errors
+/// What SQLite says.
+pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<String> {
+    let quoted = table.replace('"', "\"\"");
+    let columns = connection.prepare(&format!("SELECT * FROM \"{quoted}\""))?.column_count();
+    let order: Vec<String> = (1..=columns).map(|c| c.to_string()).collect();
+    let mut statement = connection.prepare(&format!("SELECT * FROM \"{quoted}\" ORDER BY {}", order.join(",")))?;
+    let mut rows = statement.query([])?;
+    let mut hash = Sha256::new();
+    while let Some(row) = rows.next()? {
+        for column in 0..columns {
+            let (tag, bytes): (u8, Vec<u8>) = match row.get_ref(column)? {
+                ValueRef::Null => (b'n', Vec::new()),
+                ValueRef::Integer(i) => (b'i', i.to_be_bytes().to_vec()),
+                ValueRef::Real(r) => (b'r', r.to_bits().to_be_bytes().to_vec()),
+                ValueRef::Text(t) => (b't', t.to_vec()),
+                ValueRef::Blob(b) => (b'b', b.to_vec()),
+            };
+            hash.update([tag]);
+            hash.update((bytes.len() as u64).to_be_bytes());
+            hash.update(&bytes);
+        }
+    }
+    Ok(litelab_protocol::draw::hex(&hash.finalize()))
+}

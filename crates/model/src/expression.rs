@@ -1,0 +1,167 @@
+//! Small arithmetic over named numbers: `$rows * 2`, `committed.enqueue + $data_rows`.
+//!
+//! Grammar: `sum = product (('+'|'-') product)*`, `product = factor (('*'|'/') factor)*`,
+//! `factor = number | name | '$'name | '(' sum ')' | '-' factor`. Division is that of doubles; a result that must be
+//! an integer is checked where it is used.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+/// The value of an expression; `lookup` gives the value of a name (with its `$`, where it has one).
+///
+/// # Errors
+/// A line that says what was not understood, or which name is not known.
+pub fn evaluate(text: &str, lookup: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
+    let mut parser = Parser { text, chars: text.char_indices().peekable(), lookup, depth: 0 };
+    let value = parser.sum()?;
+    parser.skip_space();
+    match parser.chars.next() {
+        None if value.is_finite() => Ok(value),
+        None => Err(format!("`{text}` is not a finite number")),
+        Some((_, c)) => Err(format!("`{text}`: unexpected `{c}`")),
+    }
+}
+
+/// Names used in an expression, in order, for checks before values are known. Stops at what it cannot read.
+#[must_use]
+pub fn names(text: &str) -> Vec<String> {
+    let found = std::cell::RefCell::new(Vec::new());
+    let _value = evaluate(text, &|name| {
+        found.borrow_mut().push(name.to_owned());
+        Ok(1.0)
+    });
+    found.into_inner()
+}
+
+/// Deep enough for any sane expression, far below the stack's end.
+const MAX_DEPTH: u32 = 64;
+
+struct Parser<'a> {
+    text: &'a str,
+    chars: Peekable<CharIndices<'a>>,
+    lookup: &'a dyn Fn(&str) -> Result<f64, String>,
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn skip_space(&mut self) {
+        while self.chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
+    }
+
+    fn one_of(&mut self, wanted: &[char]) -> Option<char> {
+        self.skip_space();
+        self.chars.next_if(|(_, c)| wanted.contains(c)).map(|(_, c)| c)
+    }
+
+    fn sum(&mut self) -> Result<f64, String> {
+        let mut value = self.product()?;
+        while let Some(op) = self.one_of(&['+', '-']) {
+            let right = self.product()?;
+            if op == '+' { value += right } else { value -= right }
+        }
+        Ok(value)
+    }
+
+    fn product(&mut self) -> Result<f64, String> {
+        let mut value = self.factor()?;
+        while let Some(op) = self.one_of(&['*', '/']) {
+            let right = self.factor()?;
+            if op == '*' { value *= right } else { value /= right }
+        }
+        Ok(value)
+    }
+
+    fn factor(&mut self) -> Result<f64, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("`{}` is nested too deeply", self.text));
+        }
+        let value = self.bare_factor();
+        self.depth -= 1;
+        value
+    }
+
+    fn bare_factor(&mut self) -> Result<f64, String> {
+        if self.one_of(&['-']).is_some() {
+            return Ok(-self.factor()?);
+        }
+        if self.one_of(&['(']).is_some() {
+            let value = self.sum()?;
+            return match self.one_of(&[')']) {
+                Some(_) => Ok(value),
+                None => Err(format!("`{}`: `)` is missing", self.text)),
+            };
+        }
+        self.skip_space();
+        let Some(&(start, first)) = self.chars.peek() else {
+            return Err(format!("`{}` ends where a number or name should stand", self.text));
+        };
+        let mut end = start;
+        while let Some((at, c)) = self.chars.next_if(|(_, c)| c.is_alphanumeric() || matches!(c, '$' | '_' | '.')) {
+            end = at + c.len_utf8();
+        }
+        let word = &self.text[start..end];
+        // Names of roles and transactions may hold `-`; it then joins two letters without spaces, and only after a
+        // dotted prefix, where no number could stand.
+        if first.is_ascii_digit() {
+            return word.replace('_', "").parse().map_err(|_| format!("`{word}` is not a number"));
+        }
+        if word.is_empty() {
+            return Err(format!("`{}`: unexpected `{first}`", self.text));
+        }
+        let mut name = word.to_owned();
+        while name.contains('.') && self.chars.peek().is_some_and(|(_, c)| *c == '-') {
+            self.chars.next();
+            name.push('-');
+            while let Some((_, c)) = self.chars.next_if(|(_, c)| c.is_alphanumeric() || matches!(c, '_' | '.')) {
+                name.push(c);
+            }
+        }
+        (self.lookup)(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Result<f64, String> {
+        evaluate(text, &|name| match name {
+            "$rows" => Ok(1000.0),
+            "committed.insert" => Ok(7.0),
+            "committed.read-all" => Ok(5.0),
+            other => Err(format!("unknown {other}")),
+        })
+    }
+
+    #[test]
+    fn arithmetic() {
+        assert_eq!(value("1 + 2 * 3 - 8 / 4"), Ok(5.0));
+        assert_eq!(value("-(1 + 2) * $rows"), Ok(-3000.0));
+        assert_eq!(value("1_000_000 + committed.insert"), Ok(1_000_007.0));
+        assert_eq!(value("committed.read-all * 2"), Ok(10.0));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("", "ends where"),
+            ("1 +", "ends where"),
+            ("(1", "`)` is missing"),
+            ("1 2", "unexpected `2`"),
+            ("nope", "unknown nope"),
+            ("1/0", "not a finite number"),
+            ("3x", "not a number"),
+            ("*", "unexpected `*`"),
+        ] {
+            let error = value(text).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(value(&"(".repeat(10_000)).is_err());
+    }
+
+    #[test]
+    fn names_are_found() {
+        assert_eq!(names("$rows * committed.insert + 2"), ["$rows", "committed.insert"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Where workloads, profiles and studies are found: a path given by the user, else those built into the program.
+
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
+
+use crate::error::{ModelError, unknown};
+use crate::profile::Profile;
+use crate::study::Study;
+use crate::workload::Workload;
+
+static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
+static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
+static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
+
+/// A kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `workloads/*.toml`.
+    Workload,
+    /// `profiles/*.toml`.
+    Profile,
+    /// `studies/*.toml`.
+    Study,
+}
+
+/// A file's text and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Path as given, or `built-in studies/NAME.toml`.
+    pub file: String,
+    /// Directory that relative names in it are looked up in; none for built-in files.
+    pub directory: Option<PathBuf>,
+    /// The TOML.
+    pub toml: String,
+}
+
+impl Kind {
+    fn dir(self) -> &'static Dir<'static> {
+        match self {
+            Self::Workload => &WORKLOADS,
+            Self::Profile => &PROFILES,
+            Self::Study => &STUDIES,
+        }
+    }
+
+    /// `workload`, `profile`, `study`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Workload => "workload",
+            Self::Profile => "profile",
+            Self::Study => "study",
+        }
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Workload => "workloads",
+            Self::Profile => "profiles",
+            Self::Study => "studies",
+        }
+    }
+
+    /// Names of the built-in ones, sorted.
+    #[must_use]
+    pub fn built_in(self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self
+            .dir()
+            .files()
+            .filter(|f| f.path().extension().is_some_and(|e| e == "toml"))
+            .filter_map(|f| f.path().file_stem()?.to_str())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Finds a file: `name` is a path if it ends in `.toml` or holds a separator (relative to `beside`, the directory
+    /// of the file that names it), else a built-in name.
+    ///
+    /// # Errors
+    /// When there is no such file, or no such built-in name (with the nearest).
+    pub fn find(self, name: &str, beside: Option<&Path>) -> Result<Text, ModelError> {
+        let looks_like_path = name.ends_with(".toml") || name.contains('/') || name.contains('\\');
+        if looks_like_path {
+            let path = beside.map_or_else(|| PathBuf::from(name), |dir| dir.join(name));
+            let toml = std::fs::read_to_string(&path).map_err(|e| {
+                ModelError::new(path.display().to_string(), format!("cannot read the {}: {e}", self.name()))
+            })?;
+            let directory = path.parent().map(Path::to_path_buf);
+            return Ok(Text { file: path.display().to_string(), directory, toml });
+        }
+        let file = format!("{name}.toml");
+        match self.dir().get_file(&file).and_then(|f| f.contents_utf8()) {
+            Some(toml) => {
+                Ok(Text { file: format!("built-in {}/{file}", self.plural()), directory: None, toml: toml.to_owned() })
+            }
+            None => Err(ModelError::new(
+                name,
+                format!(
+                    "{}; a file of your own is named by its path, ending in .toml",
+                    unknown(self.name(), name, self.built_in())
+                ),
+            )),
+        }
+    }
+}
+
+/// Parses a file's text.
+///
+/// # Errors
+/// With position, and the nearest known key for an unknown one.
+pub fn parse<T: DeserializeOwned>(text: &Text) -> Result<T, ModelError> {
+    toml::from_str(&text.toml).map_err(|e| ModelError::from_toml(&text.file, &text.toml, &e))
+}
+
+/// Finds and parses a workload.
+///
+/// # Errors
+/// As [`Kind::find`] and [`parse`].
+pub fn workload(name: &str, beside: Option<&Path>) -> Result<(Workload, Text), ModelError> {
+    let text = Kind::Workload.find(name, beside)?;
+    Ok((parse(&text)?, text))
+}
+
+/// Finds and parses a profile.
+///
+/// # Errors
+/// As [`Kind::find`] and [`parse`].
+pub fn profile(name: &str, beside: Option<&Path>) -> Result<(Profile, Text), ModelError> {
+    let text = Kind::Profile.find(name, beside)?;
+    Ok((parse(&text)?, text))
+}
+
+/// Finds and parses a study.
+///
+/// # Errors
+/// As [`Kind::find`] and [`parse`].
+pub fn study(name: &str) -> Result<(Study, Text), ModelError> {
+    let text = Kind::Study.find(name, None)?;
+    Ok((parse(&text)?, text))
+}

@@ -1,0 +1,195 @@
+//! Parameters of a workload's transactions, and what they resolve to.
+
+use indexmap::IndexMap;
+use litelab_protocol::{NowUnit, Param, Source};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::unknown;
+use crate::quantity::{Quantity, Scalar, Vars};
+use crate::zipf;
+
+/// Where a named parameter's value comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Generator {
+    /// Always this; text may be `"$name"`, the value of a variable.
+    Value(Scalar),
+    /// SQL NULL.
+    Null,
+    /// One of these, equally likely.
+    Choice(Vec<Scalar>),
+    /// An integer between two, both included, equally likely.
+    Uniform([Quantity; 2]),
+    /// An integer between two, both included; the k-th of them with a probability in proportion to k^-s.
+    Zipf(Zipf),
+    /// `start + step * row`: 0, 1, 2, … unless told otherwise.
+    Sequence(Sequence),
+    /// This many random bytes, as twice as many hex digits.
+    Hex(Quantity),
+    /// This many random characters.
+    Text(Quantity),
+    /// Hex SHA-256 of another parameter's bytes (before hex, if that one is `hex`).
+    Sha256Of(String),
+    /// The wall clock, as `s`, `ms`, `us` (integers since 1970) or `iso` (text).
+    Now(NowUnit),
+    /// The worker's number.
+    Worker,
+    /// Text in which `{row}` and `{worker}` are replaced.
+    Format(String),
+    /// A column that a former statement or transaction yielded.
+    Yielded(String),
+}
+
+/// A Zipf distribution over a range of integers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Zipf {
+    /// The most frequent one.
+    pub low: Quantity,
+    /// The rarest one.
+    pub high: Quantity,
+    /// The exponent; 0.99 unless told otherwise, as in YCSB.
+    pub s: Option<f64>,
+}
+
+/// An arithmetic sequence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sequence {
+    /// Value of row 0; 0 unless told otherwise.
+    pub start: Option<Quantity>,
+    /// Difference from one row to the next; 1 unless told otherwise.
+    pub step: Option<Quantity>,
+}
+
+/// Integers a double of another language holds exactly.
+const SAFE: i64 = 1 << 53;
+
+/// Resolves a transaction's parameters, in an order in which each one stands after those it refers to.
+///
+/// # Errors
+/// The parameter's name and what is wrong with it.
+pub fn resolve(params: &IndexMap<String, Generator>, vars: &Vars) -> Result<Vec<Param>, String> {
+    let mut ordered: Vec<&String> = Vec::new();
+    for name in params.keys() {
+        place(name, params, &mut ordered, 0)?;
+    }
+    ordered
+        .iter()
+        .map(|name| {
+            let source = params
+                .get(*name)
+                .ok_or_else(|| format!("param `{name}` is missing"))
+                .and_then(|g| source(g, &ordered, vars).map_err(|e| format!("param `{name}`: {e}")))?;
+            Ok(Param { name: (*name).clone(), source })
+        })
+        .collect()
+}
+
+fn place<'a>(
+    name: &'a String,
+    params: &'a IndexMap<String, Generator>,
+    ordered: &mut Vec<&'a String>,
+    depth: usize,
+) -> Result<(), String> {
+    if ordered.contains(&name) {
+        return Ok(());
+    }
+    if depth > params.len() {
+        return Err(format!("param `{name}` refers to itself in a circle"));
+    }
+    if let Some(Generator::Sha256Of(of)) = params.get(name) {
+        if !params.contains_key(of) {
+            let message = unknown("parameter", of, params.keys().map(String::as_str));
+            return Err(format!("param `{name}`: sha256_of: {message}"));
+        }
+        place(of, params, ordered, depth + 1)?;
+    }
+    ordered.push(name);
+    Ok(())
+}
+
+fn source(generator: &Generator, ordered: &[&String], vars: &Vars) -> Result<Source, String> {
+    let range = |low: &Quantity, high: &Quantity| {
+        let (low, high) = (low.integer(vars, -SAFE, SAFE)?, high.integer(vars, -SAFE, SAFE)?);
+        if low > high {
+            return Err(format!("its range is empty: {low} to {high}"));
+        }
+        if high - low >= SAFE {
+            return Err(format!("its range {low} to {high} is wider than 2^53"));
+        }
+        Ok((low, high))
+    };
+    let count = |q: &Quantity| q.integer(vars, 0, 1 << 20).map(|n| n as u32);
+    Ok(match generator {
+        Generator::Value(Scalar::Text(text)) if text.starts_with('$') => {
+            let name = &text[1..];
+            let value = vars.get(name).ok_or_else(|| unknown("variable", name, vars.keys().map(String::as_str)))?;
+            Source::Value { value: value.to_json() }
+        }
+        Generator::Value(value) => Source::Value { value: value.to_json() },
+        Generator::Null => Source::Value { value: serde_json::Value::Null },
+        Generator::Choice(values) if values.is_empty() => return Err("`choice` needs at least one value".into()),
+        Generator::Choice(values) => Source::Choice { values: values.iter().map(Scalar::to_json).collect() },
+        Generator::Uniform([low, high]) => {
+            let (low, high) = range(low, high)?;
+            Source::Uniform { low, high }
+        }
+        Generator::Zipf(zipf) => {
+            let (low, high) = range(&zipf.low, &zipf.high)?;
+            Source::Table(zipf::table(low, high, zipf.s.unwrap_or(0.99))?)
+        }
+        Generator::Sequence(sequence) => {
+            let part = |q: &Option<Quantity>, default| match q {
+                None => Ok(default),
+                Some(q) => q.integer(vars, -SAFE, SAFE),
+            };
+            Source::Sequence { start: part(&sequence.start, 0)?, step: part(&sequence.step, 1)? }
+        }
+        Generator::Hex(bytes) => Source::Hex { bytes: count(bytes)? },
+        Generator::Text(chars) => Source::Text { chars: count(chars)? },
+        Generator::Sha256Of(of) => Source::Sha256Of {
+            param: ordered.iter().position(|name| *name == of).ok_or("sha256_of: unknown parameter")? as u32,
+        },
+        Generator::Now(unit) => Source::Now { unit: *unit },
+        Generator::Worker => Source::Worker,
+        Generator::Format(template) => Source::Format { template: template.clone() },
+        Generator::Yielded(name) => Source::Yielded { name: name.clone() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(toml: &str) -> IndexMap<String, Generator> {
+        toml::from_str(toml).expect("TOML")
+    }
+
+    #[test]
+    fn a_hash_stands_after_what_it_hashes() {
+        let params =
+            params("hash = { sha256_of = \"rand\" }\nid = { sequence = {} }\nrand = { hex = 8 }\nw = \"worker\"");
+        let resolved = resolve(&params, &Vars::new()).expect("resolves");
+        let names: Vec<&str> = resolved.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["rand", "hash", "id", "w"]);
+        assert_eq!(resolved[1].source, Source::Sha256Of { param: 0 });
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (toml, part) in [
+            ("a = { sha256_of = \"b\" }", "unknown parameter `b`"),
+            ("a = { sha256_of = \"b\" }\nb = { sha256_of = \"a\" }", "in a circle"),
+            ("a = { uniform = [5, 1] }", "range is empty"),
+            ("a = { uniform = [1, \"$rws\"] }", "unknown variable `rws`"),
+            ("a = { choice = [] }", "at least one"),
+            ("a = { hex = -1 }", "allowed is 0"),
+            ("a = { zipf = { low = 1, high = 10, s = -1.0 } }", "exponent"),
+        ] {
+            let error = resolve(&params(toml), &Vars::new()).expect_err(toml);
+            assert!(error.contains(part), "{toml}: {error}");
+        }
+    }
+}

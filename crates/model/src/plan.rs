@@ -1,0 +1,217 @@
+//! A study resolved: arms that hold no default, no inheritance and no expression. What a run stores, and all that is
+//! needed to do it again.
+
+use indexmap::IndexMap;
+use litelab_protocol::{Transaction, Trial};
+use serde::{Deserialize, Serialize};
+
+use crate::metric::Metric;
+use crate::quantity::{Scalar, Vars};
+use crate::study::Location;
+
+/// A resolved study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The study's name.
+    pub study: String,
+    /// The question it answers.
+    pub title: String,
+    /// Where its claims come from.
+    pub source: String,
+    /// Whether it was resolved with `--quick`.
+    pub quick: bool,
+    /// Seed of the order of trials and of all generated values.
+    pub seed: u64,
+    /// Relative difference below which two arms count as equivalent.
+    pub tolerance: f64,
+    /// In the order of the file.
+    pub scenarios: Vec<ScenarioPlan>,
+    /// In the order of scenarios; an arm's index is its identity.
+    pub arms: Vec<Arm>,
+    /// With their arms found.
+    pub claims: Vec<ClaimPlan>,
+    /// With their arms found.
+    pub findings: Vec<FindingPlan>,
+}
+
+/// A scenario of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioPlan {
+    /// Its name.
+    pub name: String,
+    /// The question it answers.
+    pub question: String,
+    /// Trials of each of its arms.
+    pub blocks: u32,
+    /// Dimensions in which its arms differ.
+    pub dimensions: Vec<String>,
+    /// Index of the arm the others are compared with.
+    pub baseline: usize,
+    /// Metrics shown; the first is the one arms are judged by.
+    pub metrics: Vec<Metric>,
+}
+
+/// One full choice of everything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Index of its scenario.
+    pub scenario: usize,
+    /// Its values in the dimensions of its scenario.
+    pub dimensions: IndexMap<String, Scalar>,
+    /// `driver` or `runner:driver`, as the study names it.
+    pub driver: String,
+    /// The profile's name.
+    pub profile: String,
+    /// The profile's PRAGMAs.
+    pub pragmas: IndexMap<String, Scalar>,
+    /// Where the database lies.
+    pub location: Location,
+    /// Number of databases.
+    pub databases: u32,
+    /// Statements that make an empty database.
+    pub schema: String,
+    /// Rows present before the trial.
+    pub data: Option<DataPlan>,
+    /// The trial, without databases; `writes` of its transactions is set once SQLite has compiled them.
+    pub trial: Trial,
+    /// What must hold after it.
+    pub invariants: Vec<InvariantPlan>,
+    /// Tables whose content is hashed.
+    pub content: Vec<String>,
+    /// How long it takes at least, if its roles end by time.
+    pub duration_ms: Option<u64>,
+    /// Its variables, for those who read the run.
+    pub vars: Vars,
+    /// Why it is not run here: its runner is not built, or lacks its driver.
+    pub skipped: Option<String>,
+}
+
+/// Rows present before the trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataPlan {
+    /// Path of a database to start from.
+    pub from: Option<String>,
+    /// Inserts one row at a time.
+    pub transaction: Option<Transaction>,
+    /// Rows 0 to this.
+    pub rows: u64,
+    /// SQL run once afterwards.
+    pub then: Option<String>,
+}
+
+/// What must hold after a trial; `equals` still holds names of counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InvariantPlan {
+    /// In words, or the query.
+    pub about: String,
+    /// The query.
+    pub sql: String,
+    /// Expression over counts and variables.
+    pub equals: String,
+}
+
+/// A claim with its arms found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimPlan {
+    /// Unique in the study.
+    pub name: String,
+    /// The published sentence.
+    pub text: String,
+    /// The source's own figures.
+    pub published: String,
+    /// What to know when reading the verdict.
+    pub note: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// Index of the arm.
+    pub arm: usize,
+    /// Index of the arm it is compared with.
+    pub against: Option<usize>,
+    /// The claim holds from here.
+    pub at_least: Option<f64>,
+    /// The claim holds up to here.
+    pub at_most: Option<f64>,
+}
+
+/// A sentence about the outcome, with its arms found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindingPlan {
+    /// The sentence with `{name}`s.
+    pub text: String,
+    /// By name.
+    pub values: IndexMap<String, FindingValuePlan>,
+}
+
+/// A value of a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum FindingValuePlan {
+    /// An arm's own value.
+    Value {
+        /// What.
+        metric: Metric,
+        /// Of which arm.
+        arm: usize,
+    },
+    /// A ratio of two arms.
+    Ratio {
+        /// Of what.
+        metric: Metric,
+        /// Numerator.
+        arm: usize,
+        /// Denominator.
+        against: usize,
+    },
+    /// The best of several arms, named by one dimension.
+    Best {
+        /// In what.
+        metric: Metric,
+        /// Among which.
+        arms: Vec<usize>,
+        /// Named by this.
+        dimension: String,
+    },
+}
+
+impl Arm {
+    /// Its values in the dimensions of its scenario, `profile=wal-full access=pool(4)`; `only` for an only arm.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if self.dimensions.is_empty() {
+            return "only".to_owned();
+        }
+        self.dimensions.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Workers of all roles of one database.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        self.trial.roles.iter().map(|r| r.workers).sum()
+    }
+}
+
+impl Plan {
+    /// Trials in all.
+    #[must_use]
+    pub fn trials(&self) -> usize {
+        self.arms.iter().map(|arm| self.blocks_of(arm) as usize).sum()
+    }
+
+    /// Trials of an arm: none where it is skipped.
+    #[must_use]
+    pub fn blocks_of(&self, arm: &Arm) -> u32 {
+        self.scenarios.get(arm.scenario).filter(|_| arm.skipped.is_none()).map_or(0, |s| s.blocks)
+    }
+
+    /// `scenario/label` of an arm.
+    #[must_use]
+    pub fn arm_name(&self, index: usize) -> String {
+        match self.arms.get(index) {
+            Some(arm) => {
+                let scenario = self.scenarios.get(arm.scenario).map_or("?", |s| s.name.as_str());
+                format!("{scenario}/{}", arm.label())
+            }
+            None => format!("arm {index}"),
+        }
+    }
+}

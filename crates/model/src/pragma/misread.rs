@@ -1,0 +1,152 @@
+//! The refusal of a value: what is wrong, what SQLite would have made of it, what to write.
+
+use super::error::PragmaError;
+use super::quantity::{PAGE, binary_bytes, in_plain_digits, whole_number};
+use super::read_back::ReadBack;
+use super::reader::Effect;
+use super::value::PragmaInput;
+use super::vocabulary::{Pragma, Unit, Values};
+
+/// A value that litelab refuses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} = {given} {problem}: SQLite would {silently}; write {remedy}")]
+pub struct Misread {
+    /// The PRAGMA.
+    pub name: &'static str,
+    /// The value as given.
+    pub given: String,
+    /// What is wrong with it, as the end of "the value …".
+    pub problem: String,
+    /// What SQLite would do, for programs.
+    pub effect: Effect,
+    /// The same in words, as the end of "SQLite would …".
+    pub silently: String,
+    /// What to write instead, as the end of "write …".
+    pub remedy: String,
+}
+
+/// The error for a value that is not accepted.
+pub(super) fn refusal(pragma: &'static Pragma, input: &PragmaInput) -> PragmaError {
+    let Some((values, reader)) = pragma.values() else {
+        return PragmaError::NotASetting { name: pragma.name };
+    };
+    let text = input.text();
+    let effect = reader.read(&text);
+    PragmaError::Value(Box::new(Misread {
+        name: pragma.name,
+        given: input.to_string(),
+        problem: problem(values, &text),
+        effect,
+        silently: consequence(pragma, values, effect),
+        remedy: remedy(values, &text),
+    }))
+}
+
+fn problem(values: Values, text: &str) -> String {
+    match values {
+        Values::Boolean => "is not a boolean".to_owned(),
+        Values::Words { .. } => "is not one of its words".to_owned(),
+        Values::PowerOfTwo { min, max, .. } => format!("is not a power of two from {min} to {max}"),
+        Values::BooleanOrPages => "is neither a boolean nor a whole number".to_owned(),
+        Values::Integer { min, max, unit } => match whole_number(text) {
+            Some(number) if unit == Unit::Mask && (min..=max).contains(&number) => "lacks bit 0x02".to_owned(),
+            Some(_) => format!("is outside {min} to {max}"),
+            None => "is not a whole number".to_owned(),
+        },
+    }
+}
+
+/// The end of "SQLite would …".
+fn consequence(pragma: &Pragma, values: Values, effect: Effect) -> String {
+    let taken = match effect {
+        Effect::Keeps if pragma.is_setting() => return "silently ignore it and keep the value it has".to_owned(),
+        Effect::Keeps => return "silently do nothing".to_owned(),
+        Effect::BuildDefault => return "silently use the default it was built with".to_owned(),
+        Effect::Fails => return "return an error".to_owned(),
+        Effect::Takes(taken) => taken,
+    };
+    match (taken, values) {
+        (ReadBack::Integer(number), Values::Boolean) => {
+            format!("silently turn it {}", if number == 0 { "off" } else { "on" })
+        }
+        (ReadBack::Integer(0), Values::BooleanOrPages) => "silently turn it off".to_owned(),
+        (ReadBack::AtLeast(number), _) => format!("silently turn it on and read {}", quantity(number, Unit::Pages)),
+        (ReadBack::Integer(code), Values::Words { words, .. }) => {
+            match words.iter().find(|word| word.code == code) {
+                Some(word) => format!("silently take it as {}", word.text.to_uppercase()),
+                // Only `synchronous` has codes without a word.
+                None => format!("silently set level {code}, which acts as FULL"),
+            }
+        }
+        (ReadBack::Word(word), _) => format!("silently take it as {}", word.to_uppercase()),
+        (ReadBack::Integer(mask), Values::Integer { unit: Unit::Mask, .. }) if mask & 2 == 0 => {
+            "silently do nothing".to_owned()
+        }
+        (ReadBack::Integer(i32_max), _) if !pragma.is_setting() && i32_max == i64::from(i32::MAX) => {
+            "silently take it as no limit".to_owned()
+        }
+        (ReadBack::Integer(number), Values::Integer { unit, .. } | Values::PowerOfTwo { unit, .. }) => {
+            format!("silently read {}", quantity(number, unit))
+        }
+        (ReadBack::Integer(number), Values::BooleanOrPages) => format!("silently read {number}"),
+        (ReadBack::Nothing, _) => "take it as it is".to_owned(),
+    }
+}
+
+/// A number with what it counts; pages also as memory.
+fn quantity(number: i64, unit: Unit) -> String {
+    match unit {
+        Unit::PagesOrKib if number < 0 => format!("{} KiB", number.unsigned_abs()),
+        Unit::Pages | Unit::PagesOrKib | Unit::Frames => {
+            let name = if unit == Unit::Frames { "frame" } else { "page" };
+            let memory = number.saturating_mul(PAGE / 1024);
+            format!("{number} {name}{} ({memory} KiB with 4096-byte pages)", plural(number))
+        }
+        Unit::Bytes => format!("{number} byte{}", plural(number)),
+        Unit::Milliseconds => format!("{number} ms"),
+        Unit::Count | Unit::Mask | Unit::Plain => number.to_string(),
+    }
+}
+
+fn plural(number: i64) -> &'static str {
+    if number == 1 { "" } else { "s" }
+}
+
+/// The end of "write …".
+fn remedy(values: Values, text: &str) -> String {
+    match values {
+        Values::Boolean => "on or off".to_owned(),
+        Values::Words { words, .. } => {
+            let words: Vec<&str> = words.iter().map(|word| word.text).collect();
+            match words.split_last() {
+                Some((last, [])) => (*last).to_owned(),
+                Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                None => "nothing".to_owned(),
+            }
+        }
+        Values::PowerOfTwo { min, max, .. } => match binary_bytes(text) {
+            Some(bytes) if (min..=max).contains(&bytes) && bytes.count_ones() == 1 => bytes.to_string(),
+            _ => format!("{min}, {}, {} and so on up to {max}", min * 2, min * 4),
+        },
+        Values::BooleanOrPages => in_plain_digits(text, Unit::PagesOrKib, i64::from(i32::MIN), i64::from(i32::MAX))
+            .unwrap_or_else(|| "on, off or a whole number of pages (KiB if negative)".to_owned()),
+        Values::Integer { min, max, unit } => match whole_number(text) {
+            Some(number) if unit == Unit::Mask && (min..=max).contains(&number) => format!("{}", number | 2),
+            Some(number) if number > max => format!("at most {max}"),
+            Some(_) => format!("at least {min}"),
+            None => in_plain_digits(text, unit, min, max).unwrap_or_else(|| format!("a whole number{}", of(unit))),
+        },
+    }
+}
+
+fn of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Pages => " of pages",
+        Unit::PagesOrKib => " of pages, or of KiB with a minus sign",
+        Unit::Bytes => " of bytes",
+        Unit::Milliseconds => " of milliseconds",
+        Unit::Frames => " of WAL frames",
+        Unit::Mask => " with bit 0x02 set",
+        Unit::Count | Unit::Plain => "",
+    }
+}

@@ -1,0 +1,195 @@
+//! Orders and combinations of PRAGMAs that leave one of them without effect.
+//!
+//! Only what the list itself shows: each fault was found by trying the order on SQLite 3.54, and the tests try it
+//! again. Orders that look suspicious and are harmless (`synchronous`, `mmap_size`, `journal_size_limit` or
+//! `encoding` before or after `journal_mode = wal`) are in the tests too, so as not to be flagged.
+
+use super::error::{PragmaError, Severity};
+use super::value::{PragmaValue, Setting};
+
+/// A PRAGMA that is right by itself and has no effect where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OrderFault {
+    /// The same setting twice.
+    #[error("{name} is set twice, to {first} and then to {second}; keep one")]
+    Duplicate {
+        /// The setting.
+        name: &'static str,
+        /// The value in front.
+        first: String,
+        /// The value behind it.
+        second: String,
+    },
+    /// Comes after a PRAGMA that writes the first page of a new database, which fixes it.
+    #[error("{name} comes after {creator}, which creates the file and fixes it: no effect; put {name} first")]
+    FileAlreadyCreated {
+        /// The setting without effect.
+        name: &'static str,
+        /// The PRAGMA that creates the file.
+        creator: String,
+    },
+    /// Works on the WAL, and the profile has another journal.
+    #[error(
+        "{name} has no effect with journal_mode = {journal}: there is no WAL; leave it out, or set journal_mode = wal"
+    )]
+    NoWal {
+        /// The PRAGMA without effect.
+        name: &'static str,
+        /// The journal mode of the profile.
+        journal: &'static str,
+    },
+    /// Works on the WAL, and the profile does not say which journal it has.
+    #[error("{name} has an effect only in WAL mode, which the profile does not set; say journal_mode = wal")]
+    MaybeNoWal {
+        /// The PRAGMA.
+        name: &'static str,
+    },
+    /// Limits a file that the journal mode never leaves behind.
+    #[error("journal_size_limit has no effect with journal_mode = {journal}, which leaves no file; leave it out")]
+    NothingToLimit {
+        /// The journal mode of the profile.
+        journal: &'static str,
+    },
+    /// Frees pages that no auto_vacuum = incremental keeps free.
+    #[error("incremental_vacuum has no effect with auto_vacuum = {auto_vacuum}; set auto_vacuum = incremental")]
+    NotIncremental {
+        /// The mode of the profile.
+        auto_vacuum: &'static str,
+    },
+    /// The same, where the profile does not say.
+    #[error(
+        "incremental_vacuum has an effect only on a database with auto_vacuum = incremental, which the profile does not set"
+    )]
+    MaybeNotIncremental,
+    /// Is off again after the first transaction.
+    #[error(
+        "defer_foreign_keys is off again after the first transaction; declare the constraints DEFERRABLE INITIALLY DEFERRED, or set it inside each transaction"
+    )]
+    EndsWithTransaction,
+    /// Writes to the file after query_only forbade it.
+    #[error("{name} comes after query_only = on and fails: attempt to write a readonly database; put query_only last")]
+    ReadOnlyByThen {
+        /// The PRAGMA that fails.
+        name: &'static str,
+    },
+    /// A spill threshold below the cache size.
+    #[error("cache_spill = {spill} has no effect below cache_size = {cache}: SQLite spills at the larger of the two")]
+    SpillBelowCache {
+        /// Pages at which to spill.
+        spill: i64,
+        /// Pages in the cache.
+        cache: i64,
+    },
+    /// A soft limit that the hard limit replaces.
+    #[error("soft_heap_limit = {soft} is cut to hard_heap_limit = {hard}; set it lower")]
+    SoftAboveHard {
+        /// Bytes asked for; 0 is none.
+        soft: i64,
+        /// Bytes of the hard limit.
+        hard: i64,
+    },
+}
+
+impl OrderFault {
+    /// Whether to refuse the profile or only to tell.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::MaybeNoWal { .. } | Self::MaybeNotIncremental | Self::SpillBelowCache { .. } => Severity::Note,
+            _ => Severity::Error,
+        }
+    }
+}
+
+/// Checks a profile's PRAGMAs in the order in which they run on a connection to a new database. Findings are
+/// [`PragmaError::Order`]; see [`PragmaError::severity`].
+pub fn check_order(values: &[PragmaValue]) -> Vec<PragmaError> {
+    let mut faults = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let before = &values[..index];
+        if let Some(earlier) =
+            before.iter().find(|earlier| value.pragma().is_setting() && earlier.name() == value.name())
+        {
+            faults.push(OrderFault::Duplicate { name: value.name(), first: earlier.render(), second: value.render() });
+        }
+        faults.extend(late(value, before));
+        faults.extend(idle(value, values));
+    }
+    faults.into_iter().map(PragmaError::from).collect()
+}
+
+/// What is wrong with the place of a PRAGMA behind others.
+fn late(value: &PragmaValue, before: &[PragmaValue]) -> Option<OrderFault> {
+    let name = value.name();
+    let too_late = name == "page_size" || name == "auto_vacuum" && word(value) != Some("none");
+    let creator = before.iter().find(|earlier| earlier.name() != name && creates_file(earlier));
+    if let Some(creator) = creator.filter(|_| too_late) {
+        return Some(OrderFault::FileAlreadyCreated { name, creator: creator.to_string() });
+    }
+    let read_only =
+        before.iter().any(|earlier| earlier.name() == "query_only" && earlier.setting() == Setting::Boolean(true));
+    // journal_mode = wal writes as well, but below the level at which query_only looks.
+    (read_only && creates_file(value) && name != "journal_mode").then_some(OrderFault::ReadOnlyByThen { name })
+}
+
+/// What makes a PRAGMA idle wherever it stands.
+fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<OrderFault> {
+    let name = value.name();
+    let journal = last(all, "journal_mode").and_then(word);
+    match name {
+        "wal_autocheckpoint" | "wal_checkpoint" => match journal {
+            Some("wal") => None,
+            Some(journal) => Some(OrderFault::NoWal { name, journal }),
+            None => Some(OrderFault::MaybeNoWal { name }),
+        },
+        "journal_size_limit" => {
+            // In exclusive mode a DELETE journal stays, as a PERSIST journal does.
+            let exclusive = last(all, "locking_mode").and_then(word) == Some("exclusive");
+            journal
+                .filter(|mode| matches!(*mode, "truncate" | "memory" | "off") || *mode == "delete" && !exclusive)
+                .map(|journal| OrderFault::NothingToLimit { journal })
+        }
+        "incremental_vacuum" => match last(all, "auto_vacuum").and_then(word) {
+            Some("incremental") => None,
+            Some(auto_vacuum) => Some(OrderFault::NotIncremental { auto_vacuum }),
+            None => Some(OrderFault::MaybeNotIncremental),
+        },
+        "defer_foreign_keys" if value.setting() == Setting::Boolean(true) => Some(OrderFault::EndsWithTransaction),
+        "cache_spill" => {
+            let (spill, cache) = (number(value)?, number(last(all, "cache_size")?)?);
+            (spill > 0 && spill < cache).then_some(OrderFault::SpillBelowCache { spill, cache })
+        }
+        "soft_heap_limit" => {
+            let (soft, hard) = (number(value)?, number(last(all, "hard_heap_limit")?)?);
+            (soft == 0 || soft > hard).then_some(OrderFault::SoftAboveHard { soft, hard })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a PRAGMA starts a write transaction, and so writes the first page of an empty database.
+fn creates_file(value: &PragmaValue) -> bool {
+    match value.name() {
+        "journal_mode" => word(value) == Some("wal"),
+        "auto_vacuum" => word(value) != Some("none"),
+        "application_id" | "schema_version" | "user_version" | "incremental_vacuum" => true,
+        _ => false,
+    }
+}
+
+fn last<'a>(values: &'a [PragmaValue], name: &str) -> Option<&'a PragmaValue> {
+    values.iter().rfind(|value| value.name() == name)
+}
+
+fn word(value: &PragmaValue) -> Option<&'static str> {
+    match value.setting() {
+        Setting::Word(word) => Some(word.text),
+        _ => None,
+    }
+}
+
+fn number(value: &PragmaValue) -> Option<i64> {
+    match value.setting() {
+        Setting::Integer(number) => Some(number),
+        _ => None,
+    }
+}

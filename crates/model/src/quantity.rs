@@ -1,0 +1,279 @@
+//! Numbers as people write them: plain, as an expression over variables, with a unit of time or size.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::expression;
+
+/// The variables of an arm: `$name` in any number and in SQL.
+pub type Vars = IndexMap<String, Scalar>;
+
+/// A TOML scalar.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// `true`, `false`.
+    Bool(bool),
+    /// `42`.
+    Integer(i64),
+    /// `0.5`.
+    Real(f64),
+    /// `"text"`.
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Integer(i) => write!(f, "{i}"),
+            Self::Real(r) => write!(f, "{r}"),
+            Self::Text(t) => f.write_str(t),
+        }
+    }
+}
+
+impl Scalar {
+    /// As a number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(i) => Some(*i as f64),
+            Self::Real(r) => Some(*r),
+            Self::Bool(_) | Self::Text(_) => None,
+        }
+    }
+
+    /// The JSON scalar.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Bool(b) => (*b).into(),
+            Self::Integer(i) => (*i).into(),
+            Self::Real(r) => (*r).into(),
+            Self::Text(t) => t.as_str().into(),
+        }
+    }
+}
+
+/// A number, or text: an expression, a duration or a size, as the key asks for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Quantity {
+    /// `42`.
+    Integer(i64),
+    /// `0.5`.
+    Real(f64),
+    /// `"$rows * 2"`, `"100ms"`.
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Quantity;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or text such as \"$rows\" or \"100ms\"")
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Quantity, E> {
+                Ok(Quantity::Integer(v))
+            }
+            fn visit_u64<E: de::Error>(self, v: u64) -> Result<Quantity, E> {
+                i64::try_from(v).map(Quantity::Integer).map_err(|_| E::custom(format!("{v} is too large")))
+            }
+            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Quantity, E> {
+                Ok(Quantity::Real(v))
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Quantity, E> {
+                Ok(Quantity::Text(v.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Quantity {
+    fn schema_name() -> Cow<'static, str> {
+        "Quantity".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["number", "string"],
+            "description": "A number, an expression over variables (\"$rows * 2\"), or, where a time or size is meant, \
+                            a number with its unit (\"100ms\", \"5s\", \"20 MB\")."
+        })
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(i) => write!(f, "{i}"),
+            Self::Real(r) => write!(f, "{r}"),
+            Self::Text(t) => f.write_str(t),
+        }
+    }
+}
+
+/// Looks a variable up (`$name`).
+///
+/// # Errors
+/// When the variable is not declared, or is no number.
+pub fn variable(vars: &Vars, name: &str) -> Result<f64, String> {
+    let bare = name.strip_prefix('$').ok_or_else(|| format!("`{name}` is no number (variables begin with `$`)"))?;
+    let value =
+        vars.get(bare).ok_or_else(|| crate::error::unknown("variable", bare, vars.keys().map(String::as_str)))?;
+    value.number().ok_or_else(|| format!("variable `{bare}` is `{value}`, not a number"))
+}
+
+impl Quantity {
+    /// As a number.
+    ///
+    /// # Errors
+    /// A line that says why it is none.
+    pub fn number(&self, vars: &Vars) -> Result<f64, String> {
+        match self {
+            Self::Integer(i) => Ok(*i as f64),
+            Self::Real(r) if r.is_finite() => Ok(*r),
+            Self::Real(r) => Err(format!("`{r}` is not a finite number")),
+            Self::Text(t) => expression::evaluate(t, &|name| variable(vars, name)),
+        }
+    }
+
+    /// As a whole number between bounds, both included.
+    ///
+    /// # Errors
+    /// A line that says why it is none.
+    pub fn integer(&self, vars: &Vars, low: i64, high: i64) -> Result<i64, String> {
+        let value = match self {
+            Self::Integer(i) => *i,
+            _ => whole(self.number(vars)?).ok_or_else(|| format!("`{self}` is not a whole number"))?,
+        };
+        if (low..=high).contains(&value) {
+            Ok(value)
+        } else {
+            Err(format!("`{self}` is {value}: allowed is {low} to {high}"))
+        }
+    }
+
+    /// As a duration in microseconds: `"100ms"`, `"5s"`, `"2m"`, `"250us"`, or an expression whose unit is in the
+    /// same text (`"$pause ms"`). A bare number has no unit and is refused.
+    ///
+    /// # Errors
+    /// A line that says why it is none.
+    pub fn micros(&self, vars: &Vars) -> Result<u64, String> {
+        let Self::Text(text) = self else {
+            return Err(format!("`{self}` has no unit: write \"{self}ms\" or \"{self}s\""));
+        };
+        const UNITS: [(&str, f64); 6] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("min", 6e7), ("s", 1e6), ("m", 6e7)];
+        let text = text.trim();
+        let (number, scale) = UNITS
+            .iter()
+            .find_map(|(unit, scale)| text.strip_suffix(unit).map(|n| (n, *scale)))
+            .filter(|(number, _)| number.trim_end().ends_with(|c: char| c.is_alphanumeric() || c == ')'))
+            // `$items` ends in `s` too: there the unit is missing.
+            .filter(|(number, _)| {
+                !number.contains('$') || number.ends_with([' ', ')']) || text.ends_with(|c: char| !c.is_alphabetic())
+            })
+            .ok_or_else(|| format!("`{text}` is no duration: write e.g. \"100ms\", \"5s\", \"2min\""))?;
+        let value = Self::Text(number.trim().to_owned()).number(vars)? * scale;
+        if (0.0..=86_400e6).contains(&value) {
+            Ok(value.round() as u64)
+        } else {
+            Err(format!("`{text}` is not between 0 and one day"))
+        }
+    }
+}
+
+/// A double as a whole number, if it is one that a double holds exactly.
+#[must_use]
+pub fn whole(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() <= (1_u64 << 53) as f64).then_some(value as i64)
+}
+
+/// A number with an optional unit of time or size, in base units (nanoseconds, bytes): for bounds of claims.
+/// `"20 MB"` → 20e6, `"4 MiB"` → 4194304, `"5 ms"` → 5e6.
+///
+/// # Errors
+/// A line that says why it is none.
+pub fn with_unit(text: &str) -> Result<f64, String> {
+    const UNITS: [(&str, f64); 15] = [
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("min", 6e10),
+        ("B", 1.0),
+        ("s", 1e9),
+        ("%", 0.01),
+    ];
+    let text = text.trim();
+    let (number, scale) = UNITS
+        .iter()
+        .find_map(|(unit, scale)| text.strip_suffix(unit).map(|n| (n.trim(), *scale)))
+        .unwrap_or((text, 1.0));
+    match number.replace('_', "").parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value * scale),
+        _ => Err(format!("`{text}` is no number with a unit: write e.g. \"20 MB\", \"5 ms\", \"3 %\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vars() -> Vars {
+        Vars::from([
+            ("rows".to_owned(), Scalar::Integer(1000)),
+            ("items".to_owned(), Scalar::Integer(3)),
+            ("mode".to_owned(), Scalar::Text("x".into())),
+        ])
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        let micros = |t: &str| Quantity::Text(t.into()).micros(&vars());
+        assert_eq!(micros("100ms"), Ok(100_000));
+        assert_eq!(micros("1.5 s"), Ok(1_500_000));
+        assert_eq!(micros("2min"), Ok(120_000_000));
+        assert_eq!(micros("250us"), Ok(250));
+        assert_eq!(micros("$items ms"), Ok(3_000));
+        assert!(micros("$items").is_err());
+        assert!(micros("fast").is_err());
+        assert!(micros("-1s").is_err());
+        assert!(Quantity::Integer(5).micros(&vars()).is_err_and(|e| e.contains("no unit")));
+    }
+
+    #[test]
+    fn integers_are_checked() {
+        let q = |t: &str| Quantity::Text(t.into());
+        assert_eq!(q("$rows / 4").integer(&vars(), 1, 1000), Ok(250));
+        assert!(q("$rows / 3").integer(&vars(), 1, 1000).is_err_and(|e| e.contains("whole")));
+        assert!(q("$row").integer(&vars(), 1, 1000).is_err_and(|e| e.contains("`rows`")));
+        assert!(q("$mode").integer(&vars(), 1, 1000).is_err_and(|e| e.contains("not a number")));
+        assert!(Quantity::Integer(0).integer(&vars(), 1, 9).is_err_and(|e| e.contains("1 to 9")));
+    }
+
+    #[test]
+    fn units_of_claims() {
+        assert_eq!(with_unit("20 MB"), Ok(20e6));
+        assert_eq!(with_unit("4MiB"), Ok(4_194_304.0));
+        assert_eq!(with_unit("5 ms"), Ok(5e6));
+        assert_eq!(with_unit("2 s"), Ok(2e9));
+        assert_eq!(with_unit("5 %"), Ok(0.05));
+        assert_eq!(with_unit("1_000"), Ok(1000.0));
+        assert!(with_unit("lots").is_err());
+    }
+}

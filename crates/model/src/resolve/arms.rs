@@ -1,0 +1,260 @@
+//! Dimensions and their combinations.
+
+use indexmap::IndexMap;
+use litelab_protocol::{Access, Begin, Executor};
+
+use crate::error::unknown;
+use crate::one_or_many::OneOrMany;
+use crate::plan::Arm;
+use crate::quantity::{Quantity, Scalar, Vars};
+use crate::study::{Location, QuickScenario, Scenario};
+
+type Dimensions = IndexMap<String, Scalar>;
+
+/// More arms than anyone waits for: a misspelt number rather than a plan.
+const MAX_ARMS: usize = 10_000;
+
+/// All combinations of `vary`, less `without`, plus the further arms.
+pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -> Result<Vec<Dimensions>, String> {
+    let mut vary = scenario.vary.clone();
+    if let Some(quick) = quick {
+        for (name, values) in &quick.vary {
+            if !vary.contains_key(name) {
+                return Err(format!(
+                    "quick.vary: {}",
+                    unknown("dimension", name, scenario.vary.keys().map(String::as_str))
+                ));
+            }
+            vary.insert(name.clone(), values.clone());
+        }
+    }
+    let mut out: Vec<Dimensions> =
+        if vary.is_empty() && !scenario.arms.is_empty() { vec![] } else { vec![Dimensions::new()] };
+    for (name, OneOrMany(values)) in &vary {
+        if values.is_empty() {
+            return Err(format!("vary.{name} has no values"));
+        }
+        if out.len().saturating_mul(values.len()) > MAX_ARMS {
+            return Err(format!("it would have more than {MAX_ARMS} arms"));
+        }
+        out = out
+            .iter()
+            .flat_map(|dimensions| {
+                values.iter().map(move |value| {
+                    let mut next = dimensions.clone();
+                    next.insert(name.clone(), value.clone());
+                    next
+                })
+            })
+            .collect();
+    }
+    for selector in &scenario.without {
+        let before = out.len();
+        out.retain(|dimensions| !matches(dimensions, selector));
+        // With --quick the combination may not arise at all.
+        if out.len() == before && quick.is_none() {
+            return Err(format!("without: no combination has {}", describe(selector)));
+        }
+    }
+    out.extend(scenario.arms.iter().cloned());
+    for (i, one) in out.iter().enumerate() {
+        if out[..i].contains(one) {
+            return Err(format!("two arms are the same: {}", describe(one)));
+        }
+    }
+    if out.is_empty() {
+        return Err("no arm is left".into());
+    }
+    Ok(out)
+}
+
+/// Every dimension that any arm has, in order of first appearance.
+pub(super) fn dimension_names(combinations: &[Dimensions]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in combinations.iter().flat_map(Dimensions::keys) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Whether the arm has all values of the selector. Numbers are equal across integer and real.
+pub(super) fn matches(dimensions: &Dimensions, selector: &Dimensions) -> bool {
+    selector.iter().all(|(name, wanted)| {
+        dimensions
+            .get(name)
+            .is_some_and(|value| value == wanted || value.number().is_some_and(|v| Some(v) == wanted.number()))
+    })
+}
+
+/// The index of the only arm a selector selects.
+pub(super) fn select(arms: &[Arm], selector: &Dimensions) -> Result<usize, String> {
+    let found: Vec<usize> =
+        arms.iter().enumerate().filter(|(_, arm)| matches(&arm.dimensions, selector)).map(|(i, _)| i).collect();
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => {
+            for name in selector.keys() {
+                if !arms.iter().any(|a| a.dimensions.contains_key(name)) {
+                    let known = arms.first().map(|a| &a.dimensions).into_iter().flat_map(Dimensions::keys);
+                    return Err(unknown("dimension", name, known.map(String::as_str)));
+                }
+            }
+            Err(format!("no arm has {}", describe(selector)))
+        }
+        several => Err(format!("{} arms have {}: name one", several.len(), describe(selector))),
+    }
+}
+
+/// `profile=wal-full batch=10`.
+pub(super) fn describe(selector: &Dimensions) -> String {
+    if selector.is_empty() {
+        return "no dimension given".into();
+    }
+    selector.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Everything an arm chooses, the scenario's own keys overridden by dimensions.
+pub(super) struct Choice {
+    pub driver: String,
+    pub executor: Executor,
+    pub access: Access,
+    pub profile: String,
+    pub prepare: bool,
+    pub location: Location,
+    pub schema: Option<String>,
+    pub databases: Option<Quantity>,
+    pub begin: Option<Begin>,
+    pub runtime_threads: Option<Quantity>,
+    pub data_rows: Option<Quantity>,
+    /// `ROLE` → workers.
+    pub workers: IndexMap<String, Quantity>,
+    /// `ROLE` → transactions per second.
+    pub rate: IndexMap<String, Quantity>,
+}
+
+/// Dimensions that are keys of a scenario.
+const KEYS: [&str; 12] = [
+    "driver",
+    "executor",
+    "access",
+    "profile",
+    "prepare",
+    "location",
+    "schema",
+    "databases",
+    "begin",
+    "runtime_threads",
+    "data_rows",
+    "workers",
+];
+
+impl Choice {
+    /// Puts dimensions that are variables into `vars`.
+    pub(super) fn new(scenario: &Scenario, dimensions: &Dimensions, vars: &mut Vars) -> Result<Self, String> {
+        let mut choice = Self {
+            driver: scenario.driver.clone().unwrap_or_else(|| "rusqlite".into()),
+            executor: scenario.executor.unwrap_or(Executor::Threads),
+            access: Access::PerWorker,
+            profile: scenario.profile.clone().unwrap_or_else(|| "wal-normal".into()),
+            prepare: scenario.prepare.unwrap_or(true),
+            location: scenario.location.unwrap_or_default(),
+            schema: scenario.schema.clone(),
+            databases: scenario.databases.clone(),
+            begin: scenario.begin,
+            runtime_threads: scenario.runtime_threads.clone(),
+            data_rows: scenario.data_rows.clone(),
+            workers: IndexMap::new(),
+            rate: IndexMap::new(),
+        };
+        // Variables first: an access such as `pool($n)` may use one.
+        for (name, value) in dimensions {
+            if !KEYS.contains(&name.as_str()) && vars.contains_key(name) {
+                vars.insert(name.clone(), value.clone());
+            }
+        }
+        choice.access = parse_access(scenario.access.as_deref().unwrap_or("per-worker"), vars)?;
+        for (name, value) in dimensions {
+            choice.set(scenario, name, value, vars)?;
+        }
+        Ok(choice)
+    }
+
+    fn set(&mut self, scenario: &Scenario, name: &str, value: &Scalar, vars: &Vars) -> Result<(), String> {
+        let text = value.to_string();
+        let wrong = |allowed: &str| format!("dimension `{name}`: `{text}` is none of {allowed}");
+        match name {
+            "driver" => self.driver = text,
+            "executor" => self.executor = text.parse()?,
+            "access" => self.access = parse_access(&text, vars)?,
+            "profile" => self.profile = text,
+            "prepare" => match value {
+                Scalar::Bool(b) => self.prepare = *b,
+                _ => return Err(wrong("true, false")),
+            },
+            "location" => {
+                self.location = match text.as_str() {
+                    "file" => Location::File,
+                    "memory" => Location::Memory,
+                    "memory-shared" => Location::MemoryShared,
+                    _ => return Err(wrong("file, memory, memory-shared")),
+                }
+            }
+            "schema" => self.schema = Some(text),
+            "begin" => {
+                self.begin = Some(match text.as_str() {
+                    "none" => Begin::None,
+                    "deferred" => Begin::Deferred,
+                    "immediate" => Begin::Immediate,
+                    "exclusive" => Begin::Exclusive,
+                    _ => return Err(wrong("none, deferred, immediate, exclusive")),
+                })
+            }
+            "databases" => self.databases = Some(quantity(value)),
+            "runtime_threads" => self.runtime_threads = Some(quantity(value)),
+            "data_rows" => self.data_rows = Some(quantity(value)),
+            "workers" => match scenario.roles.keys().collect::<Vec<_>>().as_slice() {
+                [only] => {
+                    self.workers.insert((*only).clone(), quantity(value));
+                }
+                _ => return Err("dimension `workers`: there are several roles; name one, as in `ROLE.workers`".into()),
+            },
+            _ => match name.split_once('.') {
+                Some((role, key)) => self.set_role(scenario, role, key, value)?,
+                None if vars.contains_key(name) => {}
+                None => {
+                    let known = KEYS.into_iter().chain(vars.keys().map(String::as_str));
+                    return Err(unknown("dimension", name, known));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn set_role(&mut self, scenario: &Scenario, role: &str, key: &str, value: &Scalar) -> Result<(), String> {
+        if !scenario.roles.contains_key(role) {
+            return Err(unknown("role", role, scenario.roles.keys().map(String::as_str)));
+        }
+        let map = match key {
+            "workers" => &mut self.workers,
+            "rate" => &mut self.rate,
+            _ => return Err(unknown("dimension of a role", key, ["workers", "rate"])),
+        };
+        map.insert(role.to_owned(), quantity(value));
+        Ok(())
+    }
+}
+
+fn quantity(value: &Scalar) -> Quantity {
+    match value {
+        Scalar::Integer(i) => Quantity::Integer(*i),
+        Scalar::Real(r) => Quantity::Real(*r),
+        other => Quantity::Text(other.to_string()),
+    }
+}
+
+/// An access, in which `$name` stands for a variable: `pool($n)`.
+fn parse_access(text: &str, vars: &Vars) -> Result<Access, String> {
+    crate::sql::substitute(text, vars)?.parse()
+}

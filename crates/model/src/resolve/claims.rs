@@ -1,0 +1,153 @@
+//! Claims and findings: their arms found, their bounds read.
+
+use indexmap::IndexMap;
+
+use super::{Context, arms};
+use crate::claim::{Claim, Finding, FindingValue};
+use crate::error::{ModelError, unknown};
+use crate::metric::Metric;
+use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
+use crate::quantity::{Quantity, Scalar, with_unit};
+
+/// Claims whose scenarios are part of the plan.
+pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<Vec<ClaimPlan>, ModelError> {
+    let mut out: Vec<ClaimPlan> = Vec::new();
+    for claim in &context.study.claims {
+        let here = |e: String| context.error(format!("claim `{}`: {e}", claim.name));
+        if out.iter().any(|c| c.name == claim.name) {
+            return Err(here("there are two of this name".into()));
+        }
+        if let Some(plan) = one(context, claim, plan).map_err(here)? {
+            out.push(plan);
+        }
+    }
+    Ok(out)
+}
+
+fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<ClaimPlan>, String> {
+    let metric: Metric = claim.metric.parse()?;
+    if claim.at_least.is_none() && claim.at_most.is_none() {
+        return Err("it needs `at_least` or `at_most`: without a bound nothing could contradict it".into());
+    }
+    let arm = find(context, plan, &claim.scenario, &claim.arm)?;
+    let against = match &claim.against {
+        Some(selector) => {
+            let scenario = claim.against_scenario.as_ref().unwrap_or(&claim.scenario);
+            Some(find(context, plan, scenario, selector)?)
+        }
+        None => None,
+    };
+    // `--only` may have left out one of them.
+    let (Some(arm), Some(against)) = (arm, against.map_or(Some(None), |a| a.map(Some))) else { return Ok(None) };
+    if against == Some(arm) {
+        return Err("it compares an arm with itself".into());
+    }
+    let (at_least, at_most) = (bound(claim.at_least.as_ref())?, bound(claim.at_most.as_ref())?);
+    if let (Some(low), Some(high)) = (at_least, at_most)
+        && low > high
+    {
+        return Err(format!("at_least {low} is above at_most {high}"));
+    }
+    Ok(Some(ClaimPlan {
+        name: claim.name.clone(),
+        text: claim.text.clone(),
+        published: claim.published.clone(),
+        note: claim.note.clone(),
+        metric,
+        arm,
+        against,
+        at_least,
+        at_most,
+    }))
+}
+
+fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> {
+    quantity
+        .map(|q| match q {
+            Quantity::Text(text) => with_unit(text),
+            other => other.number(&crate::quantity::Vars::new()),
+        })
+        .transpose()
+}
+
+/// The plan's index of an arm of a scenario; none where the scenario was left out on the command line.
+fn find(
+    context: &Context<'_>,
+    plan: &Plan,
+    scenario: &str,
+    selector: &IndexMap<String, Scalar>,
+) -> Result<Option<usize>, String> {
+    let Some(indices) = arms_of(context, plan, scenario)? else { return Ok(None) };
+    let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return Ok(None) };
+    let real: Vec<_> =
+        plan.arms[*first..=*last].iter().filter(|a| !a.dimensions.contains_key(super::AA)).cloned().collect();
+    arms::select(&real, selector).map(|i| Some(first + i)).map_err(|e| format!("scenario `{scenario}`: {e}"))
+}
+
+fn arms_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Result<Option<Vec<usize>>, String> {
+    if !context.study.scenarios.iter().any(|s| s.name == scenario) {
+        return Err(unknown("scenario", scenario, context.study.scenarios.iter().map(|s| s.name.as_str())));
+    }
+    let Some(index) = plan.scenarios.iter().position(|s| s.name == scenario) else { return Ok(None) };
+    Ok(Some((0..plan.arms.len()).filter(|&i| plan.arms[i].scenario == index).collect()))
+}
+
+/// Findings whose scenarios are part of the plan.
+pub(super) fn findings(context: &Context<'_>, plan: &Plan) -> Result<Vec<FindingPlan>, ModelError> {
+    let mut out = Vec::new();
+    for (i, finding) in context.study.findings.iter().enumerate() {
+        let here = |e: String| context.error(format!("finding {}: {e}", i + 1));
+        if let Some(plan) = finding_plan(context, finding, plan).map_err(here)? {
+            out.push(plan);
+        }
+    }
+    Ok(out)
+}
+
+fn finding_plan(context: &Context<'_>, finding: &Finding, plan: &Plan) -> Result<Option<FindingPlan>, String> {
+    let mut values = IndexMap::new();
+    for (name, value) in &finding.values {
+        if !finding.text.contains(&format!("{{{name}}}")) {
+            return Err(format!("value `{name}` does not appear in its text"));
+        }
+        match finding_value(context, value, plan).map_err(|e| format!("value `{name}`: {e}"))? {
+            Some(value) => values.insert(name.clone(), value),
+            None => return Ok(None),
+        };
+    }
+    for placeholder in finding.text.split('{').skip(1).filter_map(|rest| rest.split_once('}')) {
+        if !values.contains_key(placeholder.0) {
+            return Err(unknown("value", placeholder.0, values.keys().map(String::as_str)));
+        }
+    }
+    Ok(Some(FindingPlan { text: finding.text.clone(), values }))
+}
+
+fn finding_value(context: &Context<'_>, value: &FindingValue, plan: &Plan) -> Result<Option<FindingValuePlan>, String> {
+    let metric: Metric = value.metric.parse()?;
+    if let Some(dimension) = &value.best {
+        let Some(indices) = arms_of(context, plan, &value.scenario)? else { return Ok(None) };
+        let arms: Vec<usize> = indices
+            .into_iter()
+            .filter(|&i| arms::matches(&plan.arms[i].dimensions, &value.arm))
+            .filter(|&i| !plan.arms[i].dimensions.contains_key(super::AA))
+            .collect();
+        if arms.len() < 2 {
+            return Err(format!("`best` needs several arms, and {} have {}", arms.len(), arms::describe(&value.arm)));
+        }
+        if let Some(arm) = arms.iter().find(|&&i| !plan.arms[i].dimensions.contains_key(dimension)) {
+            let known = plan.arms[*arm].dimensions.keys();
+            return Err(unknown("dimension", dimension, known.map(String::as_str)));
+        }
+        return Ok(Some(FindingValuePlan::Best { metric, arms, dimension: dimension.clone() }));
+    }
+    let Some(arm) = find(context, plan, &value.scenario, &value.arm)? else { return Ok(None) };
+    match &value.against {
+        None => Ok(Some(FindingValuePlan::Value { metric, arm })),
+        Some(selector) => Ok(find(context, plan, &value.scenario, selector)?.map(|against| FindingValuePlan::Ratio {
+            metric,
+            arm,
+            against,
+        })),
+    }
+}

@@ -1,0 +1,416 @@
+//! From a study's text to a plan: inheritance, defaults, variables and expressions end here.
+
+mod arms;
+mod claims;
+mod profiles;
+pub use profiles::input;
+mod roles;
+mod transactions;
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use litelab_protocol::{Access, Connection, Executor, Prepare, Trial};
+
+use crate::error::{ModelError, unknown};
+use crate::library::{self, Text};
+use crate::metric::Metric;
+use crate::plan::{Arm, DataPlan, InvariantPlan, Plan, ScenarioPlan};
+use crate::quantity::{Scalar, Vars};
+use crate::study::{Location, Scenario, Study};
+use crate::workload::Workload;
+
+/// What the command line may change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The study's `quick` scale.
+    pub quick: bool,
+    /// Blocks of every scenario.
+    pub blocks: Option<u32>,
+    /// Seed; 1 unless told otherwise.
+    pub seed: Option<u64>,
+    /// Only these scenarios.
+    pub only: Vec<String>,
+    /// Variables, over everything else.
+    pub vars: Vars,
+    /// Runs every scenario's baseline a second time, as an arm of its own.
+    pub aa: bool,
+}
+
+/// Name of the dimension that tells the second of two identical arms apart.
+pub const AA: &str = "aa";
+
+/// Interval of ticks in milliseconds.
+const TICK_MS: u64 = 100;
+/// Interval of the host probe in milliseconds.
+const PROBE_MS: u64 = 10;
+
+/// Where things are looked up and how errors are named.
+struct Context<'a> {
+    study: &'a Study,
+    file: &'a str,
+    directory: Option<&'a Path>,
+    options: &'a Options,
+}
+
+impl Context<'_> {
+    fn error(&self, message: impl Into<String>) -> ModelError {
+        ModelError::new(self.file, message)
+    }
+
+    fn scenario_error(&self, scenario: &Scenario, message: impl std::fmt::Display) -> ModelError {
+        self.error(format!("scenario `{}`: {message}", scenario.name))
+    }
+}
+
+/// Resolves a study.
+///
+/// # Errors
+/// The first thing that is wrong, with its file and, where it is known, its place.
+pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, ModelError> {
+    let context = Context { study, file: &text.file, directory: text.directory.as_deref(), options };
+    if study.scenarios.is_empty() {
+        return Err(context.error("it has no scenario: add a [[scenario]]"));
+    }
+    if !(study.tolerance > 0.0 && study.tolerance < 1.0) {
+        return Err(context.error(format!("tolerance is {}: it must lie between 0 and 1", study.tolerance)));
+    }
+    for name in &options.only {
+        if !study.scenarios.iter().any(|s| s.name == *name) {
+            return Err(context.error(unknown("scenario", name, study.scenarios.iter().map(|s| s.name.as_str()))));
+        }
+    }
+    let mut plan = Plan {
+        study: study.name.clone(),
+        title: study.title.clone(),
+        source: study.source.clone(),
+        quick: options.quick,
+        seed: options.seed.unwrap_or(1),
+        tolerance: study.tolerance,
+        scenarios: Vec::new(),
+        arms: Vec::new(),
+        claims: Vec::new(),
+        findings: Vec::new(),
+    };
+    if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {
+        return Err(context.error(format!("seed {} is above 2^53", plan.seed)));
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for scenario in &study.scenarios {
+        if seen.contains(&scenario.name.as_str()) {
+            return Err(context.error(format!("two scenarios are named `{}`", scenario.name)));
+        }
+        seen.push(&scenario.name);
+        if options.only.is_empty() || options.only.contains(&scenario.name) {
+            add_scenario(&context, scenario, &mut plan)?;
+        }
+    }
+    plan.claims = claims::claims(&context, &plan)?;
+    plan.findings = claims::findings(&context, &plan)?;
+    Ok(plan)
+}
+
+fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> Result<(), ModelError> {
+    let (workload, _) = library::workload(&scenario.workload, context.directory)?;
+    let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
+    let vars = variables(context, scenario, &workload)?;
+    let combinations = arms::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
+    let mut metrics = Vec::new();
+    for name in &scenario.metrics {
+        metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
+    }
+    if metrics.is_empty() {
+        for name in ["throughput", "p50", "p99"] {
+            metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
+        }
+    }
+    let first = plan.arms.len();
+    let index = plan.scenarios.len();
+    for dimensions in &combinations {
+        let arm = arm(context, scenario, &workload, &vars, dimensions, index).map_err(|e| {
+            let label = dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
+            match (e, label.is_empty()) {
+                (ArmError::File(e), _) => e,
+                (ArmError::Here(e), true) => context.scenario_error(scenario, e),
+                (ArmError::Here(e), false) => context.scenario_error(scenario, format!("arm {label}: {e}")),
+            }
+        })?;
+        plan.arms.push(arm);
+    }
+    let baseline = match &scenario.baseline {
+        None => first,
+        Some(selector) => {
+            first
+                + arms::select(&plan.arms[first..], selector)
+                    .map_err(|e| context.scenario_error(scenario, format!("baseline: {e}")))?
+        }
+    };
+    let mut dimensions = arms::dimension_names(&combinations);
+    if context.options.aa {
+        let mut twin = plan.arms[baseline].clone();
+        twin.dimensions.insert(AA.into(), Scalar::Text("twin".into()));
+        plan.arms.push(twin);
+        dimensions.push(AA.into());
+    }
+    let blocks = context
+        .options
+        .blocks
+        .or(quick.and_then(|q| q.blocks))
+        .or(context.study.quick.as_ref().filter(|_| context.options.quick).and_then(|q| q.blocks))
+        .or(scenario.blocks)
+        .unwrap_or(context.study.blocks);
+    if !(1..=10_000).contains(&blocks) {
+        return Err(context.scenario_error(scenario, format!("blocks is {blocks}: allowed is 1 to 10000")));
+    }
+    plan.scenarios.push(ScenarioPlan {
+        name: scenario.name.clone(),
+        question: scenario.question.clone(),
+        blocks,
+        dimensions,
+        baseline,
+        metrics,
+    });
+    Ok(())
+}
+
+/// Variables from the general to the particular: workload, study, scenario, quick of each, command line. What `quick`
+/// and the command line name must have been declared before, so that a misspelt one is found.
+fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) -> Result<Vars, ModelError> {
+    let mut vars = workload.vars.clone();
+    vars.extend(context.study.vars.clone());
+    vars.extend(scenario.vars.clone());
+    let study_quick = context.study.quick.as_ref().filter(|_| context.options.quick);
+    let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
+    if let Some(quick) = study_quick {
+        // The study's quick variables may belong to other scenarios' workloads.
+        for (name, value) in &quick.vars {
+            if vars.contains_key(name) {
+                vars.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let over = quick.map(|q| &q.vars).into_iter().chain([&context.options.vars]).flatten();
+    for (name, value) in over {
+        if !vars.contains_key(name) {
+            let message = unknown("variable", name, vars.keys().map(String::as_str));
+            return Err(context.scenario_error(scenario, message));
+        }
+        vars.insert(name.clone(), value.clone());
+    }
+    Ok(vars)
+}
+
+/// An error in the study itself, or in a file it names.
+enum ArmError {
+    Here(String),
+    File(ModelError),
+}
+
+impl From<String> for ArmError {
+    fn from(message: String) -> Self {
+        Self::Here(message)
+    }
+}
+
+impl From<ModelError> for ArmError {
+    fn from(error: ModelError) -> Self {
+        Self::File(error)
+    }
+}
+
+fn arm(
+    context: &Context<'_>,
+    scenario: &Scenario,
+    workload: &Workload,
+    vars: &Vars,
+    dimensions: &IndexMap<String, Scalar>,
+    index: usize,
+) -> Result<Arm, ArmError> {
+    let mut vars = vars.clone();
+    let choice = arms::Choice::new(scenario, dimensions, &mut vars)?;
+    let (profile, text) = library::profile(&choice.profile, context.directory)?;
+    let retry = profiles::check(&profile, &text)?;
+
+    let data_rows = match (&choice.data_rows, &workload.data) {
+        (Some(q), Some(_)) => q.integer(&vars, 0, 1 << 40)?,
+        (Some(_), None) => {
+            return Err(format!("`data_rows` is set, but workload `{}` has no [data]", workload.name).into());
+        }
+        (None, Some(data)) => match &data.rows {
+            Some(q) => {
+                q.integer(&vars, 0, 1 << 40).map_err(|e| format!("workload `{}`: data.rows: {e}", workload.name))?
+            }
+            None => 0,
+        },
+        (None, None) => 0,
+    };
+    let data = match &workload.data {
+        None => None,
+        Some(spec) => {
+            vars.insert("data_rows".into(), Scalar::Integer(0));
+            let transaction = match &spec.transaction {
+                Some(name) => Some(transactions::for_data(workload, name, &vars)?),
+                None if data_rows > 0 => {
+                    return Err("`data.rows` needs `data.transaction`, which inserts them".to_owned().into());
+                }
+                None => None,
+            };
+            Some(DataPlan {
+                from: spec.from.as_ref().map(|p| resolve_path(p, context.directory)),
+                transaction,
+                rows: data_rows as u64,
+                then: spec.then.clone(),
+            })
+        }
+    };
+    vars.insert("data_rows".into(), Scalar::Integer(data_rows));
+
+    let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let transactions = transactions::resolve(workload, &used, &vars, choice.begin)?;
+    let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
+    let warmup_ms = match &scenario.warmup {
+        None => 0,
+        Some(q) => q.micros(&vars).map_err(|e| format!("warmup: {e}"))? / 1000,
+    };
+    let duration_ms = roles::duration_ms(&roles);
+    if duration_ms.is_some_and(|d| d <= warmup_ms) {
+        return Err(format!("the warm-up of {warmup_ms} ms leaves nothing of the trial to measure").into());
+    }
+    let trial = Trial {
+        protocol: litelab_protocol::VERSION,
+        id: String::new(),
+        driver: choice.driver.rsplit(':').next().unwrap_or_default().to_owned(),
+        executor: choice.executor,
+        access: choice.access,
+        databases: Vec::new(),
+        connection: Connection {
+            pragmas: profiles::rendered(&profile),
+            read_back: profiles::read_back(&profile),
+            options: std::collections::BTreeMap::new(),
+        },
+        prepare: if choice.prepare { Prepare::Once } else { Prepare::Each },
+        retry,
+        seed: context.options.seed.unwrap_or(1),
+        transactions,
+        roles,
+        warmup_ms,
+        tick_ms: TICK_MS,
+        probe_ms: PROBE_MS,
+        runtime_threads: choice
+            .runtime_threads
+            .as_ref()
+            .map(|q| q.integer(&vars, 1, 1024))
+            .transpose()?
+            .map(|n| n as u32),
+    };
+    check_combination(&trial, choice.location)?;
+    if trial.executor == Executor::Processes {
+        roles::check_processes(&trial.roles)?;
+    }
+    let schema = schema(workload, choice.schema.as_deref(), &vars)?;
+    Ok(Arm {
+        scenario: index,
+        dimensions: dimensions.clone(),
+        driver: choice.driver.clone(),
+        profile: profile.name.clone(),
+        pragmas: profile.pragma.clone(),
+        location: choice.location,
+        databases,
+        schema,
+        data,
+        invariants: invariants(workload, &used, &vars)?,
+        content: workload.content.clone(),
+        duration_ms,
+        trial,
+        vars,
+        skipped: None,
+    })
+}
+
+fn schema(workload: &Workload, variant: Option<&str>, vars: &Vars) -> Result<String, String> {
+    let sql = match variant {
+        None | Some("default") => &workload.schema.sql,
+        Some(name) => workload.schema.variant.get(name).ok_or_else(|| {
+            unknown("schema variant", name, workload.schema.variant.keys().map(String::as_str).chain(["default"]))
+        })?,
+    };
+    crate::sql::substitute(sql, vars).map_err(|e| format!("workload `{}`: schema: {e}", workload.name))
+}
+
+fn invariants(workload: &Workload, used: &[String], vars: &Vars) -> Result<Vec<InvariantPlan>, String> {
+    let mut plans = Vec::new();
+    for (i, invariant) in workload.invariants.iter().enumerate() {
+        let here = |e: String| format!("workload `{}`: invariant {}: {e}", workload.name, i + 1);
+        let mut relevant = invariant.when.iter().all(|t| used.contains(t));
+        if let Some(name) = invariant.when.iter().find(|n| !workload.transactions.contains_key(*n)) {
+            return Err(here(unknown("transaction", name, workload.transactions.keys().map(String::as_str))));
+        }
+        let equals = invariant.equals.to_string();
+        for name in crate::expression::names(&equals) {
+            if name.starts_with('$') {
+                crate::quantity::variable(vars, &name).map_err(here)?;
+                continue;
+            }
+            let (count, transaction) = name.split_once('.').unwrap_or((&name, ""));
+            if !COUNTS.contains(&count) {
+                return Err(here(unknown("count", count, COUNTS)));
+            }
+            if !workload.transactions.contains_key(transaction) {
+                return Err(here(unknown(
+                    "transaction",
+                    transaction,
+                    workload.transactions.keys().map(String::as_str),
+                )));
+            }
+            // A count of a transaction that this arm does not run is 0, not an error.
+            relevant &= invariant.when.is_empty() || used.iter().any(|u| u == transaction);
+        }
+        // The counts stay names; variables are put in now.
+        let equals = crate::sql::substitute(&equals, vars).map_err(here)?;
+        crate::expression::evaluate(&equals, &|_| Ok(1.0)).map_err(here)?;
+        if relevant {
+            let about = if invariant.about.is_empty() { invariant.sql.clone() } else { invariant.about.clone() };
+            let sql = crate::sql::substitute(&invariant.sql, vars).map_err(here)?;
+            plans.push(InvariantPlan { about, sql, equals });
+        }
+    }
+    Ok(plans)
+}
+
+/// Counts an invariant may name.
+pub const COUNTS: [&str; 6] = ["committed", "empty", "failed", "rows", "verified", "mismatches"];
+
+fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
+    let workers: u32 = trial.roles.iter().map(|r| r.workers).sum();
+    if location == Location::Memory {
+        let one = match trial.access {
+            Access::Shared | Access::Pool { connections: 1 } => true,
+            Access::PerWorker | Access::WriteLock => workers == 1,
+            _ => false,
+        };
+        if !one {
+            return Err(format!(
+                "location `memory` is private to one connection, and access `{}` with {workers} workers opens several: use \
+                 `memory-shared`, or access `shared`",
+                trial.access
+            ));
+        }
+    }
+    if trial.executor == Executor::Processes {
+        if location != Location::File {
+            return Err("processes cannot share a database in memory: use location `file`".into());
+        }
+        if trial.access != Access::PerWorker {
+            return Err(format!(
+                "executor `processes` has one worker in each process, so access `{}` has nothing to share: use `per-worker`",
+                trial.access
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A path in a study is relative to the study.
+fn resolve_path(path: &str, directory: Option<&Path>) -> String {
+    directory.map_or_else(|| path.to_owned(), |dir| dir.join(path).display().to_string())
+}

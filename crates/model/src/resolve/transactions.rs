@@ -1,0 +1,169 @@
+//! Transactions: variables put in, parameters numbered, defaults decided.
+
+use litelab_protocol::{Begin, Fetch, Statement, Transaction};
+
+use crate::error::unknown;
+use crate::parameter;
+use crate::quantity::{Quantity, Vars};
+use crate::sql;
+use crate::workload::{StatementSpec, TransactionSpec, WorkSpec, Workload};
+
+/// The transactions that roles use, in the order of `used`.
+pub(super) fn resolve(
+    workload: &Workload,
+    used: &[String],
+    vars: &Vars,
+    begin: Option<Begin>,
+) -> Result<Vec<Transaction>, String> {
+    used.iter().map(|name| one(workload, name, vars, begin, false)).collect()
+}
+
+/// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch.
+pub(super) fn for_data(workload: &Workload, name: &str, vars: &Vars) -> Result<Transaction, String> {
+    one(workload, name, vars, Some(Begin::None), true)
+}
+
+fn one(
+    workload: &Workload,
+    name: &str,
+    vars: &Vars,
+    begin: Option<Begin>,
+    single: bool,
+) -> Result<Transaction, String> {
+    let here = |e: String| format!("workload `{}`: transaction `{name}`: {e}", workload.name);
+    let spec = workload
+        .transactions
+        .get(name)
+        .ok_or_else(|| unknown("transaction", name, workload.transactions.keys().map(String::as_str)))
+        .map_err(|e| format!("workload `{}`: {e}", workload.name))?;
+    transaction(name, spec, vars, begin, single).map_err(here)
+}
+
+fn transaction(
+    name: &str,
+    spec: &TransactionSpec,
+    vars: &Vars,
+    begin: Option<Begin>,
+    single: bool,
+) -> Result<Transaction, String> {
+    let params = parameter::resolve(&spec.params, vars)?;
+    let specs = statements(spec)?;
+    let mut statements = Vec::new();
+    for (i, statement) in specs.iter().enumerate() {
+        let resolved = one_statement(statement, &params, vars, single)
+            .map_err(|e| if specs.len() > 1 { format!("statement {}: {e}", i + 1) } else { e })?;
+        statements.push(resolved);
+    }
+    for param in &params {
+        let index = params.iter().position(|p| p.name == param.name).unwrap_or_default() as u32;
+        let bound = statements.iter().any(|s| s.bind.contains(&index));
+        let derived =
+            params.iter().any(|p| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param == index));
+        if !bound && !derived {
+            return Err(format!("param `{}` is used by no statement", param.name));
+        }
+    }
+    let long = statements.len() > 1 || statements.iter().any(|s| s.repeat > 1);
+    let own = spec.begin.unwrap_or(if long { Begin::Immediate } else { Begin::None });
+    Ok(Transaction {
+        name: name.to_owned(),
+        // A scenario's `begin` is a dimension of writing transactions; reads and autocommits keep their own. Whether one
+        // writes is known once SQLite has compiled it, so that the engine undoes it for those that only read.
+        begin: match begin {
+            Some(begin) if single || own != Begin::None || long => begin,
+            _ => own,
+        },
+        writes: false,
+        hold_us: hold(spec.hold.as_ref(), vars)?,
+        params,
+        statements,
+    })
+}
+
+/// The statements, with the transaction's own keys put into its only one.
+fn statements(spec: &TransactionSpec) -> Result<Vec<StatementSpec>, String> {
+    let mut out = spec.sql.0.clone();
+    if out.is_empty() {
+        return Err("`sql` is empty".into());
+    }
+    let short = [
+        ("rows", spec.rows.is_some()),
+        ("repeat", spec.repeat.is_some()),
+        ("fetch", spec.fetch.is_some()),
+        ("work", spec.work.is_some()),
+        ("yields", spec.yields.is_some()),
+    ];
+    if let [only] = out.as_mut_slice() {
+        only.rows = only.rows.take().or_else(|| spec.rows.clone());
+        only.repeat = only.repeat.take().or_else(|| spec.repeat.clone());
+        only.fetch = only.fetch.or(spec.fetch);
+        only.work = only.work.or(spec.work);
+        if let Some(yields) = &spec.yields {
+            only.yields.clone_from(yields);
+        }
+    } else if let Some((key, _)) = short.iter().find(|(_, given)| *given) {
+        return Err(format!("it has several statements: put `{key}` into the one it belongs to"));
+    }
+    Ok(out)
+}
+
+fn one_statement(
+    spec: &StatementSpec,
+    params: &[litelab_protocol::Param],
+    vars: &Vars,
+    single: bool,
+) -> Result<Statement, String> {
+    let count = |q: &Option<Quantity>, key: &str| match q {
+        Some(q) if !single => q.integer(vars, 1, 100_000_000).map(|n| n as u32).map_err(|e| format!("{key}: {e}")),
+        _ => Ok(1),
+    };
+    let (tuples, repeat) = (count(&spec.rows, "rows")?, count(&spec.repeat, "repeat")?);
+    let positional = sql::positional(&sql::substitute(&spec.sql, vars)?, tuples)?;
+    let bind = positional
+        .names
+        .iter()
+        .map(|name| {
+            params.iter().position(|p| p.name == *name).map(|i| i as u32).ok_or_else(|| {
+                format!(
+                    "`:{name}` has no [param]: {}",
+                    unknown("parameter", name, params.iter().map(|p| p.name.as_str()))
+                )
+            })
+        })
+        .collect::<Result<Vec<u32>, String>>()?;
+    let selects = {
+        let start = spec.sql.trim_start().to_ascii_lowercase();
+        start.starts_with("select") || start.starts_with("with") || start.starts_with("values")
+    };
+    let fetch = spec.fetch.unwrap_or(match (spec.yields.is_empty(), selects) {
+        (false, _) => Fetch::First,
+        (true, true) => Fetch::All,
+        (true, false) => Fetch::None,
+    });
+    if !spec.yields.is_empty() && fetch == Fetch::None {
+        return Err("it yields columns, so it must fetch a row: `fetch` cannot be `none`".into());
+    }
+    let required = spec.required.unwrap_or(!spec.yields.is_empty());
+    if required && fetch == Fetch::None {
+        return Err("`required` needs a row, so `fetch` cannot be `none`".into());
+    }
+    let work = spec.work.unwrap_or(if fetch == Fetch::None { WorkSpec::None } else { WorkSpec::Read });
+    if work == WorkSpec::Sha256Verify && fetch == Fetch::None {
+        return Err("`sha256-verify` needs rows, so `fetch` cannot be `none`".into());
+    }
+    Ok(Statement {
+        sql: positional.sql,
+        bind,
+        tuples,
+        repeat,
+        fetch,
+        work: work.resolve(),
+        yields: spec.yields.clone(),
+        required,
+        hold_us: hold(spec.hold.as_ref(), vars)?,
+    })
+}
+
+fn hold(q: Option<&Quantity>, vars: &Vars) -> Result<u64, String> {
+    q.map_or(Ok(0), |q| q.micros(vars).map_err(|e| format!("hold: {e}")))
+}

@@ -1,0 +1,179 @@
+//! Studies: scenarios, and the claims to examine. Files in `studies/`.
+
+use indexmap::IndexMap;
+use litelab_protocol::{Arrivals, Executor};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::claim::{Claim, Finding};
+use crate::one_or_many::OneOrMany;
+use crate::quantity::{Quantity, Scalar, Vars};
+
+/// A study file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Name, as in its file's name.
+    pub name: String,
+    /// The question it answers.
+    pub title: String,
+    /// One or two sentences.
+    #[serde(default)]
+    pub about: String,
+    /// Where the claims come from.
+    #[serde(default)]
+    pub source: String,
+    /// Blocks: trials of each arm. 6 are the fewest that give a 95 % interval.
+    #[serde(default = "default_blocks")]
+    pub blocks: u32,
+    /// Relative difference below which two arms count as equivalent; 0.05 unless told otherwise.
+    #[serde(default = "default_tolerance")]
+    pub tolerance: f64,
+    /// What `--quick` changes.
+    pub quick: Option<Quick>,
+    /// Variables for all scenarios, over those of the workload.
+    #[serde(default)]
+    pub vars: Vars,
+    /// What is run.
+    #[serde(rename = "scenario")]
+    pub scenarios: Vec<Scenario>,
+    /// Published sentences to examine.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// Plain sentences printed at the end.
+    #[serde(default, rename = "finding")]
+    pub findings: Vec<Finding>,
+}
+
+fn default_blocks() -> u32 {
+    6
+}
+
+fn default_tolerance() -> f64 {
+    0.05
+}
+
+/// What `--quick` changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// Blocks.
+    pub blocks: Option<u32>,
+    /// Variables.
+    #[serde(default)]
+    pub vars: Vars,
+}
+
+/// A workload, its roles, and what varies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Unique in the study.
+    pub name: String,
+    /// The question it answers.
+    #[serde(default)]
+    pub question: String,
+    /// A workload's name, or a path relative to the study.
+    pub workload: String,
+    /// A driver's name; `rusqlite` unless told otherwise.
+    pub driver: Option<String>,
+    /// `threads` unless told otherwise.
+    pub executor: Option<Executor>,
+    /// `per-worker` unless told otherwise; also `shared`, `pool(n)`, `write-lock`, `split(n)`.
+    pub access: Option<String>,
+    /// A profile's name or path; `wal-normal` unless told otherwise.
+    pub profile: Option<String>,
+    /// Whether statements are prepared once (unless told otherwise) or at each execution.
+    pub prepare: Option<bool>,
+    /// `file` unless told otherwise; also `memory`, `memory-shared`.
+    pub location: Option<Location>,
+    /// A schema variant of the workload.
+    pub schema: Option<String>,
+    /// Number of databases, each with all roles; 1 unless told otherwise.
+    pub databases: Option<Quantity>,
+    /// How writing transactions begin, over what the workload says.
+    pub begin: Option<litelab_protocol::Begin>,
+    /// Threads of the async runtime or blocking pool.
+    pub runtime_threads: Option<Quantity>,
+    /// Time that transactions run before they are measured (`"200ms"`).
+    pub warmup: Option<Quantity>,
+    /// Rows present before the trial, over what the workload says.
+    pub data_rows: Option<Quantity>,
+    /// Blocks, if fewer or more than the study's.
+    pub blocks: Option<u32>,
+    /// Variables, over those of the study.
+    #[serde(default)]
+    pub vars: Vars,
+    /// Who runs which transactions.
+    #[serde(rename = "role")]
+    pub roles: IndexMap<String, RoleSpec>,
+    /// Dimension → values; the arms are all combinations. A dimension is a key of this table (`profile`, `access`, …),
+    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, or a variable.
+    #[serde(default)]
+    pub vary: IndexMap<String, OneOrMany<Scalar>>,
+    /// Further arms, each a table of dimensions.
+    #[serde(default, rename = "arm")]
+    pub arms: Vec<IndexMap<String, Scalar>>,
+    /// Combinations left out, each a table of dimensions that must all agree.
+    #[serde(default)]
+    pub without: Vec<IndexMap<String, Scalar>>,
+    /// The arm others are compared with: a table of dimensions. The first unless told otherwise.
+    pub baseline: Option<IndexMap<String, Scalar>>,
+    /// Metrics shown, the first being the one arms are judged by.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// What `--quick` changes here, over what it changes in the study.
+    pub quick: Option<QuickScenario>,
+}
+
+/// What `--quick` changes in a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuickScenario {
+    /// Blocks.
+    pub blocks: Option<u32>,
+    /// Variables.
+    #[serde(default)]
+    pub vars: Vars,
+    /// Dimensions whose values are replaced.
+    #[serde(default)]
+    pub vary: IndexMap<String, OneOrMany<Scalar>>,
+}
+
+/// Where the database lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Location {
+    /// A file in the run's directory.
+    #[default]
+    File,
+    /// In memory, private to one connection.
+    Memory,
+    /// In memory, one for all connections (`cache=shared`).
+    MemoryShared,
+}
+
+/// Who runs which transactions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleSpec {
+    /// Workers per database; 1 unless told otherwise.
+    pub workers: Option<Quantity>,
+    /// A transaction's name or several, run one after the other.
+    pub run: Option<OneOrMany<String>>,
+    /// Transactions by weight (`{ read = 90, write = 10 }`), in place of `run`.
+    pub mix: Option<IndexMap<String, Quantity>>,
+    /// Ends after so many transactions of the role.
+    pub count: Option<Quantity>,
+    /// Ends after so long (`"2s"`).
+    #[serde(rename = "for")]
+    pub duration: Option<Quantity>,
+    /// Ends when another role has ended.
+    pub until: Option<String>,
+    /// Pause after each transaction.
+    pub think: Option<Quantity>,
+    /// Transactions per second for the role as a whole, whatever they take: an open load.
+    pub rate: Option<Quantity>,
+    /// Spacing of an open load; `poisson` unless told otherwise.
+    pub arrivals: Option<Arrivals>,
+}

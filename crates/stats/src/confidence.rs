@@ -1,0 +1,116 @@
+//! How sure an interval is asked to be.
+
+use serde::{Deserialize, Serialize};
+
+use crate::StatsError;
+
+/// A confidence level: the share of experiments whose interval is to cover the truth.
+///
+/// From 0.5 to 1 − 10⁻⁹. Below, an interval is likelier wrong than right; above, no number of blocks that
+/// anyone runs can reach it.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Confidence(f64);
+
+const HIGHEST: f64 = 1.0 - 1e-9;
+
+impl Confidence {
+    /// The usual 95 %.
+    pub const P95: Confidence = Confidence(0.95);
+    /// 99 %.
+    pub const P99: Confidence = Confidence(0.99);
+
+    /// # Errors
+    /// [`StatsError::OutOfDomain`] outside 0.5 ..= 1 − 10⁻⁹.
+    pub fn new(level: f64) -> Result<Self, StatsError> {
+        if (0.5..=HIGHEST).contains(&level) {
+            Ok(Self(level))
+        } else {
+            Err(StatsError::OutOfDomain { what: "confidence", value: level, domain: "from 0.5 to 0.999999999" })
+        }
+    }
+
+    /// The level, as a fraction.
+    #[must_use]
+    pub fn level(self) -> f64 {
+        self.0
+    }
+
+    /// The accepted rate of false differences, 1 − level.
+    #[must_use]
+    pub fn alpha(self) -> f64 {
+        1.0 - self.0
+    }
+
+    /// The level each of `comparisons` intervals needs so that **all** of them hold together at this level:
+    /// 1 − α/m (Bonferroni).
+    ///
+    /// Why not Holm's own levels: a step-down procedure has no simple simultaneous intervals, since the
+    /// level of each depends on which others were rejected. Bonferroni's are valid and agree with
+    /// [`holm`](crate::holm) in the direction that matters: a cell whose interval at this level excludes 1
+    /// is always rejected by Holm too (Holm rejects whatever Bonferroni rejects). The converse fails, so a
+    /// Holm-significant cell may still show an interval that touches 1.
+    ///
+    /// The price is blocks: at 95 %, one comparison needs 6 and ten need 9 (see
+    /// [`minimum_blocks`](crate::minimum_blocks)).
+    ///
+    /// # Errors
+    /// [`StatsError::OutOfDomain`] for no comparisons, or so many that the level leaves the domain.
+    pub fn shared_by(self, comparisons: usize) -> Result<Self, StatsError> {
+        if comparisons == 0 {
+            return Err(StatsError::OutOfDomain { what: "number of comparisons", value: 0.0, domain: "at least 1" });
+        }
+        if comparisons == 1 {
+            return Ok(self);
+        }
+        Self::new(1.0 - self.alpha() / comparisons as f64)
+    }
+}
+
+impl Default for Confidence {
+    fn default() -> Self {
+        Self::P95
+    }
+}
+
+impl TryFrom<f64> for Confidence {
+    type Error = StatsError;
+
+    fn try_from(level: f64) -> Result<Self, StatsError> {
+        Self::new(level)
+    }
+}
+
+impl From<Confidence> for f64 {
+    fn from(confidence: Confidence) -> f64 {
+        confidence.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_levels_without_meaning() {
+        for level in [f64::NAN, 0.0, 0.49, 1.0, 95.0, -0.95, f64::INFINITY] {
+            assert!(Confidence::new(level).is_err(), "{level}");
+        }
+        assert_eq!(Confidence::new(0.95).unwrap(), Confidence::P95);
+    }
+
+    #[test]
+    fn shares_alpha_and_not_the_level() {
+        let shared = Confidence::P95.shared_by(10).unwrap();
+        assert!((shared.level() - 0.995).abs() < 1e-12);
+        assert_eq!(Confidence::P95.shared_by(1).unwrap(), Confidence::P95);
+        assert!(Confidence::P95.shared_by(0).is_err());
+        assert!(Confidence::P95.shared_by(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn a_bad_level_does_not_deserialise() {
+        assert!(serde_json::from_str::<Confidence>("0.95").is_ok());
+        assert!(serde_json::from_str::<Confidence>("95").is_err());
+    }
+}

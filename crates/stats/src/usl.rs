@@ -1,0 +1,332 @@
+//! The Universal Scalability Law.
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::schedule::below;
+use crate::{Bounds, Confidence, Estimate, Interval, StatsError, sample};
+
+/// Refits behind each interval. The standard error they give is itself known to about 4 %.
+const REPLICATES: usize = 400;
+/// Below this many observations the interval would rest on fewer than three residual degrees of freedom.
+const FOR_INTERVAL: usize = 6;
+const PARAMETERS: usize = 3;
+const ITERATIONS: usize = 200;
+const LIMIT: usize = 10_000;
+
+/// One trial: throughput at a level of concurrency.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UslPoint {
+    /// Workers, at least 1.
+    pub concurrency: u32,
+    /// Operations per second (or any unit of rate), above 0.
+    pub throughput: f64,
+}
+
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), Gunther's Universal Scalability Law (2007).
+///
+/// Fitted by least squares on ln X, because throughput scatters in proportion to itself. The coefficients
+/// are not held at or above 0: a slightly negative one is noise around 0, and its interval says so, whereas
+/// clamping would hide it. Writers of one SQLite file are expected near σ = 1, since only one writes at a
+/// time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Usl {
+    /// λ: throughput of one worker alone, in the unit of the points.
+    pub lambda: Estimate,
+    /// σ: the share of work that is serialised (contention). 0: none, 1: all.
+    pub sigma: Estimate,
+    /// κ: the cost of each pair of workers keeping each other informed (coherence). Above 0 throughput has
+    /// a peak and falls beyond it.
+    pub kappa: Estimate,
+    /// Standard deviation of the residuals of ln X: 0.03 says the points lie about 3 % off the curve.
+    pub residual: f64,
+}
+
+impl Usl {
+    /// Fits the law to trials at three or more levels of concurrency.
+    ///
+    /// Intervals come from a residual bootstrap: residuals, inflated by √(n/(n − 3)) for the freedom the
+    /// fit took, are drawn again onto the fitted curve and refitted 400 times with a generator seeded by
+    /// `seed`; the spread of the refits is the standard error, and Student's t with n − 3 degrees of
+    /// freedom its multiple. A percentile interval would be too narrow on so few points. They need 6
+    /// points, their coverage is nominal, and they assume independent residuals: trials of one block share
+    /// what the block suffered.
+    ///
+    /// # Errors
+    /// No points, a concurrency of 0, a throughput that is not finite and positive, fewer than three
+    /// distinct levels, more than 10 000 points, points that do not resemble the law at all, or bounds that
+    /// exceed a double.
+    pub fn fit(points: &[UslPoint], confidence: Confidence, seed: u64) -> Result<Self, StatsError> {
+        sample::at_most(points.len(), LIMIT)?;
+        let throughput: Vec<f64> = points.iter().map(|p| p.throughput).collect();
+        sample::positive(&throughput)?;
+        if let Some(index) = points.iter().position(|p| p.concurrency == 0) {
+            return Err(StatsError::NotPositive { index, value: 0.0 });
+        }
+        let mut levels: Vec<u32> = points.iter().map(|p| p.concurrency).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        if levels.len() < PARAMETERS {
+            return Err(StatsError::TooFew { have: levels.len(), need: PARAMETERS });
+        }
+
+        let n: Vec<f64> = points.iter().map(|p| f64::from(p.concurrency)).collect();
+        let log_x: Vec<f64> = throughput.iter().map(|x| x.ln()).collect();
+        let best = Curve::descend(&n, &log_x, Curve::start(&n, &log_x)).ok_or(StatsError::NoConvergence)?;
+        let freedom = points.len() - PARAMETERS;
+        let residual = if freedom == 0 { 0.0 } else { (best.error / freedom as f64).sqrt() };
+
+        let reach = (points.len() >= FOR_INTERVAL).then(|| reach(&n, &log_x, best, confidence, seed)).transpose()?;
+        let bounds = |value: f64, reach: Option<f64>, back: fn(f64) -> f64| match reach {
+            Some(reach) => {
+                let (low, high) = (back(value - reach), back(value + reach));
+                let interval = Interval::new(low, high, confidence.level());
+                interval.map(Bounds::Interval).map_err(|_| StatsError::Overflow)
+            }
+            None => Ok(Bounds::NeedsAtLeast(FOR_INTERVAL)),
+        };
+        let estimate = |value: f64, reach: Option<f64>, back: fn(f64) -> f64| {
+            Ok(Estimate { value: back(value), n: points.len(), bounds: bounds(value, reach, back)? })
+        };
+        let log_lambda = best.log_lambda;
+        sample::ratio(log_lambda)?;
+        Ok(Self {
+            lambda: estimate(log_lambda, reach.map(|r| r[0]), f64::exp)?,
+            sigma: estimate(best.sigma, reach.map(|r| r[1]), std::convert::identity)?,
+            kappa: estimate(best.kappa, reach.map(|r| r[2]), std::convert::identity)?,
+            residual,
+        })
+    }
+
+    /// The concurrency at which the fitted throughput is highest, √((1 − σ)/κ); `None` if it has no peak
+    /// above one worker.
+    #[must_use]
+    pub fn peak(&self) -> Option<f64> {
+        let peak = ((1.0 - self.sigma.value) / self.kappa.value).sqrt();
+        (self.kappa.value > 0.0 && peak.is_finite() && peak > 1.0).then_some(peak)
+    }
+
+    /// Fitted throughput with this many workers; `None` where the fitted law has no meaning (outside the
+    /// measured range, with a negative coefficient).
+    #[must_use]
+    pub fn throughput(&self, concurrency: u32) -> Option<f64> {
+        let n = f64::from(concurrency);
+        let x = self.lambda.value * n / denominator(n, self.sigma.value, self.kappa.value);
+        (x.is_finite() && x > 0.0).then_some(x)
+    }
+}
+
+fn denominator(n: f64, sigma: f64, kappa: f64) -> f64 {
+    1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0)
+}
+
+/// A candidate fit. λ enters ln X as a constant, so for given σ and κ the best ln λ is a mean and only two
+/// parameters are searched.
+#[derive(Clone, Copy)]
+struct Curve {
+    log_lambda: f64,
+    sigma: f64,
+    kappa: f64,
+    /// Sum of squared residuals of ln X.
+    error: f64,
+}
+
+impl Curve {
+    /// The curve with the best λ; `None` if the law is not positive at every measured level.
+    fn at(n: &[f64], log_x: &[f64], sigma: f64, kappa: f64) -> Option<Self> {
+        let offsets = offsets(n, log_x, sigma, kappa)?;
+        let log_lambda = mean(&offsets);
+        let error = offsets.iter().map(|o| (o - log_lambda).powi(2)).sum::<f64>();
+        error.is_finite().then_some(Self { log_lambda, sigma, kappa, error })
+    }
+
+    /// The best of a coarse grid. All its members are positive everywhere, whatever the levels.
+    fn start(n: &[f64], log_x: &[f64]) -> Self {
+        let none = Self { log_lambda: 0.0, sigma: 0.0, kappa: 0.0, error: f64::INFINITY };
+        let grid = [0.0, 0.02, 0.1, 0.3, 0.7, 1.0].into_iter().flat_map(|sigma| {
+            let kappas = [0.0, 1e-6, 1e-4, 1e-3, 1e-2, 0.1];
+            kappas.into_iter().map(move |kappa| (sigma, kappa))
+        });
+        grid.filter_map(|(sigma, kappa)| Self::at(n, log_x, sigma, kappa))
+            .fold(none, |best, next| if next.error < best.error { next } else { best })
+    }
+
+    /// Levenberg and Marquardt's damped Gauss-Newton from `start`. `None` if it has not settled after 200
+    /// steps.
+    fn descend(n: &[f64], log_x: &[f64], start: Self) -> Option<Self> {
+        let mut best = start;
+        let mut damping = 1e-3;
+        for _ in 0..ITERATIONS {
+            let Some((step_sigma, step_kappa)) = best.step(n, log_x, damping) else {
+                damping *= 10.0;
+                if damping > 1e12 {
+                    return Some(best);
+                }
+                continue;
+            };
+            let (sigma, kappa) = (best.sigma + step_sigma, best.kappa + step_kappa);
+            match Self::at(n, log_x, sigma, kappa) {
+                Some(next) if next.error <= best.error => {
+                    let settled = step_sigma.abs() <= 1e-12 * (1.0 + sigma.abs())
+                        && step_kappa.abs() <= 1e-12 * (1e-6 + kappa.abs());
+                    let stuck = best.error - next.error <= 1e-15 * best.error;
+                    best = next;
+                    if settled || stuck {
+                        return Some(best);
+                    }
+                    damping = (damping / 10.0).max(1e-12);
+                }
+                _ => {
+                    damping *= 10.0;
+                    // No direction improves: this is the minimum, as far as doubles can tell.
+                    if damping > 1e12 {
+                        return Some(best);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The damped step in σ and κ from the normal equations.
+    fn step(&self, n: &[f64], log_x: &[f64], damping: f64) -> Option<(f64, f64)> {
+        let residuals: Vec<f64> =
+            offsets(n, log_x, self.sigma, self.kappa)?.iter().map(|offset| offset - self.log_lambda).collect();
+        // Derivatives of the residuals, less their means because λ follows.
+        let slope = |weight: fn(f64) -> f64| {
+            let raw: Vec<f64> = n.iter().map(|&n| weight(n) / denominator(n, self.sigma, self.kappa)).collect();
+            let centre = mean(&raw);
+            raw.into_iter().map(|s| s - centre).collect::<Vec<f64>>()
+        };
+        let by_sigma = slope(|n| n - 1.0);
+        let by_kappa = slope(|n| n * (n - 1.0));
+        let ss = dot(&by_sigma, &by_sigma) * (1.0 + damping);
+        let kk = dot(&by_kappa, &by_kappa) * (1.0 + damping);
+        let sk = dot(&by_sigma, &by_kappa);
+        let (gs, gk) = (dot(&by_sigma, &residuals), dot(&by_kappa, &residuals));
+        let determinant = ss * kk - sk * sk;
+        let steps = ((sk * gk - kk * gs) / determinant, (sk * gs - ss * gk) / determinant);
+        (determinant > 0.0 && steps.0.is_finite() && steps.1.is_finite()).then_some(steps)
+    }
+}
+
+/// Half the width of the intervals of ln λ, σ and κ.
+fn reach(n: &[f64], log_x: &[f64], best: Curve, confidence: Confidence, seed: u64) -> Result<[f64; 3], StatsError> {
+    let points = n.len();
+    let freedom = (points - PARAMETERS) as f64;
+    let inflation = (points as f64 / freedom).sqrt();
+    let offsets = offsets(n, log_x, best.sigma, best.kappa).ok_or(StatsError::NoConvergence)?;
+    let residuals: Vec<f64> = offsets.iter().map(|o| (o - best.log_lambda) * inflation).collect();
+
+    let mut generator = Pcg64::seed_from_u64(seed);
+    let mut drawn = vec![0.0; points];
+    let mut squares = [0.0; 3];
+    let mut refits = 0_usize;
+    for _ in 0..REPLICATES {
+        for (i, slot) in drawn.iter_mut().enumerate() {
+            let fitted = log_x[i] - (offsets[i] - best.log_lambda);
+            *slot = fitted + residuals[below(points as u64, &mut generator) as usize];
+        }
+        let Some(start) = Curve::at(n, &drawn, best.sigma, best.kappa) else {
+            continue;
+        };
+        let Some(refit) = Curve::descend(n, &drawn, start) else {
+            continue;
+        };
+        squares[0] += (refit.log_lambda - best.log_lambda).powi(2);
+        squares[1] += (refit.sigma - best.sigma).powi(2);
+        squares[2] += (refit.kappa - best.kappa).powi(2);
+        refits += 1;
+    }
+    // Refits that run away belong to the widest part of the distribution; without them the interval would
+    // be too narrow, so many of them mean there is none to give.
+    if refits < REPLICATES * 9 / 10 {
+        return Err(StatsError::NoConvergence);
+    }
+    let quantile = StudentsT::new(0.0, 1.0, freedom)
+        .map_err(|_| StatsError::NoConvergence)?
+        .inverse_cdf(1.0 - confidence.alpha() / 2.0);
+    Ok(squares.map(|sum: f64| quantile * (sum / refits as f64).sqrt()))
+}
+
+/// ln X − ln N + ln(denominator): equal to ln λ wherever the curve passes through the point.
+fn offsets(n: &[f64], log_x: &[f64], sigma: f64, kappa: f64) -> Option<Vec<f64>> {
+    n.iter()
+        .zip(log_x)
+        .map(|(&n, &log_x)| {
+            let denominator = denominator(n, sigma, kappa);
+            (denominator > 0.0 && denominator.is_finite()).then(|| log_x - n.ln() + denominator.ln())
+        })
+        .collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(lambda: f64, sigma: f64, kappa: f64, levels: &[u32]) -> Vec<UslPoint> {
+        let at = |&concurrency: &u32| {
+            let n = f64::from(concurrency);
+            UslPoint { concurrency, throughput: lambda * n / denominator(n, sigma, kappa) }
+        };
+        levels.iter().map(at).collect()
+    }
+
+    #[test]
+    fn recovers_the_law_it_was_given() {
+        for (lambda, sigma, kappa) in [(1000.0, 0.05, 0.001), (3.0, 1.0, 0.0), (50_000.0, 0.0, 0.0), (1e-3, 0.3, 0.02)]
+        {
+            let points = law(lambda, sigma, kappa, &[1, 2, 4, 8, 16, 32]);
+            let fit = Usl::fit(&points, Confidence::P95, 1).unwrap();
+            assert!((fit.lambda.value / lambda - 1.0).abs() < 1e-6, "{fit:?}");
+            assert!((fit.sigma.value - sigma).abs() < 1e-6, "{fit:?}");
+            assert!((fit.kappa.value - kappa).abs() < 1e-7, "{fit:?}");
+            assert!(fit.residual < 1e-6);
+        }
+    }
+
+    #[test]
+    fn knows_where_the_peak_is_and_when_there_is_none() {
+        let fit = |sigma, kappa| {
+            let points = law(10.0, sigma, kappa, &[1, 2, 4, 8, 16, 32]);
+            Usl::fit(&points, Confidence::P95, 1).unwrap()
+        };
+        let peaked = fit(0.1, 0.009);
+        assert!((peaked.peak().unwrap() - 10.0).abs() < 1e-3);
+        assert!(peaked.throughput(10) > peaked.throughput(5));
+        assert!(peaked.throughput(10) > peaked.throughput(20));
+        assert_eq!(fit(1.0, 0.01).peak(), None);
+    }
+
+    #[test]
+    fn two_levels_or_none_are_refused() {
+        let two = law(1.0, 0.1, 0.0, &[1, 1, 2, 2, 2]);
+        let few = Usl::fit(&two, Confidence::P95, 1);
+        assert_eq!(few, Err(StatsError::TooFew { have: 2, need: 3 }));
+        assert_eq!(Usl::fit(&[], Confidence::P95, 1), Err(StatsError::Empty));
+        let zero = UslPoint { concurrency: 0, throughput: 1.0 };
+        assert!(Usl::fit(&[zero], Confidence::P95, 1).is_err());
+        let five = law(1.0, 0.1, 0.0, &[1, 2, 3, 4, 5]);
+        let five = Usl::fit(&five, Confidence::P95, 1).unwrap();
+        assert_eq!(five.sigma.needs(), Some(6));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_interval() {
+        let mut points = law(100.0, 0.2, 0.001, &[1, 2, 4, 8, 16, 24]);
+        points[2].throughput *= 1.1;
+        let fit = |seed| Usl::fit(&points, Confidence::P95, seed).unwrap();
+        assert_eq!(fit(1), fit(1));
+        assert_ne!(fit(1).sigma.bounds, fit(2).sigma.bounds);
+    }
+}

@@ -1,0 +1,117 @@
+//! Seeded experiments on hosts whose truth is known.
+
+use litelab_stats::Schedule;
+use rand::SeedableRng;
+use rand_distr::{Distribution, LogNormal, Normal, StandardNormal, StudentT};
+use rand_pcg::Pcg64;
+
+/// A noisy machine. All noise is in logs, so it is relative.
+#[derive(Clone, Copy)]
+pub struct Host {
+    /// Scale of what all arms of a block share, Student's t with 2 degrees of freedom: neighbours, now and
+    /// then a stall.
+    pub block: f64,
+    /// Scale of what each trial has for itself.
+    pub trial: f64,
+    /// Growth per trial in the order in which they ran.
+    pub drift: f64,
+    /// Advantage or burden of running later within a block, per position.
+    pub position: f64,
+    pub noise: Noise,
+}
+
+/// The distribution of what each trial has for itself, in logs, at scale 1.
+#[derive(Clone, Copy, Debug)]
+pub enum Noise {
+    Normal,
+    /// Skewed: most trials near the best, some far slower.
+    LogNormal,
+    /// One trial in ten is ten times as far off.
+    Outliers,
+    /// Student's t with 2 degrees of freedom: infinite variance.
+    Heavy,
+}
+
+pub const NOISES: [Noise; 4] = [Noise::Normal, Noise::LogNormal, Noise::Outliers, Noise::Heavy];
+
+impl Host {
+    pub fn noisy(noise: Noise) -> Self {
+        Self { block: 0.5, trial: 0.3, drift: 0.02, position: 0.0, noise }
+    }
+}
+
+impl Noise {
+    pub fn draw(self, rng: &mut Pcg64) -> f64 {
+        match self {
+            Noise::Normal => StandardNormal.sample(rng),
+            Noise::LogNormal => LogNormal::new(0.0, 1.0).unwrap().sample(rng),
+            Noise::Outliers => {
+                let far = rand::RngExt::random_bool(rng, 0.1);
+                Normal::new(0.0, if far { 10.0 } else { 1.0 }).unwrap().sample(rng)
+            }
+            Noise::Heavy => StudentT::new(2.0).unwrap().sample(rng),
+        }
+    }
+
+    /// The true median at scale 1.
+    pub fn median(self) -> f64 {
+        match self {
+            Noise::LogNormal => 1.0,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Trials of two arms in blocks, in the scheduled order. Arm B's metric is `ratio` times arm A's.
+pub fn blocks(host: Host, n: u32, ratio: f64, seed: u64) -> Vec<(f64, f64)> {
+    let schedule = Schedule::new(seed, 2);
+    blocks_in_order(host, n, ratio, seed, |block| schedule.order(block))
+}
+
+/// As [`blocks`], in an order of the caller's.
+pub fn blocks_in_order(
+    host: Host,
+    n: u32,
+    ratio: f64,
+    seed: u64,
+    order: impl Fn(u32) -> Vec<usize>,
+) -> Vec<(f64, f64)> {
+    let mut rng = Pcg64::seed_from_u64(seed ^ 0x5EED);
+    let shared = StudentT::new(2.0).unwrap();
+    (0..n)
+        .map(|block| {
+            let common = host.block * shared.sample(&mut rng);
+            let mut arms = [0.0; 2];
+            for (position, arm) in order(block).into_iter().enumerate() {
+                let time = f64::from(2 * block) + position as f64;
+                let log = common
+                    + host.trial * host.noise.draw(&mut rng)
+                    + host.drift * time
+                    + host.position * position as f64;
+                arms[arm] = if arm == 1 { ratio * log.exp() } else { log.exp() };
+            }
+            (arms[0], arms[1])
+        })
+        .collect()
+}
+
+/// The share of `runs` seeded experiments in which `event` happens.
+pub fn share(runs: u32, event: impl Fn(u64) -> bool) -> f64 {
+    let hits = (0..runs).filter(|&run| event(1_000_003 * u64::from(run) + 17)).count();
+    hits as f64 / f64::from(runs)
+}
+
+/// Three standard errors of a share estimated from `runs` experiments.
+pub fn margin(share: f64, runs: u32) -> f64 {
+    3.0 * (share * (1.0 - share) / f64::from(runs)).sqrt()
+}
+
+/// Whether an observed rate of false findings is compatible with a level of at most `alpha`.
+pub fn holds_level(observed: f64, alpha: f64, runs: u32) -> bool {
+    observed <= alpha + margin(alpha, runs)
+}
+
+/// Whether an observed coverage is compatible with at least `confidence`.
+pub fn covers(observed: f64, confidence: f64, runs: u32) -> bool {
+    observed >= confidence - margin(confidence, runs)
+}

@@ -1,0 +1,36 @@
+//! The verb `inspect`: open as an application would, and say what took effect.
+
+use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection, VERSION};
+
+use crate::driver::{Fault, Session};
+use crate::{NOOP, RUSQLITE};
+
+/// All connections are open at once, as they would be in the application.
+pub fn inspect(request: &Inspect) -> Result<Inspection, Fault> {
+    if request.protocol != VERSION {
+        return Err(Fault::Other(format!("protocol {} is not {VERSION}", request.protocol)));
+    }
+    match request.driver.as_str() {
+        RUSQLITE => with::<crate::statement::Rusqlite>(request),
+        NOOP => with::<crate::noop::Noop>(request),
+        other => Err(Fault::Other(format!("driver `{other}` is none of {RUSQLITE}, {NOOP}"))),
+    }
+}
+
+fn with<S: Session>(request: &Inspect) -> Result<Inspection, Fault> {
+    let database = Database::File { path: request.database.clone() };
+    let connection = Connection {
+        pragmas: request.pragmas.clone(),
+        read_back: request.read_back.clone(),
+        options: request.options.clone(),
+    };
+    let mut open = Vec::new();
+    let mut connections = Vec::new();
+    for _ in 0..request.connections {
+        let mut session = S::open(&database, &connection)?;
+        let settings = session.settings(&connection.read_back)?;
+        connections.push(ConnectionSettings { database: 0, label: "connection".into(), settings });
+        open.push(session);
+    }
+    Ok(Inspection { connections })
+}

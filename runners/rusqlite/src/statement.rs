@@ -1,0 +1,275 @@
+//! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
+//! prepares once. The only unsafe code of the runner is here.
+
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+
+use litelab_protocol::{Begin, Connection as Settings, Database, Fetch, Prepare, Setting, Transaction};
+use rusqlite::types::{Null, Value, ValueRef};
+use rusqlite::{Connection, Rows, Statement, ffi};
+
+use crate::connect;
+use crate::driver::{Call, Effect, Fault, Session};
+use crate::params::Bound;
+use crate::work::Job;
+
+/// A connection and the statements prepared on it.
+///
+/// rusqlite's statements borrow their connection, so the two cannot live in one struct without a lifetime being
+/// extended; its statement cache can, but costs a hash and two list operations at each execution, a few per cent of a
+/// point read. The connection has its own allocation, freed in `drop` after the statements.
+pub struct Rusqlite {
+    statements: Vec<Vec<Prepared>>,
+    /// `BEGIN DEFERRED`, `BEGIN IMMEDIATE`, `BEGIN EXCLUSIVE` and `COMMIT`; under [`Prepare::Each`] they are sent as
+    /// text, as rusqlite's own `Transaction` does.
+    brackets: Option<[Statement<'static>; 4]>,
+    connection: NonNull<Connection>,
+    total_changes: u64,
+}
+
+// SAFETY: the connection is reached only through this value and its statements, which move together; SQLite's
+// multi-thread mode asks no more than that no two threads use one connection at the same time.
+unsafe impl Send for Rusqlite {}
+
+impl Drop for Rusqlite {
+    fn drop(&mut self) {
+        self.statements.clear();
+        self.brackets = None;
+        // SAFETY: made by `Box::leak` in `open`; all that borrowed from it was dropped above.
+        drop(unsafe { Box::from_raw(self.connection.as_ptr()) });
+    }
+}
+
+/// One statement of a transaction.
+struct Prepared {
+    /// None under [`Prepare::Each`].
+    statement: Option<Statement<'static>>,
+    columns: usize,
+    job: Job,
+}
+
+impl Rusqlite {
+    /// The lifetime is a lie that stays inside this file: nothing but `self` keeps what borrows from it, and `drop`
+    /// clears that first.
+    #[inline]
+    fn connection(&self) -> &'static Connection {
+        // SAFETY: allocated in `open`, freed only in `drop`.
+        unsafe { self.connection.as_ref() }
+    }
+
+    fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
+        let statement = self.connection().prepare(&spec.sql)?;
+        let (wanted, given) = (statement.parameter_count(), spec.bind.len() * spec.tuples as usize);
+        if wanted != given {
+            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
+        }
+        let names: Vec<&str> = statement.column_names().collect();
+        if names.len() < spec.yields.len() {
+            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
+        }
+        let job = Job::new(&spec.work, &names)?;
+        let columns = names.len();
+        Ok(Prepared { columns, job, statement: (mode == Prepare::Once).then_some(statement) })
+    }
+}
+
+impl Session for Rusqlite {
+    fn open(database: &Database, settings: &Settings) -> Result<Self, Fault> {
+        let connection = NonNull::from(Box::leak(Box::new(connect::open(database, settings)?)));
+        Ok(Self { statements: Vec::new(), brackets: None, connection, total_changes: 0 })
+    }
+
+    fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
+        statements.iter().try_for_each(|sql| connect::run_to_end(self.connection(), sql).map_err(|f| f.during(sql)))
+    }
+
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        connect::read_back(self.connection(), names)
+    }
+
+    fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
+        self.statements = (transactions.iter().enumerate())
+            .map(|(index, transaction)| {
+                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
+                specs.iter().map(|spec| self.check(spec, mode).map_err(|fault| fault.during(&spec.sql))).collect()
+            })
+            .collect::<Result<_, _>>()?;
+        if mode == Prepare::Once {
+            let prepare = |sql| self.connection().prepare(sql);
+            self.brackets = Some([
+                prepare("BEGIN DEFERRED")?,
+                prepare("BEGIN IMMEDIATE")?,
+                prepare("BEGIN EXCLUSIVE")?,
+                prepare("COMMIT")?,
+            ]);
+        }
+        self.total_changes = self.connection().total_changes();
+        Ok(())
+    }
+
+    #[inline]
+    fn begin(&mut self, begin: Begin) -> Result<(), Fault> {
+        let place = match begin {
+            Begin::None => return Ok(()),
+            Begin::Deferred => 0,
+            Begin::Immediate => 1,
+            Begin::Exclusive => 2,
+        };
+        match (&mut self.brackets, begin.sql()) {
+            (Some(prepared), _) => drop(prepared[place].raw_execute()?),
+            (None, Some(sql)) => self.connection().execute_batch(sql)?,
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<(), Fault> {
+        match &mut self.brackets {
+            Some(prepared) => drop(prepared[3].raw_execute()?),
+            None => self.connection().execute_batch("COMMIT")?,
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        let connection = self.connection();
+        // Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by themselves: https://sqlite.org/lang_transaction.html
+        if !connection.is_autocommit() {
+            connection.execute_batch("ROLLBACK")?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let connection = self.connection();
+        let prepared = &mut self.statements[call.transaction][call.statement];
+        let (columns, job) = (prepared.columns, &prepared.job);
+        let rows = match &mut prepared.statement {
+            Some(statement) => run(connection, statement, columns, job, call, effect)?,
+            // Dropped, and so finalized, at the end of the expression.
+            None => run(connection, &mut connection.prepare(&call.spec.sql)?, columns, job, call, effect)?,
+        };
+        if columns > 0 {
+            return Ok(rows);
+        }
+        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to have moved.
+        let total = connection.total_changes();
+        let changed = if total == self.total_changes { 0 } else { connection.changes() };
+        self.total_changes = total;
+        Ok(changed)
+    }
+}
+
+/// Binds, steps and fetches. Returns the rows seen, 0 for a statement without columns.
+#[inline(always)]
+fn run(
+    connection: &Connection,
+    statement: &mut Statement<'_>,
+    columns: usize,
+    job: &Job,
+    call: &Call<'_>,
+    effect: &mut Effect<'_>,
+) -> Result<u64, Fault> {
+    for (i, slot) in call.slots.iter().enumerate() {
+        match call.values.bound(slot, effect.yielded) {
+            Bound::Null => statement.raw_bind_parameter(i + 1, Null)?,
+            Bound::Integer(value) => statement.raw_bind_parameter(i + 1, value)?,
+            Bound::Real(value) => statement.raw_bind_parameter(i + 1, value)?,
+            Bound::Text(value) => statement.raw_bind_parameter(i + 1, value)?,
+        }
+    }
+    if columns == 0 {
+        statement.raw_execute()?;
+        return Ok(0);
+    }
+    let mut rows = statement.raw_query();
+    if call.timed && call.spec.fetch == Fetch::All {
+        effect.query = Some(call.clock.now());
+    }
+    let mut count = 0;
+    match call.spec.fetch {
+        Fetch::None => {
+            while let Some(row) = rows.next()? {
+                if count == 0 {
+                    remember(|i| row.get_ref(i), call, effect)?;
+                }
+                count += 1;
+            }
+        }
+        Fetch::First => {
+            if let Some(row) = rows.next()? {
+                job.run(columns, |i| row.get_ref(i), effect)?;
+                remember(|i| row.get_ref(i), call, effect)?;
+                count = 1;
+            }
+            drop(rows);
+            reset_error(connection)?;
+        }
+        Fetch::All => {
+            while let Some(row) = rows.next()? {
+                job.run(columns, |i| row.get_ref(i), effect)?;
+                if count == 0 {
+                    note_first_row(call, effect);
+                    remember(|i| row.get_ref(i), call, effect)?;
+                }
+                count += 1;
+            }
+        }
+        Fetch::Buffer => {
+            let all = collect(rows, columns)?;
+            if call.timed {
+                effect.query = Some(call.clock.now());
+            }
+            for row in &all {
+                job.run(columns, |i| Ok(ValueRef::from(&row[i])), effect)?;
+                if count == 0 {
+                    note_first_row(call, effect);
+                    remember(|i| Ok(ValueRef::from(&row[i])), call, effect)?;
+                }
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// Every row as values of its own, which is what a `fetchall` returns.
+fn collect(mut rows: Rows<'_>, columns: usize) -> Result<Vec<Vec<Value>>, Fault> {
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push((0..columns).map(|i| row.get(i)).collect::<Result<Vec<Value>, _>>()?);
+    }
+    Ok(all)
+}
+
+#[inline(always)]
+fn note_first_row(call: &Call<'_>, effect: &mut Effect<'_>) {
+    if call.timed {
+        effect.first_row = Some(call.clock.now());
+    }
+}
+
+#[inline(always)]
+fn remember<'r>(
+    column: impl Fn(usize) -> rusqlite::Result<ValueRef<'r>>,
+    call: &Call<'_>,
+    effect: &mut Effect<'_>,
+) -> Result<(), Fault> {
+    for (i, place) in call.yields.iter().enumerate() {
+        effect.yielded[*place] = connect::value(column(i)?)?;
+    }
+    Ok(())
+}
+
+/// Under autocommit a statement that is left after its first row commits when it is reset, and that commit can fail
+/// (`SQLITE_BUSY` under a rollback journal); rusqlite drops what the reset returns, the connection still knows.
+fn reset_error(connection: &Connection) -> Result<(), Fault> {
+    // SAFETY: the handle is open as long as the connection is borrowed.
+    let code = unsafe { ffi::sqlite3_extended_errcode(connection.handle()) };
+    match code & 0xFF {
+        ffi::SQLITE_OK | ffi::SQLITE_ROW | ffi::SQLITE_DONE => Ok(()),
+        _ => Err(Fault::Sqlite { code, message: "the commit that ends a statement left after its first row".into() }),
+    }
+}
