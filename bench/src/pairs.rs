@@ -20,8 +20,8 @@ const REST: Duration = Duration::from_millis(300);
 pub struct Sample {
     /// Wall-clock seconds of the work.
     pub seconds: f64,
-    /// CPU seconds of the process, user and system, all threads.
-    pub cpu_seconds: f64,
+    /// CPU seconds of the process, user and system, all threads; absent where a side cannot tell those of the loop alone.
+    pub cpu_seconds: Option<f64>,
     /// Units of work done; must be equal on both sides.
     pub units: u64,
 }
@@ -32,7 +32,7 @@ pub fn report(work: impl FnOnce() -> Result<u64>) -> Result<()> {
     let begun = Instant::now();
     let units = work()?;
     let seconds = begun.elapsed().as_secs_f64();
-    let sample = Sample { seconds, cpu_seconds: cpu_seconds()? - cpu_before, units };
+    let sample = Sample { seconds, cpu_seconds: Some(cpu_seconds()? - cpu_before), units };
     println!("{}", serde_json::to_string(&sample)?);
     Ok(())
 }
@@ -93,7 +93,7 @@ pub fn warm(path: &Path) -> Result<()> {
 /// One target: how fast litelab must be relative to its yardstick.
 pub struct Comparison {
     /// What is compared, for the reader.
-    pub name: &'static str,
+    pub name: String,
     /// The least ratio of rates, litelab / yardstick.
     pub target: f64,
     blocks: Vec<(Sample, Sample)>,
@@ -111,23 +111,26 @@ pub enum Outcome {
 }
 
 impl Comparison {
-    pub fn new(name: &'static str, target: f64) -> Self {
-        Self { name, target, blocks: Vec::new() }
+    pub fn new(name: &str, target: f64) -> Self {
+        Self { name: name.to_owned(), target, blocks: Vec::new() }
     }
 
     /// Adds a pair and prints it.
     pub fn add(&mut self, yardstick: Sample, litelab: Sample) -> Result<()> {
         ensure!(yardstick.units == litelab.units, "{}: {yardstick:?} and {litelab:?} did different work", self.name);
-        let side = |sample: Sample| format!("{:.2} s ({:.2} CPU s)", sample.seconds, sample.cpu_seconds);
+        let side = |sample: Sample| {
+            let cpu = sample.cpu_seconds.map(|cpu| format!(" ({cpu:.2} CPU s)")).unwrap_or_default();
+            format!("{:.3} s{cpu}", sample.seconds)
+        };
         let ratio = yardstick.seconds / litelab.seconds;
-        println!("  {:<18} C {}, litelab {}: {ratio:.3}", self.name, side(yardstick), side(litelab));
+        println!("  {:<18} yardstick {}, litelab {}: {ratio:.3}", self.name, side(yardstick), side(litelab));
         self.blocks.push((yardstick, litelab));
         Ok(())
     }
 
     /// Prints the ratio of rates and the ratio of CPU time, and says whether the target was met.
     pub fn conclude(&self) -> Result<Outcome> {
-        let rate = self.paired(|sample| sample.units as f64 / sample.seconds)?;
+        let rate = self.paired(|sample| Some(sample.units as f64 / sample.seconds))?.context("no pairs")?;
         let cpu = self.paired(|sample| sample.cpu_seconds)?;
         let outcome = judge(&rate, self.target);
         let verdict = match outcome {
@@ -135,19 +138,19 @@ impl Comparison {
             Outcome::Likely => "met by the estimate, not by the whole interval",
             Outcome::Missed => "MISSED",
         };
-        println!(
-            "{}: litelab/C {} (target {}): {verdict}; CPU time {}",
-            self.name,
-            show(&rate),
-            self.target,
-            show(&cpu)
-        );
+        let cpu = cpu.map(|cpu| format!("; CPU time {}", show(&cpu))).unwrap_or_default();
+        println!("{}: litelab/yardstick {} (target {}): {verdict}{cpu}", self.name, show(&rate), self.target);
         Ok(outcome)
     }
 
-    fn paired(&self, metric: impl Fn(&Sample) -> f64) -> Result<Estimate> {
-        let blocks: Vec<_> = self.blocks.iter().map(|(base, ours)| (metric(base), metric(ours))).collect();
-        Ok(PairedRatio::from_blocks(&blocks, Confidence::P95)?.ratio)
+    /// None where a sample has no such figure.
+    fn paired(&self, metric: impl Fn(&Sample) -> Option<f64>) -> Result<Option<Estimate>> {
+        let blocks: Option<Vec<_>> =
+            self.blocks.iter().map(|(base, ours)| Some((metric(base)?, metric(ours)?))).collect();
+        Ok(match blocks {
+            Some(blocks) => Some(PairedRatio::from_blocks(&blocks, Confidence::P95)?.ratio),
+            None => None,
+        })
     }
 }
 
@@ -182,7 +185,7 @@ mod tests {
     fn comparison(ratios: &[f64]) -> Comparison {
         let mut comparison = Comparison::new("test", 0.9);
         for ratio in ratios {
-            let sample = |seconds| Sample { seconds, cpu_seconds: seconds, units: 100 };
+            let sample = |seconds| Sample { seconds, cpu_seconds: Some(seconds), units: 100 };
             comparison.add(sample(1.0), sample(1.0 / ratio)).expect("same work");
         }
         comparison
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn different_work_is_no_pair() {
-        let sample = |units| Sample { seconds: 1.0, cpu_seconds: 1.0, units };
+        let sample = |units| Sample { seconds: 1.0, cpu_seconds: None, units };
         assert!(Comparison::new("test", 1.0).add(sample(10), sample(11)).is_err());
     }
 }

@@ -32,8 +32,10 @@ impl Target {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(source) => return Err(BulkError::Io { doing: "look at the path", source }),
         }
-        // Without their database they may be all that is left of it, and SQLite would delete them.
-        for companion in companions(path) {
+        // Without their database they may be all that is left of it, and SQLite would delete them. The -shm file is
+        // only an index of the -wal, so that one may lie about.
+        let [journal, wal, _shm] = companions(path);
+        for companion in [journal, wal] {
             if fs::metadata(&companion).is_ok_and(|found| found.len() > 0) {
                 let reason = format!("{} belongs to another database of that name", companion.display());
                 return Err(BulkError::NotOurs { path: path.into(), reason });

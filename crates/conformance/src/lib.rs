@@ -1,1 +1,21 @@
-//! The conformance suite.
+//! The conformance suite: what a runner must show before it is used, whatever its language.
+//!
+//! A runner is believed in nothing that can be seen another way. What it counts is compared with the rows in the file,
+//! what it says of its settings with what SQL on the same connection says and with what the settings do, what it draws
+//! with the reference, what it times with the pauses that were asked for. What a driver does not claim to support is
+//! skipped, with the reason.
+//!
+//! [`check()`] runs all of it; [`Suite`] runs parts. The suite itself is tested with a runner that lies.
+
+mod check;
+mod conversation;
+mod draft;
+mod file;
+mod report;
+mod subject;
+mod suite;
+
+pub use check::CHECKS;
+pub use conversation::Limits;
+pub use report::{CheckOutcome, DriverReport, Report, Verdict};
+pub use suite::{Progress, Suite, check};

@@ -62,6 +62,8 @@ pub enum FailureKind {
     Settings,
     /// The runner's counts contradict each other.
     Counts,
+    /// The disk was full, or SQLite met an I/O error or a damaged file.
+    Storage,
     /// The database is not as it must be.
     Invariant,
 }

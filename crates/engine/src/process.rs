@@ -102,6 +102,11 @@ impl RunnerProcess {
         }
     }
 
+    /// Closes its input: a runner that has not been told to begin must end.
+    pub fn close_input(&mut self) {
+        drop(self.stdin.take());
+    }
+
     /// The next line; an error says why there will be none. `poll` is called a few times a second meanwhile and ends
     /// the wait by returning false.
     ///

@@ -89,14 +89,20 @@ impl<'a> Run<'a> {
     pub fn resume(options: RunOptions, runners: &'a Runners, stop: &'a AtomicBool) -> Result<Self, EngineError> {
         let info = RunFile::open(&options.file)?.info()?;
         let blocks = blocks(&info.plan);
-        if info.blocks >= blocks {
+        // Killed between its last block and the mark of its end, a run has only that left to do.
+        if info.blocks >= blocks && info.finished.is_some() {
             return Err(EngineError::BadInput(format!(
                 "{}: all {blocks} blocks are there; nothing is left to do",
                 options.file.display()
             )));
         }
         let mut plan = info.plan;
+        let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
         let descriptions = describe(&mut plan, runners)?;
+        // A runner that has come since would have an arm of fewer blocks than the others.
+        for (arm, before) in plan.arms.iter_mut().zip(skipped) {
+            arm.skipped = before.or(arm.skipped.take());
+        }
         for before in &info.runners {
             if descriptions.get(&before.runner) != Some(before) {
                 return Err(EngineError::BadInput(format!(

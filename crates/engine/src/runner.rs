@@ -33,6 +33,10 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Names of its drivers.
     pub drivers: Vec<String>,
+    /// Command of the loops written by hand that the bench compares it with: `… VERB DRIVER DB N SEED` prints operations
+    /// per second.
+    #[serde(default)]
+    pub handwritten: Vec<String>,
     /// Tools it needs before it can be built.
     #[serde(default)]
     pub needs: Vec<Need>,
@@ -152,12 +156,25 @@ impl Runner {
     #[must_use]
     pub fn command(&self, verb: &str) -> Command {
         // `find` refuses an empty command.
-        let first = self.manifest.command.first().map(String::as_str).unwrap_or_default();
+        let mut command = self.absolute(&self.manifest.command);
+        command.arg(verb);
+        command
+    }
+
+    /// The command of the loops written by hand, if it has them.
+    #[must_use]
+    pub fn handwritten(&self) -> Option<Command> {
+        (!self.manifest.handwritten.is_empty()).then(|| self.absolute(&self.manifest.handwritten))
+    }
+
+    /// A command with the words that name something in the runner's folder made absolute.
+    fn absolute(&self, words: &[String]) -> Command {
+        let first = words.first().map(String::as_str).unwrap_or_default();
         let program = if first.contains('/') { self.directory.join(first) } else { PathBuf::from(first) };
         // The runner works in the trial's directory, so a relative place of its own must become an absolute one.
         let program = std::path::absolute(&program).ok().filter(|_| first.contains('/')).unwrap_or(program);
         let mut command = Command::new(program);
-        for word in self.manifest.command.iter().skip(1) {
+        for word in words.iter().skip(1) {
             // Scripts are named relative to the folder, too.
             let inside = self.directory.join(word);
             match std::path::absolute(&inside) {
@@ -165,7 +182,6 @@ impl Runner {
                 _ => command.arg(word),
             };
         }
-        command.arg(verb);
         command
     }
 

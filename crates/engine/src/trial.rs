@@ -109,19 +109,31 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         processes.push(process);
     }
     let timed = drive(arm, bench, &sampler, &mut processes, evidence);
-    evidence.stderr = processes.iter().map(RunnerProcess::stderr).collect();
-    // The last sample is taken while the ended processes can still be read.
-    processes.iter_mut().for_each(|p| {
-        p.settle();
-    });
+    if timed.is_ok() {
+        // The last sample is taken while the ended processes can still be read. One that gave no result is killed
+        // below, and waiting for it would only take time.
+        processes.iter_mut().for_each(|p| {
+            p.settle();
+        });
+    }
     let recording = sampler.stop();
     evidence.series.samples = recording.samples;
     let mut total_cpu = Some(0);
+    let mut ended_badly = None;
     for process in &mut processes {
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
         total_cpu = total_cpu.zip(exited.usage).map(|(sum, u)| sum + u.user_ns + u.system_ns);
+        evidence.stderr.push_str(&process.stderr());
+        if !exited.status.success() {
+            ended_badly.get_or_insert_with(|| {
+                format!("the runner gave its result and did not end well ({}){}", exited.status, process.evidence())
+            });
+        }
     }
     timed?;
+    if let Some(reason) = ended_badly {
+        return Err(Stop::new(FailureKind::Runner, reason));
+    }
 
     let result = evidence.result.clone().unwrap_or_default();
     verify::counts(arm, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
@@ -129,6 +141,7 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
     let sizes = files.iter().map(|f| FileSizes::of(f));
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
+    verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
     let content = verify::databases(arm, &files, &result).map_err(|e| Stop::new(FailureKind::Invariant, e))?;
     let samples = &evidence.series.samples;
     let go = evidence.series.go_ns;
@@ -174,7 +187,8 @@ fn place(arm: &Arm, bench: &Bench<'_>) -> Result<(Vec<Database>, Vec<PathBuf>), 
 }
 
 /// One trial per process: the whole, or with executor `processes` one worker each.
-fn split(trial: &Trial) -> Vec<Trial> {
+#[must_use]
+pub fn split(trial: &Trial) -> Vec<Trial> {
     if trial.executor != Executor::Processes {
         return vec![trial.clone()];
     }

@@ -120,6 +120,24 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
+/// Errors after which numbers say nothing about SQLite, however many transactions went through before.
+const STORAGE: [&str; 5] = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_NOMEM"];
+
+/// Checks that disk and memory held out.
+///
+/// # Errors
+/// The first such error, with the remedy.
+pub fn storage(result: &TrialResult) -> Result<(), String> {
+    for o in &result.operations {
+        let met = o.errors.iter().find(|(code, _)| STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code)));
+        if let Some((code, count)) = met {
+            let remedy = if code == "SQLITE_FULL" { ": free some space, or choose another directory with --dir" } else { "" };
+            return Err(format!("{}/{}: {code} was returned {} times{remedy}", o.role, o.transaction, count.seen));
+        }
+    }
+    Ok(())
+}
+
 fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item = &'a Operation> {
     result.operations.iter().filter(move |o| o.role == role)
 }

@@ -1,1 +1,105 @@
-fn main() {}
+//! The `litelab` command: arguments in, exit code out. One file per sub-command in `cmd/`.
+
+mod cmd;
+mod exit;
+mod files;
+mod interrupt;
+mod progress;
+mod style;
+
+use clap::{Parser, Subcommand};
+
+
+/// How should this application use SQLite, on this machine?
+///
+/// litelab runs declared work on real SQLite drivers, in fresh processes on fresh copies of a database, in randomised
+/// blocks; checks every result; and says only what the statistics bear.
+#[derive(Parser)]
+#[command(version, max_term_width = 110, after_long_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  litelab run                             a minute: what a commit costs here, and how writers should share
+  litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
+  litelab run my-study.toml               your own schema and queries
+  litelab show                            the newest run again
+  litelab generate bench.db --rows 10000000
+  litelab pragma app.db                   the settings a database has in effect
+
+Exit codes:
+  0  done
+  1  something failed while it ran (a trial, a runner, a check)
+  2  usage or bad input: one line says what is wrong and the remedy
+  3  a threshold was missed (compare --fail, verify)
+  4  inconclusive, under --strict
+  130  interrupted; what the run file holds is valid";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a study and judge it
+    Run(cmd::run::Args),
+    /// Show a run again: tables, claims, findings
+    Show(cmd::show::Args),
+    /// Compare two runs, or two arms of one
+    Compare(cmd::compare::Args),
+    /// Write a run as JSON, CSV or Markdown
+    Export(cmd::export::Args),
+    /// List the built-in studies, or show one
+    #[command(subcommand)]
+    Studies(cmd::library::Verb),
+    /// List the built-in workloads, or show one
+    #[command(subcommand)]
+    Workloads(cmd::library::Verb),
+    /// List the built-in profiles, or show one
+    #[command(subcommand)]
+    Profiles(cmd::library::Verb),
+    /// List, build and check the runners
+    #[command(subcommand)]
+    Runners(cmd::runners::Verb),
+    /// Say which PRAGMA values a database has in effect
+    Pragma(cmd::pragma::Args),
+    /// Make a large sqlite3perf database, fast
+    Generate(cmd::generate::Args),
+    /// Check every hash of a sqlite3perf database
+    Verify(cmd::verify::Args),
+    /// Print shell completions
+    Completions(cmd::completions::Args),
+}
+
+fn main() -> std::process::ExitCode {
+    // clap itself ends with 2 on wrong usage.
+    let cli = Cli::parse();
+    interrupt::install();
+    let outcome = match cli.command {
+        Command::Run(args) => cmd::run::run(args),
+        Command::Show(args) => cmd::show::run(&args),
+        Command::Compare(args) => cmd::compare::run(&args),
+        Command::Export(args) => cmd::export::run(&args),
+        Command::Studies(verb) => cmd::library::run(litelab_model::library::Kind::Study, &verb),
+        Command::Workloads(verb) => cmd::library::run(litelab_model::library::Kind::Workload, &verb),
+        Command::Profiles(verb) => cmd::library::run(litelab_model::library::Kind::Profile, &verb),
+        Command::Runners(verb) => cmd::runners::run(&verb),
+        Command::Pragma(args) => cmd::pragma::run(&args),
+        Command::Generate(args) => cmd::generate::run(&args),
+        Command::Verify(args) => cmd::verify::run(&args),
+        Command::Completions(args) => cmd::completions::run(&args),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::report(&error).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,1 +1,27 @@
-//! TODO
+//! What a run says: pure functions of a run file.
+//!
+//! | directory | is |
+//! |---|---|
+//! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
+//! | [`compare`] | two runs, or two arms of one |
+//! | [`document`] | an analysis in words and tables, of no format yet |
+//! | [`terminal`] | a document as text for a terminal |
+//! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |
+//!
+//! Nothing here prints. A further format (HTML) is one more renderer of a [`document::Document`], or of an
+//! [`analysis::Analysis`] where it draws its own pictures.
+
+pub mod analysis;
+pub mod compare;
+pub mod document;
+mod error;
+pub mod export;
+pub mod number;
+mod style;
+pub mod terminal;
+
+pub use analysis::{Analysis, Collector, analyse, analyse_with};
+pub use compare::{CompareOptions, Comparison, Side, compare, compare_arms, select_arm};
+pub use error::ReportError;
+pub use style::{Style, Tone};
+pub use terminal::{show, show_comparison};

@@ -89,7 +89,7 @@ impl Clock {
         match self.rate {
             Some(Rate(rate)) => {
                 let ticks = counter().saturating_sub(self.ticks);
-                (u128::from(ticks) * u128::from(rate) >> 32) as u64
+                ((u128::from(ticks) * u128::from(rate)) >> 32) as u64
             }
             None => self.go.elapsed().as_nanos() as u64,
         }

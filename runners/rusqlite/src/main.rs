@@ -4,6 +4,7 @@
 //! [`statement`] is the driver under measurement and [`noop`] the same without a database.
 
 mod access;
+mod check;
 mod clock;
 mod connect;
 mod describe;

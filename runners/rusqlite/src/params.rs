@@ -63,11 +63,22 @@ struct Layout {
 enum Draw {
     Fixed(Value),
     Choice(Vec<Value>),
-    Uniform { low: i64, width: u64 },
+    /// The width as a double, which is what it is multiplied as.
+    Uniform {
+        low: i64,
+        width: f64,
+    },
     Table(Table),
-    Sequence { start: i64, step: i64 },
-    Hex { bytes: usize },
-    Text { chars: u64 },
+    Sequence {
+        start: i64,
+        step: i64,
+    },
+    Hex {
+        bytes: usize,
+    },
+    Text {
+        chars: u64,
+    },
     Sha256Of(usize),
     Now(NowUnit),
     Format(Vec<Piece>),
@@ -127,7 +138,7 @@ impl Params {
     }
 
     /// Where in the drawn slots the `repetition`-th execution of a statement finds its own.
-    #[inline]
+    #[inline(always)]
     pub fn slots<'a>(&self, values: &'a Values, statement: usize, repetition: usize) -> &'a [Slot] {
         let layout = &self.statements[statement];
         let from = layout.from + repetition * layout.slots;
@@ -160,6 +171,7 @@ impl Params {
         }
     }
 
+    #[inline(never)]
     fn value(&self, index: usize, row: u64, now: &Wall, into: &mut Values) -> Slot {
         let (stream, draw) = &self.sources[index];
         match draw {
@@ -236,7 +248,7 @@ fn resolve(source: &Source, worker: u32, place: &mut impl FnMut(&str) -> usize) 
         Source::Value { value } => Draw::Fixed(scalar(value)),
         Source::Choice { values } => Draw::Choice(values.iter().map(scalar).collect()),
         Source::Uniform { low, high } => {
-            Draw::Uniform { low: *low, width: high.wrapping_sub(*low).wrapping_add(1) as u64 }
+            Draw::Uniform { low: *low, width: high.wrapping_sub(*low).wrapping_add(1) as u64 as f64 }
         }
         Source::Table(table) => Draw::Table(table.clone()),
         Source::Sequence { start, step } => Draw::Sequence { start: *start, step: *step },
@@ -273,9 +285,13 @@ fn constant(value: &Value, into: &mut Values) -> Slot {
     }
 }
 
+/// [`below`] by way of signed integers, which the processor converts in one instruction: no value here has its upper
+/// bit set.
 #[inline(always)]
-fn uniform(stream: &Stream, row: u64, low: i64, width: u64) -> Slot {
-    Slot::Integer(low.wrapping_add(below(stream.word(row), width) as i64))
+fn uniform(stream: &Stream, row: u64, low: i64, width: f64) -> Slot {
+    const SCALE: f64 = 1.0 / (1_u64 << 53) as f64;
+    let unit = (stream.word(row) >> 11) as i64 as f64 * SCALE;
+    Slot::Integer(low.wrapping_add((unit * width) as i64))
 }
 
 #[inline(always)]

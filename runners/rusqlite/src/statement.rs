@@ -273,3 +273,58 @@ fn reset_error(connection: &Connection) -> Result<(), Fault> {
         _ => Err(Fault::Sqlite { code, message: "the commit that ends a statement left after its first row".into() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::params::Values;
+    use litelab_protocol::Work;
+
+    /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
+    fn statement_memory(session: &Rusqlite) -> i32 {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: the connection is open, and both are places to write to.
+        unsafe {
+            let db = session.connection().handle();
+            ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0);
+        }
+        current
+    }
+
+    #[test]
+    fn statements_are_kept_or_not() {
+        let spec = litelab_protocol::Statement {
+            sql: "SELECT 1 WHERE 1 = 0 OR 2".into(),
+            bind: vec![],
+            tuples: 1,
+            repeat: 1,
+            fetch: Fetch::All,
+            work: Work::Read,
+            yields: vec![],
+            required: false,
+            hold_us: 0,
+        };
+        let (name, begin, statements) = ("t".into(), Begin::None, vec![spec.clone()]);
+        let transaction = Transaction { name, begin, writes: false, hold_us: 0, params: vec![], statements };
+        let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
+        for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
+            let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");
+            session.prepare(std::slice::from_ref(&transaction), &[0], mode).expect("prepare");
+            let (clock, values) = (Clock::start(None), Values::default());
+            let call = Call {
+                transaction: 0,
+                statement: 0,
+                spec: &spec,
+                slots: &[],
+                values: &values,
+                yields: &[],
+                timed: false,
+                clock,
+            };
+            let mut effect = Effect { yielded: &mut [], verified: 0, mismatches: 0, query: None, first_row: None };
+            assert_eq!(session.execute(&call, &mut effect).expect("a row"), 1);
+            assert_eq!(statement_memory(&session) > 0, kept, "{mode:?}");
+        }
+    }
+}

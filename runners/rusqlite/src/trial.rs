@@ -9,26 +9,23 @@ use std::thread;
 use std::time::Duration;
 
 use litelab_protocol::generator::Stream;
-use litelab_protocol::{
-    Access, Database, Line, Order, Probe, Ready, Role, Trial, TrialResult, Until, VERSION, WorkerResult,
-};
+use litelab_protocol::{Access, Database, Line, Probe, Ready, Role, Trial, TrialResult, Until, WorkerResult};
 
 use crate::access::{self, Handle, Opened, Shared};
 use crate::clock::{Clock, End, NEVER, Rate, Tuning};
-use crate::describe::EXECUTORS;
 use crate::driver::{Fault, Session};
 use crate::params::Params;
 use crate::record::{Board, Record};
 use crate::schedule::Schedule;
 use crate::transaction::{Memory, Plan, Retrying};
 use crate::worker::{Done, Id, Task, Worker};
-use crate::{NOOP, RUSQLITE, probe, say};
+use crate::{NOOP, RUSQLITE, check, probe, say};
 
 /// Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
 pub fn run(input: &mut impl BufRead) -> Result<(), Fault> {
     let Some(line) = next_line(input)? else { return Ok(()) };
     let trial: Trial = serde_json::from_str(&line).map_err(|e| Fault::Other(format!("not a trial: {e}")))?;
-    check(&trial)?;
+    check::check(&trial)?;
     match trial.driver.as_str() {
         RUSQLITE => with::<crate::statement::Rusqlite>(&trial, input),
         NOOP => with::<crate::noop::Noop>(&trial, input),
@@ -88,42 +85,6 @@ fn wait_for_go(input: &mut impl BufRead) -> Result<bool, Fault> {
     let Some(line) = next_line(input)? else { return Ok(false) };
     let message: serde_json::Value = serde_json::from_str(&line).map_err(Fault::other)?;
     if message["type"] == "go" { Ok(true) } else { Err(Fault::Other(format!("`{}` is not go", line.trim()))) }
-}
-
-/// What this runner could not do, or would do wrong without a word.
-fn check(trial: &Trial) -> Result<(), Fault> {
-    let fail = |reason: String| Err(Fault::Other(reason));
-    if trial.protocol != VERSION {
-        return fail(format!("protocol {} is not {VERSION}", trial.protocol));
-    }
-    if !EXECUTORS.contains(&trial.executor) {
-        return fail(format!("executor {} is not supported", trial.executor));
-    }
-    for role in &trial.roles {
-        let name = &role.name;
-        if role.steps.iter().any(|step| step.transaction as usize >= trial.transactions.len()) {
-            return fail(format!("role `{name}` has a step without its transaction"));
-        }
-        if role.steps.is_empty() || (role.order == Order::Weighted && role.steps.iter().all(|s| s.weight == 0)) {
-            return fail(format!("role `{name}` has no step to do"));
-        }
-        if u64::from(role.first_in_role) + u64::from(role.workers) > u64::from(role.workers_in_role) {
-            return fail(format!("role `{name}` has more workers here than in all"));
-        }
-        // A chain of roles that wait for each other has to come to one that ends by itself.
-        let mut waits_for = role;
-        for _ in 0..=trial.roles.len() {
-            let Until::Role { name: other } = &waits_for.until else { break };
-            match trial.roles.iter().find(|r| r.name == *other) {
-                Some(next) => waits_for = next,
-                None => return fail(format!("role `{name}` waits for `{other}`, and there is none")),
-            }
-        }
-        if let Until::Role { .. } = waits_for.until {
-            return fail(format!("role `{name}` never ends"));
-        }
-    }
-    Ok(())
 }
 
 /// When roles end.
@@ -236,7 +197,11 @@ impl Stage<'_> {
 
     /// Starts all workers together, and ticks until the last has ended. A trial that cannot go on ends the process
     /// here: workers may hang on what the faulty one still holds, and there is no result to wait for.
-    fn run<S: Session>(&self, workers: Vec<Worker<'_, S>>, rate: Option<Rate>) -> Result<(Vec<Done<S>>, Option<Probe>), Fault> {
+    fn run<S: Session>(
+        &self,
+        workers: Vec<Worker<'_, S>>,
+        rate: Option<Rate>,
+    ) -> Result<(Vec<Done<S>>, Option<Probe>), Fault> {
         let barrier = Barrier::new(workers.len() + 1);
         let go = OnceLock::new();
         let start = || {

@@ -16,6 +16,16 @@ pub struct Mismatch {
     pub found: String,
 }
 
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let column = match self.kind {
+            MismatchKind::Rand => "rand",
+            MismatchKind::Hash => "hash",
+        };
+        write!(f, "row {}: {column} is {}, expected {}", self.id, self.found, self.expected)
+    }
+}
+
 /// In which way a row is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -79,6 +79,9 @@ pub struct ThreadReport {
 /// `ID` in a table without one), handed out one at a time, so that a slow thread or an uneven table costs little.
 /// `progress` is called about every [`VerifyOptions::report_every`], from this thread.
 ///
+/// The database is opened read-only. Beside one in WAL mode SQLite then leaves an empty `-wal` and a `-shm`, which only
+/// a connection that may write can delete, and does (<https://sqlite.org/wal.html#readonly>).
+///
 /// A wrong row is no error but a mismatch in the report. An index is not compared with its table: that is the work
 /// of `PRAGMA integrity_check`.
 ///

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use litelab_model::Plan;
 use litelab_protocol::{Description, TrialResult};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
 
 use super::{APPLICATION_ID, FORMAT};
 use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
+use crate::observe::sidecar;
 use crate::outcome::{Outcome, Series, TrialRecord};
 
 /// A run file, open for reading only.
@@ -72,6 +73,7 @@ impl RunFile {
     /// # Errors
     /// When there is none, it is no run of litelab, or one of another format.
     pub fn open(path: &Path) -> Result<Self, EngineError> {
+        roll_back(path);
         let connection = crate::prepare::open_read_only(path)?;
         let pragma = |name: &str| -> Result<i32, EngineError> {
             connection
@@ -187,4 +189,33 @@ impl RunFile {
             .map_err(self.fail("read the series of a trial from"))?;
         self.parse("series", &text)
     }
+}
+
+/// A run killed in the middle of a commit leaves its journal, which a connection for reading only must not play back.
+/// One that may write does so with its first read. Only of a file that is marked as ours: of any other, nothing may be
+/// written.
+fn roll_back(path: &Path) {
+    if !sidecar(path, "-journal").exists() || !is_marked(path).unwrap_or(false) {
+        return;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Where it cannot be done, the next to open the file says why.
+    let _done = Connection::open_with_flags(path, flags)
+        .and_then(|c| c.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())));
+}
+
+/// Whether the file itself, whatever its journal says, has our application id. Asked through SQLite: closing a
+/// descriptor of one's own would drop the locks that this process may hold on the file.
+fn is_marked(path: &Path) -> rusqlite::Result<bool> {
+    let mut uri = String::from("file:");
+    for character in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string().chars() {
+        match character {
+            '%' | '?' | '#' => uri.push_str(&format!("%{:02x}", character as u32)),
+            other => uri.push(other),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let id: i32 = Connection::open_with_flags(uri, flags)?.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(id == APPLICATION_ID)
 }

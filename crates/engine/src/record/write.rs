@@ -29,16 +29,19 @@ impl Recorder {
             return Err(EngineError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display())));
         }
         let recorder = Self::open(path)?;
+        // In one transaction: a run killed here must not leave a file that lacks half of what it is read with.
         recorder.execute("create", |c| {
+            c.execute_batch("BEGIN IMMEDIATE")?;
             c.pragma_update(None, "application_id", APPLICATION_ID)?;
             c.pragma_update(None, "user_version", FORMAT)?;
-            c.execute_batch(&format!("BEGIN; {SCHEMA} COMMIT;"))
+            c.execute_batch(SCHEMA)
         })?;
         recorder.set("litelab", env!("CARGO_PKG_VERSION"))?;
         recorder.set("created", &now())?;
         recorder.set("study_toml", study_toml)?;
         recorder.set_json("plan", plan)?;
         recorder.set_json("environment", environment)?;
+        recorder.execute("create", |c| c.execute_batch("COMMIT"))?;
         Ok(recorder)
     }
 

@@ -3,7 +3,7 @@
 mod arms;
 mod claims;
 mod profiles;
-pub use profiles::input;
+pub use profiles::{check as check_profile, input, rendered};
 mod roles;
 mod transactions;
 

@@ -34,7 +34,10 @@ pub fn input(value: &Scalar) -> PragmaInput {
 }
 
 /// Checks every PRAGMA and their order; the retry policy.
-pub(super) fn check(profile: &Profile, text: &Text) -> Result<Retry, ModelError> {
+///
+/// # Errors
+/// The first thing that SQLite would not understand as it was meant.
+pub fn check(profile: &Profile, text: &Text) -> Result<Retry, ModelError> {
     let mut values = Vec::new();
     for (name, value) in &profile.pragma {
         let parsed = pragma::parse(name, &input(value)).map_err(|e| at_key(text, name, &e.to_string()))?;
@@ -59,8 +62,9 @@ fn at_key(text: &Text, key: &str, message: &str) -> ModelError {
     ModelError { file: text.file.clone(), at: line.map(|l| (l + 1, 1)), message: message.to_owned() }
 }
 
-/// The PRAGMAs as SQL, in order. Only called after [`check`].
-pub(super) fn rendered(profile: &Profile) -> Vec<Pragma> {
+/// The PRAGMAs as SQL, in order; those that [`check`] refuses are left out.
+#[must_use]
+pub fn rendered(profile: &Profile) -> Vec<Pragma> {
     profile
         .pragma
         .iter()

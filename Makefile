@@ -1,0 +1,37 @@
+# litelab: `make run` shows what SQLite costs on this disk, `make test` checks everything. Both set up what they need
+# on a machine that has the language toolchains.
+
+LITELAB := target/release/litelab
+
+.PHONY: build run test lint unit runners bench clean
+
+build:
+	cargo build --release --locked -p litelab
+	$(LITELAB) runners build
+
+run: build
+	$(LITELAB) run first-look
+
+test: build lint unit runners
+	scripts/test-docs
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/lint-runners
+
+unit:
+	cargo test --workspace --locked
+
+# Each runner's own tests, then the suite that admits it.
+runners: build
+	scripts/test-runners
+	$(LITELAB) runners check
+
+# Ratios against hand-written loops, measured side by side.
+bench: build
+	cargo run --release --locked -p litelab-bench
+
+clean:
+	cargo clean
+	rm -rf litelab-runs runners/*/target

@@ -1,0 +1,165 @@
+//! What a runner adds to a loop written by hand in the same language on the same driver: the same table, statement
+//! and random values, in pairs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use litelab_engine::environment::copy_database;
+use litelab_engine::outcome::Outcome as TrialOutcome;
+use litelab_engine::prepare::Prepared;
+use litelab_engine::runner::Runner;
+use litelab_engine::trial::{self, Bench, Patience};
+use litelab_engine::{Runners, compile};
+use litelab_model::{Arm, Plan, library, resolve};
+use litelab_stats::Schedule;
+
+use crate::pairs::{Comparison, Outcome, Sample, Scratch};
+
+/// The study whose scenarios are the loops; a scenario's name is the verb of the program written by hand.
+const LOOPS: &str = "bench/data/loops.toml";
+
+/// What to measure.
+#[derive(Args)]
+pub struct Options {
+    /// Runners; all that are built and have loops written by hand, unless told otherwise.
+    names: Vec<String>,
+    /// Pairs of each comparison.
+    #[arg(long, default_value_t = 10)]
+    pairs: u32,
+    /// Seed of the values and of the order of the sides.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only these loops (insert, batch, read).
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Divides the number of operations, for languages in which each takes long.
+    #[arg(long, default_value_t = 1)]
+    scale: u64,
+}
+
+/// Least ratio for a language: the reference runner has to be closer to its loop than the others.
+fn target(language: &str) -> f64 {
+    if language == "rust" || language == "c" { 0.95 } else { 0.90 }
+}
+
+/// Runs all pairs of all runners. `false` if a target was missed.
+pub fn run(options: &Options) -> Result<bool> {
+    let home = litelab_engine::runner::home().context("run this from litelab's checkout")?;
+    let runners = Runners::find(&home)?;
+    for name in &options.names {
+        runners.get(name)?;
+    }
+    let scratch = Scratch::new("runner-")?;
+    let folder = std::path::absolute(scratch.fresh("prepared")?)?;
+    let (study, text) = library::study(&home.join(LOOPS).display().to_string())?;
+    let resolve = resolve::Options {
+        only: options.only.clone(),
+        seed: Some(options.seed),
+        ..resolve::Options::default()
+    };
+    let mut plan = resolve::resolve(&study, &text, &resolve)?;
+    compile::compile(&mut plan)?;
+    scale(&mut plan, options.scale);
+    let mut met = true;
+    let mut compared = 0;
+    for runner in runners.iter().filter(|r| options.names.is_empty() || options.names.contains(&r.manifest.name)) {
+        let name = &runner.manifest.name;
+        if runner.manifest.handwritten.is_empty() {
+            ensure!(options.names.is_empty(), "runner `{name}` has no loops written by hand");
+            continue;
+        }
+        let Ok(description) = runner.describe() else {
+            println!("{name}: skipped, it is not built");
+            continue;
+        };
+        for driver in description.drivers.iter().filter(|d| d.name != "noop") {
+            for (index, arm) in plan.arms.iter().enumerate() {
+                let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
+                let mut comparison = Comparison::new(&title, target(&description.language));
+                let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
+                let prepared = Prepared::new(&folder).file(arm, &mut |_, _| {})?;
+                for pair in 0..options.pairs {
+                    let sides = one_pair(runner, &driver.name, &plan, arm, &prepared, &scratch, &order.order(pair))?;
+                    comparison.add(sides[0], sides[1])?;
+                }
+                met &= comparison.conclude()? != Outcome::Missed;
+                compared += 1;
+            }
+        }
+    }
+    ensure!(compared > 0, "nothing was compared: build the runners first");
+    Ok(met)
+}
+
+fn scale(plan: &mut Plan, by: u64) {
+    for role in plan.arms.iter_mut().flat_map(|arm| &mut arm.trial.roles) {
+        if let litelab_protocol::Until::Count { transactions } = &mut role.until {
+            *transactions = (*transactions / by.max(1)).max(1);
+        }
+    }
+}
+
+/// The loop written by hand first, then the runner, whatever the order in which they ran.
+fn one_pair(
+    runner: &Runner,
+    driver: &str,
+    plan: &Plan,
+    arm: &Arm,
+    prepared: &Path,
+    scratch: &Scratch,
+    order: &[usize],
+) -> Result<[Sample; 2]> {
+    let mut samples = [None; 2];
+    for &side in order {
+        let folder = std::path::absolute(scratch.fresh(["hand", "litelab"][side])?)?;
+        samples[side] = Some(match side {
+            0 => by_hand(runner, driver, &plan.scenarios[arm.scenario].name, arm, prepared, &folder)?,
+            _ => by_runner(runner, driver, arm, prepared, &folder)?,
+        });
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let [Some(hand), Some(litelab)] = samples else { bail!("a side did not run") };
+    Ok([hand, litelab])
+}
+
+fn count(arm: &Arm) -> Result<u64> {
+    match arm.trial.roles.first().map(|r| &r.until) {
+        Some(litelab_protocol::Until::Count { transactions }) => Ok(*transactions),
+        _ => bail!("a loop ends by count"),
+    }
+}
+
+fn by_hand(runner: &Runner, driver: &str, verb: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
+    let database: PathBuf = folder.join("hand.db");
+    copy_database(prepared, &database)?;
+    let count = count(arm)?;
+    let mut command = runner.handwritten().context("no loops written by hand")?;
+    command.arg(verb).arg(driver).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
+    let output = command.current_dir(folder).output().context("start the loop written by hand")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "{command:?}: {}{}", said, String::from_utf8_lossy(&output.stderr));
+    let rate: f64 = said.trim().parse().with_context(|| format!("{command:?} said `{}`", said.trim()))?;
+    Ok(Sample { seconds: count as f64 / rate, cpu_seconds: None, units: count })
+}
+
+fn by_runner(runner: &Runner, driver: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
+    let mut arm = arm.clone();
+    driver.clone_into(&mut arm.trial.driver);
+    let mut bench = Bench {
+        runner,
+        prepared,
+        directory: folder,
+        patience: Patience::default(),
+        keep_going: &mut || true,
+    };
+    let (outcome, _) = trial::run(&arm, "bench", &mut bench);
+    match outcome {
+        TrialOutcome::Measured(m) => {
+            let committed = m.result.operations.iter().map(|o| o.committed).sum();
+            Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
+        }
+        TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
+    }
+}

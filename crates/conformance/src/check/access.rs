@@ -1,0 +1,144 @@
+//! Counts against rows, for every way of sharing connections.
+
+use std::path::Path;
+
+use litelab_protocol::draw::Value;
+use litelab_protocol::{Access, Database, Executor, Trial, TrialResult};
+
+use super::{Found, ensure, passed, settings, skipped};
+use crate::draft::{Draft, TABLE, count, insert, read, slow_insert};
+use crate::file;
+use crate::subject::Subject;
+
+const INSERTS: u64 = 61;
+const READS: u64 = 20;
+
+/// Two writers and a reader, every combination that the driver says it has.
+pub fn access(subject: &Subject<'_>) -> Found {
+    let ways = subject.ways();
+    ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
+    let mut names = Vec::new();
+    for (executor, access) in ways {
+        let name = format!("{access} on {executor}");
+        let path = subject.database(&format!("{}-{executor}.db", access.kind()), TABLE)?;
+        let mut draft = Draft::new(subject).on(&path).transaction(insert()).transaction(read());
+        (draft.trial.executor, draft.trial.access) = (executor, access);
+        let trial = draft.role("w", 2, &["insert"], count(INSERTS)).role("r", 1, &["read"], count(READS)).build();
+        let heard = subject.run(&trial).map_err(|e| format!("{name}: {e}"))?;
+        let here = |e: String| format!("{name}: {e}");
+        settings::connections(&trial, &heard.connections).map_err(here)?;
+        for operation in &heard.result.operations {
+            let wanted = if operation.role == "w" { INSERTS } else { READS };
+            let (did, o) = (operation.committed, &operation.transaction);
+            ensure!(did == wanted, "{name}: {did} of {wanted} `{o}` were committed; errors: {:?}", operation.errors);
+            // A worker with a connection of its own has nothing to wait for.
+            let shares = match access {
+                Access::PerWorker => false,
+                Access::WriteLock => operation.role == "w",
+                _ => true,
+            };
+            ensure!(
+                operation.wait.is_some() == shares,
+                "{name}: `{o}` has a `wait` histogram: {}",
+                operation.wait.is_some()
+            );
+        }
+        share(&trial, &heard.result).map_err(here)?;
+        if subject.has_database() {
+            of_workers(&trial, &heard.result, &path, 0).map_err(here)?;
+        }
+        names.push(name);
+    }
+    passed(names.join(", "))
+}
+
+/// Worker k of W does the transactions k, k + W, … of a counted role.
+fn share(trial: &Trial, result: &TrialResult) -> Result<(), String> {
+    for role in &trial.roles {
+        let litelab_protocol::Until::Count { transactions } = role.until else { continue };
+        let all = u64::from(role.workers);
+        for k in 0..all {
+            let due = (transactions + all - 1 - k) / all;
+            let index = role.first_worker + k as u32;
+            let found = result.workers.iter().find(|w| w.role == role.name && w.worker == index);
+            let did = found.map(|w| w.committed).ok_or(format!("worker {index} was not reported"))?;
+            ensure!(did == due, "worker {index} is to do {due} of the {transactions} transactions, and did {did}");
+        }
+    }
+    Ok(())
+}
+
+/// Each worker of the role that inserts has left the rows of its first operations, as many as it says it committed.
+pub fn of_workers(trial: &Trial, result: &TrialResult, path: &Path, database: u32) -> Result<(), String> {
+    let role = &trial.roles[0];
+    let step = &role.steps[0];
+    let found = file::rows(path, "SELECT id, worker FROM t ORDER BY id")?;
+    let mut expected = Vec::new();
+    for worker in result.workers.iter().filter(|w| w.role == role.name && w.database == database) {
+        let k = u64::from(worker.worker - role.first_worker);
+        for n in 0..worker.committed {
+            let operation = n * u64::from(step.stride) + u64::from(step.offset) + k;
+            expected.push((operation as i64, i64::from(worker.worker)));
+        }
+    }
+    expected.sort_unstable();
+    ensure!(
+        found.len() == expected.len(),
+        "{} inserts are counted, and {} rows are there",
+        expected.len(),
+        found.len()
+    );
+    for (row, (id, worker)) in found.iter().zip(expected) {
+        ensure!(
+            row[..] == [Value::Integer(id), Value::Integer(worker)],
+            "row {id} of worker {worker} is counted, and found is row {:?} of worker {:?}",
+            row[0],
+            row[1]
+        );
+    }
+    Ok(())
+}
+
+/// Writers who share a connection or a lock never meet at SQLite's own: without a busy timeout nobody is refused.
+pub fn exclusion(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(super::NO_DATABASE);
+    }
+    let excludes = |a: &Access| !matches!(a, Access::PerWorker | Access::Pool { .. });
+    let ways: Vec<_> = subject.ways().into_iter().filter(|(e, a)| excludes(a) && *e != Executor::Processes).collect();
+    if ways.is_empty() {
+        return skipped("it has no access under which writers take turns");
+    }
+    for (executor, access) in &ways {
+        let path = subject.database(&format!("exclusion-{}-{executor}.db", access.kind()), TABLE)?;
+        let mut draft = Draft::new(subject).on(&path).pragma("busy_timeout", "0").transaction(slow_insert(500));
+        (draft.trial.executor, draft.trial.access) = (*executor, *access);
+        let trial = draft.role("w", 3, &["insert"], count(30)).build();
+        let heard = subject.run(&trial).map_err(|e| format!("{access} on {executor}: {e}"))?;
+        let errors = &heard.result.operations[0].errors;
+        ensure!(errors.is_empty(), "{access} on {executor}: its writers met at SQLite's lock: {errors:?}");
+    }
+    passed(format!("{} combinations without an error", ways.len()))
+}
+
+/// Two databases: each has all roles with all their workers.
+pub fn databases(subject: &Subject<'_>) -> Found {
+    let paths = [subject.database("first.db", TABLE)?, subject.database("second.db", TABLE)?];
+    let draft = Draft::new(subject).on(&paths[0]).on(&paths[1]).transaction(insert());
+    let trial = draft.role("w", 2, &["insert"], count(11)).build();
+    let heard = subject.run(&trial)?;
+    settings::connections(&trial, &heard.connections)?;
+    for (i, path) in paths.iter().enumerate() {
+        let workers: Vec<u64> =
+            heard.result.workers.iter().filter(|w| w.database == i as u32).map(|w| w.committed).collect();
+        ensure!(
+            workers.iter().sum::<u64>() == 11,
+            "its workers of database {i} committed {workers:?}, in all 11 are due"
+        );
+        if subject.has_database() {
+            of_workers(&trial, &heard.result, path, i as u32).map_err(|e| format!("database {i}: {e}"))?;
+        }
+    }
+    debug_assert!(trial.databases.iter().all(|d| matches!(d, Database::File { .. })));
+    passed("11 transactions on each of 2")
+}

@@ -1,0 +1,47 @@
+//! What a runner says of itself.
+
+use litelab_engine::runner::Runner;
+use litelab_protocol::{Access, Description, DriverDescription};
+
+use super::ensure;
+
+/// The check's name.
+pub const NAME: &str = "describes-itself";
+
+/// Asks it, and compares the answer with its manifest. Returns the description and what was seen.
+pub fn describe(runner: &Runner) -> Result<(Description, String), String> {
+    // Reads the answer strictly: unknown and missing fields, and another version of the protocol, are errors.
+    let description = runner.describe().map_err(|e| e.to_string())?;
+    let manifest = &runner.manifest;
+    ensure!(description.runner == manifest.name, "it calls itself `{}`", description.runner);
+    ensure!(description.language == manifest.language, "it says its language is `{}`", description.language);
+    ensure!(!description.runtime.is_empty(), "it names no runtime");
+    for name in &manifest.drivers {
+        let found = description.drivers.iter().any(|d| d.name == *name);
+        ensure!(found, "runner.toml lists the driver `{name}`, and it says it has none of that name");
+    }
+    for (i, driver) in description.drivers.iter().enumerate() {
+        let name = &driver.name;
+        ensure!(manifest.drivers.contains(name), "it has a driver `{name}` that runner.toml does not list");
+        ensure!(description.drivers[..i].iter().all(|d| d.name != *name), "it has two drivers `{name}`");
+        of_driver(driver).map_err(|e| format!("driver `{name}`: {e}"))?;
+    }
+    ensure!(description.drivers.iter().any(|d| d.name == "noop"), "it has no driver `noop`");
+    let seen = format!("{} {}, {} drivers", description.language, description.runtime, description.drivers.len());
+    Ok((description, seen))
+}
+
+fn of_driver(driver: &DriverDescription) -> Result<(), String> {
+    ensure!(!driver.version.is_empty(), "it has no version");
+    ensure!(!driver.accesses.is_empty() && !driver.executors.is_empty(), "it has no access or no executor");
+    for kind in &driver.accesses {
+        let known = [kind.clone(), format!("{kind}(1)")].iter().any(|t| t.parse::<Access>().is_ok());
+        ensure!(known, "`{kind}` is no access");
+    }
+    if let Some(sqlite) = &driver.sqlite {
+        ensure!(sqlite.version.starts_with("3."), "`{}` is no version of SQLite", sqlite.version);
+        ensure!(sqlite.source_id.starts_with("20"), "`{}` is no source id", sqlite.source_id);
+        ensure!(!sqlite.compile_options.is_empty(), "its SQLite has no compile options");
+    }
+    Ok(())
+}

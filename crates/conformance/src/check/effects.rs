@@ -1,0 +1,120 @@
+//! Settings by what they do.
+
+use std::path::Path;
+use std::time::Duration;
+
+use litelab_engine::observe::DatabaseHeader;
+use litelab_protocol::{Begin, Source, Transaction, Trial};
+
+use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::conversation::Heard;
+use crate::draft::{Draft, TABLE, count, insert, statement, transaction};
+use crate::file;
+use crate::subject::Subject;
+
+/// Between the timeout asked for and the one measured: SQLite sleeps in steps of up to 100 ms, the machine is busy.
+const SLACK: Duration = Duration::from_millis(1_500);
+
+pub fn effects(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    journal_mode(subject).map_err(|e| format!("journal_mode: {e}"))?;
+    page_size(subject).map_err(|e| format!("page_size: {e}"))?;
+    busy_timeout(subject).map_err(|e| format!("busy_timeout: {e}"))?;
+    foreign_keys(subject).map_err(|e| format!("foreign_keys: {e}"))?;
+    query_only(subject).map_err(|e| format!("query_only: {e}"))?;
+    passed("journal_mode, page_size, busy_timeout, foreign_keys, query_only")
+}
+
+/// One insert under these PRAGMAs.
+fn one(subject: &Subject<'_>, path: &Path, transaction: Transaction, pragmas: &[(&str, &str)]) -> Trial {
+    let name = transaction.name.clone();
+    let mut draft = Draft::new(subject).on(path).transaction(transaction);
+    for (pragma, value) in pragmas {
+        draft = draft.pragma(pragma, value);
+    }
+    draft.role("r", 1, &[&name], count(1)).build()
+}
+
+/// Times the only transaction's error was seen.
+fn seen(heard: &Heard, code: &str) -> u64 {
+    heard.result.operations.iter().filter_map(|o| o.errors.get(code)).map(|e| e.seen).sum()
+}
+
+/// The file remembers write-ahead logging: bytes 18 and 19 of its header.
+fn journal_mode(subject: &Subject<'_>) -> Result<(), String> {
+    let path = subject.database("journal.db", TABLE)?;
+    for (mode, wal, id) in [("WAL", true, 0), ("DELETE", false, 1), ("TRUNCATE", false, 2)] {
+        let mut insert = insert();
+        insert.params[0].source = Source::Value { value: id.into() };
+        subject.run(&one(subject, &path, insert, &[("journal_mode", mode)]))?;
+        let header = DatabaseHeader::read(&path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
+        ensure!(
+            header.wal == wal,
+            "{mode} was asked for, and the file says that write-ahead logging is {}",
+            header.wal
+        );
+    }
+    Ok(())
+}
+
+/// Of a file that is made by the trial's own first statement.
+fn page_size(subject: &Subject<'_>) -> Result<(), String> {
+    for size in [1024, 16_384] {
+        let path = subject.directory.join(format!("pages-{size}.db"));
+        let create = transaction("create", Begin::None, vec![], vec![statement(TABLE, &[])]);
+        // The size has to be known before anything is written, and write-ahead logging writes.
+        let mut trial = one(subject, &path, create, &[("page_size", &size.to_string())]);
+        trial.connection.pragmas.rotate_right(1);
+        subject.run(&trial)?;
+        let header = DatabaseHeader::read(&path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
+        ensure!(header.page_size == size, "{size} was asked for, and the file has pages of {}", header.page_size);
+    }
+    Ok(())
+}
+
+/// The suite holds the write lock: how long does an insert wait?
+fn busy_timeout(subject: &Subject<'_>) -> Result<(), String> {
+    for wanted in [0, 250] {
+        let path = subject.database(&format!("busy-{wanted}.db"), TABLE)?;
+        let trial = one(subject, &path, insert(), &[("busy_timeout", &wanted.to_string())]);
+        let mut started = subject.start(&trial)?;
+        let lock = file::open(&path)?;
+        lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
+        started.go();
+        let heard = subject.finish(&trial, started);
+        drop(lock);
+        let heard = heard?;
+        ensure!(
+            seen(&heard, "SQLITE_BUSY") == 1,
+            "with the lock held for good, the insert was not refused once as SQLITE_BUSY"
+        );
+        let wanted = Duration::from_millis(wanted);
+        let took = Duration::from_nanos(heard.result.elapsed_ns);
+        // SQLite's last step may leave out up to a millisecond.
+        let least = wanted.saturating_sub(Duration::from_millis(2));
+        ensure!(took >= least && took <= wanted + SLACK, "{wanted:?} was asked for, and it gave up after {took:?}");
+    }
+    Ok(())
+}
+
+fn foreign_keys(subject: &Subject<'_>) -> Result<(), String> {
+    for (value, refused) in [("ON", 1), ("OFF", 0)] {
+        let schema = "CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(p INTEGER REFERENCES p(id))";
+        let path = subject.database(&format!("foreign-{value}.db"), schema)?;
+        let orphan = transaction("orphan", Begin::None, vec![], vec![statement("INSERT INTO c VALUES (7)", &[])]);
+        let heard = subject.run(&one(subject, &path, orphan, &[("foreign_keys", value)]))?;
+        let seen = seen(&heard, "SQLITE_CONSTRAINT_FOREIGNKEY");
+        ensure!(seen == refused, "{value} was asked for, and a row without its parent was refused {seen} times");
+    }
+    Ok(())
+}
+
+fn query_only(subject: &Subject<'_>) -> Result<(), String> {
+    let path = subject.database("query-only.db", TABLE)?;
+    let heard = subject.run(&one(subject, &path, insert(), &[("query_only", "ON")]))?;
+    ensure!(seen(&heard, "SQLITE_READONLY") == 1, "ON was asked for, and an insert was not refused as SQLITE_READONLY");
+    ensure!(file::integer(&path, "SELECT count(*) FROM t")? == 0, "ON was asked for, and an insert left a row");
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Errors by their extended names, provoked one by one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use litelab_protocol::{Begin, Fetch, Statement, Transaction, Trial, TrialResult};
+
+use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::draft::{Draft, count, query, statement, transaction};
+use crate::file;
+use crate::subject::Subject;
+
+const SCHEMA: &str = "CREATE TABLE parent(id INTEGER PRIMARY KEY); \
+    CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, n NOT NULL DEFAULT 0, c CHECK (c < 10), p REFERENCES parent(id)); \
+    CREATE TABLE v(name TEXT PRIMARY KEY); INSERT INTO v VALUES ('a'); INSERT INTO t(id, u) VALUES (1, 'a')";
+
+pub fn names(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    let violations = [
+        ("INSERT INTO t(u) VALUES ('a')", "SQLITE_CONSTRAINT_UNIQUE"),
+        ("INSERT INTO v VALUES ('a')", "SQLITE_CONSTRAINT_PRIMARYKEY"),
+        ("INSERT INTO t(id) VALUES (1)", "SQLITE_CONSTRAINT_PRIMARYKEY"),
+        ("INSERT INTO t(n) VALUES (NULL)", "SQLITE_CONSTRAINT_NOTNULL"),
+        ("INSERT INTO t(c) VALUES (10)", "SQLITE_CONSTRAINT_CHECK"),
+        ("INSERT INTO t(p) VALUES (7)", "SQLITE_CONSTRAINT_FOREIGNKEY"),
+    ];
+    let path = subject.database("errors.db", SCHEMA)?;
+    let mut draft = Draft::new(subject).on(&path).pragma("foreign_keys", "ON");
+    let steps: Vec<String> = (0..violations.len()).map(|i| format!("v{i}")).collect();
+    for (name, (sql, _)) in steps.iter().zip(violations) {
+        draft = draft.transaction(transaction(name, Begin::None, vec![], vec![statement(sql, &[])]));
+    }
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    let trial = draft.role("w", 1, &steps, count(violations.len() as u64)).build();
+    let result = subject.run(&trial)?.result;
+    for (i, (sql, code)) in violations.iter().enumerate() {
+        let operation = result.operations.iter().find(|o| o.transaction == format!("v{i}"));
+        let seen: Vec<_> = operation.into_iter().flat_map(|o| o.errors.keys()).collect();
+        ensure!(seen == [code], "{sql}: {code} is due, and it saw {seen:?}");
+    }
+    let (_, result) = snapshot(subject, 1, &[])?;
+    let seen: Vec<_> = result.operations[0].errors.keys().collect();
+    ensure!(
+        seen == ["SQLITE_BUSY_SNAPSHOT"],
+        "a read that became a write too late is SQLITE_BUSY_SNAPSHOT, and it saw {seen:?}"
+    );
+    passed(format!("{} constraints, SQLITE_BUSY_SNAPSHOT", violations.len()))
+}
+
+/// Reads, pauses, writes; in its pause the suite writes, so that the snapshot is stale.
+pub fn upgrade() -> Transaction {
+    let read = Statement { hold_us: 150_000, ..query("SELECT count(*) FROM t", &[], Fetch::All) };
+    transaction("upgrade", Begin::Deferred, vec![], vec![read, statement("INSERT INTO t(c) VALUES (1)", &[])])
+}
+
+/// One such transaction with so many attempts. Returns the trial and its result.
+pub fn snapshot(subject: &Subject<'_>, attempts: u32, on: &[&str]) -> Result<(Trial, TrialResult), String> {
+    let path = subject.database(&format!("snapshot-{attempts}.db"), SCHEMA)?;
+    let mut trial = Draft::new(subject).on(&path).transaction(upgrade()).role("w", 1, &["upgrade"], count(1)).build();
+    trial.retry.attempts = attempts;
+    trial.retry.on = on.iter().map(|c| (*c).to_owned()).collect();
+    let mut started = subject.start(&trial)?;
+    started.go();
+    meddle(&path)?;
+    let heard = subject.finish(&trial, started)?;
+    Ok((trial, heard.result))
+}
+
+/// Writes a few times within the first 100 ms, and never after: the first try's pause of 150 ms is hit wherever it
+/// began within the first tenth of a second, the second's is not.
+fn meddle(path: &Path) -> Result<(), String> {
+    let connection = file::open(path)?;
+    connection.busy_timeout(Duration::from_secs(1)).map_err(|e| e.to_string())?;
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(10));
+        connection.execute("INSERT INTO t(c) VALUES (2)", []).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}

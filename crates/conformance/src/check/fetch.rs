@@ -1,0 +1,116 @@
+//! Rows fetched, and looked at.
+
+use litelab_protocol::{Begin, Fetch, Statement, Work};
+
+use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::draft::{Draft, count, query, transaction};
+use crate::subject::Subject;
+
+const ROWS: u64 = 12;
+const TIMES: u64 = 5;
+/// Rows of a query that takes far longer than [`AT_ONCE`] to run to its end.
+const MANY: u64 = 40_000_000;
+const AT_ONCE: u64 = 400_000_000;
+
+fn series(rows: u64) -> String {
+    format!("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) SELECT i, 'x' || i FROM n")
+}
+
+pub fn fetch(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    for (fetch, rows) in [(Fetch::None, ROWS), (Fetch::First, 1), (Fetch::All, ROWS), (Fetch::Buffer, ROWS)] {
+        for work in [Work::None, Work::Read] {
+            let path = subject.database(&format!("fetch-{fetch:?}-{work:?}.db"), "")?;
+            let statement = Statement { work, ..query(&series(ROWS), &[], fetch) };
+            let trial = Draft::new(subject)
+                .on(&path)
+                .transaction(transaction("read", Begin::None, vec![], vec![statement]))
+                .role("r", 1, &["read"], count(TIMES))
+                .build();
+            let result = subject.run(&trial)?.result;
+            let operation = &result.operations[0];
+            let wanted = rows * TIMES;
+            ensure!(
+                operation.rows == wanted,
+                "fetch {fetch:?}: {wanted} rows are due, and it counts {}",
+                operation.rows
+            );
+            let timed = matches!(fetch, Fetch::All | Fetch::Buffer);
+            for (name, histogram) in [("query", &operation.query), ("first_row", &operation.first_row)] {
+                let values = histogram.as_ref().map(litelab_protocol::histogram::Histogram::count);
+                ensure!(values == timed.then_some(TIMES), "fetch {fetch:?}: `{name}` has {values:?} values");
+            }
+            let max = |h: &Option<litelab_protocol::histogram::Histogram>| h.as_ref().and_then(|h| h.max());
+            if timed {
+                let (query, first, service) =
+                    (max(&operation.query), max(&operation.first_row), operation.service.max());
+                // A thousandth is the histogram's precision.
+                let bound = service.map(|s| s + s / 500);
+                ensure!(
+                    query <= bound && first <= bound,
+                    "fetch {fetch:?}: query {query:?} and first row {first:?} of {service:?}"
+                );
+            }
+        }
+    }
+    let path = subject.database("first.db", "")?;
+    let first = query(&series(MANY), &[], Fetch::First);
+    let trial = Draft::new(subject)
+        .on(&path)
+        .transaction(transaction("first", Begin::None, vec![], vec![first]))
+        .role("r", 1, &["first"], count(1))
+        .build();
+    let took = subject.run(&trial)?.result.operations[0].service.max().unwrap_or_default();
+    ensure!(took < AT_ONCE, "the first of {MANY} rows took {:.0} ms: the others were stepped over", took as f64 / 1e6);
+    passed("none, first, all, buffer")
+}
+
+/// Two of eight rows are wrong, one in its value and one in its hash.
+pub fn verify(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    // SHA-256 of the bytes 00 to 07, one by one, as FIPS 180-4 defines it.
+    let path = subject.database("verify.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, rand TEXT, hash TEXT)")?;
+    {
+        use litelab_protocol::draw::{Drawer, Value};
+        use litelab_protocol::{Param, Source};
+        let params = [
+            Param { name: "rand".into(), source: Source::Hex { bytes: 8 } },
+            Param { name: "hash".into(), source: Source::Sha256Of { param: 0 } },
+        ];
+        let drawer = Drawer::new(5, "t", &params, 0);
+        let connection = crate::file::open(&path)?;
+        for id in 0..8 {
+            let (value, hash) = (drawer.draw(0, id), drawer.draw(1, id));
+            let wrong = |v: Value| match v {
+                Value::Text(t) => Value::Text(t.chars().map(|c| if c == '0' { '1' } else { '0' }).collect()),
+                other => other,
+            };
+            let (value, hash) = match id {
+                3 => (value, wrong(hash)),
+                6 => (wrong(value), hash),
+                _ => (value, hash),
+            };
+            let row = (id as i64, crate::file::Bound(&value), crate::file::Bound(&hash));
+            connection.execute("INSERT INTO t VALUES (?1, ?2, ?3)", row).map_err(|e| e.to_string())?;
+        }
+    }
+    for fetch in [Fetch::All, Fetch::Buffer, Fetch::First] {
+        let work = Work::Sha256Verify { value: "rand".into(), hash: "hash".into() };
+        let statement = Statement { work, ..query("SELECT id, hash, rand FROM t ORDER BY id DESC", &[], fetch) };
+        let trial = Draft::new(subject)
+            .on(&path)
+            .transaction(transaction("check", Begin::None, vec![], vec![statement]))
+            .role("r", 1, &["check"], count(TIMES))
+            .build();
+        let result = subject.run(&trial)?.result;
+        let operation = &result.operations[0];
+        let wanted = if fetch == Fetch::First { (TIMES, 0) } else { (8 * TIMES, 2 * TIMES) };
+        let found = (operation.verified, operation.mismatches);
+        ensure!(found == wanted, "fetch {fetch:?}: checked and wrong are {wanted:?} rows, and it counts {found:?}");
+    }
+    passed("2 of 8 wrong rows found")
+}

@@ -1,0 +1,109 @@
+//! The checks. Each is independent of the others, takes a few tens to a few hundred milliseconds, and says in one line
+//! what is wrong.
+
+mod access;
+mod begin;
+mod effects;
+mod errors;
+mod fetch;
+mod inspect;
+mod memory;
+mod open_load;
+mod order;
+mod progress;
+mod refusals;
+mod retry;
+mod rollback;
+mod settings;
+mod time;
+mod values;
+mod yields;
+
+pub mod describe;
+
+use crate::subject::Subject;
+
+/// What a check that found nothing wrong has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// What was seen.
+    Passed(String),
+    /// Why it does not apply.
+    Skipped(String),
+}
+
+/// A finding, or what is wrong.
+pub type Found = Result<Finding, String>;
+
+/// One check.
+pub struct Check {
+    /// Its name, in words with hyphens.
+    pub name: &'static str,
+    /// What it makes sure of.
+    pub about: &'static str,
+    pub(crate) run: fn(&Subject<'_>) -> Found,
+}
+
+macro_rules! check {
+    ($name:literal, $about:literal, $run:path) => {
+        Check { name: $name, about: $about, run: $run }
+    };
+}
+
+/// All checks of a driver, in the order in which they are made. The first is the least: where it fails, the rest is
+/// not tried.
+pub const CHECKS: &[Check] = &[
+    check!("answers", "it opens, waits, runs ten transactions and ends", begin::answers),
+    check!("waits-for-go", "without `go` it runs nothing, and ends with its input", begin::waits_for_go),
+    check!("refusals", "what it cannot do ends in `failed` and exit code 1", refusals::refusals),
+    check!("values", "every source draws the value of the reference, in its type", values::values),
+    check!("operations", "rows are drawn by operation, repetition and tuple, each once", values::operations),
+    check!("content", "a load has the hash of the reference's", values::content),
+    check!("read-back", "it reports the settings asked for, on every connection", settings::read_back),
+    check!("settings-by-sql", "SQL on its connections sees those settings, too", settings::by_sql),
+    check!("settings-by-effect", "the settings do what they should", effects::effects),
+    check!("access", "every access and executor: counts are the rows in the file, none twice", access::access),
+    check!("write-lock", "where writers share a lock or connection none of them is ever busy", access::exclusion),
+    check!("databases", "every database gets all roles", access::databases),
+    check!("order", "steps go in turn, or by the weights and the draws of the reference", order::order),
+    check!("until-role", "a role ends with the other one", order::until_role),
+    check!("time-limit", "a role ends by its time, and all its time is accounted for", time::limit),
+    check!("think", "pauses between transactions are made", time::think),
+    check!("warm-up", "what starts in the warm-up is run and not measured", time::warm_up),
+    check!("open-load", "arrivals are those of the schedule", open_load::arrivals),
+    check!("late-starts", "no late start is skipped; response counts from the schedule", open_load::late_starts),
+    check!("empty", "a transaction without the row it needs ends there, committed and counted apart", yields::empty),
+    check!("yields", "a yielded value is bound later", yields::yields),
+    check!("fetch", "as many rows are fetched as asked for, and timed", fetch::fetch),
+    check!("sha256-verify", "wrong content is found", fetch::verify),
+    check!("rollback", "a transaction that fails leaves nothing", rollback::rollback),
+    check!("error-names", "errors have their extended names", errors::names),
+    check!("retry", "errors are retried as told, with the same values", retry::retry),
+    check!("memory", "databases in memory are set up, shared and dumped", memory::memory),
+    check!("ticks", "it reports progress while it waits, and never too much", progress::ticks),
+    check!("probe", "the host probe runs when asked for, and only then", progress::probe),
+    check!("inspect", "it opens as an application would and reports what took effect", inspect::inspect),
+];
+
+/// Ends a check with what is wrong.
+macro_rules! ensure {
+    ($ok:expr, $($what:tt)+) => {
+        if !$ok {
+            return Err(format!($($what)+));
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// A check that has seen what it wanted.
+fn passed(detail: impl Into<String>) -> Found {
+    Ok(Finding::Passed(detail.into()))
+}
+
+/// A check that does not apply.
+fn skipped(reason: impl Into<String>) -> Found {
+    Ok(Finding::Skipped(reason.into()))
+}
+
+/// The reason why a check of databases says nothing about the driver `noop`.
+const NO_DATABASE: &str = "it calls no database";

@@ -1,0 +1,58 @@
+//! Ticks and the host probe.
+
+use std::time::Duration;
+
+use litelab_protocol::{Load, Until};
+
+use super::{Found, ensure, passed};
+use crate::draft::{Draft, TABLE, count, insert, slow_insert};
+use crate::subject::Subject;
+
+/// A trial that does next to nothing for a third of a second: silence is how the core knows a hung runner.
+pub fn ticks(subject: &Subject<'_>) -> Found {
+    let path = subject.database("ticks.db", TABLE)?;
+    let mut trial =
+        Draft::new(subject).on(&path).transaction(slow_insert(0)).role("w", 1, &["insert"], count(3)).build();
+    trial.roles[0].load = Load::Closed { think_us: 150_000 };
+    trial.tick_ms = 20;
+    let heard = subject.run(&trial)?;
+    // 300 ms hold 15 of them; a busy machine may let some fall together.
+    ensure!(
+        heard.ticks.len() >= 6,
+        "in {:?} {} ticks were heard, one is due every 20 ms",
+        heard.took,
+        heard.ticks.len()
+    );
+    let early = heard.ticks.iter().filter(|(at, _)| *at < Duration::from_millis(280)).count();
+    ensure!(early >= 4, "its ticks came late: {early} of {} before 280 ms", heard.ticks.len());
+    let mut last = 0;
+    for (at, tick) in &heard.ticks {
+        ensure!(tick.t_ms >= last, "a tick of {} ms follows one of {last} ms", tick.t_ms);
+        let outside = at.as_millis() as u64;
+        // Both clocks count from go, the runner's a little later.
+        ensure!(tick.t_ms <= outside + 1, "a tick says {} ms, and was heard {outside} ms after go", tick.t_ms);
+        last = tick.t_ms;
+    }
+    passed(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
+}
+
+pub fn probe(subject: &Subject<'_>) -> Found {
+    let path = subject.database("probe.db", TABLE)?;
+    let mut trial =
+        Draft::new(subject).on(&path).transaction(insert()).role("w", 1, &["insert"], Until::Time { ms: 150 }).build();
+    trial.roles[0].load = Load::Closed { think_us: 1_000 };
+    let result = subject.run(&trial)?.result;
+    let Some(probe) = result.probe else { return Err("a probe every 10 ms was asked for, and there is none".into()) };
+    let timers = probe.lateness.count();
+    // 15 are due; the last may be cut off, and coarse timers fall together.
+    let most = result.elapsed_ns / 10_000_000 + 1;
+    ensure!((5..=most).contains(&timers), "a timer every 10 ms for 150 ms, and {timers} are recorded");
+    ensure!(probe.utilization.is_none_or(|u| (0.0..=1.0).contains(&u)), "its utilization is {:?}", probe.utilization);
+    trial.probe_ms = 0;
+    trial.databases.clear();
+    let path = subject.database("no-probe.db", TABLE)?;
+    trial.databases.push(litelab_protocol::Database::File { path: path.display().to_string() });
+    let off = subject.run(&trial)?.result.probe;
+    ensure!(off.is_none_or(|p| p.lateness.count() == 0), "no probe was asked for, and there is one");
+    passed(format!("{timers} timers in 150 ms"))
+}

@@ -1,0 +1,107 @@
+//! Retries: which errors, how often, with which values.
+
+use std::time::Duration;
+
+use litelab_protocol::{ErrorCount, Trial, TrialResult};
+
+use super::{Found, NO_DATABASE, ensure, errors, passed, skipped};
+use crate::draft::{Draft, TABLE, count, insert, slow_insert};
+use crate::file;
+use crate::subject::Subject;
+
+const BUSY: &str = "SQLITE_BUSY";
+
+pub fn retry(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    // Three tries, then no more; the error is not one to retry; a name that covers its extended ones.
+    let forever = Duration::from_secs(3600);
+    for (attempts, on, seen) in [(3, vec![BUSY], 3), (3, vec!["SQLITE_LOCKED"], 1), (1, vec![BUSY], 1)] {
+        let (_, result) = locked(subject, &format!("limit-{attempts}-{}", on[0]), (attempts, &on), forever)?;
+        let operation = &result.operations[0];
+        let errors = operation.errors.get(BUSY).copied().unwrap_or_default();
+        // Two transactions, none of which can succeed.
+        ensure!(
+            errors == ErrorCount { seen: 2 * seen, cured: 0 } && operation.failed == 2,
+            "{attempts} tries on {on:?}: {} errors and 2 failures are due, and it counts {errors:?} and {}",
+            2 * seen,
+            operation.failed
+        );
+    }
+    let held = Duration::from_millis(120);
+    let (trial, result) = locked(subject, "cured", (100_000, &[BUSY]), held)?;
+    let operation = &result.operations[0];
+    let errors = operation.errors.get(BUSY).copied().unwrap_or_default();
+    ensure!(
+        operation.failed == 0 && operation.committed == 2,
+        "the lock was released, and it still counts {operation:?}"
+    );
+    ensure!(
+        errors.seen > 0 && errors.cured == errors.seen,
+        "all its errors were cured by a retry, and it counts {errors:?}"
+    );
+    let longest = operation.service.max().unwrap_or_default();
+    ensure!(longest > 60_000_000, "service is over all tries, 100 ms or more, and its longest is {longest} ns");
+    let litelab_protocol::Database::File { path } = &trial.databases[0] else { return Err("no file".into()) };
+    // A retry that drew anew would leave a gap.
+    let ids = file::integers(std::path::Path::new(path), "SELECT id FROM t ORDER BY id")?;
+    ensure!(ids == [0, 1], "rows 0 and 1 are due after its retries, and there are {ids:?}");
+    backoff(subject)?;
+    let (_, result) = errors::snapshot(subject, 5, &[BUSY])?;
+    let operation = &result.operations[0];
+    let stale = operation.errors.get("SQLITE_BUSY_SNAPSHOT").copied().unwrap_or_default();
+    ensure!(
+        operation.committed == 1 && stale.seen >= 1 && stale.cured == stale.seen,
+        "`SQLITE_BUSY` stands for SQLITE_BUSY_SNAPSHOT, too, and of that it counts {stale:?}"
+    );
+    passed(format!("{} errors cured, limits kept", errors.seen))
+}
+
+/// Two inserts against the suite's lock, which is released after `held`, or after the trial.
+fn locked(
+    subject: &Subject<'_>,
+    name: &str,
+    retry: (u32, &[&str]),
+    held: Duration,
+) -> Result<(Trial, TrialResult), String> {
+    let path = subject.database(&format!("retry-{name}.db"), TABLE)?;
+    let draft = Draft::new(subject).on(&path).pragma("busy_timeout", "0").transaction(slow_insert(0));
+    let mut trial = draft.role("w", 1, &["insert"], count(2)).build();
+    trial.retry.attempts = retry.0;
+    trial.retry.on = retry.1.iter().map(|c| (*c).to_owned()).collect();
+    (trial.retry.backoff_us, trial.retry.max_backoff_us) = (2_000, 2_000);
+    let mut started = subject.start(&trial)?;
+    let lock = file::open(&path)?;
+    lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
+    started.go();
+    let lock = if held < Duration::from_secs(1) {
+        std::thread::sleep(held);
+        drop(lock);
+        None
+    } else {
+        Some(lock)
+    };
+    let heard = subject.finish(&trial, started);
+    drop(lock);
+    Ok((trial, heard?.result))
+}
+
+/// Pauses of 10, 20, 30, 30 ms between five tries.
+fn backoff(subject: &Subject<'_>) -> Result<(), String> {
+    let path = subject.database("backoff.db", TABLE)?;
+    let draft = Draft::new(subject).on(&path).pragma("busy_timeout", "0").transaction(insert());
+    let mut trial = draft.role("w", 1, &["insert"], count(1)).build();
+    trial.retry.attempts = 5;
+    trial.retry.on = vec![BUSY.into()];
+    (trial.retry.backoff_us, trial.retry.multiplier, trial.retry.max_backoff_us) = (10_000, 2.0, 30_000);
+    let mut started = subject.start(&trial)?;
+    let lock = file::open(&path)?;
+    lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
+    started.go();
+    let heard = subject.finish(&trial, started);
+    drop(lock);
+    let took = heard?.result.elapsed_ns / 1_000_000;
+    ensure!((88..600).contains(&took), "its pauses are 10 + 20 + 30 + 30 ms, and all took {took} ms");
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! A transaction that fails leaves nothing, and the next one is not in its way.
+
+use litelab_protocol::{Begin, Statement};
+
+use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::draft::{Draft, count, row_params, statement, transaction};
+use crate::file;
+use crate::subject::Subject;
+
+pub fn rollback(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    for begin in [Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
+        let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker, value); CREATE TABLE u(x UNIQUE); INSERT INTO u VALUES (1); \
+                      CREATE TABLE good(id INTEGER PRIMARY KEY, worker, value)";
+        let path = subject.database(&format!("rollback-{}.db", begin.name()), schema)?;
+        let bad = vec![
+            Statement { repeat: 3, ..statement("INSERT INTO t VALUES (?1, ?2, ?3)", &[0, 1, 2]) },
+            statement("INSERT INTO u VALUES (1)", &[]),
+            statement("INSERT INTO u VALUES (2)", &[]),
+        ];
+        let good = vec![statement("INSERT INTO good VALUES (?1, ?2, ?3)", &[0, 1, 2])];
+        let trial = Draft::new(subject)
+            .on(&path)
+            .transaction(transaction("bad", begin, row_params(), bad))
+            .transaction(transaction("good", begin, row_params(), good))
+            .role("w", 2, &["bad", "good"], count(12))
+            .build();
+        let result = subject.run(&trial)?.result;
+        let name = begin.name();
+        for operation in &result.operations {
+            let errors = operation.errors.get("SQLITE_CONSTRAINT_UNIQUE").copied().unwrap_or_default();
+            let found = (operation.committed, operation.failed, errors.seen, errors.cured);
+            let wanted = if operation.transaction == "bad" { (0, 6, 6, 0) } else { (6, 0, 0, 0) };
+            ensure!(
+                found == wanted,
+                "{name}: `{}` committed, failed, errors seen and cured are {found:?}, not {wanted:?}",
+                operation.transaction
+            );
+            ensure!(operation.service.count() == wanted.0, "{name}: failed transactions are in the service histogram");
+        }
+        let left = file::integers(&path, "SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM u)")?;
+        ensure!(left == [1], "{name}: transactions that failed left {} rows", left[0] - 1);
+        let good = file::integer(&path, "SELECT count(*) FROM good")?;
+        ensure!(good == 6, "{name}: the 6 transactions between them left {good} rows");
+    }
+    passed("deferred, immediate, exclusive")
+}

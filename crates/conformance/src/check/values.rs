@@ -1,0 +1,222 @@
+//! Generated values against the reference.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use litelab_protocol::draw::{Drawer, Value};
+use litelab_protocol::{Begin, NowUnit, Param, Prepare, Source, Statement, Table, Trial};
+
+use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::draft::{Draft, TABLE, count, row_params, statement, transaction};
+use crate::file;
+use crate::subject::Subject;
+
+/// Every source whose value is a function of seed, row and worker. The first two tell row and worker.
+fn sources() -> Vec<(&'static str, Source)> {
+    let safe = 1_i64 << 52;
+    let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
+    vec![
+        ("row", Source::Sequence { start: 0, step: 1 }),
+        ("worker", Source::Worker),
+        ("down", Source::Sequence { start: 7, step: -1_000_000_007 }),
+        ("integer", Source::Value { value: json("-9007199254740991") }),
+        ("real", Source::Value { value: json("0.1") }),
+        ("null", Source::Value { value: json("null") }),
+        ("unicode", Source::Value { value: json(r#""naïve 'quotes' \"and\" 雪 🦀""#) }),
+        (
+            "choice",
+            Source::Choice { values: vec!["a".into(), 2.into(), json("null"), json("0.5"), "".into(), "ä".into()] },
+        ),
+        ("die", Source::Uniform { low: 1, high: 6 }),
+        ("wide", Source::Uniform { low: -safe, high: safe - 1 }),
+        ("one", Source::Uniform { low: 42, high: 42 }),
+        (
+            "table",
+            Source::Table(Table {
+                cut: vec![1 << 51, 1 << 52, (1 << 52) + (1 << 51), 1 << 53],
+                low: vec![1, 2, -50, 1_000],
+                width: vec![1, 1, 40, 1_000_000],
+            }),
+        ),
+        ("hex", Source::Hex { bytes: 8 }),
+        ("hex_odd", Source::Hex { bytes: 13 }),
+        ("hex_none", Source::Hex { bytes: 0 }),
+        ("text", Source::Text { chars: 23 }),
+        ("text_ten", Source::Text { chars: 10 }),
+        ("hash_of_hex", Source::Sha256Of { param: 13 }),
+        ("hash_of_text", Source::Sha256Of { param: 15 }),
+        ("hash_of_integer", Source::Sha256Of { param: 9 }),
+        ("format", Source::Format { template: "{worker}/{row}: {row}".into() }),
+        // Not `{}`, `{x}` or a lone brace: those stay as they are.
+        ("braces", Source::Format { template: "{ {x} } {}".into() }),
+    ]
+}
+
+pub fn values(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    let mut compared = 0;
+    for (seed, workers, rows) in [(1, 1, 40), ((1 << 53) - 1, 3, 30)] {
+        compared += of_seed(subject, seed, workers, rows).map_err(|e| format!("seed {seed}: {e}"))?;
+    }
+    clock(subject)?;
+    passed(format!("{compared} values of {} sources", sources().len()))
+}
+
+fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<usize, String> {
+    let sources = sources();
+    let columns: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
+    // Columns without a type keep every value in the type it was bound with.
+    let path =
+        subject.database(&format!("values-{workers}.db"), &format!("CREATE TABLE v(\"{}\")", columns.join("\",\"")))?;
+    let marks: Vec<String> = (1..=columns.len()).map(|i| format!("?{i}")).collect();
+    let bind: Vec<u32> = (0..columns.len() as u32).collect();
+    let insert = statement(&format!("INSERT INTO v VALUES ({})", marks.join(",")), &bind);
+    let draft =
+        Draft::new(subject).on(&path).transaction(transaction("draw", Begin::None, sources.clone(), vec![insert]));
+    // A first role shifts the workers' numbers of the second.
+    let mut trial = draft.role("first", 1, &["draw"], count(2)).role("second", workers, &["draw"], count(rows)).build();
+    trial.seed = seed;
+    subject.run(&trial)?;
+    let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
+    let found = file::rows(&path, "SELECT * FROM v ORDER BY row")?;
+    ensure!(found.len() as u64 == rows + 2, "{} rows, and {} were inserted", found.len(), rows + 2);
+    for row in &found {
+        let (Value::Integer(number), Value::Integer(worker)) = (&row[0], &row[1]) else {
+            return Err(format!("a row's number and worker are {:?} and {:?}, not integers", row[0], row[1]));
+        };
+        let drawer = Drawer::new(seed, "draw", &params, *worker as u32);
+        for (i, value) in row.iter().enumerate() {
+            let expected = drawer.draw(i, *number as u64);
+            ensure!(*value == expected, "row {number}, `{}`: {value:?}, the reference draws {expected:?}", columns[i]);
+        }
+    }
+    Ok(found.len() * columns.len())
+}
+
+/// The wall clock in each of its forms.
+fn clock(subject: &Subject<'_>) -> Result<(), String> {
+    let path = subject.database("clock.db", "CREATE TABLE c(s, ms, us, iso)")?;
+    let units = [("s", NowUnit::S), ("ms", NowUnit::Ms), ("us", NowUnit::Us), ("iso", NowUnit::Iso)];
+    let params = units.into_iter().map(|(name, unit)| (name, Source::Now { unit })).collect();
+    let insert = statement("INSERT INTO c VALUES (?1, ?2, ?3, ?4)", &[0, 1, 2, 3]);
+    let trial = Draft::new(subject)
+        .on(&path)
+        .transaction(transaction("now", Begin::None, params, vec![insert]))
+        .role("r", 1, &["now"], count(3))
+        .build();
+    let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
+    let before = seconds();
+    subject.run(&trial)?;
+    let after = seconds();
+    for row in file::rows(&path, "SELECT s, ms / 1000, us / 1000000, unixepoch(iso), typeof(iso), length(iso) FROM c")?
+    {
+        for (column, value) in ["s", "ms", "us", "iso"].iter().zip(&row) {
+            let right = matches!(value, Value::Integer(i) if (before..=after).contains(i));
+            ensure!(right, "`now` as {column} is {value:?}, the suite's clock said {before} to {after}");
+        }
+        ensure!(
+            row[4..] == [Value::Text("text".into()), Value::Integer(24)],
+            "`now` as iso is not 2026-01-31T12:34:56.789Z"
+        );
+    }
+    Ok(())
+}
+
+/// Two roles share a transaction of several tuples and repetitions: the rows drawn must be exactly those of the
+/// operations, each once. Both ways to prepare.
+pub fn operations(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    for prepare in [Prepare::Once, Prepare::Each] {
+        let path = subject.database(&format!("operations-{prepare:?}.db"), TABLE)?;
+        let insert = Statement {
+            tuples: 3,
+            repeat: 2,
+            ..statement("INSERT INTO t VALUES (?1, ?2, ?3), (?4, ?5, ?6), (?7, ?8, ?9)", &[0, 1, 2])
+        };
+        let mut trial = Draft::new(subject)
+            .on(&path)
+            .transaction(transaction("insert", Begin::Immediate, row_params(), vec![insert]))
+            .role("a", 2, &["insert"], count(5))
+            .role("b", 1, &["insert"], count(4))
+            .build();
+        trial.prepare = prepare;
+        let heard = subject.run(&trial)?;
+        let rows: u64 = heard.result.operations.iter().map(|o| o.rows).sum();
+        ensure!(rows == 9 * 6, "prepared {prepare:?}: 9 transactions write 6 rows each, and it counted {rows}");
+        let expected = expected_rows(&trial, 6);
+        let found = file::rows(&path, "SELECT id, worker FROM t ORDER BY id")?;
+        let found: Vec<_> = found.into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
+        if found != expected {
+            let wrong = found.iter().zip(&expected).find(|(f, e)| f != e);
+            return Err(format!(
+                "prepared {prepare:?}: {} rows of {} expected; the first that differs (row, worker): {wrong:?}",
+                found.len(),
+                expected.len()
+            ));
+        }
+    }
+    passed("54 rows, prepared once and each time")
+}
+
+/// Row and worker of everything that roles with one step and a count draw, in the order of rows.
+fn expected_rows(trial: &Trial, rows_each: u64) -> Vec<(Value, Value)> {
+    let mut expected = Vec::new();
+    for role in &trial.roles {
+        let litelab_protocol::Until::Count { transactions } = role.until else { continue };
+        let step = &role.steps[0];
+        for k in 0..u64::from(role.workers) {
+            let times = (transactions + u64::from(role.workers) - 1 - k) / u64::from(role.workers);
+            for n in 0..times {
+                let operation = n * u64::from(step.stride) + u64::from(step.offset) + k;
+                let worker = i64::from(role.first_worker) + k as i64;
+                let rows = operation * rows_each..(operation + 1) * rows_each;
+                expected.extend(rows.map(|r| (r as i64, worker)));
+            }
+        }
+    }
+    expected.sort_unstable();
+    expected.into_iter().map(|(r, w)| (Value::Integer(r), Value::Integer(w))).collect()
+}
+
+/// A thousand rows: the hash that the core takes after every trial.
+pub fn content(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    const ROWS: u64 = 1_000;
+    let schema = "CREATE TABLE item(id INTEGER PRIMARY KEY, payload TEXT, hash TEXT)";
+    let sql = "INSERT INTO item VALUES (?1, ?2, ?3)";
+    let sources = vec![
+        ("id", Source::Sequence { start: 1, step: 1 }),
+        ("payload", Source::Hex { bytes: 32 }),
+        ("hash", Source::Sha256Of { param: 1 }),
+    ];
+    let insert = Statement { repeat: 100, ..statement(sql, &[0, 1, 2]) };
+    let path = subject.database("content.db", schema)?;
+    let trial = Draft::new(subject)
+        .on(&path)
+        .transaction(transaction("load", Begin::Immediate, sources.clone(), vec![insert]))
+        .role("r", 1, &["load"], count(ROWS / 100))
+        .build();
+    subject.run(&trial)?;
+    let reference = subject.database("reference.db", schema)?;
+    let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
+    let drawer = Drawer::new(trial.seed, "load", &params, 0);
+    let mut connection = file::open(&reference)?;
+    let mut fill = || -> rusqlite::Result<()> {
+        let transaction = connection.transaction()?;
+        for row in 0..ROWS {
+            let values = [0, 1, 2].map(|i| drawer.draw(i, row));
+            transaction.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values.iter().map(file::Bound)))?;
+        }
+        transaction.commit()
+    };
+    fill().map_err(|e| e.to_string())?;
+    let hash = |path| litelab_engine::verify::content_hash(&file::open(path)?, "item").map_err(|e| e.to_string());
+    let (found, expected) = (hash(&path)?, hash(&reference)?);
+    ensure!(found == expected, "the content's hash is {found}, the reference's {expected}");
+    passed(format!("{ROWS} rows, {}…", &found[..12]))
+}

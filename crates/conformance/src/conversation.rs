@@ -1,0 +1,167 @@
+//! Talking to the processes of one trial, step by step, so that a check can do something in between.
+
+use std::time::{Duration, Instant};
+
+use litelab_engine::merge::merge;
+use litelab_engine::process::RunnerProcess;
+use litelab_engine::trial::split;
+use litelab_protocol::{ConnectionSettings, Failed, Line, Tick, Trial, TrialResult};
+
+use crate::subject::Subject;
+
+/// How long the suite waits for a runner.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For all connections to be open, the start of the language's runtime included.
+    pub ready: Duration,
+    /// For the next line after `go`.
+    pub silence: Duration,
+    /// For a whole trial; the longest takes half a second.
+    pub trial: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { ready: Duration::from_secs(20), silence: Duration::from_secs(5), trial: Duration::from_secs(30) }
+    }
+}
+
+/// A trial whose processes are ready.
+pub struct Started {
+    processes: Vec<RunnerProcess>,
+    limits: Limits,
+    begun: Option<Instant>,
+    /// Settings they reported.
+    pub connections: Vec<ConnectionSettings>,
+}
+
+/// All that was heard of a trial that came to its result.
+pub struct Heard {
+    /// Settings reported.
+    pub connections: Vec<ConnectionSettings>,
+    /// With the time since `go` at which each was heard.
+    pub ticks: Vec<(Duration, Tick)>,
+    /// Of several processes their sum.
+    pub result: TrialResult,
+    /// From `go` to the last result.
+    pub took: Duration,
+}
+
+impl Started {
+    /// Starts the processes of a trial and waits until all are ready.
+    pub fn new(subject: &Subject<'_>, trial: &Trial) -> Result<Self, String> {
+        let limits = subject.limits;
+        let mut started = Self { processes: Vec::new(), limits, begun: None, connections: Vec::new() };
+        for part in split(trial) {
+            started.processes.push(RunnerProcess::start(subject.runner, &part, subject.directory, &[])?);
+        }
+        for process in &mut started.processes {
+            match process.next_line(limits.ready, &mut || true)? {
+                Line::Ready(ready) => started.connections.extend(ready.connections),
+                Line::Failed(failed) => return Err(format!("it failed where `ready` was due: {}", failed.reason)),
+                other => return Err(format!("it said {} where `ready` was due", brief(&other))),
+            }
+        }
+        Ok(started)
+    }
+
+    /// Tells all processes to begin.
+    pub fn go(&mut self) {
+        self.begun = Some(Instant::now());
+        self.processes.iter_mut().for_each(RunnerProcess::go);
+    }
+
+    /// Hears everything up to the end of every process, which must be exit code 0.
+    pub fn finish(mut self) -> Result<Heard, String> {
+        let begun = self.begun.unwrap_or_else(Instant::now);
+        let (mut ticks, mut results) = (Vec::new(), Vec::new());
+        for process in &mut self.processes {
+            loop {
+                match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial) {
+                    Ok(Line::Tick(tick)) => ticks.push((begun.elapsed(), tick)),
+                    Ok(Line::Result(result)) => {
+                        results.push(*result);
+                        break;
+                    }
+                    Ok(Line::Failed(failed)) => return Err(format!("the trial failed: {}", failed.reason)),
+                    Ok(Line::Ready(_)) => return Err("it said `ready` twice".into()),
+                    Err(e) => return Err(e),
+                }
+            }
+        }
+        let took = begun.elapsed();
+        for process in &mut self.processes {
+            exit_code(process, 0, "after its result")?;
+        }
+        Ok(Heard { connections: self.connections, ticks, result: merge(results), took })
+    }
+
+    /// Closes the input of every process; none may say another thing, and each must end with exit code 0.
+    pub fn close_input(mut self) -> Result<(), String> {
+        for process in &mut self.processes {
+            process.close_input();
+            match process.next_line(self.limits.silence, &mut || true) {
+                Ok(line) => return Err(format!("its input ended before `go`, and it said {}", brief(&line))),
+                Err(e) if e.contains("said nothing for") => {
+                    return Err(format!("its input ended before `go`, and {e}"));
+                }
+                Err(_) => exit_code(process, 0, "when its input ended before `go`")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for so long, in which no process may say anything.
+    pub fn stays_silent(&mut self, wait: Duration) -> Result<(), String> {
+        let until = Instant::now() + wait;
+        for process in &mut self.processes {
+            match process.next_line(until.saturating_duration_since(Instant::now()), &mut || true) {
+                Ok(line) => return Err(format!("it was not told to go, and said {}", brief(&line))),
+                Err(e) if e.contains("said nothing for") => {}
+                Err(e) => return Err(format!("while it waited for `go`: {e}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A trial that must fail: the reason, and exit code 1.
+pub fn refusal(subject: &Subject<'_>, trial: &Trial) -> Result<Failed, String> {
+    let mut process = RunnerProcess::start(subject.runner, trial, subject.directory, &[])?;
+    let mut told = false;
+    loop {
+        match process.next_line(subject.limits.ready, &mut || true)? {
+            Line::Failed(failed) => {
+                exit_code(&mut process, 1, "after `failed`")?;
+                return if failed.reason.trim().is_empty() { Err("its reason is empty".into()) } else { Ok(failed) };
+            }
+            // Some things show only when they are executed.
+            Line::Ready(_) if !told => {
+                process.go();
+                told = true;
+            }
+            Line::Tick(_) if told => {}
+            other => return Err(format!("it said {} in place of `failed`", brief(&other))),
+        }
+    }
+}
+
+fn exit_code(process: &mut RunnerProcess, wanted: i32, when: &str) -> Result<(), String> {
+    if !process.settle() {
+        return Err(format!("it did not end {when}"));
+    }
+    let exited = process.finish().map_err(|e| e.to_string())?;
+    match exited.status.code() {
+        Some(code) if code == wanted => Ok(()),
+        _ => Err(format!("its {} {when}, where exit code {wanted} is due", exited.status)),
+    }
+}
+
+fn brief(line: &Line) -> &'static str {
+    match line {
+        Line::Ready(_) => "`ready`",
+        Line::Tick(_) => "`tick`",
+        Line::Result(_) => "`result`",
+        Line::Failed(_) => "`failed`",
+    }
+}

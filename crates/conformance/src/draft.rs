@@ -1,0 +1,184 @@
+//! Trials put together for a check.
+
+use std::path::Path;
+
+use litelab_protocol::{
+    Begin, Connection, Database, Fetch, Load, Order, Param, Pragma, Prepare, Retry, Role, Source, Statement, Step,
+    Transaction, Trial, Until, Work,
+};
+
+use crate::subject::Subject;
+
+/// The table of checks that are not about values.
+pub const TABLE: &str = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)";
+
+/// A trial in the making; its fields are open to change.
+pub struct Draft {
+    /// Complete but for the numbering of workers and steps.
+    pub trial: Trial,
+}
+
+impl Draft {
+    /// Statements prepared once, WAL without syncs, five seconds of patience with locks, no retry.
+    pub fn new(subject: &Subject<'_>) -> Self {
+        let pragmas = [("journal_mode", "WAL"), ("synchronous", "OFF"), ("busy_timeout", "5000")];
+        Self {
+            trial: Trial {
+                protocol: litelab_protocol::VERSION,
+                id: "conformance".into(),
+                driver: subject.driver.name.clone(),
+                executor: subject.executor(),
+                access: subject.access(),
+                databases: Vec::new(),
+                connection: Connection {
+                    pragmas: pragmas.map(|(n, v)| pragma(n, v)).to_vec(),
+                    ..Connection::default()
+                },
+                prepare: Prepare::Once,
+                retry: Retry { attempts: 1, backoff_us: 0, multiplier: 1.0, max_backoff_us: 0, on: Vec::new() },
+                seed: 1,
+                transactions: Vec::new(),
+                roles: Vec::new(),
+                warmup_ms: 0,
+                tick_ms: 50,
+                probe_ms: 10,
+                runtime_threads: None,
+            },
+        }
+    }
+
+    /// On one more file.
+    pub fn on(mut self, path: &Path) -> Self {
+        self.trial.databases.push(Database::File { path: path.display().to_string() });
+        self
+    }
+
+    /// With one more transaction.
+    pub fn transaction(mut self, transaction: Transaction) -> Self {
+        self.trial.transactions.push(transaction);
+        self
+    }
+
+    /// With one more role that takes these transactions in turn, as fast as it can.
+    pub fn role(mut self, name: &str, workers: u32, steps: &[&str], until: Until) -> Self {
+        let step = |name: &&str| Step {
+            transaction: self.trial.transactions.iter().position(|t| t.name == **name).unwrap_or_default() as u32,
+            weight: 1,
+            stride: 0,
+            offset: 0,
+        };
+        let first_worker = self.trial.roles.iter().map(|r| r.workers).sum();
+        let role = Role {
+            name: name.into(),
+            workers,
+            first_worker,
+            first_in_role: 0,
+            workers_in_role: workers,
+            order: Order::Cycle,
+            steps: steps.iter().map(step).collect(),
+            load: Load::Closed { think_us: 0 },
+            until,
+        };
+        self.trial.roles.push(role);
+        self
+    }
+
+    /// With a PRAGMA in place of the one of that name, or after the others.
+    pub fn pragma(mut self, name: &str, value: &str) -> Self {
+        let pragmas = &mut self.trial.connection.pragmas;
+        match pragmas.iter_mut().find(|p| p.name == name) {
+            Some(p) => p.value = value.into(),
+            None => pragmas.push(pragma(name, value)),
+        }
+        self
+    }
+
+    /// Numbers the operations so that no two workers draw the same row.
+    pub fn build(mut self) -> Trial {
+        for t in 0..self.trial.transactions.len() as u32 {
+            let mut total = 0;
+            for role in &mut self.trial.roles {
+                for step in role.steps.iter_mut().filter(|s| s.transaction == t) {
+                    step.offset = total;
+                    total += role.workers_in_role;
+                }
+            }
+            let steps = self.trial.roles.iter_mut().flat_map(|r| &mut r.steps);
+            steps.filter(|s| s.transaction == t).for_each(|s| s.stride = total);
+        }
+        self.trial
+    }
+}
+
+/// So many transactions of the role.
+pub fn count(transactions: u64) -> Until {
+    Until::Count { transactions }
+}
+
+/// One PRAGMA.
+pub fn pragma(name: &str, value: &str) -> Pragma {
+    Pragma { name: name.into(), value: value.into() }
+}
+
+/// A transaction; it writes unless all its statements begin with `SELECT` or `WITH`.
+pub fn transaction(name: &str, begin: Begin, params: Vec<(&str, Source)>, statements: Vec<Statement>) -> Transaction {
+    let reads = |s: &Statement| s.sql.starts_with("SELECT") || s.sql.starts_with("WITH");
+    Transaction {
+        name: name.into(),
+        begin,
+        writes: !statements.iter().all(reads),
+        hold_us: 0,
+        params: params.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect(),
+        statements,
+    }
+}
+
+/// A statement executed once, whose rows are not fetched.
+pub fn statement(sql: &str, bind: &[u32]) -> Statement {
+    Statement {
+        sql: sql.into(),
+        bind: bind.to_vec(),
+        tuples: 1,
+        repeat: 1,
+        fetch: Fetch::None,
+        work: Work::None,
+        yields: Vec::new(),
+        required: false,
+        hold_us: 0,
+    }
+}
+
+/// A query whose rows are fetched and read.
+pub fn query(sql: &str, bind: &[u32], fetch: Fetch) -> Statement {
+    Statement { fetch, work: Work::Read, ..statement(sql, bind) }
+}
+
+/// A statement that must return a row, whose columns it names.
+pub fn yielding(sql: &str, bind: &[u32], names: &[&str]) -> Statement {
+    let yields = names.iter().map(|n| (*n).to_owned()).collect();
+    Statement { yields, required: true, ..query(sql, bind, Fetch::First) }
+}
+
+/// Values of a row of [`TABLE`]: its number, its worker, random text.
+pub fn row_params() -> Vec<(&'static str, Source)> {
+    vec![
+        ("id", Source::Sequence { start: 0, step: 1 }),
+        ("worker", Source::Worker),
+        ("value", Source::Hex { bytes: 8 }),
+    ]
+}
+
+/// Inserts one row into [`TABLE`] in one statement of its own.
+pub fn insert() -> Transaction {
+    transaction("insert", Begin::None, row_params(), vec![statement("INSERT INTO t VALUES (?1, ?2, ?3)", &[0, 1, 2])])
+}
+
+/// The same between `BEGIN IMMEDIATE` and `COMMIT`, with a pause of so many microseconds in which the lock is held.
+pub fn slow_insert(hold_us: u64) -> Transaction {
+    Transaction { hold_us, begin: Begin::Immediate, ..insert() }
+}
+
+/// Counts the rows of [`TABLE`].
+pub fn read() -> Transaction {
+    transaction("read", Begin::None, vec![], vec![query("SELECT count(*) FROM t", &[], Fetch::All)])
+}

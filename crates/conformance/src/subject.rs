@@ -1,0 +1,140 @@
+//! The driver under examination, and what every check needs of it.
+
+use std::path::{Path, PathBuf};
+
+use litelab_engine::runner::Runner;
+use litelab_engine::verify;
+use litelab_model::Arm;
+use litelab_model::study::Location;
+use litelab_protocol::{Access, DriverDescription, Executor, Failed, Trial};
+
+use crate::conversation::{Heard, Limits, Started, refusal};
+use crate::file;
+
+/// A driver of a runner, and a folder of the check's own.
+pub struct Subject<'a> {
+    /// The runner.
+    pub runner: &'a Runner,
+    /// What it says of the driver.
+    pub driver: &'a DriverDescription,
+    /// How long to wait.
+    pub limits: Limits,
+    /// Empty at first, removed at the end.
+    pub directory: &'a Path,
+}
+
+impl<'a> Subject<'a> {
+    /// Puts it together.
+    pub fn new(runner: &'a Runner, driver: &'a DriverDescription, limits: Limits, directory: &'a Path) -> Self {
+        Self { runner, driver, limits, directory }
+    }
+
+    /// Whether anything can be looked for in a database.
+    pub fn has_database(&self) -> bool {
+        self.driver.name != "noop"
+    }
+
+    /// An empty database with this schema.
+    pub fn database(&self, name: &str, schema: &str) -> Result<PathBuf, String> {
+        let path = self.directory.join(name);
+        file::create(&path, schema)?;
+        Ok(path)
+    }
+
+    /// The executor for checks that are not about executors: the plainest it has.
+    pub fn executor(&self) -> Executor {
+        let preferred = [Executor::Threads, Executor::Offload, Executor::Dedicated, Executor::Inline];
+        preferred.into_iter().find(|e| self.driver.executors.contains(e)).unwrap_or(Executor::Processes)
+    }
+
+    /// The access for checks that are not about access.
+    pub fn access(&self) -> Access {
+        self.accesses().into_iter().next().unwrap_or(Access::PerWorker)
+    }
+
+    /// Every access it has, the pools small enough to be waited for.
+    pub fn accesses(&self) -> Vec<Access> {
+        let all = [
+            Access::PerWorker,
+            Access::Shared,
+            Access::Pool { connections: 2 },
+            Access::WriteLock,
+            Access::Split { readers: 2 },
+            Access::GroupCommit { readers: 2 },
+        ];
+        all.into_iter().filter(|a| self.has_access(a.kind())).collect()
+    }
+
+    /// Whether it says it has an access.
+    pub fn has_access(&self, kind: &str) -> bool {
+        self.driver.accesses.iter().any(|a| a == kind)
+    }
+
+    /// Every executor and access that go together: a process has one worker and so nothing to share.
+    pub fn ways(&self) -> Vec<(Executor, Access)> {
+        let mut ways = Vec::new();
+        for &executor in &self.driver.executors {
+            for access in self.accesses() {
+                if executor != Executor::Processes || access == Access::PerWorker {
+                    ways.push((executor, access));
+                }
+            }
+        }
+        ways
+    }
+
+    /// Starts a trial; it is ready and has not been told to go.
+    pub fn start(&self, trial: &Trial) -> Result<Started, String> {
+        Started::new(self, trial)
+    }
+
+    /// Runs a trial to its result, which must agree with itself.
+    pub fn run(&self, trial: &Trial) -> Result<Heard, String> {
+        let mut started = self.start(trial)?;
+        started.go();
+        self.finish(trial, started)
+    }
+
+    /// Hears a trial to its result, which must agree with itself.
+    pub fn finish(&self, trial: &Trial, started: Started) -> Result<Heard, String> {
+        let heard = started.finish()?;
+        verify::counts(&arm(trial), &heard.result)?;
+        for operation in &heard.result.operations {
+            let ticked: u64 = (heard.ticks.iter().flat_map(|(_, t)| &t.counts))
+                .filter(|c| c.role == operation.role && c.transaction == operation.transaction)
+                .map(|c| c.committed)
+                .sum();
+            if ticked > operation.committed {
+                let name = &operation.transaction;
+                return Err(format!("`{name}`: ticks add up to {ticked}, the result to {}", operation.committed));
+            }
+        }
+        Ok(heard)
+    }
+
+    /// A trial that must end with `failed` and exit code 1.
+    pub fn refusal(&self, trial: &Trial) -> Result<Failed, String> {
+        refusal(self, trial)
+    }
+}
+
+/// A trial as the core's own checks want it.
+pub fn arm(trial: &Trial) -> Arm {
+    Arm {
+        scenario: 0,
+        dimensions: Default::default(),
+        driver: trial.driver.clone(),
+        profile: String::new(),
+        pragmas: Default::default(),
+        location: Location::File,
+        databases: trial.databases.len() as u32,
+        schema: String::new(),
+        data: None,
+        trial: trial.clone(),
+        invariants: Vec::new(),
+        content: Vec::new(),
+        duration_ms: None,
+        vars: Default::default(),
+        skipped: Default::default(),
+    }
+}

@@ -1,0 +1,64 @@
+//! Runners built once, and studies small enough for a test.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Once;
+
+use litelab_engine::Runners;
+use litelab_model::{Options, Plan, library, resolve};
+
+static BUILT: Once = Once::new();
+
+/// The folder that holds `runners/`.
+pub fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/conformance has a home").to_path_buf()
+}
+
+/// All runners, rusqlite and mock built. Cargo itself holds the lock that other test programs wait for.
+pub fn runners() -> Runners {
+    let runners = Runners::find(&home()).expect("manifests");
+    BUILT.call_once(|| {
+        for name in ["rusqlite", "mock"] {
+            runners.get(name).and_then(|r| r.build(Stdio::null)).expect("build it by hand to see why");
+        }
+    });
+    runners
+}
+
+/// A folder of the test's own.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("temporary directory")
+}
+
+/// Writes a runner's folder whose program is the mock's with these words before the verb.
+pub fn disguise(home: &Path, name: &str, words: &[&str], drivers: &[&str]) -> Runners {
+    let runners = runners();
+    let mock = runners.get("mock").expect("found");
+    let program = mock.directory.join(&mock.manifest.command[0]);
+    let folder = home.join("runners").join(name);
+    std::fs::create_dir_all(&folder).expect("folder");
+    let command: Vec<String> = std::iter::once(program.display().to_string())
+        .chain(words.iter().map(|w| (*w).to_owned()))
+        .map(|w| format!("{w:?}"))
+        .collect();
+    let manifest =
+        format!("name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n", command.join(", "));
+    std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
+    Runners::find(home).expect("manifest")
+}
+
+/// Resolves a study whose workload is the given text.
+pub fn plan(folder: &Path, workload: &str, study: &str) -> Plan {
+    plan_with(folder, workload, study, &Options::default())
+}
+
+/// The same with options.
+pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) -> Plan {
+    std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}")).expect("workload");
+    let toml = format!("name = \"s\"\ntitle = \"A test?\"\n{study}");
+    let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml };
+    let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    resolve::resolve(&study, &text, options).unwrap_or_else(|e| panic!("{e}"))
+}

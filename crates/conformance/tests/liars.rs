@@ -1,0 +1,155 @@
+//! Negative controls: every lie of the mock runner is caught, by the check that is there for it and in words that name
+//! it; and every check catches at least one.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use litelab_conformance::{CHECKS, CheckOutcome, Limits, Suite, Verdict};
+
+/// Driver, the check that must fail, and what it must say.
+const LIES: &[(&str, &str, &str)] = &[
+    ("accepts-any-option", "refusals", "an unknown option"),
+    ("closes-loop", "open-load", "60 arrivals are due"),
+    ("commits-piecemeal", "rollback", "that failed left"),
+    ("counts-empty-as-committed", "empty", "5 claims and 4 in vain are due"),
+    ("dies", "answers", "exit status: 9"),
+    ("dies-by-signal", "answers", "signal: 6"),
+    ("draws-anew", "operations", "9 transactions write 6 rows each"),
+    ("endless-line", "answers", "no line of the protocol"),
+    ("exits-badly", "answers", "exit status: 3"),
+    ("fetches-one", "fetch", "60 rows are due, and it counts 5"),
+    ("forgets-teardown", "memory", "left no file"),
+    ("hangs", "answers", "said nothing for 1 s"),
+    ("hangs-before-ready", "answers", "said nothing for 2 s"),
+    ("hides-unserved", "late-starts", "100 arrivals are due"),
+    ("ignores-access", "access", "its connections are"),
+    ("ignores-access", "write-lock", "met at SQLite's lock"),
+    ("ignores-pragma", "read-back", "`synchronous` = "),
+    ("ignores-retry", "retry", "3 tries"),
+    ("ignores-think", "think", "outside them"),
+    ("ignores-weights", "order", "by weight"),
+    ("lies-about-pragma", "settings-by-effect", "journal_mode: WAL was asked for"),
+    ("lies-about-pragma", "settings-by-sql", "` = "),
+    ("lies-about-synchronous", "settings-by-sql", "`synchronous` = "),
+    ("loses-row", "access", "rows are there"),
+    ("loses-row", "databases", "rows are there"),
+    ("loses-row", "content", "the content's hash is"),
+    ("loses-row", "yields", "rows, and 6 are due"),
+    ("measures-warm-up", "warm-up", "half of the time is warm-up"),
+    ("miscounts", "answers", "workers committed"),
+    ("miscounts-consistently", "time-limit", "rows are there"),
+    ("miscounts-consistently", "access", "was to do 61 transactions and did 62"),
+    ("never-ticks", "ticks", "ticks were heard"),
+    ("no-last-line", "answers", "the runner died (exit status: 0)"),
+    ("no-probe", "probe", "there is none"),
+    ("one-database", "databases", ""),
+    ("primary-codes", "error-names", "SQLITE_CONSTRAINT_UNIQUE is due"),
+    ("prints-garbage", "answers", "Inserting rows, please wait..."),
+    ("skips-late-starts", "late-starts", "longest lag"),
+    ("slow-clock", "time-limit", "one took"),
+    ("starts-early", "waits-for-go", "it was not told to go"),
+    ("stops-late", "until-role", "the trial took"),
+    ("trusts-hashes", "sha256-verify", "checked and wrong"),
+    ("wrong-values", "values", "the reference draws"),
+    ("wrong-values", "content", "the content's hash is"),
+    // The mock has no `inspect`.
+    ("miscounts", "inspect", "exit status: 1"),
+];
+
+fn look(suite: &Suite<'_>, driver: &str, check: &str) -> CheckOutcome {
+    let report =
+        suite.clone().only(&[check]).check(&format!("mock:{driver}"), &mut |_| {}).expect("a driver of the mock");
+    assert!(!report.passed() || report.drivers[0].checks[0].verdict == Verdict::Passed);
+    report.drivers[0].checks[0].clone()
+}
+
+#[test]
+fn every_lie_is_caught_and_named() {
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let limits =
+        Limits { ready: Duration::from_secs(2), silence: Duration::from_secs(1), trial: Duration::from_secs(10) };
+    let suite = Suite::new(&runners, scratch.path()).limits(limits);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let wrong = std::sync::Mutex::new(Vec::new());
+    // Most of a check is waiting.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some((driver, check, words)) =
+                    LIES.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
+                    let found = look(&suite, driver, check);
+                    if found.verdict != Verdict::Failed || !found.detail.contains(words) {
+                        wrong.lock().expect("no panic").push(format!("{driver}: {found:?} lacks `{words}`"));
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_check_and_every_lie_has_its_line() {
+    let checked: BTreeSet<&str> = LIES.iter().map(|(_, check, _)| *check).collect();
+    let known: BTreeSet<&str> = CHECKS.iter().map(|c| c.name).collect();
+    assert_eq!(checked, known);
+    let runners = common::runners();
+    let drivers = &runners.get("mock").expect("found").manifest.drivers;
+    let lying: BTreeSet<&str> = LIES.iter().map(|(driver, ..)| *driver).collect();
+    let listed: BTreeSet<&str> =
+        drivers.iter().map(String::as_str).filter(|d| !["scripted", "noop"].contains(d)).collect();
+    assert_eq!(lying, listed);
+}
+
+#[test]
+fn a_description_that_is_wrong_ends_the_examination() {
+    let scratch = common::scratch();
+    let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let more: Vec<&str> = all.iter().copied().chain(["postgres"]).collect();
+    for (name, words, drivers, said) in [
+        ("mock", vec!["--protocol=99"], &all, "it speaks protocol 99, this is protocol 1"),
+        ("mockingbird", vec![], &all, "it calls itself `mock`"),
+        ("mock", vec![], &more, "lists the driver `postgres`"),
+        ("mock", vec![], &all[..all.len() - 1].to_vec(), "that runner.toml does not list"),
+    ] {
+        let home = tempfile::tempdir_in(scratch.path()).expect("folder");
+        let runners = common::disguise(home.path(), name, &words, drivers);
+        let report = Suite::new(&runners, scratch.path()).check(name, &mut |_| {}).expect("found");
+        assert!(!report.passed() && report.drivers.is_empty(), "{name} {words:?}");
+        let (driver, failure) = report.failures().next().expect("failed");
+        assert_eq!((driver, failure.name.as_str()), (None, "describes-itself"));
+        assert!(failure.detail.contains(said), "{}", failure.detail);
+    }
+}
+
+#[test]
+fn a_runner_that_does_not_work_at_all_is_not_waited_for_thirty_times() {
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let limits =
+        Limits { ready: Duration::from_secs(1), silence: Duration::from_secs(1), trial: Duration::from_secs(1) };
+    let suite = Suite::new(&runners, scratch.path()).limits(limits);
+    let report = suite.check("mock:hangs-before-ready", &mut |_| {}).expect("found");
+    let checks = &report.drivers[0].checks;
+    assert_eq!(checks.len(), CHECKS.len());
+    assert_eq!(checks[0].verdict, Verdict::Failed);
+    assert!(checks[1..].iter().all(|c| c.verdict == Verdict::Skipped && c.detail.contains("`answers` failed")));
+    assert!(!report.passed());
+}
+
+#[test]
+fn an_unknown_name_is_an_error_and_no_report() {
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let suite = Suite::new(&runners, scratch.path());
+    for (name, words) in [("mok", "unknown runner `mok`"), ("mock:hang", "unknown driver `hang`")] {
+        let error = suite.check(name, &mut |_| {}).expect_err("unknown").to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}

@@ -1,0 +1,19 @@
+//! `litelab completions SHELL`.
+
+use anyhow::Result;
+use clap::CommandFactory;
+
+use crate::exit::Exit;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+/// Prints the script.
+pub fn run(args: &Args) -> Result<Exit> {
+    clap_complete::generate(args.shell, &mut crate::Cli::command(), "litelab", &mut std::io::stdout());
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,56 @@
+//! `litelab export [RUN]`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use litelab_engine::record::RunFile;
+use litelab_report::analysis::analyse;
+use litelab_report::export;
+
+use crate::exit::{BadInput, Exit};
+use crate::files;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A run file; the newest unless told otherwise
+    run: Option<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
+    /// Where to; standard output unless told otherwise
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// The whole analysis
+    Json,
+    /// One row for each trial, role and transaction
+    Csv,
+    /// Tables, for a page or a pull request
+    Markdown,
+}
+
+/// Writes the run.
+pub fn run(args: &Args) -> Result<Exit> {
+    let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
+    let run = RunFile::open(&file)?;
+    let info = run.info()?;
+    let mut out: Box<dyn Write> = match &args.output {
+        Some(path) => Box::new(BufWriter::new(
+            File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?,
+        )),
+        None => Box::new(std::io::stdout().lock()),
+    };
+    match args.format {
+        Format::Json => writeln!(out, "{}", export::json::text(&analyse(&run, &info)?, &info)?)?,
+        Format::Csv => export::csv::trials(&run, &info, &mut out)?,
+        Format::Markdown => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
+    }
+    out.flush()?;
+    Ok(Exit::Ok)
+}

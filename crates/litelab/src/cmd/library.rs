@@ -1,0 +1,63 @@
+//! `litelab studies|workloads|profiles list|show`.
+
+use anyhow::Result;
+use litelab_model::library::{self, Kind};
+
+use crate::exit::Exit;
+use crate::style;
+
+/// What to do with them.
+#[derive(clap::Subcommand)]
+pub enum Verb {
+    /// Names and what they are
+    List,
+    /// The file of one: a start for your own
+    Show {
+        /// Name, or path of a file
+        name: String,
+    },
+}
+
+/// Lists or shows.
+pub fn run(kind: Kind, verb: &Verb) -> Result<Exit> {
+    match verb {
+        Verb::Show { name } => {
+            let text = kind.find(name, None)?;
+            // A file that is shown is also checked, so that this finds mistakes in a user's own.
+            check(kind, name)?;
+            anstream::print!("{}", text.toml);
+        }
+        Verb::List => {
+            let names = kind.built_in();
+            let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
+            for name in names {
+                let about = about(kind, name)?;
+                anstream::println!("{}{name:width$}{}  {about}", style::STRONG, style::RESET);
+            }
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn about(kind: Kind, name: &str) -> Result<String> {
+    Ok(match kind {
+        Kind::Study => library::study(name)?.0.title,
+        Kind::Workload => library::workload(name, None)?.0.about,
+        Kind::Profile => library::profile(name, None)?.0.about,
+    })
+}
+
+fn check(kind: Kind, name: &str) -> Result<()> {
+    match kind {
+        Kind::Study => {
+            let (study, text) = library::study(name)?;
+            litelab_model::resolve::resolve(&study, &text, &litelab_model::Options::default())?;
+        }
+        Kind::Workload => drop(library::workload(name, None)?),
+        Kind::Profile => {
+            let (profile, text) = library::profile(name, None)?;
+            litelab_model::resolve::check_profile(&profile, &text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! One file per sub-command: its arguments and what it does.
+
+pub mod check;
+pub mod compare;
+pub mod completions;
+pub mod export;
+pub mod generate;
+pub mod library;
+pub mod pragma;
+pub mod run;
+pub mod runners;
+pub mod show;
+pub mod verify;
+
+use anyhow::Result;
+use litelab_engine::{EngineError, Runners};
+
+/// The runners of this installation.
+pub fn runners() -> Result<Runners> {
+    let home = litelab_engine::runner::home().ok_or_else(|| {
+        EngineError::BadInput(
+            "no `runners` folder above the program or the working directory: set LITELAB_HOME to litelab's checkout".into(),
+        )
+    })?;
+    Ok(Runners::find(&home)?)
+}
+
+/// A line of progress over a large database: rows, share, rate, time left.
+pub fn bulk_line(p: &litelab_bulk::Progress) -> String {
+    let left = p.remaining.map_or_else(String::new, |d| format!(", {:.0} s left", d.as_secs_f64()));
+    format!("{:?}: {}/{} ({:.1} %), {:.0} rows/s{left}", p.phase, p.rows, p.total, p.percent(), p.rows_per_second)
+        .to_lowercase()
+}

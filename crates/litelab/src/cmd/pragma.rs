@@ -1,0 +1,103 @@
+//! `litelab pragma DB [NAME…]`: what a database has in effect.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use litelab_model::pragma::{self, Kind};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::exit::{BadInput, Exit};
+use crate::style;
+
+/// Arguments.
+#[derive(clap::Args)]
+#[command(after_help = "The database is opened read-only. Values belong to a connection of this program: journal_mode, \
+    page_size, auto_vacuum and the like lie in the file and hold for everyone; the others are SQLite's defaults, which your \
+    driver may override.")]
+pub struct Args {
+    /// The database
+    db: PathBuf,
+    /// PRAGMAs; the ones that matter unless told otherwise
+    names: Vec<String>,
+}
+
+/// What is shown where nothing is named: settings in the file first, then those of a connection.
+const USUAL: [&str; 16] = [
+    "journal_mode",
+    "page_size",
+    "page_count",
+    "freelist_count",
+    "auto_vacuum",
+    "encoding",
+    "user_version",
+    "application_id",
+    "synchronous",
+    "busy_timeout",
+    "cache_size",
+    "mmap_size",
+    "temp_store",
+    "foreign_keys",
+    "wal_autocheckpoint",
+    "journal_size_limit",
+];
+
+/// Prints them.
+pub fn run(args: &Args) -> Result<Exit> {
+    for name in &args.names {
+        let known = pragma::find(name).ok_or_else(|| {
+            let names = pragma::all().iter().map(|p| p.name);
+            BadInput(litelab_model::unknown("PRAGMA", name, names))
+        })?;
+        if matches!(known.kind, Kind::Action { .. }) {
+            return Err(BadInput(format!("`{name}` does something rather than say something; this command only reads")).into());
+        }
+    }
+    let connection = open(&args.db)?;
+    let names: Vec<&str> =
+        if args.names.is_empty() { USUAL.to_vec() } else { args.names.iter().map(String::as_str).collect() };
+    let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
+    for name in names {
+        let summary = pragma::find(name).map_or("", |p| p.summary);
+        for value in values(&connection, &args.db, name)? {
+            anstream::println!("{}{name:width$}{} = {value:<12} {summary}", style::STRONG, style::RESET);
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn open(path: &Path) -> Result<Connection> {
+    if !path.is_file() {
+        return Err(BadInput(format!("{}: no such file", path.display())).into());
+    }
+    let bad = |e: rusqlite::Error| BadInput(format!("{}: {e}", path.display()));
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(bad)?;
+    // The header is read with the first statement, and some values are only then those of the file.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(bad)?;
+    Ok(connection)
+}
+
+/// All rows of `PRAGMA name`, columns joined.
+fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String>> {
+    let bad = |e: rusqlite::Error| BadInput(format!("{}: PRAGMA {name}: {e}", path.display()));
+    let mut statement = connection.prepare(&format!("PRAGMA {name}")).map_err(bad)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query([]).map_err(bad)?;
+    let mut out = Vec::new();
+    while let Some(row) = rows.next().map_err(bad)? {
+        let cells: Vec<String> = (0..columns)
+            .map(|c| match row.get::<_, Value>(c) {
+                Ok(Value::Integer(i)) => i.to_string(),
+                Ok(Value::Real(r)) => r.to_string(),
+                Ok(Value::Text(t)) => t,
+                Ok(Value::Blob(b)) => format!("{} bytes", b.len()),
+                Ok(Value::Null) | Err(_) => "-".to_owned(),
+            })
+            .collect();
+        out.push(cells.join(" "));
+    }
+    if out.is_empty() {
+        out.push("(says nothing here)".to_owned());
+    }
+    Ok(out)
+}

@@ -1,0 +1,137 @@
+//! `litelab run [STUDY]`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions};
+use litelab_model::{Options, library, resolve};
+use litelab_report::analysis::Analysis;
+use litelab_stats::ClaimVerdict;
+
+use crate::exit::{BadInput, Exit};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::{files, style};
+
+/// Arguments.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  litelab run\n  litelab run sqlite3perf --quick --only batch\n  litelab run my-study.toml --set rows=50000\n  litelab run --resume litelab-runs/sqlite3perf-20260131-123456.db")]
+pub struct Args {
+    /// A built-in study's name, or the path of one of your own
+    #[arg(default_value = "first-look")]
+    study: String,
+    /// The study's small scale
+    #[arg(long)]
+    quick: bool,
+    /// Blocks: trials of every arm
+    #[arg(long, value_name = "N")]
+    blocks: Option<u32>,
+    /// Only these scenarios
+    #[arg(long, value_name = "SCENARIO", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Give a variable another value
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    vars: Vec<String>,
+    /// Seed of the order of trials and of all values
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Run every scenario's baseline twice, to see what this machine takes for a difference
+    #[arg(long)]
+    aa: bool,
+    /// Directory for the databases: its disk is what is measured
+    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
+    dir: PathBuf,
+    /// The run file; `litelab-runs/STUDY-DATE-TIME.db` unless told otherwise
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Go on with a run that was stopped: this file, or the newest
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    resume: Option<Option<PathBuf>>,
+    /// End with code 4 if any claim or comparison stays inconclusive
+    #[arg(long)]
+    strict: bool,
+    /// Say what would be run, and end
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not measure the harness's own cost first
+    #[arg(long)]
+    no_calibration: bool,
+}
+
+/// Runs the study, prints what came of it.
+pub fn run(args: Args) -> Result<Exit> {
+    let runners = super::runners()?;
+    let options = |file: PathBuf| RunOptions {
+        file,
+        directory: args.dir.clone(),
+        patience: Patience::default(),
+        calibrate: !args.no_calibration,
+    };
+    let (file, run) = match &args.resume {
+        Some(file) => {
+            let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
+            (file.clone(), Run::resume(options(file), &runners, &interrupt::STOP)?)
+        }
+        None => {
+            let (study, text) = library::study(&args.study)?;
+            let plan = resolve::resolve(&study, &text, &resolve_options(&args)?)?;
+            if args.dry_run {
+                let mut plan = plan;
+                litelab_engine::compile::compile(&mut plan)?;
+                anstream::print!("{}", crate::progress::describe(&plan));
+                return Ok(Exit::Ok);
+            }
+            let file = args.output.clone().unwrap_or_else(|| files::new_run(Path::new(files::DIRECTORY), &study.name));
+            if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
+                std::fs::create_dir_all(parent).map_err(|e| BadInput(format!("{}: {e}", parent.display())))?;
+            }
+            (file.clone(), Run::new(plan, &text.toml, options(file), &runners, &interrupt::STOP)?)
+        }
+    };
+    let mut progress = Progress::new();
+    let ended = run.execute(&mut |event| progress.on(&event));
+    progress.finish();
+    let ended = ended?;
+    if ended.blocks > 0 {
+        let analysis = super::show::print(&file)?;
+        if ended.interrupted {
+            say_resume(&file, ended.blocks);
+            return Ok(Exit::Interrupted);
+        }
+        return Ok(exit(&analysis, ended.failed, args.strict));
+    }
+    say_resume(&file, 0);
+    Ok(Exit::Interrupted)
+}
+
+fn say_resume(file: &Path, blocks: u32) {
+    let style = style::WARNING;
+    anstream::eprintln!(
+        "{style}interrupted:{style:#} {blocks} blocks are in the run file; go on with `litelab run --resume {}`",
+        file.display()
+    );
+}
+
+fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {
+    match failed {
+        0 if strict && is_inconclusive(analysis) => Exit::Inconclusive,
+        0 => Exit::Ok,
+        _ => Exit::Failed,
+    }
+}
+
+/// Whether any claim, or any arm in all of its scenario's judged metrics, was left open.
+fn is_inconclusive(analysis: &Analysis) -> bool {
+    let claims = analysis.claims.iter().any(|c| matches!(c.verdict, ClaimVerdict::Inconclusive { .. }));
+    claims || analysis.scenarios.iter().flat_map(|s| &s.comparisons).any(|c| c.decided().is_none())
+}
+
+fn resolve_options(args: &Args) -> Result<Options> {
+    let mut vars = litelab_model::Vars::new();
+    for text in &args.vars {
+        let (name, value) = litelab_engine::run::variable(text).map_err(|e| BadInput(format!("--set: {e}")))?;
+        vars.insert(name, value);
+    }
+    Ok(Options { quick: args.quick, blocks: args.blocks, seed: args.seed, only: args.only.clone(), vars, aa: args.aa })
+}

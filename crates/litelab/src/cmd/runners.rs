@@ -1,0 +1,92 @@
+//! `litelab runners list|build|check`.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::Result;
+
+use crate::exit::Exit;
+use crate::style;
+
+/// What to do with them.
+#[derive(clap::Subcommand)]
+pub enum Verb {
+    /// Runners, their drivers and the SQLite inside
+    List,
+    /// Build runners with their own tools; one whose toolchain is missing is skipped
+    Build {
+        /// Names; all unless told otherwise
+        names: Vec<String>,
+    },
+    /// Run the conformance suite: a runner that does not pass is not to be believed
+    Check {
+        /// Names; all that are built unless told otherwise
+        names: Vec<String>,
+        /// Only these drivers
+        #[arg(long, value_name = "DRIVER")]
+        driver: Vec<String>,
+        /// Directory for the databases
+        #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
+        dir: PathBuf,
+    },
+}
+
+/// Does it.
+pub fn run(verb: &Verb) -> Result<Exit> {
+    match verb {
+        Verb::List => list(),
+        Verb::Build { names } => build(names),
+        Verb::Check { names, driver, dir } => super::check::run(names, driver, dir),
+    }
+}
+
+fn list() -> Result<Exit> {
+    for runner in super::runners()?.iter() {
+        let name = &runner.manifest.name;
+        match runner.describe() {
+            Err(e) => anstream::println!("{}{name}{}  {}", style::STRONG, style::RESET, e),
+            Ok(d) => {
+                anstream::println!("{}{name}{}  {} {}", style::STRONG, style::RESET, d.language, d.runtime);
+                for driver in d.drivers {
+                    let sqlite = driver.sqlite.map_or_else(String::new, |s| format!("SQLite {}", s.version));
+                    let executors: Vec<_> = driver.executors.iter().map(|e| e.name()).collect();
+                    anstream::println!(
+                        "  {:<16} {:<10} {:<14} {} · {}",
+                        driver.name,
+                        driver.version,
+                        sqlite,
+                        driver.accesses.join(", "),
+                        executors.join(", ")
+                    );
+                }
+            }
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn build(names: &[String]) -> Result<Exit> {
+    let runners = super::runners()?;
+    for name in names {
+        runners.get(name)?;
+    }
+    let mut exit = Exit::Ok;
+    for runner in runners.iter().filter(|r| names.is_empty() || names.contains(&r.manifest.name)) {
+        let name = &runner.manifest.name;
+        let missing = runner.missing();
+        if !missing.is_empty() {
+            for need in missing {
+                let style = style::WARNING;
+                anstream::eprintln!("{style}skipped:{style:#} runner `{name}` needs `{}`: {}", need.tool, need.remedy);
+            }
+            continue;
+        }
+        anstream::eprintln!("building runner `{name}`");
+        if let Err(e) = runner.build(Stdio::inherit) {
+            // One that cannot be built must not keep the others from it.
+            anstream::eprintln!("{}error:{} {e}", style::ERROR, style::RESET);
+            exit = Exit::Failed;
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,45 @@
+//! `litelab verify DB`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use litelab_bulk::VerifyOptions;
+
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::style;
+
+/// Arguments.
+#[derive(clap::Args)]
+#[command(after_help = "Exit code 3 if any row is wrong. The database is opened read-only.")]
+pub struct Args {
+    /// The database
+    db: PathBuf,
+    /// Threads; all processors unless told otherwise
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+/// Checks every row.
+pub fn run(args: &Args) -> Result<Exit> {
+    let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let options = VerifyOptions { threads: args.threads.unwrap_or(all), ..VerifyOptions::new(&args.db) };
+    let report = litelab_bulk::verify(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+    for mismatch in &report.mismatches {
+        anstream::eprintln!("{}wrong:{} {mismatch}", style::ERROR, style::RESET);
+    }
+    let more = report.mismatch_count - report.mismatches.len() as u64;
+    if more > 0 {
+        anstream::eprintln!("… and {more} more");
+    }
+    anstream::println!(
+        "{} rows in {:.2} s, {:.0} rows/s with {} threads: {}",
+        report.rows,
+        report.seconds,
+        report.rows_per_second,
+        report.threads.len(),
+        if report.mismatch_count == 0 { "every hash is right".to_owned() } else { format!("{} rows are wrong", report.mismatch_count) }
+    );
+    Ok(if report.mismatch_count == 0 { Exit::Ok } else { Exit::Threshold })
+}

@@ -1,0 +1,76 @@
+//! Exit codes, and errors as one line.
+
+use std::process::ExitCode;
+
+use litelab_bulk::BulkError;
+use litelab_engine::EngineError;
+use litelab_model::ModelError;
+
+use crate::style;
+
+/// How the command ends. The numbers are documented in `--help`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything went well.
+    Ok = 0,
+    /// Something failed while it ran.
+    Failed = 1,
+    /// Usage or bad input.
+    BadInput = 2,
+    /// A threshold was missed.
+    Threshold = 3,
+    /// Nothing was decided, and `--strict` wants a decision.
+    Inconclusive = 4,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Something the user gave and must change; ends with code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+/// Prints an error as one red line and says which exit code it has.
+pub fn report(error: &anyhow::Error) -> Exit {
+    let exit = code(error);
+    if exit != Exit::Interrupted {
+        let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
+        anstream::eprintln!("{}error:{} {line}", style::ERROR, style::RESET);
+    }
+    exit
+}
+
+fn code(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if cause.is::<BadInput>() || cause.is::<ModelError>() {
+            return Exit::BadInput;
+        }
+        if let Some(engine) = cause.downcast_ref::<EngineError>() {
+            return match engine {
+                EngineError::Interrupted => Exit::Interrupted,
+                e if e.is_bad_input() => Exit::BadInput,
+                _ => Exit::Failed,
+            };
+        }
+        if let Some(bulk) = cause.downcast_ref::<BulkError>() {
+            return match bulk {
+                BulkError::Cancelled { .. } => Exit::Interrupted,
+                BulkError::Options(_)
+                | BulkError::Exists { .. }
+                | BulkError::NotOurs { .. }
+                | BulkError::Missing { .. }
+                | BulkError::NotADatabase { .. }
+                | BulkError::NoTable { .. }
+                | BulkError::Setting { .. } => Exit::BadInput,
+                _ => Exit::Failed,
+            };
+        }
+    }
+    Exit::Failed
+}

@@ -1,0 +1,204 @@
+//! What a run shows while it goes on: the plan, then a bar with running medians, or plain lines off a terminal.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use litelab_engine::event::Event;
+use litelab_engine::outcome::Outcome;
+use litelab_model::Plan;
+use litelab_report::analysis::measure::Meter;
+use litelab_report::number;
+
+use crate::style;
+
+/// What a trial costs besides its work: a copy, a process, the checks. Only for the estimate of the plan line.
+const OVERHEAD_SECONDS: f64 = 0.15;
+/// What a trial that ends by count is taken to last, as long as none has been seen.
+const UNKNOWN_SECONDS: f64 = 1.0;
+/// Off a terminal a line at least this often, so that a log shows life.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Renders events.
+pub struct Progress {
+    bar: ProgressBar,
+    redraws: bool,
+    plan: Option<Plan>,
+    /// Values of each arm's first metric so far.
+    values: BTreeMap<usize, Vec<f64>>,
+    total: usize,
+    trials: usize,
+    blocks: u32,
+    begun: Instant,
+    last_line: Instant,
+    failed: u32,
+}
+
+impl Progress {
+    /// On standard error.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let now = Instant::now();
+        Self {
+            bar,
+            redraws: style::redraws(),
+            plan: None,
+            values: BTreeMap::new(),
+            total: 0,
+            trials: 0,
+            blocks: 0,
+            begun: now,
+            last_line: now,
+            failed: 0,
+        }
+    }
+
+    /// Shows one event.
+    pub fn on(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { plan, environment, file, done, blocks } => {
+                anstream::eprint!("{}", describe(plan));
+                for arm in plan.arms.iter().filter_map(|a| a.skipped.as_ref()).collect::<std::collections::BTreeSet<_>>() {
+                    let style = style::WARNING;
+                    anstream::eprintln!("{style}skipped:{style:#} {arm}");
+                }
+                for warning in &environment.warnings {
+                    let style = style::WARNING;
+                    anstream::eprintln!("{style}warning:{style:#} {}; {}", warning.message, warning.remedy);
+                }
+                anstream::eprintln!("run file: {}", file.display());
+                self.start(plan, *done, *blocks);
+            }
+            Event::Preparing { arm, rows, of } => {
+                self.line_or_message(&format!("preparing {}: {rows} of {of} rows", self.name(*arm)), rows == of);
+            }
+            Event::Calibrating { scenario } => {
+                let name = self.plan.as_ref().and_then(|p| p.scenarios.get(*scenario)).map_or("?", |s| s.name.as_str());
+                self.line_or_message(&format!("measuring the harness itself: {name}"), false);
+            }
+            Event::TrialStarted { block, arm } => {
+                self.bar.set_message(format!("block {}/{} · {}", block + 1, self.blocks, self.name(*arm)));
+            }
+            Event::TrialEnded { record, .. } => self.ended(record),
+            Event::BlockStored { block } => {
+                if !self.redraws {
+                    let seconds = self.begun.elapsed().as_secs_f64();
+                    self.print(&format!("block {}/{} stored: {} trials, {} failed, {seconds:.0} s", block + 1, self.blocks, self.trials, self.failed));
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, plan: &Plan, done: u32, blocks: u32) {
+        let before: usize = plan.arms.iter().map(|a| plan.blocks_of(a).min(done) as usize).sum();
+        self.total = plan.trials();
+        self.trials = before;
+        self.blocks = blocks;
+        self.begun = Instant::now();
+        self.plan = Some(plan.clone());
+        if self.redraws {
+            self.bar = ProgressBar::new(self.total as u64);
+            self.bar.set_position(before as u64);
+            self.bar.reset_eta();
+            let template = "{bar:30.cyan/dim} {pos}/{len} trials, {eta} left · {wide_msg}";
+            // The template is a constant; a mistake in it would only cost its looks.
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                self.bar.set_style(style.progress_chars("━╸─"));
+            }
+            self.bar.enable_steady_tick(Duration::from_millis(200));
+        }
+    }
+
+    fn ended(&mut self, record: &litelab_engine::outcome::TrialRecord) {
+        self.trials += 1;
+        self.bar.inc(1);
+        let name = self.name(record.arm);
+        match &record.outcome {
+            Outcome::Failed(failure) => {
+                self.failed += 1;
+                self.print(&format!("failed: block {}, {name}: {}", record.block + 1, failure.reason));
+            }
+            Outcome::Measured(measurement) => {
+                let metric = self.plan.as_ref().and_then(|p| {
+                    p.scenarios.get(p.arms.get(record.arm)?.scenario)?.metrics.first().cloned()
+                });
+                let Some(metric) = metric else { return };
+                let Some(value) = Meter::new(measurement).value(&metric) else { return };
+                let values = self.values.entry(record.arm).or_default();
+                values.push(value);
+                values.sort_by(f64::total_cmp);
+                let (median, n) = (values[values.len() / 2], values.len());
+                let text = format!("{name}: {metric} {} (median of {n})", number::value(median, metric.measure.unit()));
+                self.line_or_message(&text, false);
+            }
+        }
+    }
+
+    fn name(&self, arm: usize) -> String {
+        self.plan.as_ref().map_or_else(String::new, |p| p.arm_name(arm))
+    }
+
+    /// Redraws the bar's message; off a terminal prints a line, but not too often unless it is `due`.
+    fn line_or_message(&mut self, text: &str, due: bool) {
+        if self.redraws {
+            self.bar.set_message(text.to_owned());
+        } else if due || self.last_line.elapsed() >= HEARTBEAT {
+            self.print(&format!("{}/{} trials · {text}", self.trials, self.total));
+        }
+    }
+
+    fn print(&mut self, line: &str) {
+        self.last_line = Instant::now();
+        if self.redraws {
+            self.bar.suspend(|| anstream::eprintln!("{line}"));
+        } else {
+            anstream::eprintln!("{line}");
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The plan in a line, and a line for each scenario.
+pub fn describe(plan: &Plan) -> String {
+    let seconds: f64 = plan
+        .arms
+        .iter()
+        .map(|arm| {
+            let one = arm.duration_ms.map_or(UNKNOWN_SECONDS, |ms| ms as f64 / 1e3) + OVERHEAD_SECONDS;
+            one * f64::from(plan.blocks_of(arm))
+        })
+        .sum();
+    let guessed = if plan.arms.iter().any(|a| a.duration_ms.is_none()) { ", a guess: some arms end by count" } else { "" };
+    let mut out = String::new();
+    let quick = if plan.quick { ", quick scale" } else { "" };
+    let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default();
+    let arms = plan.arms.iter().filter(|a| a.skipped.is_none()).count();
+    let each = if plan.trials() > 0 { seconds / plan.trials() as f64 } else { 0.0 };
+    // Writing to a String does not fail.
+    let _ok = writeln!(
+        out,
+        "{}: {arms} arms × {blocks} blocks × {each:.1} s ≈ {}{guessed}; seed {}{quick}",
+        plan.study,
+        duration(seconds),
+        plan.seed
+    );
+    for (index, scenario) in plan.scenarios.iter().enumerate() {
+        let arms = plan.arms.iter().filter(|a| a.scenario == index).count();
+        let varies = if scenario.dimensions.is_empty() { "one arm".to_owned() } else { scenario.dimensions.join(", ") };
+        let _ok = writeln!(out, "  {}: {arms} arms ({varies}) {}", scenario.name, scenario.question);
+    }
+    out
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

@@ -1,0 +1,127 @@
+//! An arm's trials in numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use litelab_engine::outcome::FailureKind;
+use litelab_model::metric::Metric;
+use litelab_model::pragma::Durability;
+use litelab_model::{Plan, Scalar};
+use litelab_stats::{Confidence, Estimate, median};
+
+/// What an arm's trials amount to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmAnalysis {
+    /// Index in the plan.
+    pub index: usize,
+    /// `scenario/label`.
+    pub name: String,
+    /// `profile=wal-full access=pool(4)`.
+    pub label: String,
+    /// Index of its scenario.
+    pub scenario: usize,
+    /// Its values in the dimensions of its scenario.
+    pub dimensions: IndexMap<String, Scalar>,
+    /// Driver, as the study names it.
+    pub driver: String,
+    /// Profile.
+    pub profile: String,
+    /// Trials planned.
+    pub planned: u64,
+    /// Why it was not run, if it was not.
+    pub skipped: Option<String>,
+    /// Trials that gave a measurement.
+    pub measured: u64,
+    /// Trials that failed, by reason, most frequent first.
+    pub failures: Vec<FailureCount>,
+    /// Every metric of which there is at least one value.
+    pub metrics: BTreeMap<Metric, Values>,
+    /// What its settings buy, worst over connections and trials; none where it is not known.
+    pub durability: Option<Durability>,
+    /// What that rung does not say.
+    pub caveat: Option<&'static str>,
+    /// Settings in effect, over all connections of all trials.
+    pub settings: BTreeMap<String, BTreeSet<String>>,
+    /// What is to be said beside the numbers.
+    pub notes: Vec<String>,
+}
+
+/// Trials that failed for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureCount {
+    /// The kind of failure.
+    pub kind: FailureKind,
+    /// One line.
+    pub reason: String,
+    /// Blocks in which it happened, from 0.
+    pub blocks: Vec<u32>,
+}
+
+/// A metric's values, one for each trial that has one, in order of blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values {
+    /// Block and value.
+    pub by_block: Vec<(u32, f64)>,
+    /// Median and its interval at 95 %; none only where a value is no number.
+    pub estimate: Option<Estimate>,
+}
+
+impl Values {
+    /// With the estimate computed.
+    #[must_use]
+    pub fn new(mut by_block: Vec<(u32, f64)>) -> Self {
+        by_block.sort_by_key(|(block, _)| *block);
+        let values: Vec<f64> = by_block.iter().map(|(_, value)| *value).collect();
+        Self { estimate: median(&values, Confidence::P95).ok(), by_block }
+    }
+}
+
+impl ArmAnalysis {
+    /// The arm before any trial.
+    #[must_use]
+    pub fn new(plan: &Plan, index: usize) -> Option<Self> {
+        let arm = plan.arms.get(index)?;
+        Some(Self {
+            index,
+            name: plan.arm_name(index),
+            label: arm.label(),
+            scenario: arm.scenario,
+            dimensions: arm.dimensions.clone(),
+            driver: arm.driver.clone(),
+            profile: arm.profile.clone(),
+            planned: plan.blocks_of(arm) as u64,
+            skipped: arm.skipped.clone(),
+            measured: 0,
+            failures: Vec::new(),
+            metrics: BTreeMap::new(),
+            durability: None,
+            caveat: None,
+            settings: BTreeMap::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Trials that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.iter().map(|f| f.blocks.len() as u64).sum()
+    }
+
+    /// The estimate of a metric.
+    #[must_use]
+    pub fn estimate(&self, metric: &Metric) -> Option<&Estimate> {
+        self.metrics.get(metric)?.estimate.as_ref()
+    }
+
+    /// Values by block; empty where there are none.
+    #[must_use]
+    pub fn values(&self, metric: &Metric) -> &[(u32, f64)] {
+        self.metrics.get(metric).map_or(&[], |values| &values.by_block)
+    }
+
+    /// Whether it is the second of two identical arms.
+    #[must_use]
+    pub fn is_twin(&self) -> bool {
+        self.dimensions.contains_key(litelab_model::resolve::AA)
+    }
+}

@@ -1,0 +1,126 @@
+//! A published claim against what was measured here.
+
+use litelab_model::plan::ClaimPlan;
+use litelab_stats::{ClaimVerdict, Confidence, Estimate, ExpectedRange, PairedRatio};
+
+use super::arm::ArmAnalysis;
+use super::pair::{self, planner};
+use crate::number;
+
+/// A claim examined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimResult {
+    /// The claim.
+    pub plan: ClaimPlan,
+    /// Name of its arm, and of the one it is compared with.
+    pub arms: (String, Option<String>),
+    /// What was measured.
+    pub measured: Measured,
+    /// Whether it stands here.
+    pub verdict: ClaimVerdict,
+    /// Why it was not judged, if it was not.
+    pub reason: Option<String>,
+}
+
+/// What was measured for a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// Arm over the arm it is compared with, at 95 %.
+    Ratio(PairedRatio),
+    /// The arm's own value, at 95 %.
+    Value(Estimate),
+    /// Nothing.
+    Nothing,
+}
+
+impl Measured {
+    /// The ratio or value.
+    #[must_use]
+    pub fn estimate(&self) -> Option<&Estimate> {
+        match self {
+            Self::Ratio(paired) => Some(&paired.ratio),
+            Self::Value(estimate) => Some(estimate),
+            Self::Nothing => None,
+        }
+    }
+}
+
+const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { blocks_needed: None };
+
+/// Examines a claim. An arm of which a trial failed proves nothing: the blocks that are left were chosen by the failure.
+pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
+    let find = |index: usize| arms.get(index);
+    let name = |index: usize| find(index).map_or_else(|| format!("arm {index}"), |a| a.name.clone());
+    let result = |measured, verdict, reason| ClaimResult {
+        plan: plan.clone(),
+        arms: (name(plan.arm), plan.against.map(name)),
+        measured,
+        verdict,
+        reason,
+    };
+    let Some(arm) = find(plan.arm) else {
+        return result(Measured::Nothing, OPEN, Some("its arm is not in this run".into()));
+    };
+    let against = match plan.against.map(find) {
+        Some(None) => return result(Measured::Nothing, OPEN, Some("its arm is not in this run".into())),
+        Some(Some(against)) => Some(against),
+        None => None,
+    };
+    let measured = match against {
+        Some(against) => pair::ratio(arm, against, &plan.metric, Confidence::P95).map(Measured::Ratio),
+        None => match arm.estimate(&plan.metric) {
+            Some(estimate) => Ok(Measured::Value(*estimate)),
+            None => Err(format!("no trial of {} has a {}", arm.name, plan.metric)),
+        },
+    };
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(reason) => {
+            let reason = failures(arm, against).unwrap_or(reason);
+            return result(Measured::Nothing, OPEN, Some(reason));
+        }
+    };
+    let verdict = measured.estimate().map_or(OPEN, |e| judge(e, plan.at_least, plan.at_most));
+    match (failures(arm, against), measured.estimate().filter(|e| e.interval().is_none())) {
+        (Some(reason), _) => result(measured, OPEN, Some(reason)),
+        (None, Some(few)) => {
+            let reason = format!("{}; there are {}", number::needs(few), few.n);
+            result(measured, verdict, Some(reason))
+        }
+        (None, None) => result(measured, verdict, None),
+    }
+}
+
+/// Why an arm proves nothing: it was skipped, or some of its trials failed.
+fn failures(arm: &ArmAnalysis, against: Option<&ArmAnalysis>) -> Option<String> {
+    if let Some((arm, why)) = std::iter::once(arm).chain(against).find_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
+        return Some(format!("{} was skipped: {why}", arm.name));
+    }
+    let failed = std::iter::once(arm).chain(against).find(|arm| arm.failed() > 0)?;
+    let all = failed.failed() + failed.measured;
+    let first = failed.failures.first().map_or("", |f| f.reason.as_str());
+    Some(format!("{} of {} of {} failed: {first}", failed.failed(), number::counted(all, "trial"), failed.name))
+}
+
+fn judge(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> ClaimVerdict {
+    match ExpectedRange::new(at_least, at_most) {
+        Ok(expected) => ClaimVerdict::judge(estimate, &expected, &planner(Confidence::P95)),
+        Err(_) => beyond_ratios(estimate, at_least, at_most),
+    }
+}
+
+/// Bounds that no ratio can have, such as "at most 0 failures": the same rule, without a forecast of blocks.
+fn beyond_ratios(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> ClaimVerdict {
+    let Some(interval) = estimate.interval() else { return OPEN };
+    if at_least.is_none() && at_most.is_none() {
+        return OPEN;
+    }
+    let (from, to) = (at_least.unwrap_or(f64::NEG_INFINITY), at_most.unwrap_or(f64::INFINITY));
+    if from <= interval.low() && interval.high() <= to {
+        ClaimVerdict::Holds
+    } else if interval.high() < from || to < interval.low() {
+        ClaimVerdict::Contradicted
+    } else {
+        OPEN
+    }
+}

@@ -1,0 +1,149 @@
+//! Trials come in one by one and leave only their numbers, so that a long run needs little memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use litelab_engine::outcome::{FailureKind, Measurement, Outcome, TrialRecord};
+use litelab_engine::record::RunInfo;
+use litelab_model::Plan;
+use litelab_model::metric::Metric;
+use litelab_model::plan::FindingValuePlan;
+
+use super::arm::{ArmAnalysis, FailureCount, Values};
+use super::durability::{Rung, shown};
+use super::flag::Flags;
+use super::measure::Meter;
+use super::{Analysis, claim, finding, scenario};
+use crate::error::ReportError;
+
+/// Takes in trials; gives an [`Analysis`] at any moment.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    metrics: Vec<Metric>,
+    arms: Vec<Numbers>,
+}
+
+/// What is kept of an arm's trials.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    measured: u64,
+    values: BTreeMap<Metric, Vec<(u32, f64)>>,
+    failures: BTreeMap<(u8, String), (FailureKind, Vec<u32>)>,
+    flags: Flags,
+    rung: Option<Rung>,
+    settings: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Collector {
+    /// For the trials of a plan: every measure, and of single transactions what the plan or `extra` names.
+    #[must_use]
+    pub fn new(plan: &Plan, extra: &[Metric]) -> Self {
+        let of_findings = plan.findings.iter().flat_map(|f| f.values.values()).map(|value| match value {
+            FindingValuePlan::Value { metric, .. }
+            | FindingValuePlan::Ratio { metric, .. }
+            | FindingValuePlan::Best { metric, .. } => metric,
+        });
+        let named = plan.scenarios.iter().flat_map(|s| &s.metrics);
+        let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra).cloned();
+        let judged = plan.scenarios.iter().flat_map(|s| scenario::judged(&s.metrics));
+        let all = Metric::names().filter_map(|name| name.parse().ok());
+        let metrics: BTreeSet<Metric> = all.chain(named).chain(judged).collect();
+        Self { metrics: metrics.into_iter().collect(), arms: vec![Numbers::default(); plan.arms.len()] }
+    }
+
+    /// Takes in a trial of the plan.
+    ///
+    /// # Errors
+    /// When it is of an arm that the plan does not have.
+    pub fn add(&mut self, plan: &Plan, record: &TrialRecord) -> Result<(), ReportError> {
+        let damaged = ReportError::Damaged { arm: record.arm, arms: plan.arms.len() };
+        let (Some(arm), Some(numbers)) = (plan.arms.get(record.arm), self.arms.get_mut(record.arm)) else {
+            return Err(damaged);
+        };
+        match &record.outcome {
+            Outcome::Failed(failure) => {
+                let key = (failure.kind as u8, failure.reason.clone());
+                let (_, blocks) = numbers.failures.entry(key).or_insert((failure.kind, Vec::new()));
+                blocks.push(record.block);
+            }
+            Outcome::Measured(measurement) => {
+                let rung = Rung::of(arm, &measurement.settings);
+                numbers.rung = Some(numbers.rung.map_or(rung, |worst| worst.and(rung)));
+                numbers.measure(record.block, measurement, &self.metrics);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the trials so far say.
+    #[must_use]
+    pub fn finish(&self, info: &RunInfo) -> Analysis {
+        let plan = &info.plan;
+        let arms: Vec<ArmAnalysis> = self
+            .arms
+            .iter()
+            .enumerate()
+            .filter_map(|(index, numbers)| Some(numbers.analyse(ArmAnalysis::new(plan, index)?)))
+            .collect();
+        let scenarios = plan
+            .scenarios
+            .iter()
+            .enumerate()
+            .map(|(index, s)| scenario::analyse(plan.tolerance, index, s, &arms, info));
+        let scenarios = scenarios.collect();
+        let claims = plan.claims.iter().map(|c| claim::examine(c, &arms)).collect();
+        let findings = plan.findings.iter().map(|f| finding::fill(f, &arms, plan.tolerance)).collect();
+        Analysis { scenarios, claims, findings, arms, tolerance: plan.tolerance }
+    }
+}
+
+impl Numbers {
+    fn measure(&mut self, block: u32, measurement: &Measurement, metrics: &[Metric]) {
+        self.measured += 1;
+        self.flags.add(&measurement.flags);
+        let mut meter = Meter::new(measurement);
+        for metric in metrics {
+            if let Some(value) = meter.value(metric) {
+                self.values.entry(metric.clone()).or_default().push((block, value));
+            }
+        }
+        for connection in &measurement.settings {
+            for (name, value) in &connection.settings {
+                let value = shown(name, value);
+                // Almost always there already: no allocation for the thousandth time.
+                match self.settings.get_mut(name) {
+                    Some(values) if values.contains(&value) => {}
+                    Some(values) => {
+                        values.insert(value);
+                    }
+                    None => {
+                        self.settings.insert(name.clone(), BTreeSet::from([value]));
+                    }
+                }
+            }
+        }
+    }
+
+    fn analyse(&self, arm: ArmAnalysis) -> ArmAnalysis {
+        let rung = self.rung.unwrap_or_default();
+        let mut failures: Vec<FailureCount> = self
+            .failures
+            .iter()
+            .map(|((_, reason), (kind, blocks))| FailureCount {
+                kind: *kind,
+                reason: reason.clone(),
+                blocks: blocks.clone(),
+            })
+            .collect();
+        failures.sort_by_key(|f| std::cmp::Reverse(f.blocks.len()));
+        ArmAnalysis {
+            measured: self.measured,
+            failures,
+            metrics: self.values.iter().map(|(m, values)| (m.clone(), Values::new(values.clone()))).collect(),
+            durability: rung.worst,
+            caveat: rung.caveat,
+            settings: self.settings.clone(),
+            notes: self.flags.notes(self.measured),
+            ..arm
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Sentences about the outcome, with every value and its interval filled in.
+
+use litelab_model::Metric;
+use litelab_model::plan::{FindingPlan, FindingValuePlan};
+use litelab_stats::{Confidence, Tolerance, Verdict};
+
+use super::arm::ArmAnalysis;
+use super::pair::{pair, ratio};
+use crate::number;
+
+/// The sentence with its values. What could not be measured says so in its place.
+pub(super) fn fill(plan: &FindingPlan, arms: &[ArmAnalysis], tolerance: f64) -> String {
+    let tolerance = Tolerance::new(tolerance).unwrap_or_default();
+    // One pass over the text: a value is never searched for further placeholders.
+    let mut out = String::new();
+    let mut rest = plan.text.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let found = after.split_once('}').and_then(|(name, tail)| Some((plan.values.get(name)?, tail)));
+        match found {
+            Some((value, tail)) => {
+                out.push_str(&text(value, arms, tolerance));
+                rest = tail;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn text(value: &FindingValuePlan, arms: &[ArmAnalysis], tolerance: Tolerance) -> String {
+    match value {
+        FindingValuePlan::Value { metric, arm } => match arms.get(*arm).and_then(|arm| arm.estimate(metric)) {
+            Some(estimate) => number::sentence(estimate, metric.measure.unit()),
+            None => format!("(no {metric})"),
+        },
+        FindingValuePlan::Ratio { metric, arm, against } => match (arms.get(*arm), arms.get(*against)) {
+            (Some(arm), Some(against)) => match ratio(arm, against, metric, Confidence::P95) {
+                Ok(paired) => number::ratio(&paired.ratio)
+                    .unwrap_or_else(|| format!("(a ratio that {})", number::needs(&paired.ratio))),
+                Err(why) => format!("({why})"),
+            },
+            _ => "(an arm that is not in this run)".into(),
+        },
+        FindingValuePlan::Best { metric, arms: among, dimension } => best(metric, among, dimension, arms, tolerance),
+    }
+}
+
+/// The best by its median, and those of which it is not shown that they are worse. The level is shared by k − 1
+/// comparisons and not by all pairs: the truly best arm is left out only if one of its own k − 1 intervals fails, as in
+/// Hsu's multiple comparisons with the best.
+fn best(metric: &Metric, among: &[usize], dimension: &str, arms: &[ArmAnalysis], tolerance: Tolerance) -> String {
+    let mut ranked: Vec<(&ArmAnalysis, f64)> = among
+        .iter()
+        .filter_map(|index| arms.get(*index))
+        .filter_map(|arm| Some((arm, arm.estimate(metric)?.value)))
+        .collect();
+    ranked.sort_by(|(_, a), (_, b)| if metric.measure.more_is_better() { b.total_cmp(a) } else { a.total_cmp(b) });
+    let Some(((first, _), others)) = ranked.split_first() else { return format!("(no {metric})") };
+    let name = |arm: &ArmAnalysis| arm.dimensions.get(dimension).map_or_else(|| arm.label.clone(), ToString::to_string);
+    let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
+    let worse = |arm: &ArmAnalysis| pair(arm, first, metric, confidence, tolerance).verdict == Verdict::Slower;
+    let mut open: Vec<String> = Vec::new();
+    for (arm, _) in others.iter().filter(|(arm, _)| !worse(arm)) {
+        let name = name(arm);
+        if !open.contains(&name) {
+            open.push(name);
+        }
+    }
+    if open.is_empty() { name(first) } else { format!("{} (not told apart from {})", name(first), open.join(", ")) }
+}

@@ -1,0 +1,105 @@
+//! What is to be said beside an arm's numbers, over all its trials, in words.
+
+use std::collections::BTreeMap;
+
+use litelab_engine::outcome::Flag;
+
+use crate::number;
+
+/// The kind of a flag and the role it is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Little,
+    Overloaded(String),
+    Failures,
+    Short,
+    Late,
+}
+
+/// The worst of one kind, and in how many trials there was one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Seen {
+    trials: u64,
+    /// Share, difference or seconds, as the kind has it.
+    worst: f64,
+    /// Unserved, or failed.
+    count: u64,
+    of: u64,
+}
+
+/// Flags of an arm, added up over its trials.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flags(BTreeMap<Kind, Seen>);
+
+impl Flags {
+    /// Adds a trial's.
+    pub fn add(&mut self, flags: &[Flag]) {
+        for flag in flags {
+            let (kind, worst, count, of) = match flag {
+                Flag::LittlesLaw { difference } => (Kind::Little, *difference, 0, 0),
+                Flag::Overloaded { role, achieved, unserved } => {
+                    (Kind::Overloaded(role.clone()), *achieved, *unserved, 0)
+                }
+                Flag::Short { seconds } => (Kind::Short, *seconds, 0, 0),
+                Flag::Failures { failed, of } => (Kind::Failures, 0.0, *failed, *of),
+                Flag::LateSamples { share } => (Kind::Late, *share, 0, 0),
+            };
+            let seen = self.0.get(&kind).copied().unwrap_or(Seen { worst, ..Seen::default() });
+            let worst = match kind {
+                Kind::Little => {
+                    if worst.abs() > seen.worst.abs() {
+                        worst
+                    } else {
+                        seen.worst
+                    }
+                }
+                Kind::Overloaded(_) | Kind::Short => worst.min(seen.worst),
+                Kind::Failures | Kind::Late => worst.max(seen.worst),
+            };
+            let count = seen.count.saturating_add(count);
+            self.0.insert(kind, Seen { trials: seen.trials + 1, worst, count, of: seen.of.saturating_add(of) });
+        }
+    }
+
+    /// One line each; `measured` is the number of trials they are of.
+    #[must_use]
+    pub fn notes(&self, measured: u64) -> Vec<String> {
+        self.0.iter().map(|(kind, seen)| note(kind, seen, measured)).collect()
+    }
+}
+
+fn note(kind: &Kind, seen: &Seen, measured: u64) -> String {
+    let here = format!("in {} of {}", seen.trials, number::counted(measured, "trial"));
+    let percent = number::percent;
+    match kind {
+        Kind::Little if seen.worst < 0.0 => format!(
+            "Little's law misses {} of the workers' time {here}: time went by outside the transactions, or some were \
+             not counted",
+            percent(-seen.worst)
+        ),
+        Kind::Little => format!(
+            "Little's law finds {} more time than the workers had {here}: transactions were counted twice or timed too \
+             long",
+            percent(seen.worst)
+        ),
+        Kind::Overloaded(role) => format!(
+            "overloaded {here}: role {role} achieved {} of the offered rate and left {} unserved; lower the rate to \
+             read its latencies as those of a steady state",
+            percent(seen.worst),
+            number::counted(seen.count, "arrival")
+        ),
+        Kind::Failures => format!(
+            "{} of {} failed after the last retry {here}; latencies are of those that committed",
+            seen.count,
+            number::counted(seen.of, "transaction")
+        ),
+        Kind::Short => format!(
+            "too short {here}: as little as {} was measured; lengthen the roles' `for` or `count`",
+            number::value(seen.worst * 1e9, litelab_model::metric::Unit::Nanos)
+        ),
+        Kind::Late => format!(
+            "the machine was short of CPU {here}: up to {} of the samples came late; stop what else runs here",
+            percent(seen.worst)
+        ),
+    }
+}

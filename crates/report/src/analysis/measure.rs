@@ -1,0 +1,159 @@
+//! How each metric is computed from a trial. Values are in base units: per second, nanoseconds, bytes, shares of 1.
+//!
+//! Counts of a trial are of two kinds: those of the whole trial (`committed`, `failed`, errors, CPU, bytes written) and
+//! those after its warm-up (`measured`, `rows`, histograms). A metric never mixes the two.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use litelab_engine::outcome::Measurement;
+use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Operation, TrialResult};
+
+type Merged<'a> = ((Timing, Option<String>), Option<Cow<'a, Histogram>>);
+
+/// Reads metrics off one trial; histograms are merged once for all quantiles.
+pub struct Meter<'a> {
+    measurement: &'a Measurement,
+    merged: Vec<Merged<'a>>,
+}
+
+impl<'a> Meter<'a> {
+    /// A meter of a trial.
+    #[must_use]
+    pub fn new(measurement: &'a Measurement) -> Self {
+        Self { measurement, merged: Vec::new() }
+    }
+
+    /// The metric's value; none where the trial has none, such as a latency of nothing, or the share of one transaction
+    /// in what only the process as a whole has (CPU, memory, bytes, files). Always finite.
+    pub fn value(&mut self, metric: &Metric) -> Option<f64> {
+        let value = match metric.measure {
+            Measure::Latency(timing, quantile) => self.latency(timing, quantile, metric.transaction.as_deref()),
+            _ => self.count(metric),
+        };
+        value.filter(|value| value.is_finite())
+    }
+
+    fn count(&self, metric: &Metric) -> Option<f64> {
+        let result = &self.measurement.result;
+        let summary = &self.measurement.summary;
+        let total = |of: fn(&Operation) -> u64| sum(operations(result, metric.transaction.as_deref()).map(of));
+        let whole = |value: Option<f64>| value.filter(|_| metric.transaction.is_none());
+        let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
+        let known = operations(result, metric.transaction.as_deref()).next().is_some();
+        match metric.measure {
+            Measure::Throughput if known => per_second(total(|o| o.measured), result.measured_ns),
+            Measure::RowsPerSecond if known => per_second(total(|o| o.rows), result.measured_ns),
+            Measure::Throughput | Measure::RowsPerSecond => None,
+            Measure::RowTime => {
+                let time = |o: &Operation| o.service.mean().unwrap_or(0.0) * o.measured as f64;
+                let time: f64 = operations(result, metric.transaction.as_deref()).map(time).sum();
+                let rows = total(|o| o.rows);
+                (rows > 0).then(|| time / rows as f64)
+            }
+            Measure::Cpu => whole(per(self.measurement.cpu_ns, total(|o| o.committed))),
+            Measure::WalPeak => whole(Some(summary.wal_peak_bytes as f64)),
+            Measure::WalAfter => whole(Some(self.measurement.wal_after_bytes as f64)),
+            Measure::DatabaseSize => whole(Some(self.measurement.database_bytes as f64)),
+            Measure::Written => whole(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
+            Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
+            Measure::FailedShare => per(total(|o| o.failed), total(ended)),
+            Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
+            Measure::Fairness => whole(fairness(result)),
+            Measure::Latency(..) => None,
+        }
+    }
+
+    fn latency(&mut self, timing: Timing, quantile: Quantile, transaction: Option<&str>) -> Option<f64> {
+        let histogram = self.histogram(timing, transaction)?;
+        match quantile {
+            Quantile::P50 => histogram.quantile(0.5).map(|ns| ns as f64),
+            Quantile::P95 => histogram.quantile(0.95).map(|ns| ns as f64),
+            Quantile::P99 => histogram.quantile(0.99).map(|ns| ns as f64),
+            Quantile::P999 => histogram.quantile(0.999).map(|ns| ns as f64),
+            Quantile::Max => histogram.max().map(|ns| ns as f64),
+            Quantile::Mean => histogram.mean(),
+        }
+    }
+
+    fn histogram(&mut self, timing: Timing, transaction: Option<&str>) -> Option<&Histogram> {
+        let at = match self.merged.iter().position(|((t, x), _)| *t == timing && x.as_deref() == transaction) {
+            Some(at) => at,
+            None => {
+                let merged = merge(&self.measurement.result, timing, transaction);
+                self.merged.push(((timing, transaction.map(str::to_owned)), merged));
+                self.merged.len() - 1
+            }
+        };
+        self.merged.get(at).and_then(|(_, histogram)| histogram.as_deref())
+    }
+}
+
+/// Nanoseconds per transaction inside and outside of it: what a worker of the harness takes for its own.
+#[must_use]
+pub fn cost(result: &TrialResult) -> Option<f64> {
+    let done = sum(result.operations.iter().map(|o| o.measured));
+    let inside: f64 = result.operations.iter().filter_map(|o| Some(o.service.mean()? * o.measured as f64)).sum();
+    let outside: f64 = result.workers.iter().map(|w| w.outside_ns as f64).sum();
+    (done > 0).then(|| (inside + outside) / done as f64)
+}
+
+fn operations<'a>(result: &'a TrialResult, transaction: Option<&'a str>) -> impl Iterator<Item = &'a Operation> {
+    result.operations.iter().filter(move |o| transaction.is_none_or(|name| o.transaction == name))
+}
+
+/// Counts come from outside: a damaged one must not end the report.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+fn ended(operation: &Operation) -> u64 {
+    operation.committed.saturating_add(operation.empty).saturating_add(operation.failed)
+}
+
+fn per_second(count: u64, nanos: u64) -> Option<f64> {
+    (nanos > 0).then(|| count as f64 / (nanos as f64 / 1e9))
+}
+
+/// Of the role in which it is worst; a role of one worker is no less fair than it can be, and says nothing.
+fn fairness(result: &TrialResult) -> Option<f64> {
+    let mut roles: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for worker in &result.workers {
+        roles.entry(&worker.role).or_default().push(worker.committed);
+    }
+    let of_role = |committed: &Vec<u64>| {
+        let least = *committed.iter().min()? as f64;
+        let mean = committed.iter().map(|c| *c as f64).sum::<f64>() / committed.len() as f64;
+        (committed.len() > 1 && mean > 0.0).then(|| least / mean)
+    };
+    roles.values().filter_map(of_role).min_by(f64::total_cmp)
+}
+
+fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>) -> Option<Cow<'a, Histogram>> {
+    if timing == Timing::Probe {
+        return result.probe.as_ref().filter(|_| transaction.is_none()).map(|probe| Cow::Borrowed(&probe.lateness));
+    }
+    let mut merged: Option<Cow<'a, Histogram>> = None;
+    for operation in result.operations.iter().filter(|o| transaction.is_none_or(|name| o.transaction == name)) {
+        let Some(histogram) = of(operation, timing).filter(|h| h.count() > 0) else { continue };
+        match &mut merged {
+            None => merged = Some(Cow::Borrowed(histogram)),
+            Some(into) => into.to_mut().merge(histogram),
+        }
+    }
+    merged
+}
+
+fn of(operation: &Operation, timing: Timing) -> Option<&Histogram> {
+    match timing {
+        Timing::Service => Some(&operation.service),
+        Timing::Response => operation.response.as_ref(),
+        Timing::Lag => operation.lag.as_ref(),
+        Timing::Wait => operation.wait.as_ref(),
+        Timing::Query => operation.query.as_ref(),
+        Timing::FirstRow => operation.first_row.as_ref(),
+        Timing::Probe => None,
+    }
+}

@@ -1,0 +1,75 @@
+//! From trials to estimates, comparisons, verdicts, claims and findings.
+//!
+//! **What is compared.** Within a scenario every arm with the baseline, block by block ([`litelab_stats::PairedRatio`]).
+//! **Families.** The comparisons of one scenario in one metric are one family: each interval is at 1 − α/m, so that
+//! all m hold together at 95 % (Bonferroni; Holm's p-values are given as well). Each metric is a family of its own, and
+//! so is each claim: a claim was chosen before the run and by somebody else. Medians of single arms have plain 95 %
+//! intervals; they describe and decide nothing.
+
+mod arm;
+mod claim;
+mod collect;
+mod durability;
+mod finding;
+mod flag;
+mod harness;
+pub mod measure;
+mod noise;
+mod pair;
+mod scenario;
+
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_model::Metric;
+
+pub use arm::{ArmAnalysis, FailureCount, Values};
+pub use claim::{ClaimResult, Measured};
+pub use collect::Collector;
+pub use harness::HarnessCost;
+pub use noise::{AaCheck, Noise};
+pub(crate) use pair::planner;
+pub use pair::{MetricComparison, better, pair};
+pub use scenario::{ArmComparison, ScenarioAnalysis, judged};
+
+use crate::error::ReportError;
+
+/// What a run says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// In the order of the plan.
+    pub scenarios: Vec<ScenarioAnalysis>,
+    /// In the order of the plan; an arm's place is its index there.
+    pub arms: Vec<ArmAnalysis>,
+    /// In the order of the plan.
+    pub claims: Vec<ClaimResult>,
+    /// The plan's sentences with their values.
+    pub findings: Vec<String>,
+    /// Relative difference below which two arms count as equivalent.
+    pub tolerance: f64,
+}
+
+/// Analyses a run file; its trials are read one at a time.
+///
+/// # Errors
+/// When the file is damaged.
+pub fn analyse(file: &RunFile, info: &RunInfo) -> Result<Analysis, ReportError> {
+    analyse_with(file, info, &[])
+}
+
+/// As [`analyse`], with further metrics of single transactions (`p99:claim`) computed for every arm.
+///
+/// # Errors
+/// When the file is damaged.
+pub fn analyse_with(file: &RunFile, info: &RunInfo, extra: &[Metric]) -> Result<Analysis, ReportError> {
+    let mut collector = Collector::new(&info.plan, extra);
+    let mut damaged = None;
+    file.trials(&mut |trial| {
+        if let Err(error) = collector.add(&info.plan, &trial.record) {
+            damaged.get_or_insert(error);
+        }
+        Ok(())
+    })?;
+    match damaged {
+        Some(error) => Err(error),
+        None => Ok(collector.finish(info)),
+    }
+}

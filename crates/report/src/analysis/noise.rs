@@ -1,0 +1,58 @@
+//! Two identical arms: what they differ by is noise.
+
+use litelab_model::Metric;
+use litelab_stats::{Confidence, Tolerance};
+
+use super::arm::ArmAnalysis;
+use super::pair::{MetricComparison, pair};
+
+/// An arm against its twin in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AaCheck {
+    /// Index of the arm.
+    pub arm: usize,
+    /// Index of its twin.
+    pub twin: usize,
+    /// Twin over arm, at 95 %.
+    pub comparison: MetricComparison,
+    /// What it says of the environment.
+    pub noise: Noise,
+}
+
+/// What two identical arms say of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// They are equivalent: differences of the size of the tolerance can be told.
+    Quiet,
+    /// Their interval excludes 1: this machine finds differences where there are none.
+    False,
+    /// Their interval is wider than the tolerance.
+    Wide,
+    /// Too few blocks to say.
+    Unknown,
+}
+
+/// Every twin against the arm with which it shares all other dimensions.
+pub(super) fn check(arms: &[&ArmAnalysis], metrics: &[Metric], tolerance: Tolerance) -> Vec<AaCheck> {
+    let mut checks = Vec::new();
+    for twin in arms.iter().filter(|a| a.is_twin()) {
+        let same = |arm: &&&ArmAnalysis| {
+            let mut dimensions = twin.dimensions.clone();
+            dimensions.shift_remove(litelab_model::resolve::AA);
+            !arm.is_twin() && arm.dimensions == dimensions
+        };
+        let Some(arm) = arms.iter().find(same) else { continue };
+        for metric in metrics {
+            let comparison = pair(twin, arm, metric, Confidence::P95, tolerance);
+            let interval = comparison.ratio.as_ref().ok().and_then(|r| r.ratio.interval());
+            let noise = match interval {
+                None => Noise::Unknown,
+                Some(interval) if !interval.contains(1.0) => Noise::False,
+                Some(interval) if !tolerance.holds(interval) => Noise::Wide,
+                Some(_) => Noise::Quiet,
+            };
+            checks.push(AaCheck { arm: arm.index, twin: twin.index, comparison, noise });
+        }
+    }
+    checks
+}

@@ -1,0 +1,82 @@
+//! Two arms compared in one metric, block by block.
+
+use std::collections::BTreeMap;
+
+use litelab_model::Metric;
+use litelab_stats::{Better, Confidence, PairedRatio, Planner, StatsError, Tolerance, Verdict};
+
+use super::arm::ArmAnalysis;
+
+/// An arm against another in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricComparison {
+    /// The metric.
+    pub metric: Metric,
+    /// Arm over the arm it is compared with; or why there is none, in one line.
+    pub ratio: Result<PairedRatio, String>,
+    /// What it shows.
+    pub verdict: Verdict,
+    /// Holm's adjusted p-value within its family.
+    pub p_adjusted: Option<f64>,
+}
+
+/// Which way a metric improves.
+#[must_use]
+pub fn better(metric: &Metric) -> Better {
+    if metric.measure.more_is_better() { Better::Higher } else { Better::Lower }
+}
+
+/// 80 % power at a confidence.
+pub(crate) fn planner(confidence: Confidence) -> Planner {
+    Planner::new(confidence, 0.8).unwrap_or_default()
+}
+
+/// The ratio arm / against over the blocks that have both.
+///
+/// # Errors
+/// One line that says why there is none.
+pub(crate) fn ratio(
+    arm: &ArmAnalysis,
+    against: &ArmAnalysis,
+    metric: &Metric,
+    confidence: Confidence,
+) -> Result<PairedRatio, String> {
+    let ours: BTreeMap<u32, f64> = arm.values(metric).iter().copied().collect();
+    let pairs: Vec<(u32, f64, f64)> = against
+        .values(metric)
+        .iter()
+        .filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?)))
+        .collect();
+    let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
+    let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
+    PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
+        StatsError::Empty => format!("no block has a {metric} of both arms"),
+        StatsError::NotPositive { index, .. } => {
+            format!("no ratio in {metric}: it is 0 in block {}", block(index))
+        }
+        StatsError::NotFinite { index, .. } => {
+            format!("no ratio in {metric}: it is no number in block {}", block(index))
+        }
+        StatsError::TooMany { have, limit } => {
+            format!("no ratio in {metric}: {have} blocks are more than the {limit} that can be compared")
+        }
+        other => format!("no ratio in {metric}: {other}"),
+    })
+}
+
+/// Compares `arm` with `against` at a confidence.
+#[must_use]
+pub fn pair(
+    arm: &ArmAnalysis,
+    against: &ArmAnalysis,
+    metric: &Metric,
+    confidence: Confidence,
+    tolerance: Tolerance,
+) -> MetricComparison {
+    let ratio = ratio(arm, against, metric, confidence);
+    let verdict = match &ratio {
+        Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
+        Err(_) => Verdict::Inconclusive { blocks_needed: None },
+    };
+    MetricComparison { metric: metric.clone(), ratio, verdict, p_adjusted: None }
+}

@@ -1,0 +1,127 @@
+//! A scenario: every arm against the baseline.
+
+use litelab_engine::record::RunInfo;
+use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_model::plan::ScenarioPlan;
+use litelab_stats::{Confidence, Tolerance, Verdict, holm};
+
+use super::arm::ArmAnalysis;
+use super::harness::{self, HarnessCost};
+use super::noise::{self, AaCheck};
+use super::pair::{MetricComparison, pair};
+
+/// What a scenario's trials say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioAnalysis {
+    /// Its name.
+    pub name: String,
+    /// The question it answers.
+    pub question: String,
+    /// Blocks planned.
+    pub planned: u32,
+    /// Blocks of which at least one trial is there.
+    pub done: u64,
+    /// Dimensions in which its arms differ, that of the twin left out.
+    pub dimensions: Vec<String>,
+    /// Its arms without the twin, in order.
+    pub arms: Vec<usize>,
+    /// The arm others are compared with.
+    pub baseline: usize,
+    /// Metrics shown.
+    pub metrics: Vec<Metric>,
+    /// Metrics in which arms are judged, the deciding one first.
+    pub judged: Vec<Metric>,
+    /// Level of each ratio's interval, a fraction: with it, all of one metric hold together at 95 %.
+    pub confidence: f64,
+    /// All arms but the baseline.
+    pub comparisons: Vec<ArmComparison>,
+    /// Two identical arms compared.
+    pub aa: Vec<AaCheck>,
+    /// What the harness itself costs.
+    pub harness: Vec<HarnessCost>,
+}
+
+/// An arm against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmComparison {
+    /// Index of the arm.
+    pub arm: usize,
+    /// In the order of the judged metrics.
+    pub metrics: Vec<MetricComparison>,
+}
+
+impl ArmComparison {
+    /// The first metric that is conclusive.
+    #[must_use]
+    pub fn decided(&self) -> Option<&MetricComparison> {
+        self.metrics.iter().find(|m| !matches!(m.verdict, Verdict::Inconclusive { .. }))
+    }
+}
+
+/// Metrics in which arms are judged: the first shown and, since throughput is a blunt comparator on a busy machine,
+/// beside it the median latency and the CPU time, which are sharper.
+#[must_use]
+pub fn judged(shown: &[Metric]) -> Vec<Metric> {
+    let Some(first) = shown.first() else { return Vec::new() };
+    let mut judged = vec![first.clone()];
+    if first.measure == Measure::Throughput {
+        let p50 = Measure::Latency(Timing::Service, Quantile::P50);
+        judged.push(Metric { measure: p50, transaction: first.transaction.clone() });
+        judged.push(Measure::Cpu.into());
+    }
+    judged
+}
+
+/// Analyses a scenario of a plan.
+pub(super) fn analyse(
+    tolerance: f64,
+    index: usize,
+    plan: &ScenarioPlan,
+    all: &[ArmAnalysis],
+    info: &RunInfo,
+) -> ScenarioAnalysis {
+    let tolerance = Tolerance::new(tolerance).unwrap_or_default();
+    let mine: Vec<&ArmAnalysis> = all.iter().filter(|a| a.scenario == index).collect();
+    let arms: Vec<&ArmAnalysis> = mine.iter().filter(|a| !a.is_twin()).copied().collect();
+    let judged = judged(&plan.metrics);
+    // Of what was to run, not of what succeeded: the level must not depend on the outcome.
+    let run = arms.iter().filter(|a| a.skipped.is_none());
+    let others: Vec<&ArmAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
+    let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
+    let baseline = arms.iter().find(|a| a.index == plan.baseline && a.skipped.is_none());
+    let mut comparisons: Vec<ArmComparison> = baseline.map_or_else(Vec::new, |baseline| {
+        let against = |arm: &&ArmAnalysis| ArmComparison {
+            arm: arm.index,
+            metrics: judged.iter().map(|m| pair(arm, baseline, m, confidence, tolerance)).collect(),
+        };
+        others.iter().map(against).collect()
+    });
+    for at in 0..judged.len() {
+        adjust(&mut comparisons, at);
+    }
+    ScenarioAnalysis {
+        name: plan.name.clone(),
+        question: plan.question.clone(),
+        planned: plan.blocks,
+        done: mine.iter().map(|a| a.measured + a.failed()).max().unwrap_or(0),
+        dimensions: plan.dimensions.iter().filter(|d| *d != litelab_model::resolve::AA).cloned().collect(),
+        arms: arms.iter().map(|a| a.index).collect(),
+        baseline: plan.baseline,
+        metrics: plan.metrics.clone(),
+        confidence: confidence.level(),
+        comparisons,
+        aa: noise::check(&mine, &judged, tolerance),
+        harness: harness::costs(index, &arms, info),
+        judged,
+    }
+}
+
+/// Holm's p-values within one metric.
+fn adjust(comparisons: &mut [ArmComparison], at: usize) {
+    let cells: Vec<&mut MetricComparison> = comparisons.iter_mut().filter_map(|c| c.metrics.get_mut(at)).collect();
+    let p_values: Vec<f64> = cells.iter().map(|c| c.ratio.as_ref().map_or(1.0, |r| r.p_value)).collect();
+    let Ok(adjusted) = holm(&p_values) else { return };
+    for (cell, p) in cells.into_iter().zip(adjusted) {
+        cell.p_adjusted = cell.ratio.is_ok().then_some(p);
+    }
+}

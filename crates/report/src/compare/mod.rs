@@ -1,0 +1,226 @@
+//! Two runs compared, or two arms of one run.
+//!
+//! Arms of one run share blocks and are compared within them. Two runs share none: whatever changed on the machine
+//! between them is part of every ratio, and the comparison says so.
+
+mod select;
+mod unlike;
+
+use litelab_engine::record::RunInfo;
+use litelab_model::Metric;
+use litelab_stats::{Confidence, Estimate, Tolerance, UnpairedRatio, Verdict};
+
+pub use select::select_arm;
+pub use unlike::{Difference, differences};
+
+use crate::analysis::{Analysis, ArmAnalysis, better, judged, pair};
+use crate::error::ReportError;
+use crate::number;
+
+/// A run and what it says.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// What it says.
+    pub analysis: &'a Analysis,
+    /// What was run.
+    pub info: &'a RunInfo,
+}
+
+/// How to compare.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareOptions {
+    /// Relative difference that does not matter; that of the base's study unless given.
+    pub tolerance: Option<f64>,
+    /// What is compared; what the scenario is judged by unless given. Metrics of single transactions must have been
+    /// computed ([`crate::analyse_with`]).
+    pub metrics: Vec<Metric>,
+    /// Compares runs of different machines, builds or workloads, and says that they are.
+    pub allow_unlike: bool,
+}
+
+/// Whether the compared trials share blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Two arms of one run.
+    Blocks,
+    /// Two runs.
+    None,
+}
+
+/// What was compared, and what it shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The base: a file, or an arm.
+    pub base: String,
+    /// What is compared with it.
+    pub head: String,
+    /// Whether blocks are shared.
+    pub pairing: Pairing,
+    /// By arm, then by metric.
+    pub rows: Vec<CompareRow>,
+    /// In what the runs differ, if that was allowed.
+    pub unlike: Vec<Difference>,
+    /// Arms that only one of the runs has.
+    pub unmatched: Vec<String>,
+    /// Relative difference that does not matter.
+    pub tolerance: f64,
+    /// Level of each interval: all of one metric hold together at 95 %.
+    pub confidence: f64,
+}
+
+/// An arm in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompareRow {
+    /// `scenario/label`, or both arms' names.
+    pub name: String,
+    /// The metric.
+    pub metric: Metric,
+    /// The base's median.
+    pub base: Option<Estimate>,
+    /// The head's median.
+    pub head: Option<Estimate>,
+    /// Head over base; or why there is none.
+    pub ratio: Result<Estimate, String>,
+    /// Of head, seen from base.
+    pub verdict: Verdict,
+}
+
+impl Comparison {
+    /// Rows in which head is shown to be worse than base.
+    #[must_use]
+    pub fn regressions(&self) -> Vec<&CompareRow> {
+        self.rows.iter().filter(|row| row.verdict == Verdict::Slower).collect()
+    }
+
+    /// Rows of which nothing is shown.
+    #[must_use]
+    pub fn inconclusive(&self) -> Vec<&CompareRow> {
+        self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Inconclusive { .. })).collect()
+    }
+}
+
+/// Compares two runs, arm by arm: arms of the same scenario and dimensions.
+///
+/// # Errors
+/// When the runs are not alike (other machine, build or workload) and that is not allowed, or share no arm.
+pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Result<Comparison, ReportError> {
+    let tolerance = tolerance(base, options)?;
+    let arms = |side: Side<'_>| side.analysis.arms.iter().filter(|a| !a.is_twin()).cloned().collect::<Vec<_>>();
+    let (ours, theirs) = (arms(base), arms(head));
+    let is_same = |a: &ArmAnalysis, b: &ArmAnalysis| a.name == b.name;
+    let pairs: Vec<(&ArmAnalysis, &ArmAnalysis)> =
+        ours.iter().filter_map(|a| Some((a, theirs.iter().find(|b| is_same(a, b))?))).collect();
+    if pairs.is_empty() {
+        return Err(ReportError::NothingInCommon);
+    }
+    let matched: Vec<(usize, usize)> = pairs.iter().map(|(a, b)| (a.index, b.index)).collect();
+    let unlike = differences(base.info, head.info, &matched);
+    if !unlike.is_empty() && !options.allow_unlike {
+        return Err(ReportError::Unlike(unlike));
+    }
+    let confidence = Confidence::P95.shared_by(pairs.len()).unwrap_or_default();
+    let rows = pairs.iter().flat_map(|(a, b)| {
+        let metrics = metrics(base, a, options).into_iter();
+        metrics.map(|metric| unpaired(a, b, metric, confidence, tolerance))
+    });
+    let only = |these: &[ArmAnalysis], those: &[ArmAnalysis], of: &str| {
+        let alone = these.iter().filter(|a| !those.iter().any(|b| is_same(a, b)));
+        alone.map(|a| format!("{} (only in {of})", a.name)).collect::<Vec<_>>()
+    };
+    Ok(Comparison {
+        base: name(base.info),
+        head: name(head.info),
+        pairing: Pairing::None,
+        rows: rows.collect(),
+        unlike,
+        unmatched: [only(&ours, &theirs, "base"), only(&theirs, &ours, "head")].concat(),
+        tolerance: tolerance.delta(),
+        confidence: confidence.level(),
+    })
+}
+
+/// Compares two arms of one run, block by block.
+///
+/// # Errors
+/// When the run does not have such arms.
+pub fn compare_arms(
+    side: Side<'_>,
+    base: usize,
+    head: usize,
+    options: &CompareOptions,
+) -> Result<Comparison, ReportError> {
+    let tolerance = tolerance(side, options)?;
+    let arm = |index: usize| {
+        let arms = &side.analysis.arms;
+        arms.get(index).ok_or_else(|| ReportError::Arm(format!("there is no arm {index}: the run has {}", arms.len())))
+    };
+    let (a, b) = (arm(base)?, arm(head)?);
+    if base == head {
+        return Err(ReportError::Arm(format!("{} would be compared with itself: name two arms", a.name)));
+    }
+    let rows = metrics(side, a, options).into_iter().map(|metric| {
+        let compared = pair(b, a, &metric, Confidence::P95, tolerance);
+        CompareRow {
+            name: b.name.clone(),
+            base: a.estimate(&metric).copied(),
+            head: b.estimate(&metric).copied(),
+            ratio: compared.ratio.map(|paired| paired.ratio),
+            verdict: compared.verdict,
+            metric,
+        }
+    });
+    Ok(Comparison {
+        base: a.name.clone(),
+        head: b.name.clone(),
+        pairing: Pairing::Blocks,
+        rows: rows.collect(),
+        unlike: Vec::new(),
+        unmatched: Vec::new(),
+        tolerance: tolerance.delta(),
+        confidence: Confidence::P95.level(),
+    })
+}
+
+fn unpaired(
+    base: &ArmAnalysis,
+    head: &ArmAnalysis,
+    metric: Metric,
+    confidence: Confidence,
+    tolerance: Tolerance,
+) -> CompareRow {
+    let values = |arm: &ArmAnalysis| arm.values(&metric).iter().map(|(_, value)| *value).collect::<Vec<_>>();
+    let ratio = UnpairedRatio::from_runs(&values(base), &values(head), confidence);
+    let planner = crate::analysis::planner(confidence);
+    let verdict = match &ratio {
+        Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
+        Err(_) => Verdict::Inconclusive { blocks_needed: None },
+    };
+    CompareRow {
+        name: base.name.clone(),
+        base: base.estimate(&metric).copied(),
+        head: head.estimate(&metric).copied(),
+        ratio: ratio.map(|unpaired| unpaired.ratio).map_err(|e| format!("no ratio in {metric}: {e}")),
+        verdict,
+        metric,
+    }
+}
+
+fn metrics(side: Side<'_>, arm: &ArmAnalysis, options: &CompareOptions) -> Vec<Metric> {
+    if options.metrics.is_empty() {
+        side.info.plan.scenarios.get(arm.scenario).map(|s| judged(&s.metrics)).unwrap_or_default()
+    } else {
+        options.metrics.clone()
+    }
+}
+
+fn tolerance(side: Side<'_>, options: &CompareOptions) -> Result<Tolerance, ReportError> {
+    match options.tolerance {
+        Some(delta) => Tolerance::new(delta).map_err(|_| ReportError::Tolerance(delta)),
+        None => Ok(Tolerance::new(side.analysis.tolerance).unwrap_or_default()),
+    }
+}
+
+fn name(info: &RunInfo) -> String {
+    let file = info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
+    format!("{file} ({}, {})", info.created, number::counted(info.blocks, "block"))
+}

@@ -1,0 +1,65 @@
+//! An arm by what a person writes: `scenario/profile=wal-full access=shared`.
+
+use litelab_model::{Arm, Plan};
+
+use crate::error::ReportError;
+
+/// The only arm that a selector selects: `scenario/dimension=value …`. The scenario may be left out where there is one
+/// only, and dimensions that all of its arms share; values are separated by spaces or commas. The name that a report
+/// shows is always a selector.
+///
+/// # Errors
+/// A line that says which arms there are.
+pub fn select_arm(plan: &Plan, selector: &str) -> Result<usize, ReportError> {
+    let exact = (0..plan.arms.len()).find(|index| plan.arm_name(*index) == selector.trim());
+    if let Some(index) = exact {
+        return Ok(index);
+    }
+    let (scenario, rest) = match selector.split_once('/').filter(|(name, _)| !name.contains('=')) {
+        Some((scenario, rest)) => (Some(scenario.trim()), rest),
+        None => (None, selector),
+    };
+    let wanted: Vec<(&str, &str)> = split(rest).map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
+    let selects = |arm: &Arm| {
+        let name = plan.scenarios.get(arm.scenario).map(|s| s.name.as_str());
+        let in_scenario = scenario.is_none_or(|wanted| name == Some(wanted));
+        let has =
+            |(dimension, value): &(&str, &str)| arm.dimensions.get(*dimension).is_some_and(|v| v.to_string() == *value);
+        let twin = arm.dimensions.contains_key(litelab_model::resolve::AA);
+        let twin_wanted = wanted.iter().any(|(dimension, _)| *dimension == litelab_model::resolve::AA);
+        in_scenario && twin == twin_wanted && wanted.iter().filter(|(d, _)| *d != "only").all(has)
+    };
+    let found: Vec<usize> = plan.arms.iter().enumerate().filter(|(_, arm)| selects(arm)).map(|(i, _)| i).collect();
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(ReportError::Arm(format!("no arm is `{selector}`; there are {}", names(plan, 0..plan.arms.len())))),
+        several => Err(ReportError::Arm(format!(
+            "`{selector}` is {} arms: {}",
+            several.len(),
+            names(plan, several.iter().copied())
+        ))),
+    }
+}
+
+/// At commas and spaces that are not within brackets: `access=pool(2, 3)` is one part.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_i32;
+    text.split(move |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth <= 0 && (c == ',' || c == ' ')
+    })
+    .filter(|part| !part.is_empty())
+}
+
+/// A dozen names at most: the line is read by a person.
+fn names(plan: &Plan, indices: impl IntoIterator<Item = usize>) -> String {
+    let all: Vec<String> = indices.into_iter().map(|index| format!("`{}`", plan.arm_name(index))).collect();
+    match all.get(..12) {
+        Some(first) if all.len() > 12 => format!("{} and {} more", first.join(", "), all.len() - 12),
+        _ => all.join(", "),
+    }
+}

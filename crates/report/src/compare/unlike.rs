@@ -1,0 +1,116 @@
+//! In what two runs differ besides what they are to show: then a ratio says nothing of the one thing that was changed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use litelab_engine::record::RunInfo;
+use litelab_model::Arm;
+use litelab_protocol::Trial;
+
+/// One thing in which two runs differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs.
+    pub what: String,
+    /// In the base.
+    pub base: String,
+    /// In the head.
+    pub head: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.base.is_empty() && self.head.is_empty() {
+            return f.write_str(&self.what);
+        }
+        write!(f, "{} is {} in one and {} in the other", self.what, self.base, self.head)
+    }
+}
+
+/// Host, builds and workload of two runs. `arms` are the indices of arms that are compared.
+#[must_use]
+pub fn differences(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
+    let mut found = host(base, head);
+    found.extend(builds(base, head, arms));
+    found.extend(work(base, head, arms));
+    found
+}
+
+fn differ(what: &str, base: Option<&str>, head: Option<&str>) -> Option<Difference> {
+    let text = |value: Option<&str>| value.unwrap_or("unknown").to_owned();
+    (base != head).then(|| Difference { what: what.to_owned(), base: text(base), head: text(head) })
+}
+
+fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
+    let (a, b) = (&base.environment, &head.environment);
+    let kind = |info: &RunInfo| info.environment.filesystem.as_ref().and_then(|f| f.kind.clone());
+    let usable = |info: &RunInfo| info.environment.cpu.usable.map(|n| n.to_string());
+    [
+        differ("the CPU", a.cpu.model.as_deref(), b.cpu.model.as_deref()),
+        differ("the number of processors", usable(base).as_deref(), usable(head).as_deref()),
+        differ("the kernel", a.kernel.release.as_deref(), b.kernel.release.as_deref()),
+        differ("the file system", kind(base).as_deref(), kind(head).as_deref()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
+    let used: BTreeSet<&str> =
+        arms.iter().filter_map(|(index, _)| base.plan.arms.get(*index)).map(|a| a.driver.as_str()).collect();
+    let differences = used.into_iter().flat_map(|name| {
+        let (a, b) = (crate::document::driver(base, name), crate::document::driver(head, name));
+        let version = |d: Option<&litelab_protocol::DriverDescription>| d.map(|d| d.version.clone());
+        // The source id changes with every check-in: two builds of one version number may differ.
+        let sqlite = |d: Option<&litelab_protocol::DriverDescription>| {
+            let build = d?.sqlite.as_ref()?;
+            Some(format!("{} ({})", build.version, build.source_id))
+        };
+        [
+            differ(&format!("driver {name}"), version(a).as_deref(), version(b).as_deref()),
+            differ(&format!("the SQLite in {name}"), sqlite(a).as_deref(), sqlite(b).as_deref()),
+        ]
+    });
+    differences.flatten().collect()
+}
+
+/// Each kind of difference once, with the first arm that has it.
+fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
+    let mut found: Vec<Difference> = Vec::new();
+    for (ours, theirs) in arms {
+        let (Some(a), Some(b)) = (base.plan.arms.get(*ours), head.plan.arms.get(*theirs)) else { continue };
+        for part in parts(a, b) {
+            let name = base.plan.arm_name(*ours);
+            if !found.iter().any(|d| d.what.starts_with(part)) {
+                let what = format!("{part} differ (first in {name})");
+                found.push(Difference { what, base: String::new(), head: String::new() });
+            }
+        }
+    }
+    found
+}
+
+/// Parts of an arm that are not the same. The seed may differ: it changes values, not their distribution.
+fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
+    let (s, t): (&Trial, &Trial) = (&a.trial, &b.trial);
+    [
+        ("the schemas", a.schema == b.schema),
+        ("the preloaded rows", a.data == b.data),
+        ("the transactions", s.transactions == t.transactions),
+        ("the roles", s.roles == t.roles),
+        ("the PRAGMAs", s.connection == t.connection),
+        ("the retry policies", s.retry == t.retry),
+        ("the drivers", a.driver == b.driver),
+        ("the accesses", s.access == t.access),
+        ("the executors", (s.executor, s.runtime_threads) == (t.executor, t.runtime_threads)),
+        ("the ways of preparing statements", s.prepare == t.prepare),
+        ("the warm-ups", s.warmup_ms == t.warmup_ms),
+        ("the locations", a.location == b.location),
+        ("the numbers of databases", a.databases == b.databases),
+    ]
+    .into_iter()
+    .filter(|(_, same)| !same)
+    .map(|(part, _)| part)
+    .collect()
+}

@@ -1,0 +1,86 @@
+//! Published claims and what became of them here.
+
+use litelab_stats::ClaimVerdict;
+
+use super::{Block, Document, cell};
+use crate::analysis::{Analysis, ClaimResult, Measured};
+use crate::number;
+use crate::style::Tone;
+
+/// A claim as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimBlock {
+    /// `✔`, `✘` or `?`.
+    pub glyph: String,
+    /// `HOLDS`, `CONTRADICTED` or `INCONCLUSIVE`.
+    pub word: String,
+    /// Of both.
+    pub tone: Tone,
+    /// The published sentence.
+    pub text: String,
+    /// The source's own figures; may be empty.
+    pub published: String,
+    /// What was measured, with its interval.
+    pub measured: String,
+    /// What the claim asks for.
+    pub asked: String,
+    /// What is compared.
+    pub about: String,
+    /// Why it is open; may be empty.
+    pub reason: String,
+    /// What to know when reading it; may be empty.
+    pub note: String,
+}
+
+pub(super) fn add(document: &mut Document, analysis: &Analysis) {
+    if analysis.claims.is_empty() {
+        return;
+    }
+    let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
+    let beside = format!(
+        "holds {} · contradicted {} · inconclusive {}",
+        count(|v| *v == ClaimVerdict::Holds),
+        count(|v| *v == ClaimVerdict::Contradicted),
+        count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }))
+    );
+    document.heading("Claims", &beside);
+    document.blocks.push(Block::Claims(analysis.claims.iter().map(block).collect()));
+}
+
+fn block(claim: &ClaimResult) -> ClaimBlock {
+    let plan = &claim.plan;
+    let (glyph, word, tone) = cell::claim(claim.verdict);
+    let unit = plan.metric.measure.unit();
+    let measured = match &claim.measured {
+        Measured::Ratio(paired) => number::ratio(&paired.ratio).unwrap_or_default(),
+        Measured::Value(estimate) => number::sentence(estimate, unit),
+        Measured::Nothing => String::new(),
+    };
+    let bound = |b: f64| number::bound(b, plan.against.is_none().then_some(unit));
+    let what = if plan.against.is_some() { "ratio " } else { "" };
+    let asked = match (plan.at_least, plan.at_most) {
+        (Some(low), Some(high)) => format!("{what}{} to {}", bound(low), bound(high)),
+        (Some(low), None) => format!("{what}≥ {}", bound(low)),
+        (None, Some(high)) => format!("{what}≤ {}", bound(high)),
+        (None, None) => String::new(),
+    };
+    let (arm, against) = &claim.arms;
+    let against = against.as_ref().map(|a| format!(" over {a}")).unwrap_or_default();
+    let mut reason = claim.reason.clone().unwrap_or_default();
+    if let ClaimVerdict::Inconclusive { blocks_needed: Some(blocks) } = claim.verdict {
+        let more = format!("likely to take {}", cell::more(Some(blocks)));
+        reason = if reason.is_empty() { more } else { format!("{reason}; {more}") };
+    }
+    ClaimBlock {
+        glyph: glyph.into(),
+        word: word.into(),
+        tone,
+        text: plan.text.clone(),
+        published: plan.published.clone(),
+        measured: if measured.is_empty() { number::NONE.into() } else { measured },
+        asked,
+        about: format!("{} of {arm}{against}", plan.metric),
+        reason,
+        note: plan.note.clone(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Two runs, or two arms, side by side.
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Document, Marked, cell};
+use crate::compare::{CompareRow, Comparison, Pairing};
+use crate::number;
+use crate::style::Tone;
+
+/// A comparison.
+#[must_use]
+pub fn of_comparison(comparison: &Comparison) -> Document {
+    let mut document = Document::default();
+    document.blocks.push(Block::Title("Comparison".into()));
+    let facts = [("base", &comparison.base), ("head", &comparison.head)];
+    document.blocks.push(Block::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
+    document.marked(warnings(comparison));
+    let level = number::percent(comparison.confidence);
+    let delta = number::percent(comparison.tolerance);
+    let how = match comparison.pairing {
+        Pairing::Blocks => "head / base within blocks",
+        Pairing::None => "head / base of separate runs",
+    };
+    document.text(
+        Tone::Dim,
+        format!("{how} · ratios at {level} · equivalent within {delta} · values: median [95 % interval], [?] with too few trials"),
+    );
+    document.blocks.push(Block::Table(table(comparison)));
+    document.marked(comparison.rows.iter().filter_map(why).collect());
+    document.marked(comparison.unmatched.iter().map(|name| Marked::new("–", Tone::Dim, name.as_str())).collect());
+    document.text(summary_tone(comparison), summary(comparison));
+    document
+}
+
+fn warnings(comparison: &Comparison) -> Vec<Marked> {
+    let mut lines = Vec::new();
+    if comparison.pairing == Pairing::None {
+        let text = "drift between the two runs is not controlled: whatever changed on the machine between them is part of \
+                    every ratio; to compare two configurations, run both as arms of one study";
+        lines.push(Marked::new("!", Tone::Warn, text));
+    }
+    lines.extend(
+        comparison.unlike.iter().map(|difference| Marked::new("!", Tone::Warn, format!("unlike: {difference}"))),
+    );
+    lines
+}
+
+fn table(comparison: &Comparison) -> Table {
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::left("metric", 0),
+        Column::right("base", 1),
+        Column::right("head", 1),
+        Column::right("ratio", 2),
+        Column::left("verdict", 2),
+    ];
+    let row = |row: &CompareRow| {
+        vec![
+            Cell::plain(row.name.as_str()),
+            Cell::plain(row.metric.to_string()),
+            cell::estimate(row.base.as_ref(), &row.metric),
+            cell::estimate(row.head.as_ref(), &row.metric),
+            cell::ratio(row.ratio.as_ref().ok(), row.verdict),
+            Cell::new(cell::tone(row.verdict), cell::verdict(row.verdict, &row.metric)),
+        ]
+    };
+    Table { keys: 2, columns, rows: comparison.rows.iter().map(row).collect() }
+}
+
+fn why(row: &CompareRow) -> Option<Marked> {
+    let why = row.ratio.as_ref().err()?;
+    Some(Marked::new("?", Tone::Warn, format!("{}: {why}", row.name)))
+}
+
+fn summary(comparison: &Comparison) -> String {
+    let (worse, open) = (comparison.regressions().len(), comparison.inconclusive().len());
+    let all = number::counted(comparison.rows.len() as u64, "row");
+    match worse {
+        0 => format!("no regression is shown in {all}; {open} inconclusive"),
+        n => format!("{} in {all}; {open} inconclusive", number::counted(n as u64, "regression")),
+    }
+}
+
+fn summary_tone(comparison: &Comparison) -> Tone {
+    if comparison.regressions().is_empty() { Tone::Plain } else { Tone::Bad }
+}

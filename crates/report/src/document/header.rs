@@ -1,0 +1,158 @@
+//! What was run, when, and where.
+
+use std::collections::BTreeSet;
+
+use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
+use litelab_engine::record::RunInfo;
+use litelab_model::metric::Unit;
+use litelab_protocol::DriverDescription;
+
+use super::{Block, Document, Marked};
+use crate::analysis::Analysis;
+use crate::number;
+use crate::style::Tone;
+
+pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
+    let plan = &info.plan;
+    document.blocks.push(Block::Title(format!("{}: {}", plan.study, plan.title)));
+    let mut facts: Vec<(&str, String)> = vec![
+        ("run", run(info)),
+        ("blocks", blocks(analysis, info)),
+        ("machine", machine(&info.environment)),
+        ("storage", storage(&info.environment)),
+        ("load", load(info)),
+        ("SQLite", builds(info)),
+    ];
+    if !plan.source.is_empty() {
+        facts.push(("source", plan.source.clone()));
+    }
+    facts.retain(|(_, value)| !value.is_empty());
+    document.blocks.push(Block::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
+    document.marked(warnings(info));
+}
+
+/// The file's name and not its path, which may name a person.
+pub(super) fn file_name(info: &RunInfo) -> String {
+    info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+}
+
+fn run(info: &RunInfo) -> String {
+    let ended = match &info.finished {
+        Some(finished) => format!("to {finished}"),
+        None => "not finished".into(),
+    };
+    format!("{} · {} {ended} · litelab {}", file_name(info), info.created, info.litelab)
+}
+
+fn blocks(analysis: &Analysis, info: &RunInfo) -> String {
+    let planned = info.plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
+    let failed: u64 = analysis.arms.iter().map(|a| a.failed()).sum();
+    let measured: u64 = analysis.arms.iter().map(|a| a.measured).sum();
+    let mut text = format!("{} of {planned} · {} measured", info.blocks, number::counted(measured, "trial"));
+    if failed > 0 {
+        text.push_str(&format!(", {failed} failed"));
+    }
+    text.push_str(&format!(" · seed {}", info.plan.seed));
+    if info.plan.quick {
+        text.push_str(" · quick");
+    }
+    text
+}
+
+fn machine(environment: &Environment) -> String {
+    let (cpu, kernel) = (&environment.cpu, &environment.kernel);
+    let mut parts = vec![cpu.model.clone().unwrap_or_else(|| format!("unknown {} CPU", kernel.architecture))];
+    match (cpu.usable, cpu.logical) {
+        (Some(usable), Some(logical)) if usable != logical => {
+            parts.push(format!("{usable} of {}", number::counted(logical as u64, "processor")));
+        }
+        (Some(n), _) | (None, Some(n)) => parts.push(number::counted(n as u64, "processor")),
+        (None, None) => {}
+    }
+    if cpu.virtualised == Some(true) {
+        parts.push("virtual".into());
+    }
+    if let Some(bytes) = environment.memory.limit_bytes.or(environment.memory.total_bytes) {
+        parts.push(number::value(bytes as f64, Unit::Bytes));
+    }
+    parts.push(match &kernel.release {
+        Some(release) => format!("{} {release}", kernel.os),
+        None => kernel.os.clone(),
+    });
+    parts.join(" · ")
+}
+
+fn storage(environment: &Environment) -> String {
+    let kind = environment.filesystem.as_ref().and_then(|f| f.kind.as_deref()).unwrap_or("unknown file system");
+    let device = environment.disk.as_ref().map(|disk| {
+        let word = serde_json::to_value(disk.kind).ok();
+        format!(" on a {} device", word.as_ref().and_then(|w| w.as_str()).unwrap_or("unknown"))
+    });
+    let mut text = format!("{kind}{}", device.unwrap_or_default());
+    if let Some(fsync) = &environment.fsync {
+        let ns = |n: u64| number::value(n as f64, Unit::Nanos);
+        let both = |l: &SyncLatency| format!("p50 {} p99 {}", ns(l.p50_ns), ns(l.p99_ns));
+        text.push_str(&format!(
+            " · 4 KiB write and fsync: in place {}, appended {}",
+            both(&fsync.overwrite),
+            both(&fsync.append)
+        ));
+    }
+    text
+}
+
+fn load(info: &RunInfo) -> String {
+    let before = &info.environment.load;
+    let mut parts = Vec::new();
+    if let Some([one, ..]) = before.load_average {
+        parts.push(format!("load average {one:.2} before"));
+    }
+    let shares = |of: fn(&LoadWindow) -> Option<f64>| {
+        let shares: Vec<f64> = info.loads.iter().filter_map(of).filter(|s| s.is_finite()).collect();
+        let worst = shares.iter().copied().max_by(f64::total_cmp)?;
+        Some((shares.iter().sum::<f64>() / shares.len() as f64, worst))
+    };
+    if let Some((mean, worst)) = shares(|l| l.busy_share) {
+        parts.push(format!("{} busy while it ran, at most {}", number::percent(mean), number::percent(worst)));
+    }
+    if let Some((mean, worst)) = shares(|l| l.steal_share) {
+        parts.push(format!("{} stolen, at most {} in a block", number::percent(mean), number::percent(worst)));
+    }
+    parts.join(" · ")
+}
+
+/// Drivers that the plan uses, with the SQLite inside each.
+fn builds(info: &RunInfo) -> String {
+    let used: BTreeSet<&str> = info.plan.arms.iter().map(|a| a.driver.as_str()).collect();
+    used.into_iter().map(|name| described(info, name)).collect::<Vec<_>>().join(" · ")
+}
+
+fn described(info: &RunInfo, name: &str) -> String {
+    match driver(info, name) {
+        None => name.to_owned(),
+        Some(driver) => match &driver.sqlite {
+            Some(build) => format!("{name} {}: SQLite {}", driver.version, build.version),
+            None => format!("{name} {}", driver.version),
+        },
+    }
+}
+
+/// A driver's own description, by `driver` or `runner:driver`.
+pub(crate) fn driver<'a>(info: &'a RunInfo, name: &str) -> Option<&'a DriverDescription> {
+    let (runner, bare) = name.split_once(':').map_or((None, name), |(runner, bare)| (Some(runner), bare));
+    let runners = info.runners.iter().filter(|r| runner.is_none_or(|runner| r.runner == runner));
+    runners.flat_map(|r| &r.drivers).find(|d| d.name == bare)
+}
+
+fn warnings(info: &RunInfo) -> Vec<Marked> {
+    let steal = |load: &LoadWindow| load.steal_share.unwrap_or(0.0);
+    let worst = info.loads.iter().max_by(|a, b| steal(a).total_cmp(&steal(b)));
+    let during = worst.and_then(litelab_engine::environment::warning::steal);
+    let seen = |code| info.environment.warnings.iter().any(|w| w.code == code);
+    let during = during.filter(|w| !seen(w.code)).map(|mut w| {
+        w.message = format!("in one block {}", w.message);
+        w
+    });
+    let all = info.environment.warnings.iter().cloned().chain(during);
+    all.map(|w| Marked::new("!", Tone::Warn, format!("{}; {}", w.message, w.remedy))).collect()
+}

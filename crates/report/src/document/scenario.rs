@@ -1,0 +1,256 @@
+//! A scenario: one table, and what has to be said beside it.
+
+use std::collections::BTreeSet;
+
+use litelab_stats::Verdict;
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Document, Marked, cell};
+use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, Noise, ScenarioAnalysis};
+use crate::number;
+use crate::style::Tone;
+
+/// Groups of columns, kept together where the width allows.
+const VALUES: u8 = 1;
+const RATIOS: u8 = 2;
+const SETTINGS: u8 = 3;
+
+/// Lines of a table's footnotes; arms with the same remark share a number.
+#[derive(Default)]
+struct Footnotes(Vec<String>);
+
+impl Footnotes {
+    /// The mark of a remark.
+    fn mark(&mut self, text: String) -> String {
+        let at = self.0.iter().position(|t| *t == text).unwrap_or_else(|| {
+            self.0.push(text);
+            self.0.len() - 1
+        });
+        cell::raised(at + 1)
+    }
+}
+
+pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis) {
+    document.heading(&scenario.name, &scenario.question);
+    let arms: Vec<&ArmAnalysis> = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).collect();
+    let mut footnotes = Footnotes::default();
+    let table = table(scenario, &arms, &mut footnotes);
+    document.text(Tone::Dim, caption(scenario, analysis));
+    document.blocks.push(Block::Table(table));
+    let lines = footnotes.0.into_iter().enumerate();
+    document.marked(lines.map(|(i, text)| Marked::new(cell::raised(i + 1), Tone::Warn, text)).collect());
+    let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
+    document.marked(everyone.flat_map(failures).collect());
+    document.marked(noise(scenario, analysis));
+    document.marked(harness(scenario, analysis));
+}
+
+fn is_twin_of(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> bool {
+    scenario.aa.iter().any(|check| check.twin == arm.index)
+}
+
+fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
+    let mut text = format!("{} of {}", scenario.done, number::counted(scenario.planned, "block"));
+    let baseline = analysis.arms.get(scenario.baseline);
+    if scenario.comparisons.is_empty() && scenario.arms.len() > 1 && baseline.is_some_and(|a| a.skipped.is_some()) {
+        text.push_str(" · nothing is compared, for the baseline was skipped");
+    }
+    if !scenario.comparisons.is_empty() {
+        let baseline = baseline.map_or("?", |a| a.label.as_str());
+        let together = match scenario.comparisons.len() {
+            1 => String::new(),
+            n => format!(" each, so that all {n} hold together at 95 %"),
+        };
+        text.push_str(&format!(
+            " · baseline {baseline} · ratios at {}{together}",
+            number::percent(scenario.confidence)
+        ));
+    }
+    text
+}
+
+fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Footnotes) -> Table {
+    let names = dimensions(scenario);
+    let settings = differing(arms);
+    let mut columns: Vec<Column> = names.iter().map(|name| Column::left(name, 0)).collect();
+    let keys = columns.len();
+    columns.extend(scenario.metrics.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
+    columns.push(Column::left("durability", VALUES));
+    let compared = !scenario.comparisons.is_empty();
+    if compared {
+        columns.push(Column::left("verdict", RATIOS));
+        columns.extend(scenario.judged.iter().map(|metric| Column::right(format!("{metric} ratio"), RATIOS)));
+    }
+    columns.extend(settings.iter().map(|name| Column::left(name, SETTINGS)));
+    let rows = arms.iter().map(|arm| {
+        let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
+        let mut row = key_cells(arm, &names, remarks(arm, comparison), footnotes);
+        row.extend(scenario.metrics.iter().map(|metric| cell::estimate(arm.estimate(metric), metric)));
+        row.push(Cell::plain(arm.durability.map_or_else(|| "?".into(), |rung| rung.to_string())));
+        if compared {
+            row.extend(ratio_cells(scenario, arm, comparison));
+        }
+        row.extend(settings.iter().map(|name| Cell::plain(setting(arm, name))));
+        row
+    });
+    Table { keys, columns, rows: rows.collect() }
+}
+
+/// Dimensions with more than one value; `arm` for a scenario of one.
+fn dimensions(scenario: &ScenarioAnalysis) -> Vec<String> {
+    if scenario.dimensions.is_empty() { vec!["arm".into()] } else { scenario.dimensions.clone() }
+}
+
+fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnotes: &mut Footnotes) -> Vec<Cell> {
+    let marks: String = remarks.into_iter().map(|text| format!(" {}", footnotes.mark(text))).collect();
+    let tone = if arm.measured == 0 { Tone::Bad } else { Tone::Plain };
+    let mut cells: Vec<Cell> = names
+        .iter()
+        .map(|name| match arm.dimensions.get(name) {
+            Some(value) => Cell::new(tone, value.to_string()),
+            None if arm.dimensions.is_empty() => Cell::new(tone, arm.label.as_str()),
+            None => Cell::new(Tone::Dim, number::NONE),
+        })
+        .collect();
+    if let Some(last) = cells.last_mut() {
+        last.text.push_str(&marks);
+    }
+    cells
+}
+
+/// What is to be said beside an arm's numbers.
+fn remarks(arm: &ArmAnalysis, comparison: Option<&ArmComparison>) -> Vec<String> {
+    let mut remarks = arm.notes.clone();
+    if let (Some(caveat), Some(rung)) = (arm.caveat, arm.durability) {
+        remarks.push(format!("{rung}: {caveat}"));
+    }
+    if arm.measured > 0 && arm.durability.is_none() {
+        remarks.push("its durability is not known: the driver did not report journal_mode and synchronous".into());
+    }
+    // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
+    let why = comparison.into_iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().err());
+    remarks.extend(why.filter(|_| arm.measured > 0).cloned());
+    remarks
+}
+
+fn ratio_cells(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, comparison: Option<&ArmComparison>) -> Vec<Cell> {
+    let Some(comparison) = comparison else {
+        let word = if arm.index == scenario.baseline { "baseline" } else { number::NONE };
+        let mut cells = vec![Cell::new(Tone::Dim, word)];
+        cells.resize(scenario.judged.len() + 1, Cell::default());
+        return cells;
+    };
+    let ratio = |m: &crate::analysis::MetricComparison| cell::ratio(m.ratio.as_ref().ok().map(|r| &r.ratio), m.verdict);
+    let mut cells = vec![decision(comparison)];
+    cells.extend(comparison.metrics.iter().map(ratio));
+    cells
+}
+
+/// The verdict, and by which metric if not by the first. Where a sharper one decides and another contradicts it, both
+/// are said.
+fn decision(comparison: &ArmComparison) -> Cell {
+    let Some(first) = comparison.metrics.first() else { return Cell::default() };
+    let Some(decided) = comparison.decided() else {
+        return Cell::new(cell::tone(first.verdict), cell::verdict(first.verdict, &first.metric));
+    };
+    if decided.metric == first.metric {
+        return Cell::new(cell::tone(first.verdict), cell::verdict(first.verdict, &first.metric));
+    }
+    let mut text = format!("{} by {}", cell::verdict(decided.verdict, &decided.metric), decided.metric);
+    let opposite = match decided.verdict {
+        Verdict::Faster => Some(Verdict::Slower),
+        Verdict::Slower => Some(Verdict::Faster),
+        _ => None,
+    };
+    if let Some(other) = comparison.metrics.iter().find(|m| Some(m.verdict) == opposite) {
+        text.push_str(&format!(", but {}", cell::verdict(other.verdict, &other.metric)));
+    }
+    Cell::new(cell::tone(decided.verdict), text)
+}
+
+/// Settings that are not the same in all arms, and are not a dimension's own name already.
+fn differing(arms: &[&ArmAnalysis]) -> Vec<String> {
+    let read: Vec<&&ArmAnalysis> = arms.iter().filter(|a| !a.settings.is_empty()).collect();
+    let names: BTreeSet<&String> = read.iter().flat_map(|a| a.settings.keys()).collect();
+    let differs = |name: &&&String| {
+        let mut values = read.iter().map(|a| a.settings.get(**name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    names.iter().filter(differs).map(|name| (*name).clone()).collect()
+}
+
+fn setting(arm: &ArmAnalysis, name: &str) -> String {
+    match arm.settings.get(name) {
+        Some(values) => values.iter().cloned().collect::<Vec<_>>().join(" / "),
+        None => number::NONE.into(),
+    }
+}
+
+/// Why trials of an arm are missing: it was skipped, or they failed.
+fn failures(arm: &ArmAnalysis) -> Vec<Marked> {
+    let skipped =
+        arm.skipped.iter().map(|why| Marked::new("–", Tone::Warn, format!("{} was skipped: {why}", arm.label)));
+    let all = arm.measured + arm.failed();
+    let line = |failure: &crate::analysis::FailureCount| {
+        let word = serde_json::to_value(failure.kind).ok();
+        let kind = word.as_ref().and_then(|w| w.as_str()).unwrap_or("?");
+        let count = failure.blocks.len();
+        let text =
+            format!("{}: {count} of {} failed ({kind}): {}", arm.label, number::counted(all, "trial"), failure.reason);
+        Marked::new("✘", Tone::Bad, text)
+    };
+    skipped.chain(arm.failures.iter().map(line)).collect()
+}
+
+fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
+    let delta = number::percent(analysis.tolerance);
+    let line = |check: &crate::analysis::AaCheck| {
+        let metric = &check.comparison.metric;
+        let ratio = check.comparison.ratio.as_ref();
+        let shown = ratio.ok().and_then(|r| number::ratio(&r.ratio)).unwrap_or_default();
+        let pair = format!("A/A in {metric}: two identical arms differ by {shown}");
+        match check.noise {
+            Noise::Quiet => Marked::new("=", Tone::Good, format!("{pair}: differences beyond {delta} can be told")),
+            Noise::False => Marked::new(
+                "!",
+                Tone::Warn,
+                format!(
+                    "{pair}, which excludes 1: environment too noisy for {delta}; its verdicts in {metric} are not to be trusted: use a quieter machine and more blocks"
+                ),
+            ),
+            Noise::Wide => Marked::new(
+                "!",
+                Tone::Warn,
+                format!(
+                    "{pair}, wider than {delta}: environment too noisy for {delta} in {metric}; use more blocks, longer trials or a quieter machine"
+                ),
+            ),
+            Noise::Unknown => {
+                let why = match ratio {
+                    Ok(paired) => number::needs(&paired.ratio),
+                    Err(why) => why.clone(),
+                };
+                Marked::new("?", Tone::Warn, format!("A/A in {metric}: noise is not known: {why}"))
+            }
+        }
+    };
+    scenario.aa.iter().map(line).collect()
+}
+
+fn harness(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
+    let line = |cost: &crate::analysis::HarnessCost| {
+        let nanos = number::value(cost.nanos, litelab_model::metric::Unit::Nanos);
+        let share = cost.share.zip(cost.fastest).map(|(share, arm)| {
+            let arm = analysis.arms.get(arm).map_or("?", |a| a.label.as_str());
+            format!(", {} of the mean transaction of its fastest arm ({arm})", number::percent(share))
+        });
+        let text = format!(
+            "harness: {nanos} per transaction in runner {}{}; not subtracted",
+            cost.runner,
+            share.unwrap_or_default()
+        );
+        Marked::new("·", Tone::Dim, text)
+    };
+    scenario.harness.iter().map(line).collect()
+}

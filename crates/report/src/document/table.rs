@@ -1,0 +1,173 @@
+//! A table of no format yet, and how it is cut into tables that fit a width.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::style::Tone;
+
+/// Space between two columns.
+pub(crate) const GAP: usize = 2;
+/// A key column is wrapped beyond this width where space is short.
+const KEY_WIDTH: usize = 24;
+
+/// Rows and columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The first columns, which tell the rows apart; repeated wherever the table is cut.
+    pub keys: usize,
+    /// In order.
+    pub columns: Vec<Column>,
+    /// One cell per column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its title.
+    pub title: String,
+    /// Which side its cells keep to.
+    pub align: Align,
+    /// Columns of one group are kept together where there is space.
+    pub group: u8,
+}
+
+/// Which side a cell keeps to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Texts.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// One line.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+}
+
+impl Cell {
+    /// A cell in a tone.
+    #[must_use]
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { text: super::clean(&text.into()), tone }
+    }
+
+    /// A plain cell.
+    #[must_use]
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(Tone::Plain, text)
+    }
+}
+
+impl Column {
+    /// A column of texts.
+    #[must_use]
+    pub fn left(title: impl Into<String>, group: u8) -> Self {
+        Self { title: super::clean(&title.into()), align: Align::Left, group }
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub fn right(title: impl Into<String>, group: u8) -> Self {
+        Self { align: Align::Right, ..Self::left(title, group) }
+    }
+}
+
+impl Table {
+    /// Width of a column's widest cell.
+    #[must_use]
+    pub fn width_of(&self, column: usize) -> usize {
+        let title = self.columns.get(column).map_or(0, |c| c.title.width());
+        self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0).max(title)
+    }
+
+    /// Tables that fit `width`, with all columns among them: as one; else one per group of columns; else as many as it
+    /// takes. What does not fit even alone is left to the renderer to wrap.
+    #[must_use]
+    pub fn fit(&self, width: usize) -> Vec<Table> {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|c| self.width_of(c)).collect();
+        let keys = self.keys.min(self.columns.len());
+        let total: usize = widths.iter().map(|w| w + GAP).sum();
+        if total <= width + GAP {
+            return vec![self.clone()];
+        }
+        let of_keys: usize = widths[..keys].iter().map(|w| w.min(&KEY_WIDTH) + GAP).sum();
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let (mut left, mut group) = (0, None);
+        for (column, described) in self.columns.iter().enumerate().skip(keys) {
+            // A group begins where all of it has space.
+            let together = self.columns.iter().zip(&widths).skip(keys).filter(|(c, _)| c.group == described.group);
+            let needed = match group == Some(described.group) {
+                true => widths[column] + GAP,
+                false => together.map(|(_, w)| w + GAP).sum(),
+            };
+            let needed_here = widths[column] + GAP;
+            match parts.last_mut().filter(|_| needed <= left) {
+                Some(part) => part.push(column),
+                None => {
+                    parts.push(vec![column]);
+                    left = (width + GAP).saturating_sub(of_keys);
+                }
+            }
+            left = left.saturating_sub(needed_here);
+            group = Some(described.group);
+        }
+        if parts.is_empty() {
+            return vec![self.clone()];
+        }
+        parts.iter().map(|columns| self.part(keys, columns)).collect()
+    }
+
+    fn part(&self, keys: usize, columns: &[usize]) -> Table {
+        let pick = |column: &usize| self.columns[*column].clone();
+        let chosen: Vec<usize> = (0..keys).chain(columns.iter().copied()).collect();
+        let row = |row: &Vec<Cell>| chosen.iter().map(|c| row.get(*c).cloned().unwrap_or_default()).collect();
+        Table { keys, columns: chosen.iter().map(pick).collect(), rows: self.rows.iter().map(row).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let columns = [("arm", 0), ("aaaa", 1), ("bbbb", 1), ("cccc", 2), ("dddd", 2)];
+        Table {
+            keys: 1,
+            columns: columns.map(|(title, group)| Column::left(title, group)).to_vec(),
+            rows: vec![["x", "1", "2", "3", "4"].map(Cell::plain).to_vec()],
+        }
+    }
+
+    fn titles(width: usize) -> Vec<String> {
+        let join = |t: &Table| t.columns.iter().map(|c| c.title.as_str()).collect::<Vec<_>>().join(" ");
+        table().fit(width).iter().map(join).collect()
+    }
+
+    #[test]
+    fn a_table_is_cut_between_groups_first() {
+        assert_eq!(titles(27), ["arm aaaa bbbb cccc dddd"]);
+        assert_eq!(titles(26), ["arm aaaa bbbb", "arm cccc dddd"]);
+        assert_eq!(titles(15), ["arm aaaa bbbb", "arm cccc dddd"]);
+        assert_eq!(titles(14), ["arm aaaa", "arm bbbb", "arm cccc", "arm dddd"]);
+        assert_eq!(titles(0), ["arm aaaa", "arm bbbb", "arm cccc", "arm dddd"]);
+    }
+
+    #[test]
+    fn no_column_is_lost_and_nothing_panics() {
+        assert_eq!(Table::default().fit(10), [Table::default()]);
+        for width in 0..40 {
+            let cut: usize = table().fit(width).iter().map(|t| t.columns.len() - 1).sum();
+            assert_eq!(cut, 4, "{width}");
+        }
+    }
+
+    #[test]
+    fn cells_hold_no_control_characters() {
+        assert_eq!(Cell::plain("a\u{1b}[31m\nb\t c").text, "a [31m b c");
+    }
+}

@@ -1,0 +1,40 @@
+//! Why there is no report.
+
+use litelab_engine::EngineError;
+
+use crate::compare::Difference;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The run file cannot be read.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A trial names an arm that the plan does not have.
+    #[error("the run file is damaged: a trial is of arm {arm}, and the plan has {arms} arms")]
+    Damaged {
+        /// The index it names.
+        arm: usize,
+        /// Arms of the plan.
+        arms: usize,
+    },
+    /// Two runs cannot be compared.
+    #[error("these runs are not alike: {}; compare runs of the same machine and builds, or allow it with --allow-unlike", list(.0))]
+    Unlike(Vec<Difference>),
+    /// Two runs have no arm in common.
+    #[error("these runs have no arm in common: compare runs of the same study, or name two arms of one run")]
+    NothingInCommon,
+    /// A selector does not select one arm.
+    #[error("{0}")]
+    Arm(String),
+    /// A tolerance that is none.
+    #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
+    Tolerance(f64),
+    /// The export cannot be written.
+    #[error("cannot write the export: {0}")]
+    Write(String),
+}
+
+fn list(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

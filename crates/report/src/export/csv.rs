@@ -1,0 +1,182 @@
+//! Trials as CSV: one row for each role and transaction of each trial, one row for a failed trial.
+//!
+//! Times are nanoseconds, sizes bytes, rates per second. Columns from `cpu_ns` on are of the trial as a whole and stand
+//! in each of its rows; a field without a value is empty.
+
+use std::io::Write;
+
+use litelab_engine::outcome::{Measurement, Outcome, TrialRecord};
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_protocol::Operation;
+use litelab_protocol::histogram::Histogram;
+
+use crate::error::ReportError;
+
+const COLUMNS: [&str; 48] = [
+    "block",
+    "position",
+    "arm",
+    "scenario",
+    "label",
+    "driver",
+    "profile",
+    "started",
+    "seconds",
+    "outcome",
+    "reason",
+    "role",
+    "transaction",
+    "committed",
+    "empty",
+    "failed",
+    "measured",
+    "rows",
+    "errors",
+    "errors_cured",
+    "unserved",
+    "measured_ns",
+    "throughput",
+    "rows_per_second",
+    "mean",
+    "p50",
+    "p95",
+    "p99",
+    "p999",
+    "max",
+    "response_p50",
+    "response_p99",
+    "response_max",
+    "lag_p50",
+    "lag_p99",
+    "lag_max",
+    "wait_p50",
+    "wait_p99",
+    "query",
+    "first_row",
+    "cpu_ns",
+    "wal_peak",
+    "wal_after",
+    "database_size",
+    "written",
+    "memory",
+    "voluntary_switches",
+    "involuntary_switches",
+];
+
+/// Writes all trials of a run, one at a time.
+///
+/// # Errors
+/// When the run file is damaged or the output cannot be written.
+pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
+    let mut writer = csv::Writer::from_writer(out);
+    let mut done = writer.write_record(COLUMNS).map_err(failed);
+    file.trials(&mut |trial| {
+        if done.is_ok() {
+            done = rows(&trial.record, info).iter().try_for_each(|row| writer.write_record(row)).map_err(failed);
+        }
+        Ok(())
+    })?;
+    done?;
+    writer.flush().map_err(|e| ReportError::Write(e.to_string()))
+}
+
+fn failed(error: csv::Error) -> ReportError {
+    ReportError::Write(error.to_string())
+}
+
+fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
+    let arm = info.plan.arms.get(record.arm);
+    let scenario = arm.and_then(|arm| info.plan.scenarios.get(arm.scenario));
+    let (outcome, reason) = match &record.outcome {
+        Outcome::Measured(_) => ("measured".to_owned(), String::new()),
+        Outcome::Failed(failure) => {
+            let kind = serde_json::to_value(failure.kind).ok().and_then(|k| k.as_str().map(str::to_owned));
+            (format!("failed:{}", kind.unwrap_or_default()), failure.reason.clone())
+        }
+    };
+    let head = vec![
+        record.block.to_string(),
+        record.position.to_string(),
+        record.arm.to_string(),
+        scenario.map(|s| s.name.clone()).unwrap_or_default(),
+        arm.map(litelab_model::Arm::label).unwrap_or_default(),
+        arm.map(|a| a.driver.clone()).unwrap_or_default(),
+        arm.map(|a| a.profile.clone()).unwrap_or_default(),
+        record.started.clone(),
+        record.seconds.to_string(),
+        outcome,
+        reason,
+    ];
+    match &record.outcome {
+        Outcome::Failed(_) => {
+            let mut row = head;
+            row.resize(COLUMNS.len(), String::new());
+            vec![row]
+        }
+        Outcome::Measured(measurement) => {
+            let operations = measurement.result.operations.iter();
+            operations.map(|o| [head.clone(), operation(o, measurement), whole(measurement)].concat()).collect()
+        }
+    }
+}
+
+fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
+    let nanos = measurement.result.measured_ns;
+    let rate = |count: u64| if nanos == 0 { String::new() } else { (count as f64 * 1e9 / nanos as f64).to_string() };
+    let sum = |of: fn(&litelab_protocol::ErrorCount) -> u64| {
+        operation.errors.values().map(of).fold(0, u64::saturating_add).to_string()
+    };
+    let service = &operation.service;
+    let at = |histogram: Option<&Histogram>, q: f64| text(histogram.and_then(|h| h.quantile(q)));
+    let max = |histogram: Option<&Histogram>| text(histogram.and_then(Histogram::max));
+    let (response, lag, wait) = (operation.response.as_ref(), operation.lag.as_ref(), operation.wait.as_ref());
+    vec![
+        operation.role.clone(),
+        operation.transaction.clone(),
+        operation.committed.to_string(),
+        operation.empty.to_string(),
+        operation.failed.to_string(),
+        operation.measured.to_string(),
+        operation.rows.to_string(),
+        sum(|e| e.seen),
+        sum(|e| e.cured),
+        operation.unserved.to_string(),
+        nanos.to_string(),
+        rate(operation.measured),
+        rate(operation.rows),
+        text(service.mean()),
+        at(Some(service), 0.5),
+        at(Some(service), 0.95),
+        at(Some(service), 0.99),
+        at(Some(service), 0.999),
+        max(Some(service)),
+        at(response, 0.5),
+        at(response, 0.99),
+        max(response),
+        at(lag, 0.5),
+        at(lag, 0.99),
+        max(lag),
+        at(wait, 0.5),
+        at(wait, 0.99),
+        at(operation.query.as_ref(), 0.5),
+        at(operation.first_row.as_ref(), 0.5),
+    ]
+}
+
+fn whole(measurement: &Measurement) -> Vec<String> {
+    let summary = &measurement.summary;
+    vec![
+        measurement.cpu_ns.to_string(),
+        summary.wal_peak_bytes.to_string(),
+        measurement.wal_after_bytes.to_string(),
+        measurement.database_bytes.to_string(),
+        text(summary.written_bytes),
+        text(summary.rss_peak_bytes),
+        text(summary.voluntary_switches),
+        text(summary.involuntary_switches),
+    ]
+}
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,181 @@
+//! An analysis as JSON: everything that was computed, in the shape of [`super::shape`].
+
+use litelab_engine::record::RunInfo;
+use litelab_model::Metric;
+use litelab_model::metric::Unit;
+use litelab_stats::{ClaimVerdict, Verdict};
+
+use super::shape::{Arm, Claim, Comparison, Estimate, Export, Failure, Harness, Run, SCHEMA, Scenario, Values};
+use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
+use crate::error::ReportError;
+
+/// The JSON Schema of [`Export`].
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Export)
+}
+
+/// The analysis as indented JSON.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn text(analysis: &Analysis, info: &RunInfo) -> Result<String, ReportError> {
+    serde_json::to_string_pretty(&export(analysis, info)).map_err(|e| ReportError::Write(e.to_string()))
+}
+
+/// The analysis in the exported shape.
+#[must_use]
+pub fn export(analysis: &Analysis, info: &RunInfo) -> Export {
+    let plan = &info.plan;
+    Export {
+        schema: SCHEMA,
+        run: Run {
+            litelab: info.litelab.clone(),
+            study: plan.study.clone(),
+            title: plan.title.clone(),
+            source: plan.source.clone(),
+            created: info.created.clone(),
+            finished: info.finished.clone(),
+            blocks: info.blocks,
+            quick: plan.quick,
+            seed: plan.seed,
+            tolerance: analysis.tolerance,
+        },
+        environment: info.environment.clone(),
+        loads: info.loads.clone(),
+        runners: info.runners.clone(),
+        scenarios: analysis.scenarios.iter().map(scenario).collect(),
+        arms: analysis.arms.iter().map(|a| arm(a, analysis)).collect(),
+        claims: analysis.claims.iter().map(claim).collect(),
+        findings: analysis.findings.clone(),
+    }
+}
+
+fn estimate(estimate: &litelab_stats::Estimate) -> Estimate {
+    Estimate {
+        value: estimate.value,
+        low: estimate.low(),
+        high: estimate.high(),
+        confidence: estimate.confidence(),
+        n: estimate.n,
+        needs: estimate.needs(),
+    }
+}
+
+fn scenario(of: &ScenarioAnalysis) -> Scenario {
+    let names = |metrics: &[Metric]| metrics.iter().map(ToString::to_string).collect();
+    let comparisons = of.comparisons.iter().flat_map(|c| {
+        let decided = c.decided().map(|m| &m.metric);
+        c.metrics.iter().map(move |m| comparison(c.arm, of.baseline, m, decided == Some(&m.metric)))
+    });
+    Scenario {
+        name: of.name.clone(),
+        question: of.question.clone(),
+        blocks: of.planned,
+        baseline: of.baseline,
+        metrics: names(&of.metrics),
+        judged: names(&of.judged),
+        confidence: of.confidence,
+        comparisons: comparisons.collect(),
+        aa: of.aa.iter().map(|c| comparison(c.twin, c.arm, &c.comparison, false)).collect(),
+        harness: of
+            .harness
+            .iter()
+            .map(|h| Harness { runner: h.runner.clone(), nanos: h.nanos, fastest: h.fastest, share: h.share })
+            .collect(),
+    }
+}
+
+fn comparison(arm: usize, against: usize, of: &analysis::MetricComparison, decided: bool) -> Comparison {
+    let (verdict, blocks_needed) = match of.verdict {
+        Verdict::Faster => ("faster", None),
+        Verdict::Slower => ("slower", None),
+        Verdict::Equivalent => ("equivalent", None),
+        Verdict::Inconclusive { blocks_needed } => ("inconclusive", blocks_needed),
+    };
+    let paired = of.ratio.as_ref().ok();
+    Comparison {
+        arm,
+        against,
+        metric: of.metric.to_string(),
+        ratio: paired.filter(|p| p.ratio.interval().is_some()).map(|p| estimate(&p.ratio)),
+        p_value: paired.map(|p| p.p_value),
+        p_adjusted: of.p_adjusted,
+        verdict: verdict.into(),
+        blocks_needed,
+        decided,
+        reason: match &of.ratio {
+            Ok(paired) if paired.ratio.interval().is_none() => Some(crate::number::needs(&paired.ratio)),
+            Ok(_) => None,
+            Err(why) => Some(why.clone()),
+        },
+    }
+}
+
+fn arm(of: &ArmAnalysis, analysis: &Analysis) -> Arm {
+    let word = |kind| serde_json::to_value(kind).ok().and_then(|k| k.as_str().map(str::to_owned)).unwrap_or_default();
+    let failure =
+        |f: &analysis::FailureCount| Failure { kind: word(f.kind), reason: f.reason.clone(), blocks: f.blocks.clone() };
+    Arm {
+        index: of.index,
+        name: of.name.clone(),
+        scenario: analysis.scenarios.get(of.scenario).map(|s| s.name.clone()).unwrap_or_default(),
+        dimensions: of.dimensions.clone(),
+        driver: of.driver.clone(),
+        profile: of.profile.clone(),
+        durability: of.durability.map(|d| d.to_string()),
+        durability_meaning: of.durability.map(|d| d.meaning().to_owned()),
+        settings: of.settings.clone(),
+        planned: of.planned,
+        skipped: of.skipped.clone(),
+        measured: of.measured,
+        failures: of.failures.iter().map(failure).collect(),
+        notes: of.notes.clone(),
+        metrics: of.metrics.iter().map(|(metric, v)| (metric.to_string(), values(metric, v))).collect(),
+    }
+}
+
+fn values(metric: &Metric, of: &analysis::Values) -> Values {
+    let unit = match metric.measure.unit() {
+        Unit::PerSecond => "per_second",
+        Unit::Nanos => "nanoseconds",
+        Unit::Bytes => "bytes",
+        Unit::Share => "share",
+    };
+    Values {
+        unit: unit.into(),
+        more_is_better: metric.measure.more_is_better(),
+        median: of.estimate.as_ref().map(estimate),
+        blocks: of.by_block.iter().map(|(block, _)| *block).collect(),
+        values: of.by_block.iter().map(|(_, value)| *value).collect(),
+    }
+}
+
+fn claim(of: &ClaimResult) -> Claim {
+    let plan = &of.plan;
+    let (verdict, blocks_needed) = match of.verdict {
+        ClaimVerdict::Holds => ("holds", None),
+        ClaimVerdict::Contradicted => ("contradicted", None),
+        ClaimVerdict::Inconclusive { blocks_needed } => ("inconclusive", blocks_needed),
+    };
+    let measured = match &of.measured {
+        Measured::Ratio(paired) => Some(&paired.ratio).filter(|r| r.interval().is_some()),
+        Measured::Value(value) => Some(value),
+        Measured::Nothing => None,
+    };
+    Claim {
+        name: plan.name.clone(),
+        text: plan.text.clone(),
+        published: plan.published.clone(),
+        note: plan.note.clone(),
+        metric: plan.metric.to_string(),
+        arm: plan.arm,
+        against: plan.against,
+        at_least: plan.at_least,
+        at_most: plan.at_most,
+        measured: measured.map(estimate),
+        verdict: verdict.into(),
+        blocks_needed,
+        reason: of.reason.clone(),
+    }
+}

@@ -1,0 +1,110 @@
+//! A document as GitHub flavoured Markdown: tables as in the terminal, never cut, no escapes of a terminal.
+
+use std::fmt::Write as _;
+
+use litelab_engine::record::RunInfo;
+
+use crate::analysis::Analysis;
+use crate::compare::Comparison;
+use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
+
+/// A run as Markdown.
+#[must_use]
+pub fn run(analysis: &Analysis, info: &RunInfo) -> String {
+    render(&document::of_run(analysis, info))
+}
+
+/// A comparison as Markdown.
+#[must_use]
+pub fn comparison(comparison: &Comparison) -> String {
+    render(&document::of_comparison(comparison))
+}
+
+/// A document as Markdown.
+#[must_use]
+pub fn render(document: &Document) -> String {
+    let parts: Vec<String> = document.blocks.iter().map(block).filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Title(title) => format!("# {}\n", escape(title)),
+        Block::Heading(title, beside) if beside.is_empty() => format!("## {}\n", escape(title)),
+        Block::Heading(title, beside) => format!("## {}\n\n{}\n", escape(title), escape(beside)),
+        Block::Text(_, text) => format!("{}\n", escape(text)),
+        Block::Facts(facts) => {
+            list(facts.iter().map(|(name, value)| format!("**{}** {}", escape(name), escape(value))))
+        }
+        Block::Table(of) => table(of),
+        Block::Marked(lines) => list(lines.iter().map(|line| format!("{} {}", escape(&line.mark), escape(&line.text)))),
+        Block::Claims(of) => claims(of),
+    }
+}
+
+fn list(lines: impl Iterator<Item = String>) -> String {
+    lines.fold(String::new(), |mut out, line| {
+        // Writing to a String does not fail.
+        let _written = writeln!(out, "- {line}");
+        out
+    })
+}
+
+fn table(table: &Table) -> String {
+    let titles = table.columns.iter().map(|c| escape(&c.title)).collect();
+    let rules = table.columns.iter().map(|c| if c.align == Align::Right { "--:" } else { ":--" }.to_owned()).collect();
+    let rows = table.rows.iter().map(|cells| cells.iter().map(|c| escape(&c.text)).collect::<Vec<_>>());
+    lines([titles, rules].into_iter().chain(rows))
+}
+
+fn claims(claims: &[ClaimBlock]) -> String {
+    let titles = ["verdict", "claim", "published", "asked", "measured"].map(str::to_owned).to_vec();
+    let rules = vec![":--".to_owned(); titles.len()];
+    let row = |claim: &ClaimBlock| {
+        let mut text = escape(&claim.text);
+        for (name, more) in [("open", &claim.reason), ("note", &claim.note)] {
+            if !more.is_empty() {
+                text.push_str(&format!("<br>*{name}:* {}", escape(more)));
+            }
+        }
+        vec![
+            format!("{} {}", claim.glyph, claim.word),
+            text,
+            escape(&claim.published),
+            escape(&claim.asked),
+            format!("{}<br>{}", escape(&claim.measured), escape(&claim.about)),
+        ]
+    };
+    lines([titles, rules].into_iter().chain(claims.iter().map(row)))
+}
+
+fn lines(rows: impl Iterator<Item = Vec<String>>) -> String {
+    rows.fold(String::new(), |mut out, cells| {
+        let _written = writeln!(out, "| {} |", cells.join(" | "));
+        out
+    })
+}
+
+/// On one line, with nothing in it that Markdown or HTML would read as its own.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in clean(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '*' | '`' | '\\' | '#' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_cannot_break_its_table() {
+        assert_eq!(escape("a|b\n<script> *x* `y` \u{1b}[31m"), r"a\|b &lt;script> \*x\* \`y\` [31m");
+    }
+}

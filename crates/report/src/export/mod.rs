@@ -1,0 +1,6 @@
+//! A run in formats for other programs and other pages.
+
+pub mod csv;
+pub mod json;
+pub mod markdown;
+pub mod shape;

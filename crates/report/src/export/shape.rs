@@ -1,0 +1,246 @@
+//! The shape of an exported analysis.
+//!
+//! [`SCHEMA`] counts up when a field is removed or changes its meaning; new fields may come without. Values are in base
+//! units (`unit` says which), ratios are arm over the arm compared with, and a ratio without an interval is not in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use litelab_engine::environment::{Environment, LoadWindow};
+use litelab_model::Scalar;
+use litelab_protocol::Description;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the shape.
+pub const SCHEMA: u32 = 1;
+
+/// A run analysed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Export {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What was run and when.
+    pub run: Run,
+    /// The machine before the run.
+    pub environment: Environment,
+    /// The machine's load during each block.
+    pub loads: Vec<LoadWindow>,
+    /// The runners and the builds of SQLite in them.
+    pub runners: Vec<Description>,
+    /// Scenarios with their comparisons.
+    pub scenarios: Vec<Scenario>,
+    /// Arms with their values.
+    pub arms: Vec<Arm>,
+    /// Claims with their verdicts.
+    pub claims: Vec<Claim>,
+    /// Sentences with their values filled in.
+    pub findings: Vec<String>,
+}
+
+/// What was run and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Version of litelab that made it.
+    pub litelab: String,
+    /// The study's name.
+    pub study: String,
+    /// Its question.
+    pub title: String,
+    /// Where its claims come from.
+    pub source: String,
+    /// UTC, ISO 8601.
+    pub created: String,
+    /// When its last block ended, if it is complete.
+    pub finished: Option<String>,
+    /// Blocks that are complete.
+    pub blocks: u32,
+    /// Whether it was run with `--quick`.
+    pub quick: bool,
+    /// Seed of orders and values.
+    pub seed: u64,
+    /// Relative difference below which two arms count as equivalent.
+    pub tolerance: f64,
+}
+
+/// A number and how precisely it is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// Lower end of the interval; absent with too few observations.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Coverage of the interval, a fraction.
+    pub confidence: Option<f64>,
+    /// Trials or blocks behind it.
+    pub n: usize,
+    /// Observations an interval needs, where there are too few.
+    pub needs: Option<usize>,
+}
+
+/// A scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// The question it answers.
+    pub question: String,
+    /// Blocks planned.
+    pub blocks: u32,
+    /// Index of the arm others are compared with.
+    pub baseline: usize,
+    /// Metrics shown.
+    pub metrics: Vec<String>,
+    /// Metrics in which arms are judged; the first that is conclusive decides.
+    pub judged: Vec<String>,
+    /// Level of each ratio's interval: all of one metric hold together at 95 %.
+    pub confidence: f64,
+    /// Every arm against the baseline in every judged metric.
+    pub comparisons: Vec<Comparison>,
+    /// Identical arms against each other.
+    pub aa: Vec<Comparison>,
+    /// What the harness itself costs.
+    pub harness: Vec<Harness>,
+}
+
+/// An arm against another in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Index of the arm.
+    pub arm: usize,
+    /// Index of the arm it is compared with.
+    pub against: usize,
+    /// The metric.
+    pub metric: String,
+    /// arm / against; absent without an interval.
+    pub ratio: Option<Estimate>,
+    /// Of the signed-rank test that the ratio is 1.
+    pub p_value: Option<f64>,
+    /// Holm's, over the scenario's comparisons in this metric.
+    pub p_adjusted: Option<f64>,
+    /// `faster`, `slower`, `equivalent` or `inconclusive`, in the metric's own sense of better.
+    pub verdict: String,
+    /// Blocks likely still needed.
+    pub blocks_needed: Option<u32>,
+    /// Whether this metric decided between the two arms.
+    pub decided: bool,
+    /// Why there is no ratio.
+    pub reason: Option<String>,
+}
+
+/// What the harness itself costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Harness {
+    /// The runner.
+    pub runner: String,
+    /// Nanoseconds per transaction.
+    pub nanos: f64,
+    /// Index of its fastest arm.
+    pub fastest: Option<usize>,
+    /// Share of that arm's mean transaction.
+    pub share: Option<f64>,
+}
+
+/// An arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arm {
+    /// Its place among the arms.
+    pub index: usize,
+    /// `scenario/label`.
+    pub name: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Its values in the dimensions of its scenario.
+    pub dimensions: IndexMap<String, Scalar>,
+    /// Driver.
+    pub driver: String,
+    /// Profile.
+    pub profile: String,
+    /// `volatile`, `D0` to `D4`, from the settings read back; absent where it is not known.
+    pub durability: Option<String>,
+    /// The rung in words.
+    pub durability_meaning: Option<String>,
+    /// Settings in effect: all values seen on any connection.
+    pub settings: BTreeMap<String, BTreeSet<String>>,
+    /// Trials planned.
+    pub planned: u64,
+    /// Why it was not run, if it was not.
+    pub skipped: Option<String>,
+    /// Trials that gave a measurement.
+    pub measured: u64,
+    /// Trials that did not.
+    pub failures: Vec<Failure>,
+    /// What is to be said beside the numbers.
+    pub notes: Vec<String>,
+    /// By metric.
+    pub metrics: BTreeMap<String, Values>,
+}
+
+/// Trials that failed for one reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The kind of failure.
+    pub kind: String,
+    /// One line.
+    pub reason: String,
+    /// Blocks in which it happened.
+    pub blocks: Vec<u32>,
+}
+
+/// A metric of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Values {
+    /// `per_second`, `nanoseconds`, `bytes` or `share`.
+    pub unit: String,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Median over blocks.
+    pub median: Option<Estimate>,
+    /// Blocks that have a value.
+    pub blocks: Vec<u32>,
+    /// Their values, in the same order.
+    pub values: Vec<f64>,
+}
+
+/// A claim examined.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name.
+    pub name: String,
+    /// The published sentence.
+    pub text: String,
+    /// The source's own figures.
+    pub published: String,
+    /// What to know when reading the verdict.
+    pub note: String,
+    /// What is compared.
+    pub metric: String,
+    /// Index of the arm.
+    pub arm: usize,
+    /// Index of the arm it is compared with; absent where the claim is about the arm's own value.
+    pub against: Option<usize>,
+    /// The claim holds from here.
+    pub at_least: Option<f64>,
+    /// The claim holds up to here.
+    pub at_most: Option<f64>,
+    /// The ratio, or the value; a ratio only with an interval.
+    pub measured: Option<Estimate>,
+    /// `holds`, `contradicted` or `inconclusive`.
+    pub verdict: String,
+    /// Blocks likely still needed.
+    pub blocks_needed: Option<u32>,
+    /// Why it was not judged.
+    pub reason: Option<String>,
+}

@@ -1,0 +1,263 @@
+//! Numbers as people read them: three significant digits, and a value and its interval in the same unit.
+
+use litelab_model::metric::Unit;
+use litelab_stats::Estimate;
+
+/// What stands where there is no number.
+pub const NONE: &str = "–";
+
+/// Largest and smallest magnitudes written without an exponent.
+const PLAIN: std::ops::Range<f64> = 1e-4..1e9;
+
+/// Most decimal places that a ratio above 0.1 is given.
+const RATIO_PLACES: usize = 4;
+
+/// A unit and what has to be divided by to have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scale {
+    divisor: f64,
+    /// After the value.
+    after: &'static str,
+    /// After each end of an interval; the unit itself is not repeated there.
+    after_end: &'static str,
+}
+
+const fn scale(divisor: f64, after: &'static str, after_end: &'static str) -> Scale {
+    Scale { divisor, after, after_end }
+}
+
+const NANOS: [Scale; 4] = [scale(1.0, " ns", ""), scale(1e3, " µs", ""), scale(1e6, " ms", ""), scale(1e9, " s", "")];
+const RATES: [Scale; 4] =
+    [scale(1.0, "/s", ""), scale(1e3, "k/s", "k"), scale(1e6, "M/s", "M"), scale(1e9, "G/s", "G")];
+const BYTES: [Scale; 5] = [
+    scale(1.0, " B", ""),
+    scale(1024.0, " KiB", ""),
+    scale(1_048_576.0, " MiB", ""),
+    scale(1_073_741_824.0, " GiB", ""),
+    scale(1_099_511_627_776.0, " TiB", ""),
+];
+const SHARES: [Scale; 1] = [scale(0.01, " %", "")];
+const RATIOS: [Scale; 1] = [scale(1.0, "×", "")];
+
+fn scales(unit: Unit) -> &'static [Scale] {
+    match unit {
+        Unit::Nanos => &NANOS,
+        Unit::PerSecond => &RATES,
+        Unit::Bytes => &BYTES,
+        Unit::Share => &SHARES,
+    }
+}
+
+/// A value alone: `1.34 ms`, `12.3k/s`, `4.00 MiB`, `2.50 %`.
+#[must_use]
+pub fn value(value: f64, unit: Unit) -> String {
+    if !value.is_finite() {
+        return NONE.into();
+    }
+    let scale = choose(value, scales(unit));
+    format!("{}{}", digits(value / scale.divisor, None), scale.after)
+}
+
+/// A median with its interval: `1.34 ms [1.29, 1.40]`; without one, `1.34 ms [?]`, which the reader must be told the
+/// meaning of (see [`needs`]).
+#[must_use]
+pub fn estimate(estimate: &Estimate, unit: Unit) -> String {
+    if !estimate.value.is_finite() {
+        return NONE.into();
+    }
+    let scale = choose(estimate.value, scales(unit));
+    match ends(estimate, scale) {
+        Some(ends) => format!("{}{} {ends}", digits(estimate.value / scale.divisor, None), scale.after),
+        None => format!("{} [?]", value(estimate.value, unit)),
+    }
+}
+
+/// As [`estimate`], but in a sentence: `1.34 ms (an interval needs ≥ 6 blocks)`.
+#[must_use]
+pub fn sentence(of: &Estimate, unit: Unit) -> String {
+    match of.interval() {
+        Some(_) => estimate(of, unit),
+        None => format!("{} (an interval {})", value(of.value, unit), needs(of)),
+    }
+}
+
+/// A ratio with its interval, `1.34× [1.29, 1.40]`; none without an interval: a ratio alone is not to be printed.
+#[must_use]
+pub fn ratio(estimate: &Estimate) -> Option<String> {
+    let [scale] = RATIOS;
+    let interval = estimate.interval()?;
+    let all = [estimate.value, interval.low(), interval.high()];
+    let at = |places: usize| all.map(|x| digits(x, Some(places)));
+    // Ratios near 1 often are known better than to three digits: 1.002× [0.998, 1.006].
+    let mut places = places(estimate.value);
+    while places < RATIO_PLACES && interval.low() < interval.high() && at(places)[1] == at(places)[2] {
+        places += 1;
+    }
+    let [value, low, high] = at(places);
+    estimate.value.is_finite().then(|| format!("{value}{} [{low}, {high}]", scale.after))
+}
+
+/// `needs ≥ 6 blocks`: what stands in place of an interval.
+#[must_use]
+pub fn needs(estimate: &Estimate) -> String {
+    format!("needs ≥ {} blocks", estimate.needs().unwrap_or(estimate.n + 1))
+}
+
+/// A bound of a claim: a value in the metric's unit, or a bare number for a ratio (`×` stands behind measured ones only).
+#[must_use]
+pub fn bound(bound: f64, unit: Option<Unit>) -> String {
+    match unit {
+        Some(unit) => value(bound, unit),
+        None => trimmed(bound),
+    }
+}
+
+/// A fraction in per cent with up to three digits and no trailing zeros: `5 %`, `98.75 %`.
+#[must_use]
+pub fn percent(fraction: f64) -> String {
+    if !fraction.is_finite() {
+        return NONE.into();
+    }
+    let text = format!("{:.2}", fraction * 100.0);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// `1 block`, `12 blocks`.
+#[must_use]
+pub fn counted(n: impl Into<u64>, noun: &str) -> String {
+    match n.into() {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}
+
+fn ends(estimate: &Estimate, scale: Scale) -> Option<String> {
+    let interval = estimate.interval()?;
+    let places = places(estimate.value / scale.divisor);
+    let end = |x: f64| format!("{}{}", digits(x / scale.divisor, Some(places)), scale.after_end);
+    Some(format!("[{}, {}]", end(interval.low()), end(interval.high())))
+}
+
+/// The largest unit of which there is at least one after rounding: 999.96 µs reads 1.00 ms.
+fn choose(value: f64, scales: &[Scale]) -> Scale {
+    let fits = |scale: &&Scale| rounded(value / scale.divisor).abs() >= 1.0;
+    scales.iter().rev().find(fits).or(scales.first()).copied().unwrap_or(RATIOS[0])
+}
+
+/// To three significant digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// Decimal places for three significant digits.
+fn places(value: f64) -> usize {
+    let rounded = rounded(value).abs();
+    if rounded == 0.0 || !rounded.is_finite() {
+        return 0;
+    }
+    (2.0 - rounded.log10().floor()).clamp(0.0, 9.0) as usize
+}
+
+/// With the decimal places asked for, or else three significant digits. What would read as zero and is not gets its
+/// own places.
+fn digits(value: f64, places_asked: Option<usize>) -> String {
+    if !value.is_finite() {
+        return NONE.into();
+    }
+    if value != 0.0 && !PLAIN.contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
+    let own = places(value);
+    let places = match places_asked {
+        Some(asked) if value == 0.0 || value.abs() >= 0.5 * 10_f64.powi(-(asked as i32)) => asked,
+        _ => own,
+    };
+    let text = format!("{value:.places$}");
+    // Minus zero reads as an error.
+    if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
+        text.trim_start_matches('-').into()
+    } else {
+        text
+    }
+}
+
+fn trimmed(value: f64) -> String {
+    let text = digits(value, None);
+    if text.contains('.') && !text.contains('e') {
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_stats::{Bounds, Interval};
+
+    use super::*;
+
+    fn known(low: f64, value: f64, high: f64) -> Estimate {
+        Estimate { value, n: 6, bounds: Bounds::Interval(Interval::new(low, high, 0.97).unwrap()) }
+    }
+
+    #[test]
+    fn three_digits_in_the_largest_unit_that_fits() {
+        let cases = [
+            (0.0, Unit::Nanos, "0 ns"),
+            (7.0, Unit::Nanos, "7.00 ns"),
+            (345.2, Unit::Nanos, "345 ns"),
+            (999.96e3, Unit::Nanos, "1.00 ms"),
+            (1_340_000.0, Unit::Nanos, "1.34 ms"),
+            (7.2e12, Unit::Nanos, "7200 s"),
+            (12_345.0, Unit::PerSecond, "12.3k/s"),
+            (999.0, Unit::PerSecond, "999/s"),
+            (999.7, Unit::PerSecond, "1.00k/s"),
+            (4_194_304.0, Unit::Bytes, "4.00 MiB"),
+            (1023.0, Unit::Bytes, "1023 B"),
+            (0.025, Unit::Share, "2.50 %"),
+            (1.0, Unit::Share, "100 %"),
+            (-1500.0, Unit::Nanos, "-1.50 µs"),
+            (f64::NAN, Unit::Nanos, "–"),
+            (f64::INFINITY, Unit::Bytes, "–"),
+        ];
+        for (number, unit, text) in cases {
+            assert_eq!(value(number, unit), text, "{number} {unit:?}");
+        }
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_and_places_of_its_value() {
+        assert_eq!(estimate(&known(1.29e6, 1.34e6, 1.4e6), Unit::Nanos), "1.34 ms [1.29, 1.40]");
+        assert_eq!(estimate(&known(950e3, 1.34e6, 2.1e9), Unit::Nanos), "1.34 ms [0.95, 2100.00]");
+        assert_eq!(estimate(&known(11_900.0, 12_300.0, 12_800.0), Unit::PerSecond), "12.3k/s [11.9k, 12.8k]");
+        assert_eq!(estimate(&known(1.0, 12.3e6, 12.4e6), Unit::PerSecond), "12.3M/s [1.00e-6M, 12.4M]");
+        assert_eq!(estimate(&known(0.0, 0.0, 0.5), Unit::Share), "0 % [0, 50]");
+    }
+
+    #[test]
+    fn a_ratio_is_never_alone() {
+        assert_eq!(ratio(&known(1.29, 1.34, 1.4)).as_deref(), Some("1.34× [1.29, 1.40]"));
+        assert_eq!(ratio(&known(0.009, 0.0123, 0.2)).as_deref(), Some("0.0123× [0.0090, 0.2000]"));
+        assert_eq!(ratio(&known(0.9991, 1.0, 1.0012)).as_deref(), Some("1.000× [0.999, 1.001]"));
+        assert_eq!(ratio(&known(1.0, 1.0, 1.0)).as_deref(), Some("1.00× [1.00, 1.00]"));
+        let few = Estimate { value: 1.34, n: 4, bounds: Bounds::NeedsAtLeast(6) };
+        assert_eq!(ratio(&few), None);
+        assert_eq!(needs(&few), "needs ≥ 6 blocks");
+        assert_eq!(estimate(&few, Unit::Nanos), "1.34 ns [?]");
+        assert_eq!(sentence(&few, Unit::Nanos), "1.34 ns (an interval needs ≥ 6 blocks)");
+    }
+
+    #[test]
+    fn bounds_and_percentages_are_short() {
+        assert_eq!(bound(2.0, None), "2");
+        assert_eq!(bound(0.95, None), "0.95");
+        assert_eq!(bound(5e6, Some(Unit::Nanos)), "5.00 ms");
+        assert_eq!(percent(0.9875), "98.75 %");
+        assert_eq!(percent(0.05), "5 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(counted(1_u32, "block"), "1 block");
+        assert_eq!(counted(0_u32, "block"), "0 blocks");
+    }
+}

@@ -1,0 +1,173 @@
+//! A document as text for a terminal: as wide as asked, coloured if asked.
+
+mod table;
+
+use std::fmt::Write as _;
+
+use litelab_engine::record::RunInfo;
+use textwrap::{Options, WordSeparator, WordSplitter};
+use unicode_width::UnicodeWidthStr;
+
+use crate::analysis::Analysis;
+use crate::compare::Comparison;
+use crate::document::{self, Block, ClaimBlock, Document, Marked, clean};
+use crate::style::{Style, Tone};
+
+/// A run as text for a terminal. At its end stands where the run file lies.
+#[must_use]
+pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
+    let mut document = document::of_run(analysis, info);
+    document.blocks.push(Block::Facts(vec![("run file".into(), info.path.display().to_string())]));
+    render(&document, style)
+}
+
+/// A comparison as text for a terminal.
+#[must_use]
+pub fn show_comparison(comparison: &Comparison, style: Style) -> String {
+    render(&document::of_comparison(comparison), style)
+}
+
+/// A document as text for a terminal; ends with a line feed.
+#[must_use]
+pub fn render(document: &Document, style: Style) -> String {
+    let mut out = Page { text: String::new(), style };
+    for block in &document.blocks {
+        out.block(block);
+    }
+    out.text
+}
+
+/// Holds a number and its unit together while a text is wrapped.
+const GLUE: char = '\u{a0}';
+
+/// Replaces the spaces at which a line must not end: before a unit, and within an interval.
+fn glue(text: &str) -> String {
+    const UNITS: [&str; 11] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "KiB/s"];
+    let mut out = String::new();
+    let mut before = "";
+    for word in text.split(' ') {
+        let unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
+        let in_interval = before.starts_with('[') && before.ends_with(',');
+        if !before.is_empty() {
+            out.push(if (unit && before.ends_with(|c: char| c.is_ascii_digit())) || in_interval { GLUE } else { ' ' });
+        }
+        out.push_str(word);
+        before = word;
+    }
+    out
+}
+
+struct Page {
+    text: String,
+    style: Style,
+}
+
+impl Page {
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Title(title) => self.wrapped("", "", Tone::Strong, title),
+            Block::Heading(title, beside) => {
+                if !self.text.ends_with("\n\n") {
+                    self.line("");
+                }
+                let rule = format!("── {} ", clean(title));
+                let beside = clean(beside);
+                let indent = " ".repeat(3);
+                let text = if beside.is_empty() { rule.clone() } else { format!("{rule}─ {beside}") };
+                for (i, line) in self.wrap("", &indent, &text).into_iter().enumerate() {
+                    // The rule and the title only; the question reads better plain.
+                    let painted = match line.strip_prefix(rule.as_str()).filter(|_| i == 0) {
+                        Some(rest) => format!("{}{rest}", self.style.paint(Tone::Strong, &rule)),
+                        None => line,
+                    };
+                    self.line(painted.trim_end());
+                }
+            }
+            Block::Text(tone, text) => self.wrapped("  ", "  ", *tone, text),
+            Block::Facts(facts) => self.facts("  ", facts),
+            Block::Table(table) => {
+                for part in table.fit(self.style.columns() - 2) {
+                    for line in table::lines(&part, self.style) {
+                        self.line(format!("  {line}").trim_end());
+                    }
+                    self.line("");
+                }
+            }
+            Block::Marked(lines) => lines.iter().for_each(|line| self.marked(line)),
+            Block::Claims(claims) => claims.iter().for_each(|claim| self.claim(claim)),
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        // Writing to a String does not fail.
+        let _written = writeln!(self.text, "{line}");
+    }
+
+    fn wrap(&self, first: &str, rest: &str, text: &str) -> Vec<String> {
+        let options = Options::new(self.style.columns())
+            .initial_indent(first)
+            .subsequent_indent(rest)
+            .word_separator(WordSeparator::AsciiSpace)
+            .word_splitter(WordSplitter::NoHyphenation);
+        textwrap::wrap(&glue(text), options).into_iter().map(|line| line.replace(GLUE, " ")).collect()
+    }
+
+    fn wrapped(&mut self, first: &str, rest: &str, tone: Tone, text: &str) {
+        for line in self.wrap(first, rest, &clean(text)) {
+            let painted = self.style.paint(tone, line.trim_end());
+            self.line(&painted);
+        }
+    }
+
+    fn marked(&mut self, line: &Marked) {
+        let mark = clean(&line.mark);
+        let indent = " ".repeat(mark.width() + 3);
+        for (i, text) in self.wrap(&indent, &indent, &clean(&line.text)).into_iter().enumerate() {
+            match i {
+                0 => {
+                    let mark = self.style.paint(line.tone, &mark);
+                    let text = text.trim_start();
+                    self.line(&format!("  {mark} {text}"));
+                }
+                _ => self.line(text.trim_end()),
+            }
+        }
+    }
+
+    fn facts(&mut self, indent: &str, facts: &[(String, String)]) {
+        let width = facts.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+        let hang = format!("{indent}{}", " ".repeat(width + 2));
+        for (name, value) in facts {
+            let padding = " ".repeat(width - name.width());
+            for (i, text) in self.wrap(&hang, &hang, &clean(value)).into_iter().enumerate() {
+                match i {
+                    0 => {
+                        let name = self.style.paint(Tone::Dim, name);
+                        let text = text.trim_start();
+                        self.line(format!("{indent}{name}{padding}  {text}").trim_end());
+                    }
+                    _ => self.line(text.trim_end()),
+                }
+            }
+        }
+    }
+
+    fn claim(&mut self, claim: &ClaimBlock) {
+        let mark = format!("{} {} ·", claim.glyph, claim.word);
+        self.marked(&Marked { mark, text: claim.text.clone(), tone: claim.tone });
+        let measured = [claim.measured.as_str(), claim.about.as_str()].join(" · ");
+        let facts = [
+            ("published", &claim.published),
+            ("asked", &claim.asked),
+            ("measured", &measured),
+            ("open", &claim.reason),
+            ("note", &claim.note),
+        ];
+        let facts: Vec<(String, String)> = facts
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect();
+        self.facts("      ", &facts);
+    }
+}

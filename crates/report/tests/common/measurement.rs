@@ -1,0 +1,133 @@
+//! A trial's measurement from the few numbers a test is about.
+
+use std::collections::BTreeMap;
+
+use litelab_engine::observe::Summary;
+use litelab_engine::outcome::{Flag, Measurement};
+use litelab_model::Arm;
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{ConnectionSettings, Operation, TrialResult, WorkerResult};
+
+/// The numbers of a trial of one role and one transaction, measured for one second.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    pub committed: u64,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    /// Per committed transaction.
+    pub cpu_ns: u64,
+    pub wal_peak: u64,
+    pub flags: Vec<Flag>,
+    /// `journal_mode` and `synchronous` of each connection.
+    pub settings: Vec<(&'static str, i64)>,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self {
+            committed: 1000,
+            p50_ns: 1000,
+            p99_ns: 2000,
+            cpu_ns: 500,
+            wal_peak: 4 << 20,
+            flags: vec![],
+            settings: vec![("wal", 1), ("wal", 1)],
+        }
+    }
+}
+
+impl Numbers {
+    pub fn measurement(&self, arm: &Arm) -> Measurement {
+        let mut service = Histogram::new();
+        (0..95).for_each(|_| service.record(self.p50_ns));
+        (0..5).for_each(|_| service.record(self.p99_ns));
+        let role = arm.trial.roles.first().map_or("writers", |r| r.name.as_str());
+        let operation = Operation {
+            committed: self.committed,
+            measured: self.committed,
+            rows: self.committed,
+            ..operation(role, "insert", service)
+        };
+        let workers = (0..2)
+            .map(|worker| WorkerResult {
+                role: role.into(),
+                worker,
+                committed: self.committed / 2,
+                ..WorkerResult::default()
+            })
+            .collect();
+        let result = TrialResult {
+            elapsed_ns: 1_000_000_000,
+            measured_ns: 1_000_000_000,
+            operations: vec![operation],
+            workers,
+            probe: None,
+        };
+        let summary = Summary {
+            wal_peak_bytes: self.wal_peak,
+            rss_peak_bytes: Some(32 << 20),
+            written_bytes: Some(self.committed.saturating_mul(4096)),
+            ..Summary::default()
+        };
+        Measurement {
+            result,
+            settings: self.settings.iter().map(|(journal, level)| connection(journal, *level)).collect(),
+            summary,
+            cpu_ns: self.cpu_ns.saturating_mul(self.committed),
+            database_bytes: 8 << 20,
+            wal_after_bytes: 0,
+            content: BTreeMap::new(),
+            flags: self.flags.clone(),
+        }
+    }
+}
+
+pub fn connection(journal_mode: &str, synchronous: i64) -> ConnectionSettings {
+    ConnectionSettings {
+        database: 0,
+        label: "writers".into(),
+        settings: BTreeMap::from([
+            ("journal_mode".to_owned(), journal_mode.into()),
+            ("synchronous".to_owned(), synchronous.into()),
+            ("cache_size".to_owned(), (-2000).into()),
+        ]),
+    }
+}
+
+pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation {
+    Operation {
+        role: role.into(),
+        transaction: transaction.into(),
+        committed: 0,
+        empty: 0,
+        failed: 0,
+        measured: 0,
+        rows: 0,
+        verified: 0,
+        mismatches: 0,
+        errors: BTreeMap::new(),
+        unserved: 0,
+        service,
+        wait: None,
+        response: None,
+        lag: None,
+        query: None,
+        first_row: None,
+    }
+}
+
+/// 400 ns inside and 100 ns outside of each of 1000 transactions.
+pub fn noop() -> TrialResult {
+    let mut service = Histogram::new();
+    (0..1000).for_each(|_| service.record(400));
+    let operation = Operation { committed: 1000, measured: 1000, ..operation("writers", "insert", service) };
+    let worker =
+        WorkerResult { role: "writers".into(), committed: 1000, outside_ns: 100_000, ..WorkerResult::default() };
+    TrialResult {
+        elapsed_ns: 1_000_000,
+        measured_ns: 1_000_000,
+        operations: vec![operation],
+        workers: vec![worker],
+        probe: None,
+    }
+}

@@ -1,0 +1,90 @@
+//! Runs made by hand, with known numbers, through the real recorder.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+pub mod environment;
+pub mod measurement;
+pub mod plan;
+
+use std::path::Path;
+
+use litelab_engine::environment::LoadWindow;
+use litelab_engine::outcome::{Failure, FailureKind, Outcome, Series, TrialRecord};
+use litelab_engine::record::{Recorder, RunFile, RunInfo};
+use litelab_model::Plan;
+use litelab_report::{Analysis, analyse};
+
+pub use measurement::Numbers;
+
+/// What a trial gave.
+pub enum Gives {
+    Numbers(Box<Numbers>),
+    Failure(FailureKind, &'static str),
+}
+
+impl From<Numbers> for Gives {
+    fn from(numbers: Numbers) -> Self {
+        Self::Numbers(Box::new(numbers))
+    }
+}
+
+/// A run file of `plan` in which the trial of an arm in a block gives what `trial` says; what it leaves out was not run.
+/// What depends on the clock or the machine is replaced by constants.
+pub fn record(
+    path: &Path,
+    plan: &Plan,
+    prepare: impl FnOnce(&Recorder),
+    trial: impl Fn(u32, usize) -> Option<Gives>,
+) -> (RunFile, RunInfo) {
+    let mut recorder = Recorder::create(path, plan, "name = \"made up\"", &environment::quiet()).unwrap();
+    recorder.runner(&environment::runner()).unwrap();
+    prepare(&recorder);
+    let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
+    for block in 0..blocks {
+        let trials: Vec<(TrialRecord, Series)> = (0..plan.arms.len())
+            .filter_map(|arm| Some((trial_record(plan, block, arm, trial(block, arm)?), Series::default())))
+            .collect();
+        let load =
+            LoadWindow { busy_share: Some(0.4), steal_share: Some(0.001), ticks: Some(500), ..LoadWindow::default() };
+        recorder.block(block, "2026-01-02T03:04:05Z", &load, &trials).unwrap();
+    }
+    recorder.finished().unwrap();
+    let file = RunFile::open(path).unwrap();
+    let mut info = file.info().unwrap();
+    info.path = "runs/made-up.db".into();
+    info.litelab = "0.1.0".into();
+    info.created = "2026-01-02T03:04:05Z".into();
+    info.finished = Some("2026-01-02T03:14:05Z".into());
+    (file, info)
+}
+
+fn trial_record(plan: &Plan, block: u32, arm: usize, gives: Gives) -> TrialRecord {
+    let outcome = match gives {
+        Gives::Numbers(numbers) => Outcome::Measured(Box::new(numbers.measurement(&plan.arms[arm]))),
+        Gives::Failure(kind, reason) => Outcome::Failed(Box::new(Failure {
+            kind,
+            reason: reason.into(),
+            stderr: String::new(),
+            settings: vec![],
+            result: None,
+        })),
+    };
+    TrialRecord { block, arm, position: arm as u32, started: "2026-01-02T03:04:05Z".into(), seconds: 1.5, outcome }
+}
+
+/// The run that most tests look at; see [`plan::study`].
+pub fn study() -> (RunInfo, Analysis) {
+    let (file, info, _keep) = study_file();
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+/// With the file itself, which lives as long as the directory.
+pub fn study_file() -> (RunFile, RunInfo, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan::study();
+    let prepare = |recorder: &Recorder| recorder.calibration(0, "rust", &measurement::noop()).unwrap();
+    let (file, info) = record(&directory.path().join("run.db"), &plan, prepare, plan::outcome);
+    (file, info, directory)
+}

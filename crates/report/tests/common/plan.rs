@@ -1,0 +1,208 @@
+//! A plan with every kind of outcome, and the outcomes.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use litelab_engine::outcome::{FailureKind, Flag};
+use litelab_model::plan::{Arm, ClaimPlan, FindingPlan, FindingValuePlan, Plan, ScenarioPlan};
+use litelab_model::study::Location;
+use litelab_model::{Metric, Scalar};
+use litelab_protocol::{Access, Connection, Executor, Load, Order, Prepare, Retry, Role, Step, Trial, Until};
+
+use super::{Gives, Numbers};
+
+/// A made-up disturbance of each block, common to all its arms.
+const NOISE: [f64; 8] = [1.0, 1.02, 0.99, 1.4, 0.7, 1.01, 1.03, 0.98];
+
+pub fn metric(name: &str) -> Metric {
+    name.parse().unwrap()
+}
+
+pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
+    let role = Role {
+        name: "writers".into(),
+        workers: 2,
+        first_worker: 0,
+        first_in_role: 0,
+        workers_in_role: 2,
+        order: Order::Cycle,
+        steps: vec![Step { transaction: 0, weight: 1, stride: 2, offset: 0 }],
+        load: Load::Closed { think_us: 0 },
+        until: Until::Time { ms: 1000 },
+    };
+    Arm {
+        scenario,
+        dimensions: dimensions.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        driver: "rusqlite".into(),
+        profile: "wal-normal".into(),
+        pragmas: IndexMap::new(),
+        location: Location::File,
+        databases: 1,
+        schema: "CREATE TABLE t(x)".into(),
+        data: None,
+        trial: Trial {
+            protocol: 1,
+            id: String::new(),
+            driver: "rusqlite".into(),
+            executor: Executor::Threads,
+            access: Access::PerWorker,
+            databases: vec![],
+            connection: Connection { pragmas: vec![], read_back: vec![], options: BTreeMap::new() },
+            prepare: Prepare::Once,
+            retry: Retry::default(),
+            seed: 42,
+            transactions: vec![],
+            roles: vec![role],
+            warmup_ms: 0,
+            tick_ms: 100,
+            probe_ms: 10,
+            runtime_threads: None,
+        },
+        invariants: vec![],
+        content: vec![],
+        duration_ms: Some(1000),
+        vars: IndexMap::new(),
+        skipped: None,
+    }
+}
+
+pub fn text(value: &str) -> Scalar {
+    Scalar::Text(value.into())
+}
+
+pub fn scenario(name: &str, blocks: u32, dimensions: &[&str], baseline: usize, metrics: &[&str]) -> ScenarioPlan {
+    ScenarioPlan {
+        name: name.into(),
+        question: format!("What does {name} cost?"),
+        blocks,
+        dimensions: dimensions.iter().map(|d| (*d).to_owned()).collect(),
+        baseline,
+        metrics: metrics.iter().map(|m| metric(m)).collect(),
+    }
+}
+
+pub fn empty() -> Plan {
+    Plan {
+        study: "made-up".into(),
+        title: "What does durability cost?".into(),
+        source: "https://example.org/claims".into(),
+        quick: false,
+        seed: 42,
+        tolerance: 0.05,
+        scenarios: vec![],
+        arms: vec![],
+        claims: vec![],
+        findings: vec![],
+    }
+}
+
+/// | arm | of | is |
+/// |---|---|---|
+/// | 0 | sync | the baseline |
+/// | 1 | sync | four times slower |
+/// | 2 | sync | too noisy in throughput, slower in p50 |
+/// | 3 | sync | the twin of 0 |
+/// | 4, 5 | batch | four blocks only; one of 5 fails; both have footnotes |
+/// | 6 | alone | in memory, without anything to compare with |
+pub fn study() -> Plan {
+    let profile = |name: &str| ("profile", text(name));
+    Plan {
+        scenarios: vec![
+            scenario("sync", 8, &["profile", "aa"], 0, &["throughput", "p50", "p99"]),
+            scenario("batch", 4, &["batch"], 4, &["p99", "wal_peak"]),
+            scenario("alone", 8, &[], 6, &["rows_per_second"]),
+        ],
+        arms: vec![
+            arm(0, &[profile("wal-normal")]),
+            arm(0, &[profile("wal-full")]),
+            arm(0, &[profile("delete-full")]),
+            arm(0, &[profile("wal-normal"), ("aa", text("twin"))]),
+            arm(1, &[("batch", Scalar::Integer(1))]),
+            arm(1, &[("batch", Scalar::Integer(10))]),
+            Arm { location: Location::MemoryShared, ..arm(2, &[]) },
+        ],
+        claims: vec![
+            claim("cheap", "NORMAL is at least twice as fast as FULL.", "throughput", (0, Some(1)), (Some(2.0), None)),
+            claim("free", "FULL costs nothing.", "p50", (1, Some(0)), (None, Some(1.1))),
+            claim("small", "A WAL stays below 1 MiB.", "wal_peak", (0, None), (None, Some(1_048_576.0))),
+            claim("even", "DELETE is as fast as WAL.", "throughput", (2, Some(0)), (Some(0.9), Some(1.1))),
+            claim("batches", "Batches make it slower.", "p99", (5, Some(4)), (Some(1.0), None)),
+        ],
+        findings: vec![FindingPlan {
+            text: "The best profile is {best}; FULL takes {time}, that is {ratio}; a batch takes {few}.".into(),
+            values: IndexMap::from([
+                (
+                    "best".to_owned(),
+                    FindingValuePlan::Best {
+                        metric: metric("throughput"),
+                        arms: vec![0, 1, 2],
+                        dimension: "profile".into(),
+                    },
+                ),
+                ("time".to_owned(), FindingValuePlan::Value { metric: metric("p50"), arm: 1 }),
+                ("ratio".to_owned(), FindingValuePlan::Ratio { metric: metric("p50"), arm: 1, against: 0 }),
+                ("few".to_owned(), FindingValuePlan::Value { metric: metric("p99"), arm: 5 }),
+            ]),
+        }],
+        ..empty()
+    }
+}
+
+fn claim(
+    name: &str,
+    sentence: &str,
+    of: &str,
+    arms: (usize, Option<usize>),
+    bounds: (Option<f64>, Option<f64>),
+) -> ClaimPlan {
+    ClaimPlan {
+        name: name.into(),
+        text: sentence.into(),
+        published: "somebody's own figure".into(),
+        note: if name == "small" { "Checkpoints may starve.".into() } else { String::new() },
+        metric: metric(of),
+        arm: arms.0,
+        against: arms.1,
+        at_least: bounds.0,
+        at_most: bounds.1,
+    }
+}
+
+/// What the trial of an arm of [`study`] gives in a block.
+pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
+    if (arm == 4 || arm == 5) && block >= 4 {
+        return None;
+    }
+    let noise = NOISE[block as usize % NOISE.len()];
+    let times = |value: f64, factor: f64| (value * factor).round() as u64;
+    // Small, different in each block, and of both signs.
+    let jitter = 1.0 + f64::from((block as i32 * 7 + arm as i32 * 3) % 8 - 4) / 1000.0;
+    let base = Numbers {
+        committed: times(12_000.0, noise * jitter),
+        p50_ns: times(80_000.0, 2.0 - jitter),
+        p99_ns: times(900_000.0, 1.0 / noise),
+        cpu_ns: times(30_000.0, jitter),
+        ..Numbers::default()
+    };
+    let numbers = match arm {
+        1 => Numbers {
+            committed: base.committed / 4,
+            p50_ns: base.p50_ns * 4,
+            settings: vec![("wal", 2), ("wal", 2)],
+            ..base
+        },
+        2 => Numbers {
+            committed: times(base.committed as f64, [1.5, 0.6][block as usize % 2]),
+            p50_ns: times(base.p50_ns as f64, 1.3),
+            settings: vec![("delete", 2), ("delete", 1)],
+            ..base
+        },
+        4 => Numbers { flags: vec![Flag::LittlesLaw { difference: -0.12 }, Flag::Short { seconds: 0.2 }], ..base },
+        5 if block == 2 => {
+            return Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 9, expected 10"));
+        }
+        5 => Numbers { flags: vec![Flag::Short { seconds: 0.2 }, Flag::Failures { failed: 3, of: 100 }], ..base },
+        _ => base,
+    };
+    Some(numbers.into())
+}

@@ -1,0 +1,63 @@
+//! Long runs: every trial leaves numbers and nothing else.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::plan::{arm, empty, outcome, scenario, text};
+use common::{Gives, record};
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_model::Plan;
+use litelab_report::{Style, analyse, show};
+
+fn plan(arms: usize, blocks: u32) -> Plan {
+    let arms = (0..arms).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
+    Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput", "p50", "p99"])], arms, ..empty() }
+}
+
+/// As the study's baseline and its noisiest arm.
+fn trial(block: u32, arm: usize) -> Option<Gives> {
+    outcome(block, if arm.is_multiple_of(2) { 0 } else { 2 })
+}
+
+fn recorded(directory: &std::path::Path, arms: usize, blocks: u32) -> (RunFile, RunInfo) {
+    record(&directory.join("run.db"), &plan(arms, blocks), |_| (), trial)
+}
+
+#[test]
+fn an_arm_grows_by_one_number_per_metric_and_trial() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = recorded(directory.path(), 3, 60);
+    let analysis = analyse(&file, &info).unwrap();
+    let measures = litelab_model::Metric::names().count();
+    for arm in &analysis.arms {
+        assert!(arm.metrics.len() <= measures);
+        assert!(arm.metrics.values().all(|values| values.by_block.len() <= 60));
+        assert_eq!(arm.measured, 60);
+    }
+}
+
+/// Peak resident memory of this process in KiB.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
+}
+
+/// `cargo test --release -p litelab-report --test scale -- --ignored`
+#[test]
+#[ignore = "a timing, meaningful in release builds on a machine at rest"]
+fn ten_thousand_trials_take_seconds_and_little_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = recorded(directory.path(), 10, 1000);
+    let begun = Instant::now();
+    let analysis = analyse(&file, &info).unwrap();
+    let analysed = begun.elapsed();
+    let text = show(&analysis, &info, Style::PLAIN);
+    let all = begun.elapsed();
+    println!("analysed in {analysed:?}, shown after {all:?}, peak {:?} KiB", peak());
+    assert!(text.contains("10000 trials measured"));
+    assert!(all < Duration::from_secs(5), "{all:?}");
+    assert!(peak().is_none_or(|kib| kib < 300 * 1024), "{:?} KiB", peak());
+}

@@ -1,0 +1,142 @@
+/* The loop that someone would write by hand for one question, to see what the runner adds to it: the same random values,
+ * no clock, no histogram, no choice of anything, SQLite called as well as we know how.
+ *
+ * `handwritten fill|insert|batch|read DB N SEED` makes the table with N rows, inserts N rows one by one under
+ * autocommit, inserts N rows a thousand to a statement and transaction, or reads N random rows of those there by their
+ * rowid. Prints rows per second.
+ *
+ * The loop runs in a thread of its own, as a worker does. That alone costs a point read some 5 %: while a process has one
+ * thread only, glibc's locks and the kernel's look-up of file descriptors take a shorter way. */
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const uint64_t GAMMA = 0x9E3779B97F4A7C15u;
+enum { BATCH = 1000 };
+
+static struct {
+    const char *verb, *path;
+    uint64_t n, seed;
+} job;
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static uint64_t key(const char *name) {
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
+    return mix(job.seed + GAMMA * hash);
+}
+
+/* An integer from `low` to `low + width - 1`. */
+static int64_t uniform(uint64_t stream, uint64_t row, int64_t low, uint64_t width) {
+    return low + (int64_t)((double)(mix(stream + (row + 1) * GAMMA) >> 11) * 0x1p-53 * (double)width);
+}
+
+static void must(sqlite3 *db, int code) {
+    if (code == SQLITE_OK) return;
+    fprintf(stderr, "%s\n", sqlite3_errmsg(db));
+    exit(1);
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *statement;
+    must(db, sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL));
+    return statement;
+}
+
+static void insert(sqlite3 *db) {
+    uint64_t stream = key("insert.k");
+    sqlite3_stmt *insert = prepare(db, "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')");
+    for (uint64_t row = 0; row < job.n; row++) {
+        sqlite3_bind_int64(insert, 1, uniform(stream, row, 1, 1000000));
+        sqlite3_step(insert);
+        must(db, sqlite3_reset(insert));
+    }
+    sqlite3_finalize(insert);
+}
+
+static void batch(sqlite3 *db) {
+    static const char head[] = "INSERT INTO kv(k, v) VALUES ", tuple[] = "(?, 'value of this row, of some length'),";
+    char *sql = malloc(sizeof head + BATCH * sizeof tuple);
+    if (!sql) exit(1);
+    strcpy(sql, head);
+    char *end = sql + strlen(head);
+    for (int i = 0; i < BATCH; i++, end += strlen(tuple)) strcpy(end, tuple);
+    end[-1] = 0;
+    uint64_t stream = key("insert.k");
+    sqlite3_stmt *insert = prepare(db, sql);
+    for (uint64_t row = 0; row + BATCH <= job.n; row += BATCH) {
+        for (int i = 0; i < BATCH; i++) sqlite3_bind_int64(insert, i + 1, uniform(stream, row + (uint64_t)i, 1, 1000000));
+        sqlite3_step(insert);
+        must(db, sqlite3_reset(insert));
+    }
+    sqlite3_finalize(insert);
+    free(sql);
+}
+
+static void read_rows(sqlite3 *db) {
+    sqlite3_stmt *count = prepare(db, "SELECT count(*) FROM kv");
+    sqlite3_step(count);
+    uint64_t stream = key("read.id"), rows = (uint64_t)sqlite3_column_int64(count, 0);
+    sqlite3_finalize(count);
+    sqlite3_stmt *select = prepare(db, "SELECT id, k, v FROM kv WHERE id = ?1");
+    for (uint64_t row = 0; row < job.n; row++) {
+        sqlite3_bind_int64(select, 1, uniform(stream, row, 1, rows));
+        while (sqlite3_step(select) == SQLITE_ROW) {
+            sqlite3_int64 id = sqlite3_column_int64(select, 0), k = sqlite3_column_int64(select, 1);
+            const unsigned char *v = sqlite3_column_text(select, 2);
+            int length = sqlite3_column_bytes(select, 2);
+            __asm__ volatile("" : : "r"(id), "r"(k), "r"(v), "r"(length) : "memory");
+        }
+        must(db, sqlite3_reset(select));
+    }
+    sqlite3_finalize(select);
+}
+
+static void fill(sqlite3 *db) {
+    must(db, sqlite3_exec(db, "CREATE TABLE kv(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, v TEXT NOT NULL); BEGIN",
+                          NULL, NULL, NULL));
+    insert(db);
+    must(db, sqlite3_exec(db, "COMMIT", NULL, NULL, NULL));
+}
+
+static void *run(void *ignored) {
+    sqlite3 *db;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    must(NULL, sqlite3_open_v2(job.path, &db, flags, NULL));
+    must(db, sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL, NULL, NULL));
+    if (!strcmp(job.verb, "fill")) fill(db);
+    else if (!strcmp(job.verb, "insert")) insert(db);
+    else if (!strcmp(job.verb, "batch")) batch(db);
+    else read_rows(db);
+    sqlite3_close(db);
+    return ignored;
+}
+
+int handwritten_main(int argc, char **argv) {
+    if (argc != 5) {
+        fputs("usage: handwritten fill|insert|batch|read DB N SEED\n", stderr);
+        return 2;
+    }
+    job.verb = argv[1];
+    job.path = argv[2];
+    job.n = strtoull(argv[3], NULL, 10);
+    job.seed = strtoull(argv[4], NULL, 10);
+    struct timespec start, end;
+    pthread_t thread;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (pthread_create(&thread, NULL, run, NULL)) return 1;
+    pthread_join(thread, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+    printf("%.0f\n", (double)job.n / seconds);
+    return 0;
+}

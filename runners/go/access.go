@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Pool lends connections for the length of a transaction.
+type Pool interface {
+	// Take waits for one.
+	Take() (Lease, error)
+	Close() error
+}
+
+// Lease is a connection that has been lent.
+type Lease interface {
+	Session() Session
+	Give()
+}
+
+// Opened are all connections to one database.
+type Opened struct {
+	own      []Session // one for each worker in the order of the roles, where each has its own
+	mutex    sync.Mutex
+	one      Session // under the mutex, where all share it
+	writer   Pool    // for transactions that write, nil where there is but one pool
+	pool     Pool
+	sessions []Session // all of them in the order in which they were opened
+	closers  []func() error
+	settings []ConnectionSettings
+}
+
+// Handle is a worker's way to a connection.
+type Handle struct {
+	own       Session
+	writeLock *sync.Mutex // which a transaction that writes must hold, nil if none
+	shared    *Opened
+	// For the length of a transaction:
+	held  *sync.Mutex
+	lease Lease
+}
+
+// take waits for a connection. It says whether there was something to wait for.
+func (h *Handle) take(writes bool) (session Session, shares bool, err error) {
+	switch {
+	case h.own != nil && (h.writeLock == nil || !writes):
+		return h.own, false, nil
+	case h.own != nil:
+		h.writeLock.Lock()
+		h.held = h.writeLock
+		return h.own, true, nil
+	case h.shared.one != nil:
+		h.shared.mutex.Lock()
+		h.held = &h.shared.mutex
+		return h.shared.one, true, nil
+	case writes && h.shared.writer != nil:
+		h.lease, err = h.shared.writer.Take()
+	default:
+		h.lease, err = h.shared.pool.Take()
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	return h.lease.Session(), true, nil
+}
+
+// give gives back what was taken.
+func (h *Handle) give() {
+	if h.held != nil {
+		h.held.Unlock()
+		h.held = nil
+	}
+	if h.lease != nil {
+		h.lease.Give()
+		h.lease = nil
+	}
+}
+
+// opener opens, sets, fills and prepares all connections to one database.
+type opener struct {
+	Opened
+	trial  *Trial
+	driver *Driver
+	index  int
+}
+
+func openAll(trial *Trial, d *Driver, index int) (*Opened, error) {
+	o := &opener{trial: trial, driver: d, index: index}
+	var all, writing, reading []int
+	for r := range trial.Roles {
+		for _, step := range trial.Roles[r].Steps {
+			all = append(all, step.Transaction)
+			if trial.Transactions[step.Transaction].Writes {
+				writing = append(writing, step.Transaction)
+			} else {
+				reading = append(reading, step.Transaction)
+			}
+		}
+	}
+	var err error
+	switch access := trial.Access; access.Kind {
+	case "per-worker", "write-lock":
+		err = o.openOwn()
+	case "shared":
+		o.one, err = o.openOne("shared", all)
+	case "pool":
+		o.pool, err = o.openPool("pool", access.Connections, all)
+	case "split":
+		if o.writer, err = o.openPool("writer", 1, writing); err == nil {
+			o.pool, err = o.openPool("reader", access.Readers, reading)
+		}
+	default:
+		err = fmt.Errorf("access %s is not supported", access.Kind)
+	}
+	return &o.Opened, err
+}
+
+func (o *opener) openOwn() error {
+	for _, role := range o.trial.Roles {
+		var used []int
+		for _, step := range role.Steps {
+			used = append(used, step.Transaction)
+		}
+		for range role.Workers {
+			session, err := o.openOne(role.Name, used)
+			if err != nil {
+				return err
+			}
+			o.own = append(o.own, session)
+		}
+	}
+	return nil
+}
+
+// openOne opens a connection by a client of its own.
+func (o *opener) openOne(label string, used []int) (Session, error) {
+	client, err := o.driver.Open(&o.trial.Databases[o.index], &o.trial.Connection)
+	if err != nil {
+		return nil, err
+	}
+	o.closers = append(o.closers, client.Close)
+	return o.openFrom(client, label, used)
+}
+
+func (o *opener) openFrom(client Client, label string, used []int) (Session, error) {
+	session, err := client.Session()
+	if err != nil {
+		return nil, err
+	}
+	return session, o.ready(session, label, used)
+}
+
+// ready does what follows on opening. Of the transactions used, some may be named twice.
+func (o *opener) ready(session Session, label string, used []int) error {
+	used = slices.Clone(used)
+	slices.Sort(used)
+	database := &o.trial.Databases[o.index]
+	first := len(o.sessions) == 0
+	o.sessions = append(o.sessions, session)
+	if database.Kind == "memory" && first {
+		if err := session.Script(database.Setup); err != nil {
+			return err
+		}
+	} else if database.Kind == "memory" && !database.Shared {
+		return fmt.Errorf("memory database `%s` is private to one connection, and a second was asked for", database.Name)
+	}
+	settings, err := session.Settings(o.trial.Connection.ReadBack)
+	if err != nil {
+		return err
+	}
+	o.settings = append(o.settings, ConnectionSettings{o.index, label, settings})
+	return session.Prepare(o.trial.Transactions, slices.Compact(used), o.trial.Prepare == "each")
+}
+
+// openPool makes the driver's own kind of pool, or one that queues in database/sql. Its connections are all opened,
+// set and prepared before any is lent.
+func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
+	if size < 1 {
+		return nil, fmt.Errorf("access %s needs at least one connection", o.trial.Access.Kind)
+	}
+	database, connection := &o.trial.Databases[o.index], &o.trial.Connection
+	if o.driver.Pool == nil {
+		client, err := o.driver.Open(database, connection)
+		if err != nil {
+			return nil, err
+		}
+		o.closers = append(o.closers, client.Close)
+		queue := newQueue(size)
+		for range size {
+			session, err := o.openFrom(client, label, used)
+			if err != nil {
+				return nil, err
+			}
+			queue.idle <- session
+		}
+		o.closers = append(o.closers, queue.Close)
+		return queue, nil
+	}
+	pool, err := o.driver.Pool(database, connection, size)
+	if err != nil {
+		return nil, err
+	}
+	o.closers = append(o.closers, pool.Close)
+	for range size {
+		lease, err := pool.Take()
+		if err != nil {
+			return nil, err
+		}
+		defer lease.Give()
+		if err := o.ready(lease.Session(), label, used); err != nil {
+			return nil, err
+		}
+	}
+	return pool, nil
+}
+
+// close closes all connections.
+func (o *Opened) close() error {
+	var err error
+	for _, session := range o.sessions {
+		err = errors.Join(err, session.Close())
+	}
+	for _, closer := range o.closers {
+		err = errors.Join(err, closer())
+	}
+	return err
+}
+
+// queue lends sessions by the queue of a sql.DB with MaxOpenConns: its lock, its order, its hand-over. The "connections"
+// of this sql.DB are the sessions, each a *sql.Conn of the real one, because database/sql does not let statements
+// outlive the *sql.Conn they were prepared on.
+type queue struct {
+	db   *sql.DB
+	idle chan Session // not yet among the sql.DB's
+}
+
+func newQueue(size int) *queue {
+	q := &queue{idle: make(chan Session, size)}
+	q.db = sql.OpenDB(q)
+	q.db.SetMaxOpenConns(size)
+	q.db.SetMaxIdleConns(size)
+	return q
+}
+
+func (q *queue) Take() (Lease, error) {
+	conn, err := q.db.Conn(background)
+	if err != nil {
+		return nil, err
+	}
+	var taken *lent
+	err = conn.Raw(func(c any) error {
+		taken = c.(*lent)
+		taken.conn = conn
+		return nil
+	})
+	return taken, err
+}
+
+func (q *queue) Close() error { return q.db.Close() }
+
+// Connect and Driver make it a driver.Connector.
+func (q *queue) Connect(context.Context) (driver.Conn, error) { return &lent{session: <-q.idle}, nil }
+func (q *queue) Driver() driver.Driver                        { return nil }
+
+// lent is a session dressed as a driver.Conn.
+type lent struct {
+	session Session
+	conn    *sql.Conn // while it is lent
+}
+
+func (l *lent) Session() Session { return l.session }
+
+func (l *lent) Give() {
+	// Fails only where it has been given back already.
+	_ = l.conn.Close()
+}
+
+var errDressed = errors.New("a queued session is no connection of database/sql")
+
+func (l *lent) Prepare(string) (driver.Stmt, error) { return nil, errDressed }
+func (l *lent) Begin() (driver.Tx, error)           { return nil, errDressed }
+func (l *lent) Close() error                        { return nil }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// background is never done, so that no driver watches it.
+var background = context.Background()
+
+// connector opens connections for database/sql and runs the pragmas on each, before anybody else has it: whatever
+// pool it comes from, a connection is set.
+type connector struct {
+	driver  driver.Driver
+	dsn     string
+	pragmas []Pragma
+}
+
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.pragmas {
+		pragma := "PRAGMA " + p.Name + " = " + p.Value
+		if err := runToEnd(conn, pragma); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", pragma, err), conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+func (c *connector) Driver() driver.Driver { return c.driver }
+
+// runToEnd runs one statement and drops its rows.
+func runToEnd(conn driver.Conn, sql string) error {
+	stmt, err := conn.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	queryer, able := stmt.(driver.StmtQueryContext)
+	if !able {
+		return fmt.Errorf("%T cannot query", stmt)
+	}
+	rows, err := queryer.QueryContext(background, nil)
+	if err != nil {
+		return err
+	}
+	row := make([]driver.Value, len(rows.Columns()))
+	for err == nil {
+		err = rows.Next(row)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return errors.Join(err, rows.Close())
+}
+
+// uriKeys are those that SQLite itself reads in a URI, https://sqlite.org/uri.html.
+const uriKeys = "cache immutable mode modeof nolock psow vfs"
+
+// refuseUnknown checks options against a driver's keys. A driver drops a key it does not know without a word; one that
+// is given here was meant to have an effect.
+func refuseUnknown(options map[string]any, keys string) error {
+	for key := range options {
+		if !slices.Contains(strings.Fields(keys), key) {
+			return fmt.Errorf("option `%s`: this driver has none of that name, but %s", key, keys)
+		}
+	}
+	return nil
+}
+
+// dsn names the database as a URI, which all three drivers of database/sql understand; the options are its keys.
+func dsn(database *Database, options map[string]any) string {
+	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(database.Path)
+	separator := "?"
+	switch {
+	case database.Kind == "memory" && database.Shared:
+		name = "file:" + database.Name + "?mode=memory&cache=shared"
+		separator = "&"
+	case database.Kind == "memory" && len(options) > 0:
+		name = "file::memory:"
+	case database.Kind == "memory":
+		name = ":memory:"
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		values, isList := options[key].([]any)
+		if !isList {
+			values = []any{options[key]}
+		}
+		for _, value := range values {
+			name += separator + url.QueryEscape(key) + "=" + url.QueryEscape(fmt.Sprint(value))
+			separator = "&"
+		}
+	}
+	return name
+}
+
+// readBack gives the value of each PRAGMA after one read transaction: some settings are only decided when the file is
+// first read.
+func readBack(conn *sql.Conn, names []string) (map[string]any, error) {
+	var count int64
+	if err := conn.QueryRowContext(background, "SELECT count(*) FROM sqlite_schema").Scan(&count); err != nil {
+		return nil, err
+	}
+	settings := map[string]any{}
+	for _, name := range names {
+		var value any
+		err := conn.QueryRowContext(background, "PRAGMA "+name).Scan(&value)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("PRAGMA %s: %w", name, err)
+		}
+		column := valueOf(value)
+		if column.Kind == Other {
+			return nil, fmt.Errorf("PRAGMA %s: %w", name, errBlob)
+		}
+		settings[name] = column.boxed()
+	}
+	return settings, nil
+}

@@ -1,0 +1,54 @@
+// Command litelab-runner-go runs one trial on a Go driver of SQLite, driven by JSON on standard input.
+// docs/PROTOCOL.md is its contract.
+//
+// Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution;
+// statement.go is what the drivers of database/sql have in common, and mattn.go, modernc.go and ncruces.go what they
+// do not; zombiezen.go is a driver with an interface of its own, noop.go one without a database. A new driver
+// implements Driver (driver.go).
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	verb := ""
+	if len(os.Args) == 2 {
+		verb = os.Args[1]
+	}
+	switch verb {
+	case "describe":
+		reply(describe())
+	case "inspect":
+		reply(inspect(os.Stdin))
+	case "run":
+		if err := runTrial(os.Stdin); err != nil {
+			// Nobody is left to tell where even this cannot be written.
+			_ = say(newFailed(err))
+			os.Exit(1)
+		}
+	default:
+		fmt.Fprintln(os.Stderr, "usage: litelab-runner-go describe|run|inspect")
+		os.Exit(2)
+	}
+}
+
+func reply[T any](answer T, err error) {
+	if err == nil {
+		err = say(answer)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// decode reads one message; a field it does not know was meant to have an effect.
+func decode(text []byte, message any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(message)
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// mattn is SQLite's own C code through cgo. It sends `PRAGMA synchronous = NORMAL` on every open, whatever the journal
+// mode, and waits 5 s for a lock.
+var mattn = Driver{
+	Name:   "mattn",
+	Module: "github.com/mattn/go-sqlite3",
+	Open: func(database *Database, connection *Connection) (Client, error) {
+		return openSQL(&sqlite3.SQLiteDriver{}, mattnKeys, database, connection)
+	},
+	Code: func(err error) (int, bool) {
+		var said sqlite3.Error
+		if errors.As(err, &said) {
+			return int(said.ExtendedCode), true
+		}
+		return 0, false
+	},
+}
+
+// mattnKeys are those of its DSN, as listed in its README.
+const mattnKeys = "_auth _auth_crypt _auth_pass _auth_salt _auth_user _auto_vacuum _busy_timeout _cache_size " +
+	"_case_sensitive_like _cslike _defer_fk _defer_foreign_keys _fk _foreign_keys _ignore_check_constraints _journal " +
+	"_journal_mode _loc _locking _locking_mode _mutex _query_only _recursive_triggers _rt _secure_delete " +
+	"_stmt_cache_size _sync _synchronous _timeout _txlock _vacuum _writable_schema"

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
+	_ "github.com/ncruces/go-sqlite3/embed" // the SQLite inside
+
+	_ "litelab/runners/go/rename" // mattn has the name, too
+)
+
+// ncruces is SQLite compiled to WebAssembly, one instance of it for each connection, run by wazero. It waits a minute
+// for a lock, and not at all once the DSN has any `_pragma`. 0.32.0 is the last version of this kind; later ones need
+// a module of their own for the WebAssembly.
+var ncruces = Driver{
+	Name:   "ncruces",
+	Module: "github.com/ncruces/go-sqlite3",
+	Open: func(database *Database, connection *Connection) (Client, error) {
+		if database.Kind == "memory" && database.Shared {
+			return nil, errors.New("this SQLite has no shared cache, a database in memory is private to a connection")
+		}
+		return openSQL(&driver.SQLite{}, "_pragma _timefmt _txlock", database, connection)
+	},
+	Code: func(err error) (int, bool) {
+		var said sqlite3.ExtendedErrorCode
+		if errors.As(err, &said) {
+			return int(said), true
+		}
+		return 0, false
+	},
+}

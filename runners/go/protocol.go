@@ -1,0 +1,264 @@
+package main
+
+import "encoding/json"
+
+// Version of the protocol that this runner speaks.
+const Version = 1
+
+// The messages of docs/PROTOCOL.md, field by field as in protocol/schema/*.json. Where those have one form per kind,
+// these have one struct with the fields of all.
+
+// Trial is everything needed to run one.
+type Trial struct {
+	Protocol       uint32        `json:"protocol"`
+	ID             string        `json:"id"`
+	Driver         string        `json:"driver"`
+	Executor       string        `json:"executor"`
+	Access         Access        `json:"access"`
+	Databases      []Database    `json:"databases"`
+	Connection     Connection    `json:"connection"`
+	Prepare        string        `json:"prepare"` // once, each
+	Retry          Retry         `json:"retry"`
+	Seed           uint64        `json:"seed"`
+	Transactions   []Transaction `json:"transactions"`
+	Roles          []Role        `json:"roles"`
+	WarmupMs       int64         `json:"warmup_ms"`
+	TickMs         int64         `json:"tick_ms"`
+	ProbeMs        int64         `json:"probe_ms"`
+	RuntimeThreads *int          `json:"runtime_threads"`
+}
+
+type Access struct {
+	Kind        string `json:"kind"` // per-worker, shared, pool, write-lock, split
+	Connections int    `json:"connections"`
+	Readers     int    `json:"readers"`
+}
+
+type Database struct {
+	Kind     string   `json:"kind"` // file, memory
+	Path     string   `json:"path"`
+	Shared   bool     `json:"shared"`
+	Name     string   `json:"name"`
+	Setup    []string `json:"setup"`
+	Teardown []string `json:"teardown"`
+}
+
+type Connection struct {
+	Pragmas  []Pragma       `json:"pragmas"`
+	ReadBack []string       `json:"read_back"`
+	Options  map[string]any `json:"options"`
+}
+
+type Pragma struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type Retry struct {
+	Attempts     int      `json:"attempts"`
+	BackoffUs    int64    `json:"backoff_us"`
+	Multiplier   float64  `json:"multiplier"`
+	MaxBackoffUs int64    `json:"max_backoff_us"`
+	On           []string `json:"on"`
+}
+
+type Transaction struct {
+	Name       string      `json:"name"`
+	Begin      string      `json:"begin"` // none, deferred, immediate, exclusive
+	Writes     bool        `json:"writes"`
+	HoldUs     int64       `json:"hold_us"`
+	Params     []Param     `json:"params"`
+	Statements []Statement `json:"statements"`
+}
+
+type Statement struct {
+	SQL      string   `json:"sql"`
+	Bind     []int    `json:"bind"`
+	Tuples   int      `json:"tuples"`
+	Repeat   int      `json:"repeat"`
+	Fetch    string   `json:"fetch"` // none, first, all, buffer
+	Work     Work     `json:"work"`
+	Yields   []string `json:"yields"`
+	Required bool     `json:"required"`
+	HoldUs   int64    `json:"hold_us"`
+}
+
+type Work struct {
+	Kind  string `json:"kind"` // none, read, sha256-verify
+	Value string `json:"value"`
+	Hash  string `json:"hash"`
+}
+
+type Param struct {
+	Name   string `json:"name"`
+	Source Source `json:"source"`
+}
+
+type Source struct {
+	Kind     string            `json:"kind"`
+	Value    json.RawMessage   `json:"value"`
+	Values   []json.RawMessage `json:"values"`
+	Low      json.RawMessage   `json:"low"` // an integer of `uniform`, a list of `table`
+	High     int64             `json:"high"`
+	Cut      []uint64          `json:"cut"`
+	Width    []uint64          `json:"width"`
+	Start    int64             `json:"start"`
+	Step     int64             `json:"step"`
+	Bytes    int               `json:"bytes"`
+	Chars    int               `json:"chars"`
+	Param    int               `json:"param"`
+	Unit     string            `json:"unit"` // s, ms, us, iso
+	Template string            `json:"template"`
+	Name     string            `json:"name"`
+}
+
+type Role struct {
+	Name          string `json:"name"`
+	Workers       int    `json:"workers"`
+	FirstWorker   int    `json:"first_worker"`
+	FirstInRole   uint64 `json:"first_in_role"`
+	WorkersInRole uint64 `json:"workers_in_role"`
+	Order         string `json:"order"` // cycle, weighted
+	Steps         []Step `json:"steps"`
+	Load          Load   `json:"load"`
+	Until         Until  `json:"until"`
+}
+
+type Step struct {
+	Transaction int    `json:"transaction"`
+	Weight      uint64 `json:"weight"`
+	Stride      uint64 `json:"stride"`
+	Offset      uint64 `json:"offset"`
+}
+
+type Load struct {
+	Kind     string  `json:"kind"` // closed, open
+	ThinkUs  int64   `json:"think_us"`
+	Rate     float64 `json:"rate"`
+	Arrivals string  `json:"arrivals"` // constant, poisson
+}
+
+type Until struct {
+	Kind         string `json:"kind"` // count, time, role
+	Transactions uint64 `json:"transactions"`
+	Ms           int64  `json:"ms"`
+	Name         string `json:"name"`
+}
+
+// Inspect asks what takes effect on connections opened as an application would open them.
+type Inspect struct {
+	Protocol    uint32         `json:"protocol"`
+	Driver      string         `json:"driver"`
+	Database    string         `json:"database"`
+	Connections int            `json:"connections"`
+	Options     map[string]any `json:"options"`
+	Pragmas     []Pragma       `json:"pragmas"`
+	ReadBack    []string       `json:"read_back"`
+}
+
+type Inspection struct {
+	Connections []ConnectionSettings `json:"connections"`
+}
+
+type ConnectionSettings struct {
+	Database int            `json:"database"`
+	Label    string         `json:"label"`
+	Settings map[string]any `json:"settings"`
+}
+
+type Ready struct {
+	Type        string               `json:"type"`
+	Connections []ConnectionSettings `json:"connections"`
+}
+
+type Tick struct {
+	Type   string      `json:"type"`
+	TMs    int64       `json:"t_ms"`
+	Counts []TickCount `json:"counts"`
+}
+
+type TickCount struct {
+	Role        string `json:"role"`
+	Transaction string `json:"transaction"`
+	Committed   uint64 `json:"committed"`
+	Empty       uint64 `json:"empty"`
+	Failed      uint64 `json:"failed"`
+	Errors      uint64 `json:"errors"`
+}
+
+type Result struct {
+	Type       string         `json:"type"`
+	ElapsedNs  int64          `json:"elapsed_ns"`
+	MeasuredNs int64          `json:"measured_ns"`
+	Operations []Operation    `json:"operations"`
+	Workers    []WorkerResult `json:"workers"`
+	Probe      *Probe         `json:"probe"`
+}
+
+type Operation struct {
+	Role        string                `json:"role"`
+	Transaction string                `json:"transaction"`
+	Committed   uint64                `json:"committed"`
+	Empty       uint64                `json:"empty"`
+	Failed      uint64                `json:"failed"`
+	Measured    uint64                `json:"measured"`
+	Rows        uint64                `json:"rows"`
+	Verified    uint64                `json:"verified"`
+	Mismatches  uint64                `json:"mismatches"`
+	Errors      map[string]ErrorCount `json:"errors"`
+	Unserved    uint64                `json:"unserved"`
+	Service     *Histogram            `json:"service"`
+	Wait        *Histogram            `json:"wait"`
+	Response    *Histogram            `json:"response"`
+	Lag         *Histogram            `json:"lag"`
+	Query       *Histogram            `json:"query"`
+	FirstRow    *Histogram            `json:"first_row"`
+}
+
+type ErrorCount struct {
+	Seen  uint64 `json:"seen"`
+	Cured uint64 `json:"cured"`
+}
+
+type WorkerResult struct {
+	Role      string `json:"role"`
+	Worker    int    `json:"worker"`
+	Database  int    `json:"database"`
+	Committed uint64 `json:"committed"`
+	InsideNs  int64  `json:"inside_ns"`
+	OutsideNs int64  `json:"outside_ns"`
+}
+
+type Probe struct {
+	Lateness    *Histogram `json:"lateness"`
+	PoolWait    *Histogram `json:"pool_wait"`
+	Utilization *float64   `json:"utilization"`
+}
+
+type Failed struct {
+	Type   string  `json:"type"`
+	Reason string  `json:"reason"`
+	Code   *string `json:"code"`
+}
+
+type Description struct {
+	Protocol uint32              `json:"protocol"`
+	Runner   string              `json:"runner"`
+	Language string              `json:"language"`
+	Runtime  string              `json:"runtime"`
+	Drivers  []DriverDescription `json:"drivers"`
+}
+
+type DriverDescription struct {
+	Name      string       `json:"name"`
+	Version   string       `json:"version"`
+	SQLite    *SQLiteBuild `json:"sqlite"`
+	Accesses  []string     `json:"accesses"`
+	Executors []string     `json:"executors"`
+}
+
+type SQLiteBuild struct {
+	Version        string   `json:"version"`
+	SourceID       string   `json:"source_id"`
+	CompileOptions []string `json:"compile_options"`
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Schedule has the arrivals of an open load: one for all workers of a role, from `go` on.
+type Schedule struct {
+	rate    float64
+	poisson bool
+	stream  Stream
+
+	mutex   sync.Mutex
+	number  uint64
+	elapsed float64 // seconds from `go` to the last arrival taken; exponential gaps only
+	left    []int64 // arrivals taken by a worker that then came too late to start them
+}
+
+// newSchedule gives nil for a closed loop.
+func newSchedule(seed uint64, role *Role) (*Schedule, error) {
+	if role.Load.Kind != "open" {
+		return nil, nil
+	}
+	rate := role.Load.Rate
+	if !(rate > 0) || math.IsInf(rate, 1) {
+		return nil, fmt.Errorf("role `%s`: a rate of %v is none", role.Name, rate)
+	}
+	stream := newStream(seed, role.Name+".arrivals")
+	return &Schedule{rate: rate, poisson: role.Load.Arrivals == "poisson", stream: stream}, nil
+}
+
+// take says when the next arrival is due, in nanoseconds from `go`; never, and it stays, when that is after end.
+func (s *Schedule) take(end int64) int64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	// A gap comes before its arrival, the first one, too: nothing is due at `go` itself. Equal gaps are counted, not
+	// added up, so that no rounding gathers.
+	elapsed := float64(s.number+1) / s.rate
+	if s.poisson {
+		elapsed = s.elapsed - math.Log(1-unit(s.stream.word(s.number)))/s.rate
+	}
+	due := int64(min(elapsed*1e9, never/2))
+	if due > end {
+		return never
+	}
+	s.number++
+	s.elapsed = elapsed
+	return due
+}
+
+// leave gives back an arrival that was taken and not started.
+func (s *Schedule) leave(due int64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.left = append(s.left, due)
+}
+
+// unserved counts the arrivals due until end that nobody started. It takes what is left of the schedule.
+func (s *Schedule) unserved(end int64) (count uint64) {
+	for s.take(end) != never {
+		count++
+	}
+	for _, due := range s.left {
+		if due <= end {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// runTrial runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
+func runTrial(input io.Reader) error {
+	lines := bufio.NewReader(input)
+	line, err := readLine(lines)
+	if line == nil || err != nil {
+		return err
+	}
+	trial := &Trial{}
+	if err := decode(line, trial); err != nil {
+		return fmt.Errorf("not a trial: %w", err)
+	}
+	if err := check(trial); err != nil {
+		return err
+	}
+	if trial.RuntimeThreads != nil {
+		runtime.GOMAXPROCS(*trial.RuntimeThreads)
+	}
+	stage, ready, err := newStage(trial)
+	if err != nil {
+		return err
+	}
+	if err := say(ready); err != nil {
+		return err
+	}
+	line, err = readLine(lines)
+	if line == nil || err != nil {
+		return err
+	}
+	var message struct{ Type string }
+	if err := json.Unmarshal(line, &message); err != nil || message.Type != "go" {
+		return fmt.Errorf("`%s` is not go", strings.TrimSpace(string(line)))
+	}
+	probe, err := stage.run()
+	if err != nil {
+		return err
+	}
+	result := stage.result(probe)
+	if err := stage.close(); err != nil {
+		return err
+	}
+	return say(result)
+}
+
+// readLine gives nothing at the end of the input.
+func readLine(lines *bufio.Reader) ([]byte, error) {
+	line, err := lines.ReadBytes('\n')
+	if err == io.EOF {
+		err = nil
+	}
+	if len(line) == 0 {
+		return nil, err
+	}
+	return line, err
+}
+
+// millis are so many milliseconds in nanoseconds.
+func millis(ms int64) int64 {
+	if ms > never/int64(time.Millisecond) {
+		return never
+	}
+	return ms * int64(time.Millisecond)
+}
+
+// check refuses what this runner could not do, or would do wrong without a word.
+func check(trial *Trial) error {
+	if trial.Protocol != Version {
+		return fmt.Errorf("protocol %d is not %d", trial.Protocol, Version)
+	}
+	if !slices.Contains(executors, trial.Executor) {
+		return fmt.Errorf("executor %s is not supported", trial.Executor)
+	}
+	for _, role := range trial.Roles {
+		var weights uint64
+		for _, step := range role.Steps {
+			weights += step.Weight
+			if step.Transaction < 0 || step.Transaction >= len(trial.Transactions) {
+				return fmt.Errorf("role `%s` has a step without its transaction", role.Name)
+			}
+		}
+		if len(role.Steps) == 0 || role.Order == "weighted" && weights == 0 {
+			return fmt.Errorf("role `%s` has no step to do", role.Name)
+		}
+		if role.FirstInRole+uint64(role.Workers) > role.WorkersInRole {
+			return fmt.Errorf("role `%s` has more workers here than in all", role.Name)
+		}
+		// A chain of roles that wait for each other has to come to one that ends by itself.
+		last := role
+		for range trial.Roles {
+			if last.Until.Kind != "role" {
+				break
+			}
+			at := roleNamed(trial, last.Until.Name)
+			if at < 0 {
+				return fmt.Errorf("role `%s` waits for `%s`, and there is none", role.Name, last.Until.Name)
+			}
+			last = trial.Roles[at]
+		}
+		if last.Until.Kind == "role" {
+			return fmt.Errorf("role `%s` never ends", role.Name)
+		}
+	}
+	return nil
+}
+
+func roleNamed(trial *Trial, name string) int {
+	return slices.IndexFunc(trial.Roles, func(r Role) bool { return r.Name == name })
+}
+
+// Stage is what the workers of a trial have in common.
+type Stage struct {
+	trial     *Trial
+	retry     *Retrying
+	schedules []*Schedule // by role
+	board     *Board
+	databases []*Opened
+	workers   []*Worker
+	writeLock sync.Mutex
+	// By role: workers that have not ended, and when the last one did, in nanoseconds from `go`, never until then.
+	working, ended []atomic.Int64
+}
+
+// newStage opens everything. The workers are made in the order of the board.
+func newStage(trial *Trial) (*Stage, *Ready, error) {
+	s := &Stage{trial: trial, board: newBoard(trial)}
+	d, err := driverNamed(trial.Driver)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.retry, err = newRetrying(trial.Retry); err != nil {
+		return nil, nil, err
+	}
+	s.working, s.ended = make([]atomic.Int64, len(trial.Roles)), make([]atomic.Int64, len(trial.Roles))
+	for r := range trial.Roles {
+		role := &trial.Roles[r]
+		if workers := role.Workers * len(trial.Databases); workers > 0 {
+			s.working[r].Store(int64(workers))
+			s.ended[r].Store(never)
+		}
+		schedule, err := newSchedule(trial.Seed, role)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.schedules = append(s.schedules, schedule)
+	}
+	ready := &Ready{Type: "ready", Connections: []ConnectionSettings{}}
+	for index := range trial.Databases {
+		opened, err := openAll(trial, d, index)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.databases = append(s.databases, opened)
+		ready.Connections = append(ready.Connections, opened.settings...)
+		if err := s.addWorkers(index, opened); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, ready, nil
+}
+
+func (s *Stage) addWorkers(database int, opened *Opened) error {
+	own := opened.own
+	for r := range s.trial.Roles {
+		role := &s.trial.Roles[r]
+		for w := range role.Workers {
+			handle := Handle{shared: opened}
+			if len(own) > 0 {
+				handle.own, own = own[0], own[1:]
+			}
+			if s.trial.Access.Kind == "write-lock" {
+				handle.writeLock = &s.writeLock
+			}
+			id := ID{database: database, role: r, place: role.FirstInRole + uint64(w), index: role.FirstWorker + w}
+			if last := len(s.workers) - 1; last >= 0 {
+				id.counters = s.workers[last].id.counters + len(s.workers[last].steps)
+			}
+			worker, err := s.newWorker(id, role, handle)
+			if err != nil {
+				return err
+			}
+			s.workers = append(s.workers, worker)
+		}
+	}
+	return nil
+}
+
+func (s *Stage) newWorker(id ID, role *Role, handle Handle) (*Worker, error) {
+	trial := s.trial
+	names := map[string]int{}
+	place := func(name string) int {
+		if _, known := names[name]; !known {
+			names[name] = len(names)
+		}
+		return names[name]
+	}
+	w := &Worker{
+		id: id, role: role, handle: handle, retry: s.retry, schedule: s.schedules[id.role], end: s.end(role),
+		warm: millis(trial.WarmupMs), choice: newStream(trial.Seed, role.Name+".step"),
+	}
+	for at := range role.Steps {
+		step := &role.Steps[at]
+		spec := &trial.Transactions[step.Transaction]
+		params, err := newParams(trial.Seed, spec, id.index, place)
+		if err != nil {
+			return nil, err
+		}
+		shares := trial.Access.Kind != "per-worker" && (trial.Access.Kind != "write-lock" || spec.Writes)
+		w.steps = append(w.steps, &Task{
+			step: step, plan: newPlan(step.Transaction, spec, place), params: params,
+			record: newRecord(spec, shares, w.schedule != nil), counters: &s.board.counters[id.counters+at],
+		})
+	}
+	w.memory = newMemory(len(names))
+	return w, nil
+}
+
+func (s *Stage) end(role *Role) End {
+	switch role.Until.Kind {
+	case "time":
+		return End{time: millis(role.Until.Ms)}
+	case "role":
+		return End{time: never, role: &s.ended[roleNamed(s.trial, role.Until.Name)]}
+	}
+	return End{time: never}
+}
+
+// run starts all workers together, and ticks until the last has ended. It returns at the first worker's fault: the
+// others may hang on what the faulty one still holds, and there is no result to wait for.
+func (s *Stage) run() (*Probe, error) {
+	var clock Clock
+	var waiting sync.WaitGroup
+	start, ended := make(chan struct{}), make(chan error, len(s.workers))
+	for _, w := range s.workers {
+		waiting.Add(1)
+		go func() {
+			waiting.Done()
+			<-start
+			ended <- s.work(w, clock)
+		}()
+	}
+	waiting.Wait()
+	clock = Clock{time.Now()}
+	close(start)
+
+	stop, lateness := make(chan struct{}), make(chan *Histogram, 1)
+	if s.trial.ProbeMs > 0 {
+		go func() { lateness <- probe(clock, s.trial.ProbeMs, millis(s.trial.WarmupMs), stop) }()
+	}
+	ticker := time.NewTicker(time.Duration(millis(max(s.trial.TickMs, 1))))
+	defer ticker.Stop()
+	for working := len(s.workers); working > 0; {
+		select {
+		case err := <-ended:
+			if err != nil {
+				return nil, err
+			}
+			working--
+		case <-ticker.C:
+			if err := say(s.board.tick(clock.now() / int64(time.Millisecond))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// The rest, so that all ticks add up to the result.
+	if err := say(s.board.tick(clock.now() / int64(time.Millisecond))); err != nil {
+		return nil, err
+	}
+	close(stop)
+	if s.trial.ProbeMs == 0 {
+		return nil, nil
+	}
+	return &Probe{Lateness: <-lateness}, nil
+}
+
+func (s *Stage) work(w *Worker, clock Clock) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("panic: %v", panicked)
+		}
+	}()
+	err = w.run(clock)
+	if s.working[w.id.role].Add(-1) == 0 {
+		s.ended[w.id.role].Store(clock.now())
+	}
+	return err
+}
+
+func (s *Stage) result(probe *Probe) *Result {
+	result := &Result{Type: "result", Operations: s.board.operations(), Workers: []WorkerResult{}, Probe: probe}
+	for _, w := range s.workers {
+		result.ElapsedNs = max(result.ElapsedNs, w.ended)
+		var committed uint64
+		for at, task := range w.steps {
+			task.record.mergeInto(&result.Operations[s.board.places[w.id.counters+at]])
+			committed += task.counters.committed.Load()
+		}
+		result.Workers = append(result.Workers, WorkerResult{
+			Role: w.role.Name, Worker: w.id.index, Database: w.id.database,
+			Committed: committed, InsideNs: w.inside, OutsideNs: max(w.outside, 0),
+		})
+	}
+	for r, schedule := range s.schedules {
+		end := s.end(&s.trial.Roles[r]).known()
+		if schedule != nil && end != never {
+			// Arrivals are the role's, not yet those of one of its steps: they count for its first.
+			result.Operations[s.board.firstOf(r)].Unserved += schedule.unserved(end)
+		}
+	}
+	result.MeasuredNs = max(result.ElapsedNs-millis(s.trial.WarmupMs), 0)
+	return result
+}
+
+// close runs `teardown` on the first connection of each database, and closes them all.
+func (s *Stage) close() error {
+	for i, opened := range s.databases {
+		if len(opened.sessions) > 0 {
+			if err := opened.sessions[0].Script(s.trial.Databases[i].Teardown); err != nil {
+				return err
+			}
+		}
+	}
+	var err error
+	for _, opened := range s.databases {
+		err = errors.Join(err, opened.close())
+	}
+	return err
+}
+
+// say writes one line of JSON: the core reads while the trial runs.
+func say(message any) error {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,500 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The test program is the runner when it is asked to be.
+func TestMain(m *testing.M) {
+	if verb := os.Getenv("RUNNER_VERB"); verb != "" {
+		os.Args = []string{os.Args[0], verb}
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func runner(verb string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "RUNNER_VERB="+verb)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// heard is what a runner said.
+type heard struct {
+	ready  []ConnectionSettings
+	ticked uint64 // committed, of all ticks
+	result *heardResult
+	failed *Failed
+	exit   int
+}
+
+// heardResult is a Result with its histograms left as text.
+type heardResult struct {
+	ElapsedNs  int64 `json:"elapsed_ns"`
+	Operations []struct {
+		Role, Transaction                                                        string
+		Committed, Empty, Failed, Measured, Rows, Verified, Mismatches, Unserved uint64
+		Errors                                                                   map[string]ErrorCount
+		Service                                                                  string
+		Wait, Response, Lag, Query                                               *string
+	}
+	Workers []WorkerResult
+	Probe   *struct{ Lateness string }
+}
+
+// converse runs a trial; between, if given, is done when it is ready, before `go`.
+func converse(t *testing.T, trial *Trial, between func()) heard {
+	t.Helper()
+	cmd := runner("run")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer stuck.Stop()
+	if err := json.NewEncoder(in).Encode(trial); err != nil {
+		t.Fatal(err)
+	}
+	var h heard
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var message struct {
+			Type        string
+			Connections []ConnectionSettings
+			Counts      []TickCount
+		}
+		if err := json.Unmarshal(lines.Bytes(), &message); err != nil {
+			t.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		switch message.Type {
+		case "ready":
+			h.ready = message.Connections
+			if between != nil {
+				between()
+			}
+			fmt.Fprintln(in, `{"type":"go"}`)
+		case "tick":
+			for _, count := range message.Counts {
+				h.ticked += count.Committed
+			}
+		case "result":
+			h.result = &heardResult{}
+			err = json.Unmarshal(lines.Bytes(), h.result)
+		case "failed":
+			h.failed = &Failed{}
+			err = json.Unmarshal(lines.Bytes(), h.failed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait()
+	h.exit = cmd.ProcessState.ExitCode()
+	if (h.exit == 0) != (h.result != nil) || (h.exit == 1) != (h.failed != nil) {
+		t.Fatalf("exit code %d, result %v, failed %v", h.exit, h.result, h.failed)
+	}
+	return h
+}
+
+// run is converse for a trial that has to work.
+func run(t *testing.T, trial *Trial, between func()) *heardResult {
+	t.Helper()
+	h := converse(t, trial, between)
+	if h.failed != nil {
+		t.Fatal(h.failed.Reason)
+	}
+	var committed, ofWorkers uint64
+	for _, o := range h.result.Operations {
+		committed += o.Committed
+	}
+	for _, w := range h.result.Workers {
+		ofWorkers += w.Committed
+	}
+	if committed != ofWorkers || committed != h.ticked {
+		t.Fatalf("committed are %d by operation, %d by worker and %d by tick", committed, ofWorkers, h.ticked)
+	}
+	return h.result
+}
+
+// Real drivers, by name.
+var real = []string{"mattn", "modernc", "ncruces", "zombiezen"}
+
+func each(t *testing.T, names []string, test func(t *testing.T, driver string)) {
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { test(t, name) })
+	}
+}
+
+const table = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT, hash TEXT UNIQUE)"
+
+// file makes a database with the table in it.
+func file(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a b%20?#.db")
+	query(t, path, table)
+	return path
+}
+
+// query runs a statement and returns its first column.
+func query(t *testing.T, path, text string) (integers []int64) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", dsn(&Database{Kind: "file", Path: path}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(text)
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var i int64
+		if err := rows.Scan(&i); err != nil {
+			t.Fatal(text, err)
+		}
+		integers = append(integers, i)
+	}
+	return integers
+}
+
+func insert() Transaction {
+	return Transaction{Name: "insert", Begin: "immediate", Writes: true, Params: []Param{
+		{"id", Source{Kind: "sequence", Step: 1}}, {"worker", Source{Kind: "worker"}},
+		{"value", Source{Kind: "hex", Bytes: 9}}, {"hash", Source{Kind: "sha256-of", Param: 2}},
+	}, Statements: []Statement{plain("INSERT INTO t VALUES (?1, ?2, ?3, ?4), (?5, ?6, ?7, ?8)", 2, 0, 1, 2, 3)}}
+}
+
+func plain(text string, tuples int, bind ...int) Statement {
+	return Statement{SQL: text, Bind: bind, Tuples: tuples, Repeat: 1, Fetch: "none", Work: Work{Kind: "none"}}
+}
+
+// trialOf has a role for each transaction, with so many workers and so many transactions.
+func trialOf(driver, path string, access Access, workers int, count uint64, transactions ...Transaction) *Trial {
+	pragmas := []Pragma{{"journal_mode", "WAL"}, {"synchronous", "OFF"}, {"busy_timeout", "5000"}}
+	trial := &Trial{
+		Protocol: Version, ID: "t", Driver: driver, Executor: "threads", Access: access, Prepare: "once", Seed: 1,
+		Databases: []Database{{Kind: "file", Path: path}}, Connection: Connection{Pragmas: pragmas},
+		Retry: Retry{Attempts: 1, Multiplier: 1}, Transactions: transactions, TickMs: 20, ProbeMs: 5,
+	}
+	for i, transaction := range transactions {
+		trial.Roles = append(trial.Roles, Role{
+			Name: "r-" + transaction.Name, Workers: workers, FirstWorker: i * workers, WorkersInRole: uint64(workers),
+			Order: "cycle", Steps: []Step{{Transaction: i, Weight: 1, Stride: uint64(workers)}},
+			Load: Load{Kind: "closed"}, Until: Until{Kind: "count", Transactions: count},
+		})
+	}
+	return trial
+}
+
+var perWorker = Access{Kind: "per-worker"}
+
+func TestCountsAreTheRows(t *testing.T) {
+	each(t, []string{"mattn", "modernc", "ncruces", "zombiezen", "noop"}, func(t *testing.T, driver string) {
+		for _, access := range []Access{perWorker, {Kind: "shared"}, {Kind: "pool", Connections: 2}, {Kind: "write-lock"}, {Kind: "split", Readers: 2}} {
+			path := file(t)
+			read := Transaction{Name: "read", Begin: "none", Statements: []Statement{plain("SELECT value, hash FROM t ORDER BY id DESC LIMIT 3", 1)}}
+			read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"sha256-verify", "value", "hash"}
+			trial := trialOf(driver, path, access, 3, 50, insert(), read)
+			trial.Connection.ReadBack = []string{"journal_mode", "synchronous", "busy_timeout"}
+			if access.Kind == "pool" {
+				trial.Prepare = "each"
+			}
+			result := run(t, trial, nil)
+			wait := map[string]bool{"insert": access.Kind != "per-worker", "read": access.Kind != "per-worker" && access.Kind != "write-lock"}
+			for _, o := range result.Operations {
+				if o.Committed != 50 || o.Measured != 50 || o.Failed+o.Empty != 0 || (o.Wait != nil) != wait[o.Transaction] || (o.Query != nil) != (o.Transaction == "read") {
+					t.Errorf("%s: %+v", access.Kind, o)
+				}
+				if o.Transaction == "read" && driver != "noop" && (o.Verified != o.Rows || o.Mismatches != 0) {
+					t.Errorf("%s: %d rows, %d verified, %d wrong", access.Kind, o.Rows, o.Verified, o.Mismatches)
+				}
+				if o.Transaction == "insert" && driver != "noop" && o.Rows != 100 {
+					t.Errorf("%s: %d rows", access.Kind, o.Rows)
+				}
+			}
+			if driver == "noop" {
+				continue
+			}
+			if seen := query(t, path, "SELECT count(*) FROM t WHERE id < 100 AND worker = id / 2 % 3"); seen[0] != 100 {
+				t.Errorf("%s: %d of 100 rows are those of their workers", access.Kind, seen[0])
+			}
+		}
+	})
+}
+
+func TestSettingsAreThoseAskedForOnEveryConnection(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		labels := map[string]string{"per-worker": "r-insert r-insert r-insert", "shared": "shared", "pool": "pool pool",
+			"write-lock": "r-insert r-insert r-insert", "split": "writer reader reader"}
+		for kind, want := range labels {
+			// mattn sends synchronous = NORMAL (1) by itself on every open; zombiezen WAL.
+			trial := trialOf(driver, file(t), Access{kind, 2, 2}, 3, 3, insert())
+			trial.Connection = Connection{
+				Pragmas:  []Pragma{{"journal_mode", "DELETE"}, {"synchronous", "FULL"}, {"busy_timeout", "1234"}, {"cache_size", "-3456"}},
+				ReadBack: []string{"journal_mode", "synchronous", "busy_timeout", "cache_size", "no_such_pragma"},
+			}
+			h := converse(t, trial, nil)
+			if h.failed != nil {
+				t.Fatal(h.failed.Reason)
+			}
+			var got []string
+			for _, connection := range h.ready {
+				got = append(got, connection.Label)
+				settings := fmt.Sprint(connection.Settings)
+				if settings != "map[busy_timeout:1234 cache_size:-3456 journal_mode:delete no_such_pragma:<nil> synchronous:2]" {
+					t.Errorf("%s: %s", kind, settings)
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: connections %v", kind, got)
+			}
+		}
+	})
+}
+
+func TestAsItComes(t *testing.T) {
+	want := map[string]string{
+		"mattn":     "map[busy_timeout:5000 foreign_keys:0 journal_mode:delete synchronous:1]",
+		"modernc":   "map[busy_timeout:0 foreign_keys:0 journal_mode:delete synchronous:2]",
+		"ncruces":   "map[busy_timeout:60000 foreign_keys:1 journal_mode:delete synchronous:2]",
+		"zombiezen": "map[busy_timeout:0 foreign_keys:0 journal_mode:wal synchronous:2]",
+	}
+	each(t, real, func(t *testing.T, driver string) {
+		request, err := json.Marshal(Inspect{Protocol: Version, Driver: driver, Database: file(t), Connections: 3,
+			Pragmas: []Pragma{}, ReadBack: []string{"journal_mode", "synchronous", "busy_timeout", "foreign_keys"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := runner("inspect")
+		cmd.Stdin = bytes.NewReader(request)
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer Inspection
+		if err := json.Unmarshal(text, &answer); err != nil || len(answer.Connections) != 3 {
+			t.Fatal(string(text), err)
+		}
+		for _, connection := range answer.Connections {
+			if got := fmt.Sprint(connection.Settings); got != want[driver] {
+				t.Errorf("%s", got)
+			}
+		}
+	})
+}
+
+// errorsOf runs it and gives what the first operation saw.
+func errorsOf(t *testing.T, trial *Trial, between func()) string {
+	t.Helper()
+	o := run(t, trial, between).Operations[0]
+	return fmt.Sprint(o.Committed, o.Failed, o.Errors)
+}
+
+func TestErrorsHaveTheirExtendedNames(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		path := file(t)
+		same := Transaction{Name: "same", Begin: "immediate", Writes: true, Statements: []Statement{
+			plain("INSERT INTO t(hash) VALUES ('first')", 1), plain("INSERT INTO t(hash) VALUES ('x'), ('x')", 1)}}
+		if got := errorsOf(t, trialOf(driver, path, perWorker, 1, 2, same), nil); got != "0 2 map[SQLITE_CONSTRAINT_UNIQUE:{2 0}]" {
+			t.Error(got)
+		}
+		if rows := query(t, path, "SELECT count(*) FROM t"); rows[0] != 0 {
+			t.Errorf("%d rows of what was rolled back", rows[0])
+		}
+		trial := trialOf(driver, path, perWorker, 1, 1, insert())
+		trial.Connection.Pragmas[2].Value = "0"
+		trial.Retry = Retry{3, 1000, 1, 1000, []string{"SQLITE_BUSY"}}
+		var held *sql.DB
+		got := errorsOf(t, trial, func() {
+			held, _ = sql.Open("sqlite3", dsn(&Database{Kind: "file", Path: path}, map[string]any{"_txlock": "immediate"}))
+			if _, err := held.Begin(); err != nil {
+				t.Error(err)
+			}
+		})
+		_ = held.Close()
+		if got != "0 1 map[SQLITE_BUSY:{3 0}]" {
+			t.Error(got)
+		}
+	})
+}
+
+// A transaction that has read cannot write once another one has committed; from its start it can.
+func TestARetryCuresABusySnapshot(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		path := file(t)
+		late := insert()
+		late.Name, late.Begin = "late", "deferred"
+		late.Statements = append([]Statement{plain("SELECT count(*) FROM t", 1)}, late.Statements...)
+		late.Statements[0].Fetch, late.Statements[0].HoldUs = "all", 300_000
+		early := insert()
+		early.HoldUs = 80_000
+		trial := trialOf(driver, path, perWorker, 1, 1, late, early)
+		trial.Roles[1].Steps[0].Offset = 1
+		trial.Retry = Retry{2, 0, 1, 0, []string{"SQLITE_BUSY"}}
+		if got := errorsOf(t, trial, nil); got != "1 0 map[SQLITE_BUSY_SNAPSHOT:{1 1}]" {
+			t.Error(got)
+		}
+		if rows := query(t, path, "SELECT count(*) FROM t"); rows[0] != 4 {
+			t.Errorf("%d rows", rows[0])
+		}
+	})
+}
+
+func TestYieldsAreBoundAndNoRowIsEmpty(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		path := file(t)
+		query(t, path, "INSERT INTO t(id) VALUES (1), (2), (3)")
+		claim := Transaction{Name: "claim", Begin: "immediate", Writes: true, Params: []Param{{"id", Source{Kind: "yielded", Name: "id"}}}}
+		update := plain("UPDATE t SET worker = 7 WHERE id = (SELECT id FROM t WHERE worker IS NULL LIMIT 1) RETURNING id", 1)
+		update.Fetch, update.Yields, update.Required = "first", []string{"id"}, true
+		claim.Statements = []Statement{update, plain("UPDATE t SET value = 'of ' || ?1 WHERE id = ?1", 1, 0)}
+		o := run(t, trialOf(driver, path, perWorker, 1, 5, claim), nil).Operations[0]
+		if o.Committed != 3 || o.Empty != 2 || o.Rows != 6 {
+			t.Errorf("%+v", o)
+		}
+		if rows := query(t, path, "SELECT count(*) FROM t WHERE worker = 7 AND value = 'of ' || id"); rows[0] != 3 {
+			t.Errorf("%d rows are right", rows[0])
+		}
+	})
+}
+
+func TestFetchTakesAsManyAsAskedFor(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		const series = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT i, i / 2.0, 'x' || i, NULL, x'00ff' FROM n"
+		for fetch, want := range map[string]uint64{"none": 12, "first": 1, "all": 12, "buffer": 12} {
+			read := Transaction{Name: "read", Begin: "none", Params: []Param{{"n", Source{Kind: "value", Value: []byte("12")}}}, Statements: []Statement{plain(series, 1, 0)}}
+			read.Statements[0].Fetch, read.Statements[0].Work.Kind = fetch, "read"
+			o := run(t, trialOf(driver, file(t), perWorker, 1, 2, read), nil).Operations[0]
+			if o.Rows != 2*want {
+				t.Errorf("%s: %d rows of %d", fetch, o.Rows, 2*want)
+			}
+		}
+	})
+}
+
+func TestDatabasesInMemory(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		for _, shared := range []bool{false, true} {
+			dump := filepath.Join(t.TempDir(), "dump.db")
+			trial := trialOf(driver, "", Access{Kind: "pool", Connections: 2}, 2, 10, insert())
+			if !shared {
+				trial.Access = Access{Kind: "shared"}
+			}
+			trial.Databases = []Database{{Kind: "memory", Shared: shared, Name: "m", Setup: []string{table},
+				Teardown: []string{"VACUUM INTO '" + dump + "'"}}}
+			trial.Connection.Pragmas = nil
+			trial.Retry = Retry{10_000, 100, 1, 100, []string{"SQLITE_LOCKED"}}
+			if shared && driver == "ncruces" {
+				if h := converse(t, trial, nil); h.failed == nil || !strings.Contains(h.failed.Reason, "shared cache") {
+					t.Errorf("%+v", h)
+				}
+				continue
+			}
+			run(t, trial, nil)
+			if rows := query(t, dump, "SELECT count(*) FROM t"); rows[0] != 20 {
+				t.Errorf("shared %v: %d rows", shared, rows[0])
+			}
+		}
+	})
+}
+
+func TestWhatCannotBeRunFails(t *testing.T) {
+	each(t, real, func(t *testing.T, driver string) {
+		for want, change := range map[string]func(*Trial){
+			"SQLITE_ERROR":    func(t *Trial) { t.Transactions[0].Statements[0].SQL = "INSRT" },
+			"SQLITE_CANTOPEN": func(t *Trial) { t.Databases[0].Path = "/no/such/folder/x.db" },
+			"":                func(t *Trial) { t.Connection.Options = map[string]any{"no_such_option": true} },
+		} {
+			trial := trialOf(driver, file(t), perWorker, 1, 1, insert())
+			change(trial)
+			h := converse(t, trial, nil)
+			if h.failed == nil || (h.failed.Code == nil) != (want == "") || h.failed.Code != nil && !strings.HasPrefix(*h.failed.Code, want) {
+				t.Errorf("%s: %+v", want, h.failed)
+			}
+		}
+	})
+}
+
+func TestOpenLoadStartsNothingTwiceAndSkipsNothing(t *testing.T) {
+	path := file(t)
+	slow := insert()
+	slow.HoldUs = 5_000
+	trial := trialOf("mattn", path, Access{Kind: "shared"}, 1, 0, slow)
+	trial.Roles[0].Load = Load{Kind: "open", Rate: 400, Arrivals: "constant"}
+	trial.Roles[0].Until = Until{Kind: "time", Ms: 250}
+	o := run(t, trial, nil).Operations[0]
+	if o.Committed+o.Unserved != 100 || o.Unserved < 45 || o.Response == nil || o.Lag == nil {
+		t.Errorf("%d served, %d not", o.Committed, o.Unserved)
+	}
+	if rows := query(t, path, "SELECT count(*) FROM t"); rows[0] != int64(2*o.Committed) {
+		t.Errorf("%d rows", rows[0])
+	}
+}
+
+func TestWithoutGoNothingRuns(t *testing.T) {
+	path := file(t)
+	text, err := json.Marshal(trialOf("mattn", path, perWorker, 1, 1, insert()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range []string{"", string(text) + "\n"} {
+		cmd := runner("run")
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.Output()
+		if err != nil || bytes.Contains(out, []byte("result")) {
+			t.Errorf("%s %v", out, err)
+		}
+	}
+	if rows := query(t, path, "SELECT count(*) FROM t"); rows[0] != 0 {
+		t.Errorf("%d rows", rows[0])
+	}
+}
+
+func TestDescribeKnowsEveryDriver(t *testing.T) {
+	cmd := runner("describe")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d Description
+	if err := json.Unmarshal(text, &d); err != nil || cmd.Wait() != nil || len(d.Drivers) != len(drivers) {
+		t.Fatal(string(text), err)
+	}
+	for _, driver := range d.Drivers[:4] {
+		if driver.SQLite == nil || !strings.HasPrefix(driver.SQLite.Version, "3.") || len(driver.SQLite.CompileOptions) < 10 {
+			t.Errorf("%+v", driver)
+		}
+	}
+	if d.Drivers[4].SQLite != nil {
+		t.Error("noop has an SQLite")
+	}
+}

@@ -1,0 +1,40 @@
+//! The verb `describe`.
+
+use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
+
+use crate::fault::Fault;
+
+/// Every fault claims what its target can do; `group-commit` is left out, as there.
+const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
+
+/// What the runner says of itself, under the given version of the protocol.
+pub fn describe(protocol: u32) -> Description {
+    let driver = |name: &str, sqlite| DriverDescription {
+        name: name.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        sqlite,
+        accesses: ACCESSES.map(String::from).to_vec(),
+        executors: vec![Executor::Threads, Executor::Processes],
+    };
+    let scripted = ["scripted", "noop"].into_iter().map(|name| driver(name, None));
+    let faults = Fault::ALL.iter().map(|(_, name)| driver(name, Some(build())));
+    Description {
+        protocol,
+        runner: "mock".into(),
+        language: "rust".into(),
+        runtime: env!("CARGO_PKG_RUST_VERSION").into(),
+        drivers: scripted.chain(faults).collect(),
+    }
+}
+
+/// That of this runner's own SQLite, which the target need not share.
+fn build() -> SqliteBuild {
+    let ask = || -> rusqlite::Result<SqliteBuild> {
+        let connection = rusqlite::Connection::open_in_memory()?;
+        let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;
+        let mut options = connection.prepare("PRAGMA compile_options")?;
+        let compile_options = options.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        Ok(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
+    };
+    ask().unwrap_or(SqliteBuild { version: String::new(), source_id: String::new(), compile_options: Vec::new() })
+}

@@ -1,0 +1,238 @@
+//! The lies: what each driver changes in the trial it passes on, and in what it hears back.
+
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{
+    Access, Begin, Database, Fetch, Line, Load, Operation, Order, Ready, Trial, TrialResult, Until, codes,
+};
+
+use crate::histogram::map;
+use crate::settings;
+
+macro_rules! faults {
+    ($($(#[$about:meta])* $variant:ident = $name:literal,)*) => {
+        /// A way to be wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fault { $($(#[$about])* $variant,)* }
+
+        impl Fault {
+            /// All of them with the names of their drivers.
+            pub const ALL: &[(Self, &'static str)] = &[$((Self::$variant, $name),)*];
+        }
+    };
+}
+
+faults! {
+    /// Takes an option it does not know for none.
+    AcceptsAnyOption = "accepts-any-option",
+    /// Runs an open load as fast as it can.
+    ClosesLoop = "closes-loop",
+    /// Leaves every statement to autocommit.
+    CommitsPiecemeal = "commits-piecemeal",
+    /// A transaction without the row it needed counts as done.
+    CountsEmptyAsCommitted = "counts-empty-as-committed",
+    /// Ends with exit code 9 after the first line that follows `go`.
+    Dies = "dies",
+    /// Is ended by a signal there.
+    DiesBySignal = "dies-by-signal",
+    /// Numbers its rows by its own count, so that every worker draws the same.
+    DrawsAnew = "draws-anew",
+    /// Says one line that does not end.
+    EndlessLine = "endless-line",
+    /// Gives its result, and exit code 3.
+    ExitsBadly = "exits-badly",
+    /// Fetches the first row where all are asked for.
+    FetchesOne = "fetches-one",
+    /// Drops a database in memory without its teardown.
+    ForgetsTeardown = "forgets-teardown",
+    /// Says nothing after `go`.
+    Hangs = "hangs",
+    /// Says nothing at all.
+    HangsBeforeReady = "hangs-before-ready",
+    /// Forgets the arrivals it never started.
+    HidesUnserved = "hides-unserved",
+    /// Gives every worker a connection of its own, whatever was asked for.
+    IgnoresAccess = "ignores-access",
+    /// Leaves out `synchronous` and reports what is in effect.
+    IgnoresPragma = "ignores-pragma",
+    /// Tries once.
+    IgnoresRetry = "ignores-retry",
+    /// Never pauses between transactions.
+    IgnoresThink = "ignores-think",
+    /// Takes steps in turn where weights were given.
+    IgnoresWeights = "ignores-weights",
+    /// Leaves out all PRAGMAs and reports that they are in effect.
+    LiesAboutPragma = "lies-about-pragma",
+    /// Leaves out `synchronous` and reports that it is in effect.
+    LiesAboutSynchronous = "lies-about-synchronous",
+    /// Deletes one row before it gives its result.
+    LosesRow = "loses-row",
+    /// Measures from `go` on.
+    MeasuresWarmUp = "measures-warm-up",
+    /// One committed transaction too many.
+    Miscounts = "miscounts",
+    /// One too many in every count and histogram: only the database knows.
+    MiscountsConsistently = "miscounts-consistently",
+    /// Reports no progress.
+    NeverTicks = "never-ticks",
+    /// Ends without a result, and exit code 0.
+    NoLastLine = "no-last-line",
+    /// Leaves the probe out.
+    NoProbe = "no-probe",
+    /// Works on the first database only.
+    OneDatabase = "one-database",
+    /// Reports errors by their primary codes.
+    PrimaryCodes = "primary-codes",
+    /// Prints for people after `go`.
+    PrintsGarbage = "prints-garbage",
+    /// Response time from the actual start: coordinated omission.
+    SkipsLateStarts = "skips-late-starts",
+    /// Half of every latency.
+    SlowClock = "slow-clock",
+    /// Does not wait for `go`.
+    StartsEarly = "starts-early",
+    /// A role that should end with another one has a time of its own.
+    StopsLate = "stops-late",
+    /// Finds every hash right.
+    TrustsHashes = "trusts-hashes",
+    /// Draws from another seed.
+    WrongValues = "wrong-values",
+}
+
+impl Fault {
+    /// By the name of its driver.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, n)| *n == name).map(|(fault, _)| *fault)
+    }
+
+    /// What is passed on in place of the trial.
+    pub fn falsify_trial(self, trial: &mut Trial) {
+        match self {
+            Self::AcceptsAnyOption => trial.connection.options.clear(),
+            Self::ClosesLoop => trial.roles.iter_mut().for_each(|r| r.load = Load::Closed { think_us: 0 }),
+            Self::CommitsPiecemeal => trial.transactions.iter_mut().for_each(|t| t.begin = Begin::None),
+            Self::DrawsAnew => {
+                for step in trial.roles.iter_mut().flat_map(|r| &mut r.steps) {
+                    (step.stride, step.offset) = (1, 0);
+                }
+            }
+            Self::FetchesOne => {
+                for statement in trial.transactions.iter_mut().flat_map(|t| &mut t.statements) {
+                    if statement.fetch != Fetch::None {
+                        statement.fetch = Fetch::First;
+                    }
+                }
+            }
+            Self::ForgetsTeardown => {
+                for database in &mut trial.databases {
+                    if let Database::Memory { teardown, .. } = database {
+                        teardown.clear();
+                    }
+                }
+            }
+            Self::IgnoresAccess => trial.access = Access::PerWorker,
+            Self::IgnoresPragma | Self::LiesAboutSynchronous => {
+                trial.connection.pragmas.retain(|p| p.name != "synchronous");
+            }
+            Self::IgnoresRetry => trial.retry.attempts = 1,
+            Self::IgnoresThink => {
+                for role in &mut trial.roles {
+                    if let Load::Closed { think_us } = &mut role.load {
+                        *think_us = 0;
+                    }
+                }
+            }
+            Self::IgnoresWeights => trial.roles.iter_mut().for_each(|r| r.order = Order::Cycle),
+            Self::LiesAboutPragma => trial.connection.pragmas.clear(),
+            Self::MeasuresWarmUp => trial.warmup_ms = 0,
+            Self::NoProbe => trial.probe_ms = 0,
+            Self::OneDatabase => trial.databases.truncate(1),
+            Self::StopsLate => {
+                for role in &mut trial.roles {
+                    if let Until::Role { .. } = role.until {
+                        role.until = Until::Time { ms: 1_000 };
+                    }
+                }
+            }
+            Self::WrongValues => trial.seed ^= 1,
+            _ => {}
+        }
+    }
+
+    /// What is reported in place of the settings; `asked` is the trial as it came.
+    pub fn falsify_ready(self, asked: &Trial, ready: &mut Ready) {
+        let claims = |name: &str| match self {
+            Self::LiesAboutPragma => true,
+            Self::LiesAboutSynchronous => name == "synchronous",
+            _ => false,
+        };
+        let expected = settings::expected(&asked.connection.pragmas, &asked.connection.read_back);
+        for connection in &mut ready.connections {
+            for (name, value) in &expected {
+                if claims(name) && asked.connection.pragmas.iter().any(|p| p.name == *name) {
+                    connection.settings.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+
+    /// What is reported in place of the result.
+    pub fn falsify_result(self, asked: &Trial, result: &mut TrialResult) {
+        match self {
+            Self::Miscounts => result.operations.iter_mut().take(1).for_each(|o| o.committed += 1),
+            Self::MiscountsConsistently => {
+                result.operations.iter_mut().take(1).for_each(one_more);
+                result.workers.iter_mut().take(1).for_each(|w| w.committed += 1);
+            }
+            Self::MeasuresWarmUp => result.measured_ns -= result.measured_ns.min(asked.warmup_ms * 1_000_000),
+            Self::CountsEmptyAsCommitted => {
+                for operation in &mut result.operations {
+                    let empty = std::mem::take(&mut operation.empty);
+                    (0..empty).for_each(|_| one_more(operation));
+                    if let Some(worker) = result.workers.iter_mut().find(|w| w.role == operation.role) {
+                        worker.committed += empty;
+                    }
+                }
+            }
+            Self::HidesUnserved => result.operations.iter_mut().for_each(|o| o.unserved = 0),
+            Self::TrustsHashes => result.operations.iter_mut().for_each(|o| o.mismatches = 0),
+            Self::PrimaryCodes => {
+                for operation in &mut result.operations {
+                    for (name, count) in std::mem::take(&mut operation.errors) {
+                        let primary = codes::primary(&name).map_or(name, str::to_owned);
+                        let sum = operation.errors.entry(primary).or_default();
+                        sum.seen += count.seen;
+                        sum.cured += count.cured;
+                    }
+                }
+            }
+            Self::SkipsLateStarts => {
+                for operation in result.operations.iter_mut().filter(|o| o.response.is_some()) {
+                    operation.response = Some(operation.service.clone());
+                    operation.lag = operation.lag.as_ref().map(|lag| map(lag, |_| 0));
+                }
+            }
+            Self::SlowClock => {
+                for operation in &mut result.operations {
+                    operation.service = map(&operation.service, |ns| ns / 2);
+                    operation.response = operation.response.as_ref().map(|h| map(h, |ns| ns / 2));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One more committed transaction, wherever one shows.
+fn one_more(operation: &mut Operation) {
+    operation.committed += 1;
+    operation.measured += 1;
+    let typical = operation.service.quantile(0.5).unwrap_or(1_000);
+    operation.service.record(typical);
+    let histograms = [&mut operation.wait, &mut operation.response, &mut operation.lag];
+    histograms.into_iter().flatten().for_each(|h: &mut Histogram| h.record(typical));
+}
+
+/// Whether a line is one of those after `go`.
+pub fn is_after_go(line: &Line) -> bool {
+    !matches!(line, Line::Ready(_))
+}

@@ -1,0 +1,76 @@
+//! The mock runner: plays scripts with exact timings, and lies. It measures nothing; the core and the conformance
+//! suite are tested with it.
+//!
+//! The drivers `scripted` and `noop` run in virtual time and touch no database of the trial: [`script`] says how they
+//! are told what to play, [`simulate`] plays it. Every other driver is a [`fault`]: it lets an honest runner do the
+//! work (`rusqlite` of the neighbouring folder, or the program in `LITELAB_MOCK_TARGET`) and falsifies what is said
+//! between the two; [`proxy`] does that.
+//!
+//! `--protocol=N` before the verb makes `describe` claim another version of the protocol.
+
+mod describe;
+mod fault;
+mod histogram;
+mod proxy;
+mod script;
+mod scripted;
+mod settings;
+mod simulate;
+
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+
+use litelab_protocol::{Failed, Line, Trial};
+use serde::Serialize;
+
+use crate::fault::Fault;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1).peekable();
+    let claimed = words.next_if(|w| w.starts_with("--protocol=")).and_then(|w| w.split('=').nth(1)?.parse().ok());
+    match words.next().as_deref() {
+        Some("describe") => {
+            say(&describe::describe(claimed.unwrap_or(litelab_protocol::VERSION)));
+            ExitCode::SUCCESS
+        }
+        Some("run") => run().unwrap_or_else(|reason| {
+            say(&Line::Failed(Failed { reason, code: None }));
+            ExitCode::FAILURE
+        }),
+        Some("inspect") => {
+            eprintln!("the mock runner opens nothing that could be inspected");
+            ExitCode::FAILURE
+        }
+        _ => {
+            eprintln!("usage: litelab-runner-mock [--protocol=N] describe|run|inspect");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, String> {
+    let mut input = std::io::stdin().lock();
+    let mut line = String::new();
+    if input.read_line(&mut line).map_err(|e| e.to_string())? == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let trial: Trial = serde_json::from_str(&line).map_err(|e| format!("not a trial: {e}"))?;
+    match (trial.driver.as_str(), Fault::named(&trial.driver)) {
+        ("scripted" | "noop", _) => scripted::run(&trial, &mut input).map(|()| ExitCode::SUCCESS),
+        (_, Some(fault)) => {
+            drop(input);
+            proxy::run(fault, trial)
+        }
+        (other, None) => Err(format!("the mock runner has no driver `{other}`")),
+    }
+}
+
+/// Writes one line. Nobody is left to tell where the core has gone, so that ends the runner.
+fn say<T: Serialize>(message: &T) {
+    let Ok(mut line) = serde_json::to_vec(message) else { return };
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    if out.write_all(&line).and_then(|()| out.flush()).is_err() {
+        std::process::exit(1);
+    }
+}

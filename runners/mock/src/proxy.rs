@@ -1,0 +1,139 @@
+//! A fault at work: an honest runner as a child, and its conversation falsified.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use litelab_protocol::{Database, Line, Trial};
+use rusqlite::Connection;
+
+use crate::fault::{Fault, is_after_go};
+use crate::say;
+
+const GO: &[u8] = b"{\"type\":\"go\"}\n";
+
+/// Passes the trial on to the honest runner, and what it says back to the core.
+pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
+    if fault == Fault::HangsBeforeReady {
+        hang();
+    }
+    let mut trial = asked.clone();
+    trial.driver = "rusqlite".into();
+    fault.falsify_trial(&mut trial);
+    let mut child = Command::new(target())
+        .arg("run")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}; build the runner rusqlite first", target().display()))?;
+    let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("the honest runner has no pipes".into());
+    };
+    let mut text = serde_json::to_vec(&trial).map_err(|e| e.to_string())?;
+    text.push(b'\n');
+    // If it has died, that shows below.
+    let _sent = to.write_all(&text);
+    if fault == Fault::StartsEarly {
+        let _sent = to.write_all(GO);
+    }
+    let (hangs, early) = (fault == Fault::Hangs, fault == Fault::StartsEarly);
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        while std::io::stdin().lock().read_line(&mut line).is_ok_and(|n| n > 0) {
+            if !early {
+                let _sent = to.write_all(line.as_bytes()).and_then(|()| to.flush());
+            }
+            line.clear();
+        }
+        // The core is gone; one that hangs must not outlive it.
+        if hangs {
+            std::process::exit(1);
+        }
+    });
+    for line in BufReader::new(from).lines() {
+        let line = line.map_err(|e| e.to_string())?;
+        let line: Line = serde_json::from_str(&line).map_err(|e| format!("the honest runner said {line}: {e}"))?;
+        if is_after_go(&line) {
+            misbehave(fault);
+        }
+        match line {
+            Line::Ready(mut ready) => {
+                fault.falsify_ready(&asked, &mut ready);
+                say(&Line::Ready(ready));
+            }
+            Line::Tick(_) if fault == Fault::NeverTicks => {}
+            Line::Result(_) if fault == Fault::NoLastLine => {}
+            Line::Result(mut result) => {
+                if fault == Fault::LosesRow {
+                    // Its connections are closed, and all its ticks have been heard.
+                    lose_row(&asked)?;
+                }
+                fault.falsify_result(&asked, &mut result);
+                say(&Line::Result(result));
+            }
+            other => say(&other),
+        }
+    }
+    let status = child.wait().map_err(|e| e.to_string())?;
+    match (fault, status.code()) {
+        (Fault::ExitsBadly, Some(0)) => Ok(ExitCode::from(3)),
+        (_, Some(0)) => Ok(ExitCode::SUCCESS),
+        _ => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// What some faults do in place of the first line after `go`.
+fn misbehave(fault: Fault) {
+    match fault {
+        Fault::Hangs => hang(),
+        Fault::Dies => std::process::exit(9),
+        Fault::DiesBySignal => std::process::abort(),
+        Fault::PrintsGarbage => println!("Inserting rows, please wait..."),
+        Fault::EndlessLine => {
+            let block = [b'x'; 1 << 16];
+            let mut out = std::io::stdout().lock();
+            while out.write_all(&block).is_ok() {}
+            std::process::exit(1);
+        }
+        _ => {}
+    }
+}
+
+/// For good, or until the core closes the input.
+fn hang() -> ! {
+    let mut ignored = String::new();
+    while std::io::stdin().lock().read_line(&mut ignored).is_ok_and(|n| n > 0) {}
+    std::process::exit(1)
+}
+
+/// Deletes one row of the first table that has one.
+fn lose_row(trial: &Trial) -> Result<(), String> {
+    for database in &trial.databases {
+        let Database::File { path } = database else { continue };
+        let connection = Connection::open(path).map_err(|e| e.to_string())?;
+        let tables = || -> rusqlite::Result<Vec<String>> {
+            connection
+                .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")?
+                .query_map([], |row| row.get(0))?
+                .collect()
+        };
+        for table in tables().map_err(|e| e.to_string())? {
+            let sql = format!("DELETE FROM \"{table}\" WHERE rowid = (SELECT max(rowid) FROM \"{table}\")");
+            if connection.execute(&sql, []).map_err(|e| e.to_string())? > 0 {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` in the folder beside this runner's.
+fn target() -> PathBuf {
+    if let Some(path) = std::env::var_os("LITELAB_MOCK_TARGET") {
+        return path.into();
+    }
+    let own = std::env::current_exe().unwrap_or_default();
+    // runners/mock/target/release/litelab-runner-mock
+    let runners = own.ancestors().nth(4).map(PathBuf::from).unwrap_or_default();
+    runners.join("rusqlite/target/release/litelab-runner-rusqlite")
+}

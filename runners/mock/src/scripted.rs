@@ -1,0 +1,29 @@
+//! The conversation of the drivers `scripted` and `noop`.
+
+use std::io::BufRead;
+use std::time::Duration;
+
+use litelab_protocol::{Line, Ready, Trial};
+
+use crate::script::Script;
+use crate::{say, settings, simulate};
+
+/// Claims the settings that were asked for, waits for `go`, plays the script.
+pub fn run(trial: &Trial, input: &mut impl BufRead) -> Result<(), String> {
+    if trial.protocol != litelab_protocol::VERSION {
+        return Err(format!("protocol {} is not {}", trial.protocol, litelab_protocol::VERSION));
+    }
+    let script = Script::of(trial)?;
+    let played = simulate::play(trial, &script)?;
+    say(&Line::Ready(Ready { connections: settings::claimed(trial) }));
+    let mut go = String::new();
+    if input.read_line(&mut go).map_err(|e| e.to_string())? == 0 {
+        return Ok(());
+    }
+    std::thread::sleep(Duration::from_millis(script.pause_ms));
+    for tick in played.ticks {
+        say(&Line::Tick(tick));
+    }
+    say(&Line::Result(Box::new(played.result)));
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! What SQLite would report if the PRAGMAs of a trial had been run, without touching the trial's database.
+
+use std::collections::BTreeMap;
+
+use litelab_protocol::{Access, ConnectionSettings, Pragma, Setting, Trial};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+/// PRAGMAs whose word a database in memory would not take over.
+const WORDS: [&str; 2] = ["journal_mode", "locking_mode"];
+
+/// Every connection the trial's access opens, each with the settings that were asked for.
+pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
+    let settings = expected(&trial.connection.pragmas, &trial.connection.read_back);
+    let mut labels = Vec::new();
+    match trial.access {
+        Access::PerWorker | Access::WriteLock => {
+            for role in &trial.roles {
+                labels.extend((0..role.workers).map(|_| role.name.clone()));
+            }
+        }
+        Access::Shared => labels.push("shared".to_owned()),
+        Access::Pool { connections } => labels.extend((0..connections).map(|_| "pool".to_owned())),
+        Access::Split { readers } | Access::GroupCommit { readers } => {
+            labels.push("writer".to_owned());
+            labels.extend((0..readers).map(|_| "reader".to_owned()));
+        }
+    }
+    let on = |database: u32| {
+        labels.iter().map({
+            let settings = settings.clone();
+            move |label| ConnectionSettings { database, label: label.clone(), settings: settings.clone() }
+        })
+    };
+    (0..trial.databases.len() as u32).flat_map(on).collect()
+}
+
+/// The value of each name after the PRAGMAs, as a fresh database reports it; null where it cannot be had.
+pub fn expected(pragmas: &[Pragma], read_back: &[String]) -> BTreeMap<String, Setting> {
+    let scratch = Connection::open_in_memory();
+    if let Ok(scratch) = &scratch {
+        for pragma in pragmas.iter().filter(|p| !WORDS.contains(&p.name.as_str())) {
+            // What SQLite refuses here it would have refused there.
+            let _refused = scratch.query_row(&format!("PRAGMA {} = {}", pragma.name, pragma.value), [], |_| Ok(()));
+        }
+    }
+    let ask = |name: &String| {
+        let asked = pragmas.iter().rev().find(|p| p.name == *name);
+        match (asked, &scratch) {
+            (Some(p), _) if WORDS.contains(&name.as_str()) => p.value.trim_matches('\'').to_ascii_lowercase().into(),
+            (Some(p), _) if name == "mmap_size" => p.value.parse::<i64>().map_or(Setting::Null, Into::into),
+            (None, _) if name == "journal_mode" => "delete".into(),
+            (_, Ok(scratch)) => reported(scratch, name),
+            (_, Err(_)) => Setting::Null,
+        }
+    };
+    read_back.iter().map(|name| (name.clone(), ask(name))).collect()
+}
+
+fn reported(connection: &Connection, name: &str) -> Setting {
+    let value = connection.query_row(&format!("PRAGMA {name}"), [], |row| {
+        Ok(match row.get_ref(0)? {
+            ValueRef::Integer(i) => Setting::from(i),
+            ValueRef::Real(r) => Setting::from(r),
+            ValueRef::Text(t) => Setting::from(String::from_utf8_lossy(t).into_owned()),
+            ValueRef::Null | ValueRef::Blob(_) => Setting::Null,
+        })
+    });
+    value.unwrap_or(Setting::Null)
+}

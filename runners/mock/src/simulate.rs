@@ -1,0 +1,349 @@
+//! Plays a script in virtual time: workers, arrivals and service times as numbers, nothing that sleeps or opens.
+//!
+//! Workers never wait for each other: a script gives service times, and locks are part of those.
+
+use std::collections::BTreeMap;
+
+use litelab_protocol::generator::{Stream, below, unit};
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{
+    Access, Arrivals, ErrorCount, Fetch, Load, Operation, Order, Probe, Tick, TickCount, Trial, TrialResult, Until,
+    WorkerResult,
+};
+
+use crate::script::{Ending, Script};
+
+const MS: u64 = 1_000_000;
+
+/// What there is to say after `go`.
+pub struct Played {
+    /// In order.
+    pub ticks: Vec<Tick>,
+    /// The last line.
+    pub result: TrialResult,
+}
+
+/// One execution, times in nanoseconds from `go`.
+struct Event {
+    end: u64,
+    operation: usize,
+    committed: bool,
+    empty: bool,
+    errors: u64,
+}
+
+struct Worker {
+    database: usize,
+    role: usize,
+    index: u32,
+    /// Number of its next transaction in the role.
+    number: u64,
+    /// Step of its next transaction.
+    at: usize,
+    free_at: u64,
+    ended: bool,
+    result: WorkerResult,
+}
+
+/// Arrivals of one role, one list for each database.
+struct Arriving {
+    taken: u64,
+    seconds: f64,
+}
+
+/// Plays all roles to their ends.
+pub fn play(trial: &Trial, script: &Script) -> Result<Played, String> {
+    Stage::new(trial, script)?.play()
+}
+
+struct Stage<'a> {
+    trial: &'a Trial,
+    script: &'a Script,
+    /// One for each role and transaction.
+    operations: Vec<Operation>,
+    keys: Vec<(usize, usize)>,
+    lists: Vec<Vec<Ending>>,
+    /// By database and operation: entries played.
+    played: BTreeMap<(usize, usize), usize>,
+    /// By database and role.
+    arriving: BTreeMap<(usize, usize), Arriving>,
+    workers: Vec<Worker>,
+    events: Vec<Event>,
+}
+
+impl<'a> Stage<'a> {
+    fn new(trial: &'a Trial, script: &'a Script) -> Result<Self, String> {
+        let mut stage = Self {
+            trial,
+            script,
+            operations: Vec::new(),
+            keys: Vec::new(),
+            lists: Vec::new(),
+            played: BTreeMap::new(),
+            arriving: BTreeMap::new(),
+            workers: Vec::new(),
+            events: Vec::new(),
+        };
+        for (r, role) in trial.roles.iter().enumerate() {
+            for step in &role.steps {
+                let t = step.transaction as usize;
+                let transaction = trial.transactions.get(t).ok_or("a step has no transaction")?;
+                if !stage.keys.contains(&(r, t)) {
+                    stage.keys.push((r, t));
+                    stage.lists.push(script.list(&transaction.name));
+                    stage.operations.push(operation(trial, r, t));
+                }
+            }
+        }
+        for database in 0..trial.databases.len() {
+            for (r, role) in trial.roles.iter().enumerate() {
+                for w in 0..role.workers {
+                    let index = role.first_worker + w;
+                    stage.workers.push(Worker {
+                        database,
+                        role: r,
+                        index,
+                        number: u64::from(role.first_in_role + w),
+                        at: 0,
+                        free_at: 0,
+                        ended: false,
+                        result: WorkerResult {
+                            role: role.name.clone(),
+                            worker: index,
+                            database: database as u32,
+                            ..WorkerResult::default()
+                        },
+                    });
+                }
+            }
+        }
+        Ok(stage)
+    }
+
+    fn play(mut self) -> Result<Played, String> {
+        // The worker that is free first goes first, so that roles see each other's ends in order of time.
+        while let Some(w) = (0..self.workers.len())
+            .filter(|&w| !self.workers[w].ended)
+            .min_by_key(|&w| (self.workers[w].free_at, waits(self.trial, self.workers[w].role), self.workers[w].index))
+        {
+            self.step(w);
+        }
+        let warm = self.trial.warmup_ms * MS;
+        let elapsed_ns = self.workers.iter().map(|w| w.free_at).max().unwrap_or_default();
+        self.leave_unserved();
+        let ticks = self.ticks(elapsed_ns);
+        let workers = self.workers.into_iter().map(|w| WorkerResult {
+            outside_ns: w.free_at.saturating_sub(warm).saturating_sub(w.result.inside_ns),
+            ..w.result
+        });
+        let probe = (self.trial.probe_ms > 0).then(|| {
+            let mut lateness = Histogram::new();
+            let timers = elapsed_ns / (self.trial.probe_ms * MS);
+            let list = if self.script.lateness_ns.is_empty() { &[0][..] } else { &self.script.lateness_ns };
+            list.iter().cycle().take(timers as usize).for_each(|late| lateness.record(*late));
+            Probe { lateness, pool_wait: None, utilization: None }
+        });
+        let result = TrialResult {
+            elapsed_ns,
+            measured_ns: elapsed_ns.saturating_sub(warm),
+            operations: self.operations,
+            workers: workers.collect(),
+            probe,
+        };
+        Ok(Played { ticks, result })
+    }
+
+    /// One transaction of a worker, or its end.
+    fn step(&mut self, w: usize) {
+        let (database, r, number) = (self.workers[w].database, self.workers[w].role, self.workers[w].number);
+        let role = &self.trial.roles[r];
+        let free_at = self.workers[w].free_at;
+        let over = match &role.until {
+            Until::Count { transactions } => number >= *transactions,
+            Until::Time { ms } => free_at > ms * MS,
+            Until::Role { name } => self.role_ended_by(name, database, free_at),
+        };
+        if over {
+            self.workers[w].ended = true;
+            return;
+        }
+        let due = match self.due(database, r) {
+            None => None,
+            Some(due) => {
+                if let Until::Time { ms } = role.until
+                    && due.max(free_at) > ms * MS
+                {
+                    self.workers[w].ended = true;
+                    self.workers[w].free_at = free_at.max(ms * MS);
+                    return;
+                }
+                self.take(database, r);
+                Some(due)
+            }
+        };
+        if role.order == Order::Weighted {
+            let sum = role.steps.iter().map(|s| u64::from(s.weight)).sum();
+            let drawn = below(Stream::new(self.trial.seed, &format!("{}.step", role.name)).word(number), sum);
+            let mut cumulative = 0;
+            self.workers[w].at = role
+                .steps
+                .iter()
+                .position(|s| {
+                    cumulative += u64::from(s.weight);
+                    cumulative > drawn
+                })
+                .unwrap_or_default();
+        }
+        let at = self.workers[w].at;
+        let key = (r, role.steps[at].transaction as usize);
+        let o = self.keys.iter().position(|k| *k == key).unwrap_or_default();
+        let next = self.played.entry((database, o)).or_default();
+        let ending = self.lists[o][*next % self.lists[o].len()].clone();
+        *next += 1;
+        let start = due.map_or(free_at, |due| due.max(free_at));
+        let empty = self.count(w, o, &ending, start, due);
+        let think = match role.load {
+            Load::Closed { think_us } => think_us * 1_000,
+            Load::Open { .. } => 0,
+        };
+        let worker = &mut self.workers[w];
+        worker.free_at = start + ending.ns + think;
+        worker.number += u64::from(role.workers_in_role.max(1));
+        worker.at = if empty || at + 1 == role.steps.len() { 0 } else { at + 1 };
+    }
+
+    /// Writes one execution down. Returns whether it ended empty.
+    fn count(&mut self, w: usize, o: usize, ending: &Ending, start: u64, due: Option<u64>) -> bool {
+        let end = start + ending.ns;
+        let warm = self.trial.warmup_ms * MS;
+        let operation = &mut self.operations[o];
+        let worker = &mut self.workers[w].result;
+        let committed = !ending.empty && ending.failed.is_none();
+        for (code, cured) in [(&ending.failed, 0), (&ending.cured, 1)] {
+            if let Some(code) = code {
+                let count = operation.errors.entry(code.clone()).or_insert(ErrorCount::default());
+                count.seen += 1;
+                count.cured += cured;
+            }
+        }
+        operation.committed += u64::from(committed);
+        operation.empty += u64::from(ending.empty);
+        operation.failed += u64::from(ending.failed.is_some());
+        worker.committed += u64::from(committed);
+        worker.inside_ns += end.saturating_sub(start.max(warm));
+        if committed && start >= warm {
+            operation.measured += 1;
+            operation.rows += self.script.rows;
+            operation.service.record(ending.ns);
+            let note = |histogram: &mut Option<Histogram>, value: u64| {
+                if let Some(histogram) = histogram {
+                    histogram.record(value);
+                }
+            };
+            note(&mut operation.wait, 0);
+            note(&mut operation.response, due.map_or(0, |due| end - due));
+            note(&mut operation.lag, due.map_or(0, |due| start - due));
+            note(&mut operation.query, ending.ns / 2);
+            note(&mut operation.first_row, ending.ns / 2);
+        }
+        let errors = u64::from(ending.failed.is_some()) + u64::from(ending.cured.is_some());
+        self.events.push(Event { end, operation: o, committed, empty: ending.empty, errors });
+        ending.empty
+    }
+
+    fn role_ended_by(&self, name: &str, database: usize, now: u64) -> bool {
+        let mut others =
+            self.workers.iter().filter(|w| w.database == database && self.trial.roles[w.role].name == *name);
+        others.all(|w| w.ended && w.free_at <= now)
+    }
+
+    /// When the next arrival of an open load is due.
+    fn due(&self, database: usize, role: usize) -> Option<u64> {
+        let Load::Open { rate, arrivals } = self.trial.roles[role].load else { return None };
+        let (taken, seconds) = self.arriving.get(&(database, role)).map_or((0, 0.0), |a| (a.taken, a.seconds));
+        let stream = Stream::new(self.trial.seed, &format!("{}.arrivals", self.trial.roles[role].name));
+        let at = match arrivals {
+            Arrivals::Constant => (taken + 1) as f64 / rate,
+            Arrivals::Poisson => seconds - (1.0 - unit(stream.word(taken))).ln() / rate,
+        };
+        Some((at * 1e9) as u64)
+    }
+
+    fn take(&mut self, database: usize, role: usize) {
+        let Some(due) = self.due(database, role) else { return };
+        let arriving = self.arriving.entry((database, role)).or_insert(Arriving { taken: 0, seconds: 0.0 });
+        arriving.taken += 1;
+        arriving.seconds = due as f64 / 1e9;
+    }
+
+    /// Counts the arrivals that the end of a role came before.
+    fn leave_unserved(&mut self) {
+        for database in 0..self.trial.databases.len() {
+            for (r, role) in self.trial.roles.iter().enumerate() {
+                let Until::Time { ms } = role.until else { continue };
+                let Some(first) = self.keys.iter().position(|(of, _)| *of == r) else { continue };
+                while self.due(database, r).is_some_and(|due| due <= ms * MS) {
+                    self.take(database, r);
+                    self.operations[first].unserved += 1;
+                }
+            }
+        }
+    }
+
+    fn ticks(&mut self, elapsed_ns: u64) -> Vec<Tick> {
+        self.events.sort_by_key(|e| e.end);
+        let every = self.trial.tick_ms.max(1);
+        let mut ticks = Vec::new();
+        let mut events = self.events.iter().peekable();
+        let mut t_ms = 0;
+        while t_ms * MS < elapsed_ns {
+            t_ms = (t_ms + every).min(elapsed_ns.div_ceil(MS));
+            let mut counts: BTreeMap<usize, TickCount> = BTreeMap::new();
+            while let Some(event) = events.next_if(|e| e.end <= t_ms * MS) {
+                let operation = &self.operations[event.operation];
+                let count = counts.entry(event.operation).or_insert_with(|| TickCount {
+                    role: operation.role.clone(),
+                    transaction: operation.transaction.clone(),
+                    ..TickCount::default()
+                });
+                count.committed += u64::from(event.committed);
+                count.empty += u64::from(event.empty);
+                count.failed += u64::from(!event.committed && !event.empty);
+                count.errors += event.errors;
+            }
+            ticks.push(Tick { t_ms, counts: counts.into_values().collect() });
+        }
+        ticks
+    }
+}
+
+/// Roles that wait for another look last at what happens at the same time.
+fn waits(trial: &Trial, role: usize) -> bool {
+    matches!(trial.roles[role].until, Until::Role { .. })
+}
+
+fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
+    let spec = &trial.transactions[transaction];
+    let only = |wanted: bool| wanted.then(Histogram::new);
+    let open = matches!(trial.roles[role].load, Load::Open { .. });
+    let fetches = spec.statements.iter().any(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
+    Operation {
+        role: trial.roles[role].name.clone(),
+        transaction: spec.name.clone(),
+        committed: 0,
+        empty: 0,
+        failed: 0,
+        measured: 0,
+        rows: 0,
+        verified: 0,
+        mismatches: 0,
+        errors: BTreeMap::new(),
+        unserved: 0,
+        service: Histogram::new(),
+        wait: only(trial.access != Access::PerWorker),
+        response: only(open),
+        lag: only(open),
+        query: only(fetches),
+        first_row: only(fetches),
+    }
+}

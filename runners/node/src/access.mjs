@@ -1,0 +1,121 @@
+// How workers share connections: through a queue of promises on one event loop, through futexes between threads.
+
+import { Fault } from './driver.mjs';
+
+/**
+ * The connections to one database: what each is for, and which transactions it will be asked for.
+ *
+ * @returns {{ label: string, used: number[] }[]} where each worker has its own, one for each in the order of the roles
+ */
+export function connections(trial) {
+    const transactions = (role) => role.steps.map((step) => step.transaction);
+    const everything = trial.roles.flatMap(transactions);
+    const writes = (at) => trial.transactions[at].writes;
+    const several = (label, count, used) => Array.from({ length: count }, () => ({ label, used }));
+    const { access } = trial;
+    switch (access.kind) {
+        case 'per-worker':
+        case 'write-lock':
+            return trial.roles.flatMap((role) => several(role.name, role.workers, transactions(role)));
+        case 'shared':
+            return several('shared', 1, everything);
+        case 'pool':
+            return several('pool', access.connections, everything);
+        case 'split':
+            return [
+                ...several('writer', 1, everything.filter(writes)),
+                ...several('reader', access.readers, everything.filter((at) => !writes(at))),
+            ];
+        default:
+            throw new Fault(`access ${access.kind} is not supported`);
+    }
+}
+
+/** Whether each worker has a connection of its own. */
+export const own = ({ kind }) => kind === 'per-worker' || kind === 'write-lock';
+
+/**
+ * A worker's way to a connection: the gate to pass, or null, and the connection behind each of its places.
+ *
+ * @typedef {{ gate: { take: () => number | Promise<number>, give: (place: number) => void } | null,
+ *             sessions: import('./driver.mjs').Session[] }} Way
+ */
+
+/**
+ * The ways of all workers of a database that share its connections, for transactions that write and for others.
+ *
+ * @param {(places: number) => object} gate makes one
+ */
+export function gates(access, gate) {
+    if (access.kind === 'shared') return same({ gate: gate(1), first: 0 });
+    if (access.kind === 'pool') return same({ gate: gate(access.connections), first: 0 });
+    if (access.kind === 'split') return { write: { gate: gate(1), first: 0 }, read: { gate: gate(access.readers), first: 1 } };
+    return null;
+}
+
+const same = (way) => ({ write: way, read: way });
+
+/**
+ * @param {object | null} shared what `gates` made for this database
+ * @param {object} writeLock the process's one gate for `write-lock`
+ * @param {import('./driver.mjs').Session[]} sessions the database's, or the worker's own one
+ * @returns {{ write: Way, read: Way }}
+ */
+export function ways(access, shared, writeLock, sessions) {
+    if (shared === null) {
+        const free = { gate: null, sessions };
+        return access.kind === 'write-lock' ? { write: { gate: writeLock, sessions }, read: free } : same(free);
+    }
+    const way = ({ gate, first }) => ({ gate, sessions: sessions.slice(first) });
+    return { write: way(shared.write), read: way(shared.read) };
+}
+
+/** Places on one event loop, first come, first served. */
+export class QueueGate {
+    #free;
+    #waiting = [];
+
+    constructor(places) {
+        // Taken from the end: the first opened is the first lent, the one given back last the next.
+        this.#free = Array.from({ length: places }, (_, at) => places - 1 - at);
+    }
+
+    take() {
+        if (this.#free.length > 0) return this.#free.pop();
+        return new Promise((had) => this.#waiting.push(had));
+    }
+
+    give(place) {
+        const next = this.#waiting.shift();
+        if (next === undefined) this.#free.push(place);
+        else next(place);
+    }
+}
+
+/** Places shared by threads. Memory: a count of places given back, then 1 for each place that is taken. */
+export class FutexGate {
+    static memory(places) {
+        return new Int32Array(new SharedArrayBuffer(4 * (1 + places)));
+    }
+
+    constructor(memory) {
+        this.memory = memory;
+    }
+
+    /** Blocks the thread until a place is free. */
+    take() {
+        for (;;) {
+            const given = Atomics.load(this.memory, 0);
+            for (let place = 1; place < this.memory.length; place++) {
+                if (Atomics.compareExchange(this.memory, place, 0, 1) === 0) return place - 1;
+            }
+            Atomics.wait(this.memory, 0, given);
+        }
+    }
+
+    give(place) {
+        Atomics.store(this.memory, place + 1, 0);
+        Atomics.add(this.memory, 0, 1);
+        Atomics.notify(this.memory, 0, 1);
+    }
+}

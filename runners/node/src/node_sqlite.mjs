@@ -1,0 +1,22 @@
+// The driver `node:sqlite`, part of Node.js: https://nodejs.org/api/sqlite.html
+
+import { DatabaseSync } from 'node:sqlite';
+
+import { Blocking } from './blocking.mjs';
+
+class NodeSqlite extends Blocking {
+    get open() {
+        return this.db.isTransaction;
+    }
+}
+
+/** @type {import('./driver.mjs').Driver} */
+export default {
+    version: process.versions.node,
+    executors: ['threads', 'processes', 'inline'],
+    options: ['readOnly', 'enableForeignKeyConstraints', 'enableDoubleQuotedStringLiterals', 'timeout'],
+    // It binds every number as a double.
+    integers: 'bigint',
+    sharedMemory: true,
+    open: (path, options) => new NodeSqlite(new DatabaseSync(path, options)),
+};

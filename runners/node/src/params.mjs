@@ -1,0 +1,222 @@
+// Drawing the values of one operation into the arrays that its statements are bound from. A test compares what is drawn
+// with the vectors of the protocol.
+
+import { hash } from 'node:crypto';
+
+import { Fault } from './driver.mjs';
+import { Stream } from './generator.mjs';
+
+const ALPHABET = Buffer.from('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ');
+const CHARS_PER_WORD = 10;
+
+/** A number that was written as a real one; `2.0` would else look like the integer 2. */
+export class Real {
+    constructor(value) {
+        this.value = value;
+    }
+}
+
+/** Reads JSON in which the values of parameters keep their type. */
+export function parse(text) {
+    return JSON.parse(text, (key, value, { source }) => {
+        const scalar = typeof value === 'number' && (key === 'value' || /^\d+$/.test(key));
+        return scalar && /[.eE]/.test(source) ? new Real(value) : value;
+    });
+}
+
+/** How a driver wants its values: integers as a BigInt or as a number. */
+export const binder = (integers) => (integers === 'bigint' ? BigInt : Number);
+
+/** A JSON scalar, or a column that was read, as it is bound. */
+export function scalar(value, integer) {
+    if (value instanceof Real) return value.value;
+    if (typeof value === 'boolean') return integer(value ? 1 : 0);
+    return Number.isSafeInteger(value) ? integer(value) : value;
+}
+
+/** Draws the values of one transaction for one worker. */
+export class Params {
+    /**
+     * @param {'bigint' | 'number'} integers
+     * @param {(name: string) => number} place gives the place of a yielded name among the worker's yielded values
+     */
+    constructor(seed, transaction, worker, integers, place) {
+        const integer = binder(integers);
+        this.readsClock = transaction.params.some(({ source }) => source.kind === 'now');
+        this.wall = { ms: 0, us: 0 };
+        this.sources = [];
+        for (const { name, source } of transaction.params) {
+            const stream = new Stream(seed, `${transaction.name}.${name}`);
+            this.sources.push({ source, stream, draw: this.#draw(source, stream, worker, integer) });
+        }
+        this.statements = transaction.statements.map((spec) => {
+            const sources = spec.bind.map((at) => this.sources[at]);
+            if (sources.includes(undefined)) {
+                throw new Fault(`transaction \`${transaction.name}\` binds a parameter that it does not have`);
+            }
+            const slots = sources.length * spec.tuples;
+            return {
+                draws: sources.map(({ draw }) => draw),
+                tuples: spec.tuples,
+                repeat: spec.repeat,
+                /** One array of arguments for each execution, filled anew in each operation. */
+                args: Array.from({ length: spec.repeat }, () => new Array(slots).fill(null)),
+                /** Where values yielded go, `[position, place]`. */
+                yielded: positions(sources, spec.tuples, place),
+            };
+        });
+    }
+
+    /** Draws all values of an operation; the wall clock is read once for all of them. */
+    draw(operation) {
+        if (this.readsClock) {
+            this.wall.ms = Date.now();
+            this.wall.us = Math.floor((performance.timeOrigin + performance.now()) * 1000);
+        }
+        for (const { draws, tuples, repeat, args } of this.statements) {
+            let row = operation * repeat * tuples;
+            for (let execution = 0; execution < repeat; execution++) {
+                const values = args[execution];
+                let slot = 0;
+                for (let tuple = 0; tuple < tuples; tuple++, row++) {
+                    for (let at = 0; at < draws.length; at++) values[slot++] = draws[at](row);
+                }
+            }
+        }
+    }
+
+    /** The arguments of a statement's `execution`-th execution, with what is yielded by now. */
+    args(statement, execution, yields) {
+        const { args, yielded } = this.statements[statement];
+        const values = args[execution];
+        for (let at = 0; at < yielded.length; at++) values[yielded[at][0]] = yields[yielded[at][1]];
+        return values;
+    }
+
+    /** The function from a row to its value. */
+    #draw(source, stream, worker, integer) {
+        switch (source.kind) {
+            case 'value': {
+                const value = scalar(source.value, integer);
+                return () => value;
+            }
+            case 'choice': {
+                const values = source.values.map((value) => scalar(value, integer));
+                return (row) => {
+                    stream.word(row);
+                    return values[stream.below(values.length)] ?? null;
+                };
+            }
+            case 'uniform': {
+                const width = source.high - source.low + 1;
+                return (row) => {
+                    stream.word(row);
+                    return integer(source.low + stream.below(width));
+                };
+            }
+            case 'table':
+                return (row) => integer(fromTable(source, stream, row));
+            case 'sequence':
+                return (row) => {
+                    const value = source.start + source.step * row;
+                    if (Number.isSafeInteger(value)) return integer(value);
+                    return integer(BigInt.asIntN(64, BigInt(source.start) + BigInt(source.step) * BigInt(row)));
+                };
+            case 'hex': {
+                const bytes = Buffer.alloc(Math.ceil(source.bytes / 8) * 8);
+                return (row) => randomBytes(stream, row, bytes).toString('hex', 0, source.bytes);
+            }
+            case 'text': {
+                const chars = Buffer.alloc(source.chars);
+                return (row) => randomText(stream, row, chars).toString('latin1');
+            }
+            case 'sha256-of': {
+                const own = this.sources.length;
+                return (row) => this.#digest(source.param, own, row);
+            }
+            case 'now':
+                return () => {
+                    const { ms, us } = this.wall;
+                    if (source.unit === 'iso') return new Date(ms).toISOString();
+                    return integer(source.unit === 's' ? Math.floor(ms / 1000) : source.unit === 'ms' ? ms : us);
+                };
+            case 'worker': {
+                const value = integer(worker);
+                return () => value;
+            }
+            case 'format': {
+                const pieces = source.template.replaceAll('{worker}', String(worker)).split('{row}');
+                return (row) => pieces.join(String(row));
+            }
+            case 'yielded':
+                return () => null;
+            default:
+                throw new Fault(`source \`${source.kind}\` is not known`);
+        }
+    }
+
+    /**
+     * Hashes the bytes before hex of a `hex` source, the text of any other. One that refers to itself or to a later one
+     * hashes nothing.
+     */
+    #digest(param, own, row) {
+        const other = this.sources[param];
+        if (other?.source.kind === 'hex') {
+            const bytes = Buffer.alloc(Math.ceil(other.source.bytes / 8) * 8);
+            return hash('sha256', randomBytes(other.stream, row, bytes).subarray(0, other.source.bytes), 'hex');
+        }
+        const value = param < own ? other?.draw(row) : null;
+        return hash('sha256', value === null || value === undefined ? '' : String(value), 'hex');
+    }
+}
+
+function positions(sources, tuples, place) {
+    const found = [];
+    for (let slot = 0; slot < sources.length * tuples; slot++) {
+        const { source } = sources[slot % sources.length];
+        if (source.kind === 'yielded') found.push([slot, place(source.name)]);
+    }
+    return found;
+}
+
+function fromTable({ cut, low, width }, stream, row) {
+    stream.word(row);
+    const upper = stream.upper();
+    let from = 0;
+    let to = cut.length;
+    while (from < to) {
+        const middle = (from + to) >>> 1;
+        if (upper < cut[middle]) to = middle;
+        else from = middle + 1;
+    }
+    stream.wordAt(row, 1);
+    return (low[from] ?? 0) + stream.below(width[from] ?? 1);
+}
+
+/** Fills the bytes, a multiple of eight of them, with the row's words, big-endian. */
+function randomBytes(stream, row, bytes) {
+    stream.word(row);
+    const { hi, lo } = stream;
+    for (let at = 0; at < bytes.length; at += 8) {
+        if (at > 0) stream.mixed(hi, lo, at / 8);
+        bytes.writeInt32BE(stream.hi, at);
+        bytes.writeInt32BE(stream.lo, at + 4);
+    }
+    return bytes;
+}
+
+function randomText(stream, row, chars) {
+    stream.word(row);
+    const first = { hi: stream.hi, lo: stream.lo };
+    let { hi, lo } = first;
+    for (let at = 0; at < chars.length; at++) {
+        if (at > 0 && at % CHARS_PER_WORD === 0) {
+            stream.mixed(first.hi, first.lo, at / CHARS_PER_WORD);
+            ({ hi, lo } = stream);
+        }
+        chars[at] = ALPHABET[lo & 63];
+        lo = (lo >>> 6) | (hi << 26);
+        hi >>>= 6;
+    }
+    return chars;
+}

@@ -1,0 +1,77 @@
+"""The loop that someone would write by hand for one question, to see what the runner adds to it: the same random
+values from the same generator, no clock around a transaction, no histogram, no choice of anything.
+
+`handwritten.py DRIVER insert|batch|read DB N SEED [connection]` inserts N rows one by one under autocommit, inserts
+N batches of 1000 in transactions, or reads N random rows by their rowid. Prints operations per second. With
+`connection` it calls the connection's `execute`, which makes a cursor each time, instead of that of a cursor it keeps.
+"""
+
+import sys
+from pathlib import Path
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from litelab_runner.generator import Stream
+
+INSERT = "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')"
+READ = "SELECT id, k, v FROM kv WHERE id = ?1"
+CHUNK = 256
+
+
+def connect(driver: str, path: str):
+    if driver == "sqlite3":
+        import sqlite3
+
+        connection = sqlite3.connect(path, isolation_level=None)
+    else:
+        import apsw
+
+        connection = apsw.Connection(path)
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL"):
+        list(connection.execute(f"PRAGMA {pragma}"))
+    return connection
+
+
+def uniform(stream: Stream, first: int, count: int, width: int) -> list[tuple[int]]:
+    """Integers from 1 to `width`, ready to bind."""
+    factor = width * 2.0**-53
+    [words] = stream.words(range(first, first + count))
+    return [(1 + int((word >> 11) * factor),) for word in words]
+
+
+def insert(caller, n: int, seed: int) -> None:
+    stream, execute = Stream(seed, "insert.k"), caller.execute
+    for first in range(0, n, CHUNK):
+        for values in uniform(stream, first, min(CHUNK, n - first), 1_000_000):
+            execute(INSERT, values)
+
+
+def batch(caller, n: int, seed: int) -> None:
+    stream = Stream(seed, "batch.k")
+    for at in range(n):
+        rows = uniform(stream, at * 1000, 1000, 1_000_000)
+        caller.execute("BEGIN IMMEDIATE")
+        caller.executemany(INSERT, rows)
+        caller.execute("COMMIT")
+
+
+def read(caller, n: int, seed: int) -> None:
+    [(rows,)] = caller.execute("SELECT count(*) FROM kv")
+    stream, execute = Stream(seed, "read.id"), caller.execute
+    for first in range(0, n, CHUNK):
+        for values in uniform(stream, first, min(CHUNK, n - first), rows):
+            for _ in execute(READ, values):
+                pass
+
+
+def main(driver: str, verb: str, path: str, n: str, seed: str, *style: str) -> None:
+    connection = connect(driver, path)
+    caller = connection if style else connection.cursor()
+    start = perf_counter()
+    {"insert": insert, "batch": batch, "read": read}[verb](caller, int(n), int(seed))
+    print(f"{int(n) / (perf_counter() - start):.0f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,17 @@
+"""A runner for Python: one trial on `sqlite3` or `apsw`, driven by JSON on standard input.
+
+Read in this order: `trial` opens, starts and reports; `worker` is the loop; `transaction` is one execution;
+`statement` is the driver under measurement, with `stdlib` and `apsw_driver` for what differs; `noop` is the same
+without a database. `params` draws values, `record` keeps latencies.
+
+A new driver is a module like `apsw_driver` and a line in `driver.DRIVERS`.
+"""
+
+from pathlib import Path
+
+PROTOCOL = 1
+
+RUNNER = "python"
+
+# The runner lies in `runners/python` of the project, whose `protocol` folder all runners share.
+SHARED = Path(__file__).resolve().parents[3] / "protocol"

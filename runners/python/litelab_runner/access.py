@@ -1,0 +1,147 @@
+"""How workers share connections: with the standard library's locks and queues, as an application would."""
+
+from queue import LifoQueue
+from threading import Lock
+
+from .driver import Fault, Session, find
+from .transaction import compile
+
+
+class Own:
+    """A worker's own connection: nothing to wait for."""
+
+    def __init__(self, session: Session):
+        self.session = session
+
+    def waits(self, _writes: bool) -> bool:
+        return False
+
+
+class WriteLock:
+    """A worker's own connection, and the process's lock that a transaction which writes must hold."""
+
+    def __init__(self, session: Session, lock: Lock):
+        self.session = session
+        self._lock = lock
+
+    def waits(self, writes: bool) -> bool:
+        return writes
+
+    def take(self) -> Session:
+        self._lock.acquire()
+        return self.session
+
+    def give(self, _session: Session) -> None:
+        self._lock.release()
+
+
+class One:
+    """One connection under a lock."""
+
+    session = None
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._lock = Lock()
+
+    def waits(self, _writes: bool) -> bool:
+        return True
+
+    def take(self) -> Session:
+        self._lock.acquire()
+        return self._session
+
+    def give(self, _session: Session) -> None:
+        self._lock.release()
+
+
+class Pool:
+    """Connections in a queue, the one given back last lent first."""
+
+    session = None
+
+    def __init__(self, sessions: list[Session]):
+        self._free: LifoQueue[Session] = LifoQueue()
+        # So that the first opened is the first lent.
+        for session in reversed(sessions):
+            self._free.put(session)
+        self.take = self._free.get
+        self.give = self._free.put
+
+    def waits(self, _writes: bool) -> bool:
+        return True
+
+
+# A worker's way to a connection: for a transaction that writes, and for one that only reads.
+Handles = dict[bool, Own | WriteLock | One | Pool]
+
+
+class Opened:
+    """All connections to one database, opened, set, filled and prepared."""
+
+    def __init__(self, trial: dict, database: int, write_lock: Lock):
+        self.trial, self.database, self.write_lock = trial, database, write_lock
+        self.driver = find(trial["driver"])
+        self.sessions: list[Session] = []
+        # As in `ready`.
+        self.settings: list[dict] = []
+        # For each worker in the order of the roles.
+        self.handles: list[Handles] = []
+        workers = [role for role in trial["roles"] for _ in range(role["workers"])]
+        everything = sorted({step["transaction"] for role in trial["roles"] for step in role["steps"]})
+        match trial["access"]:
+            case {"kind": "per-worker" | "write-lock" as kind}:
+                for role in workers:
+                    used = sorted({step["transaction"] for step in role["steps"]})
+                    session = self._open(role["name"], used)
+                    own = Own(session)
+                    writing = WriteLock(session, write_lock) if kind == "write-lock" else own
+                    self.handles.append({True: writing, False: own})
+            case {"kind": "shared"}:
+                one = One(self._open("shared", everything))
+                self.handles = [{True: one, False: one}] * len(workers)
+            case {"kind": "pool", "connections": size}:
+                pool = self._pool("pool", size, everything)
+                self.handles = [{True: pool, False: pool}] * len(workers)
+            case {"kind": "split", "readers": readers}:
+                writing = [t for t in everything if trial["transactions"][t]["writes"]]
+                writer = One(self._open("writer", writing))
+                reader = self._pool("reader", readers, [t for t in everything if t not in writing])
+                self.handles = [{True: writer, False: reader}] * len(workers)
+            case other:
+                raise Fault(f"access {other['kind']} is not supported")
+
+    def _open(self, label: str, used: list[int]) -> Session:
+        trial, database = self.trial, self.trial["databases"][self.database]
+        memory = database["kind"] == "memory"
+        if memory and self.sessions and not database["shared"]:
+            name = database["name"]
+            raise Fault(f"memory database `{name}` is private to one connection, and a second was asked for")
+        specs = [trial["transactions"][index] for index in used]
+        try:
+            statements = sum(len(spec["statements"]) for spec in specs)
+            session = self.driver(database, trial["connection"], trial["prepare"], statements)
+            if memory and not self.sessions:
+                session.script(database["setup"])
+            self.sessions.append(session)
+            settings = session.settings(trial["connection"]["read_back"])
+            session.attempts = {index: compile(session, spec) for index, spec in zip(used, specs)}
+        except Fault:
+            raise
+        except Exception as error:
+            raise Fault.of(error, self.driver.code(error)) from error
+        self.settings.append({"database": self.database, "label": label, "settings": settings})
+        return session
+
+    def _pool(self, label: str, size: int, used: list[int]) -> Pool:
+        if size < 1:
+            raise Fault("a pool needs at least one connection")
+        return Pool([self._open(label, used) for _ in range(size)])
+
+    def close(self) -> None:
+        """Runs `teardown` on the first connection, and closes them all."""
+        database = self.trial["databases"][self.database]
+        if database["kind"] == "memory":
+            self.sessions[0].script(database["teardown"])
+        for session in self.sessions:
+            session.close()

@@ -1,0 +1,87 @@
+"""The driver `apsw`: Another Python SQLite Wrapper, with the SQLite inside its wheel."""
+
+import apsw
+
+from .connect import address, chosen
+from .driver import Fault, Memory
+from .statement import BRACKETS, DML, One, SqlSession
+
+# The library's own default.
+_CACHED = 100
+
+
+class Apsw(SqlSession):
+    """All is the library's default; it sets no busy timeout."""
+
+    def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
+        path, uri = address(database)
+        options = {"statementcachesize": max(_CACHED, statements + BRACKETS)}
+        if uri:
+            if "OMIT_SHARED_CACHE" in apsw.compile_options:
+                # The URI would be obeyed all the same, with a database of its own for each connection.
+                raise Fault("apsw's SQLite has no shared cache (OMIT_SHARED_CACHE), so no shared database in memory")
+            options["flags"] = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        options |= chosen(connection["options"], {"flags", "vfs", "statementcachesize"})
+        if prepare == "each":
+            options["statementcachesize"] = 0
+        self.set_up(apsw.Connection(path, **options), prepare, connection["pragmas"])
+
+    def changing(self, sql: str) -> One:
+        run, total, changes = self.run, self.connection.total_changes, self.connection.changes
+
+        def counted(values: tuple, _memory: Memory) -> int:
+            run(sql, values)
+            return changes()
+
+        def compared(values: tuple, _memory: Memory) -> int:
+            before = total()
+            run(sql, values)
+            # `changes` keeps its value over a statement that counts none (DDL, say).
+            return changes() if total() != before else 0
+
+        return counted if DML.match(sql) else compared
+
+    def changing_many(self, sql: str):
+        run, total = self.cursor.executemany, self.connection.total_changes
+
+        def many(rows: list[tuple], _memory: Memory) -> int:
+            before = total()
+            run(sql, rows)
+            # `changes` is that of the last execution alone. The total counts what triggers change, too.
+            return total() - before
+
+        return many
+
+    def columns(self, sql: str, nulls: tuple) -> list[str]:
+        names: list[str] = []
+
+        def look(cursor: apsw.Cursor, _sql: str, _bindings: object) -> bool:
+            names.extend(column[0] for column in cursor.get_description())
+            return False
+
+        cursor = self.connection.cursor()
+        cursor.exec_trace = look
+        try:
+            cursor.execute(sql, nulls)
+        except apsw.ExecTraceAbort:
+            pass
+        return names
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @staticmethod
+    def code(error: Exception) -> int | None:
+        # The library's own complaints (a wrong number of values) have no code, or none of SQLite's.
+        code = getattr(error, "extendedresult", -1) if isinstance(error, apsw.Error) else -1
+        return code if code > 0 else None
+
+    @staticmethod
+    def build() -> dict:
+        options = list(apsw.compile_options)
+        sqlite = {
+            "version": apsw.sqlite_lib_version(),
+            "source_id": apsw.sqlite3_sourceid(),
+            "compile_options": options,
+        }
+        return {"version": apsw.apsw_version(), "sqlite": sqlite}

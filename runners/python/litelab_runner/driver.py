@@ -1,0 +1,108 @@
+"""What a driver has to offer; everything else of a trial is the same for all."""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+from . import codes
+
+# What a statement or a transaction returns instead of a number of rows.
+EMPTY = -1
+FAILED = -2
+
+# Imported when asked for: a process that measures one SQLite has no other loaded.
+DRIVERS = {"sqlite3": "stdlib.Sqlite3", "apsw": "apsw_driver.Apsw", "noop": "noop.Noop"}
+
+
+class Fault(Exception):
+    """Why a trial cannot go on; `code` is SQLite's extended code where it was SQLite that said no."""
+
+    def __init__(self, reason: str, code: int | None = None):
+        super().__init__(reason)
+        self.code = code
+
+    @classmethod
+    def of(cls, error: Exception, code: int | None = None, during: str = "") -> "Fault":
+        """From any error, with what was being done."""
+        if isinstance(error, Fault):
+            return cls(f"{during}: {error}" if during else str(error), error.code)
+        said = codes.name(code) if code is not None else type(error).__name__
+        return cls(f"{during}: {said}: {error}" if during else f"{said}: {error}", code)
+
+    def failed(self) -> dict:
+        """The last line of a trial that cannot go on."""
+        name = None if self.code is None else codes.name(self.code)
+        return {"type": "failed", "reason": " ".join(str(self).split()), "code": name}
+
+
+class Session:
+    """One open connection. It goes from thread to thread, and is never used by two at the same time."""
+
+    # Executes a statement with its values and returns an iterator over its rows.
+    run: Callable[..., Iterable]
+    # One function for each transaction that the connection was prepared for, made by `transaction.compile`.
+    attempts: dict[int, Callable[[Any, "Memory"], int]]
+
+    def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
+        """Opens, and runs the pragmas in order. `statements` is how many it will have to keep prepared."""
+        raise NotImplementedError
+
+    def script(self, statements: list[str]) -> None:
+        """Runs each statement to its end."""
+        raise NotImplementedError
+
+    def settings(self, names: list[str]) -> dict:
+        """Runs one read transaction, then asks for each PRAGMA by name."""
+        raise NotImplementedError
+
+    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, "Memory"], int]:
+        """A function of (values, memory) that executes the `at`-th statement as often as it says and returns the rows
+        fetched, or changed where it yields none, or EMPTY. `timed`: it notes `query` and `first_row`."""
+        raise NotImplementedError
+
+    def rollback(self) -> None:
+        """Rolls back where a transaction is open. Some errors (SQLITE_FULL, SQLITE_IOERR, …) have done so by
+        themselves: https://sqlite.org/lang_transaction.html"""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    @staticmethod
+    def code(error: Exception) -> int | None:
+        """SQLite's extended result code; none for an error that is not SQLite's own."""
+        raise NotImplementedError
+
+    @staticmethod
+    def build() -> dict:
+        """`version` of the library and the `sqlite` build inside, as in `describe`."""
+        raise NotImplementedError
+
+
+class Memory:
+    """What a worker keeps from one statement, and one transaction, to the next."""
+
+    __slots__ = ("yielded", "committed", "verified", "mismatches", "query", "first_row")
+
+    def __init__(self):
+        self.yielded: dict[str, Any] = {}
+        # The same as of the last commit: a transaction rolled back has yielded nothing.
+        self.committed: dict[str, Any] = {}
+        self.verified = self.mismatches = 0
+        # Readings of the clock.
+        self.query: int | None = None
+        self.first_row: int | None = None
+
+    def keep(self) -> None:
+        self.committed = dict(self.yielded)
+
+    def forget(self) -> None:
+        self.yielded = dict(self.committed)
+
+
+def find(name: str) -> type[Session]:
+    """The class of a driver by its name."""
+    if name not in DRIVERS:
+        raise Fault(f"driver `{name}` is none of {', '.join(DRIVERS)}")
+    module, _, cls = DRIVERS[name].partition(".")
+    return getattr(import_module(f"{__package__}.{module}"), cls)

@@ -1,0 +1,27 @@
+"""The verb `inspect`: open as an application would, and say what took effect."""
+
+from . import PROTOCOL
+from .driver import Fault, find
+
+
+def inspect(request: dict | None) -> dict:
+    """All connections are open at once, as they would be in the application."""
+    if request is None:
+        raise Fault("no request on standard input")
+    if request["protocol"] != PROTOCOL:
+        raise Fault(f"protocol {request['protocol']} is not {PROTOCOL}")
+    driver = find(request["driver"])
+    database = {"kind": "file", "path": request["database"]}
+    sessions = []
+    connections = []
+    for _ in range(request["connections"]):
+        try:
+            session = driver(database, request)
+            sessions.append(session)
+            settings = session.settings(request["read_back"])
+        except Exception as error:
+            raise Fault.of(error, driver.code(error)) from error
+        connections.append({"database": 0, "label": "connection", "settings": settings})
+    for session in sessions:
+        session.close()
+    return {"connections": connections}

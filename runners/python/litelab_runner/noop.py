@@ -1,0 +1,54 @@
+"""The driver `noop`: everything but the database. Its figures are the cost of the harness itself."""
+
+from collections.abc import Callable
+from time import perf_counter_ns as now
+from typing import Any
+
+from .connect import chosen
+from .driver import Memory, Session
+from .statement import repeating
+
+
+class Noop(Session):
+    """Answers every statement with one row of no columns, so that no transaction ends empty."""
+
+    connection = None
+
+    def __init__(self, _database: dict, connection: dict, _prepare: str = "once", _statements: int = 0):
+        chosen(connection["options"], set())
+        self.attempts = {}
+
+    def run(self, _sql: str, _values: tuple = ()) -> tuple:
+        return ()
+
+    def script(self, _statements: list[str]) -> None:
+        pass
+
+    def settings(self, names: list[str]) -> dict:
+        return dict.fromkeys(names)
+
+    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
+        def one(_values: tuple, _memory: Memory) -> int:
+            return 1
+
+        def noted(_values: tuple, memory: Memory) -> int:
+            memory.query = now()
+            memory.first_row = now()
+            return 1
+
+        first = noted if timed else one
+        return first if transaction["statements"][at]["repeat"] == 1 else repeating(first, one, False)
+
+    def rollback(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    @staticmethod
+    def code(_error: Exception) -> int | None:
+        return None
+
+    @staticmethod
+    def build() -> dict:
+        return {"version": "1", "sqlite": None}

@@ -1,0 +1,223 @@
+"""Executing statements through a cursor, as the drivers here have it: `execute` and `executemany` return something that
+yields the rows. What differs between drivers is left to their modules.
+
+A connection keeps one cursor for all its statements. Both drivers find a statement that was compiled before by its
+text, in a cache of their own; that is their way to prepare once.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from time import perf_counter_ns as now
+from typing import Any
+
+from . import connect
+from .driver import EMPTY, Fault, Memory, Session
+from .work import verifying
+
+# A function of (values of one row or tuple list, memory) that returns the rows.
+One = Callable[[tuple, Memory], int]
+
+# A statement that says how many rows it changed, also when there were none.
+DML = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(insert|update|delete|replace)\b", re.IGNORECASE | re.DOTALL)
+
+# Room in the cache of statements beyond a trial's own, for BEGIN and COMMIT.
+BRACKETS = 8
+
+
+class SqlSession(Session):
+    """A session on a connection with cursors. A driver opens the connection in its `__init__` and calls `set_up`."""
+
+    connection: Any
+    cursor: Any
+    # Whether a statement is compiled at each execution.
+    compiles_each: bool
+
+    def set_up(self, connection: Any, prepare: str, pragmas: list[dict]) -> None:
+        self.connection, self.cursor = connection, connection.cursor()
+        self.compiles_each = prepare == "each"
+        self.run = self.cursor.execute
+        self.attempts = {}
+        connect.set_pragmas(self, pragmas)
+
+    def script(self, statements: list[str]) -> None:
+        connect.script(self, statements)
+
+    def settings(self, names: list[str]) -> dict:
+        return connect.read_back(self, names)
+
+    def rollback(self) -> None:
+        if self.connection.in_transaction:
+            self.run("ROLLBACK")
+
+    def changing(self, sql: str) -> One:
+        """For a statement without columns: executes it and returns the rows changed."""
+        raise NotImplementedError
+
+    def changing_many(self, sql: str) -> Callable[[list[tuple], Memory], int] | None:
+        """The same for a list of values, where the driver has `executemany` for it: what one writes in Python to
+        execute a statement again and again. It is the same statement as often, and ends at the first error, too. It is
+        compiled once for all, so it is not used where each execution has to compile."""
+        raise NotImplementedError
+
+    def columns(self, sql: str, nulls: tuple) -> list[str]:
+        """Names of the columns, found without executing it."""
+        raise NotImplementedError
+
+    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
+        spec = transaction["statements"][at]
+        required, repeat = spec["required"], spec["repeat"]
+        try:
+            width, writes = self._compiled(spec)
+            one = self._one(spec, width, writes, False)
+            first = self._one(spec, width, writes, True) if timed else one
+            many = self.changing_many(spec["sql"]) if width == 0 and not self.compiles_each else None
+        except Exception as error:
+            raise Fault.of(error, self.code(error), spec["sql"]) from error
+        sources = [transaction["params"][index]["source"] for index in spec["bind"]] * spec["tuples"]
+        places = [(place, source["name"]) for place, source in enumerate(sources) if source["kind"] == "yielded"]
+        if places:
+            one, first = filling(one, places), filling(first, places)
+        if repeat == 1:
+            return needing(first) if required else first
+        if many and not places and not required:
+            return many
+        return repeating(first, one, required)
+
+    def _compiled(self, spec: dict) -> tuple[int, bool]:
+        """How many columns a statement has, and whether it writes. Fails where SQLite does not compile it, or the
+        number of its parameters is another."""
+        plan = list(self.run(f"EXPLAIN {spec['sql']}", nulls(spec)))
+        width = max((p2 for _, opcode, _, p2, *_ in plan if opcode == "ResultRow"), default=0)
+        if width < len(spec["yields"]):
+            raise Fault(f"it has {width} columns, and yields {spec['yields']}")
+        return width, any(opcode == "Transaction" and p2 for _, opcode, _, p2, *_ in plan)
+
+    def _one(self, spec: dict, width: int, writes: bool, timed: bool) -> One:
+        sql, yields = spec["sql"], spec["yields"]
+        if width == 0:
+            return self.changing(sql)
+        verify = None
+        if spec["work"]["kind"] == "sha256-verify":
+            verify = verifying(spec["work"], self.columns(sql, nulls(spec)))
+        match spec["fetch"]:
+            case "first":
+                return fetching_first(self.connection.execute, sql, verify, yields, writes)
+            case "buffer":
+                return fetching_buffer(self.run, sql, verify, yields, timed)
+        return fetching_all(self.run, sql, verify, yields, timed)
+
+
+def nulls(spec: dict) -> tuple:
+    """As many values as a statement binds."""
+    return (None,) * (len(spec["bind"]) * spec["tuples"])
+
+
+def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool) -> One:
+    """Steps to the end, row by row."""
+
+    def one(values: tuple, memory: Memory) -> int:
+        rows = run(sql, values)
+        if timed:
+            memory.query = now()
+            memory.first_row = None
+        for row in rows:
+            if timed:
+                memory.first_row = now()
+            if yields:
+                memory.yielded.update(zip(yields, row))
+            if verify:
+                verify(row, memory)
+            # The others need none of the above.
+            seen = 1
+            if verify:
+                for row in rows:
+                    verify(row, memory)
+                    seen += 1
+            else:
+                for row in rows:
+                    seen += 1
+            return seen
+        return 0
+
+    return one
+
+
+def fetching_buffer(run: Callable, sql: str, verify, yields: list[str], timed: bool) -> One:
+    """Collects all rows first."""
+
+    def one(values: tuple, memory: Memory) -> int:
+        rows = run(sql, values).fetchall()
+        if timed:
+            memory.query = now()
+            memory.first_row = now() if rows else None
+        if rows and yields:
+            memory.yielded.update(zip(yields, rows[0]))
+        if verify:
+            for row in rows:
+                verify(row, memory)
+        return len(rows)
+
+    return one
+
+
+def fetching_first(execute: Callable, sql: str, verify, yields: list[str], writes: bool) -> One:
+    """Takes the first row, on a cursor of its own that is closed after it: the statement must not stay open when the
+    transaction has ended. (`sqlite3` steps to the second row while it hands out the first.)
+
+    A statement that writes and returns rows has written when its first row is there, but under autocommit it commits
+    when it ends, and an error of that commit would be lost in closing. So it is stepped to its end."""
+
+    def one(values: tuple, memory: Memory) -> int:
+        cursor = execute(sql, values)
+        row = cursor.fetchone()
+        if writes:
+            for _ in cursor:
+                pass
+        cursor.close()
+        if row is None:
+            return 0
+        if verify:
+            verify(row, memory)
+        if yields:
+            memory.yielded.update(zip(yields, row))
+        return 1
+
+    return one
+
+
+def filling(one: One, places: list[tuple[int, str]]) -> One:
+    """Puts yielded values where they are bound; null before there was one."""
+
+    def filled(values: tuple, memory: Memory) -> int:
+        whole = list(values)
+        for place, name in places:
+            whole[place] = memory.yielded.get(name)
+        return one(tuple(whole), memory)
+
+    return filled
+
+
+def needing(one: One) -> One:
+    """A statement that had to return a row."""
+
+    def needed(values: tuple, memory: Memory) -> int:
+        return one(values, memory) or EMPTY
+
+    return needed
+
+
+def repeating(first: One, rest: One, required: bool) -> Callable[[Iterable[tuple], Memory], int]:
+    """A statement executed once for each item of a list."""
+
+    def repeated(rows: list[tuple], memory: Memory) -> int:
+        total = 0
+        one = first
+        for values in rows:
+            seen = one(values, memory)
+            if required and not seen:
+                return EMPTY
+            total += seen
+            one = rest
+        return total
+
+    return repeated

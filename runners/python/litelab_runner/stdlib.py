@@ -1,0 +1,75 @@
+"""The driver `sqlite3`: the module of Python's standard library, with whatever SQLite it is linked to."""
+
+import platform
+import sqlite3
+
+from .connect import address, chosen
+from .driver import Memory
+from .statement import BRACKETS, DML, One, SqlSession
+
+# The module's own default.
+_CACHED = 128
+
+
+class Sqlite3(SqlSession):
+    """`isolation_level=None` leaves BEGIN to the application, which here is the trial; `check_same_thread` would refuse
+    a connection that goes from thread to thread. All else is the module's default, a busy timeout of 5 s included."""
+
+    def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
+        path, uri = address(database)
+        options = {"uri": uri, "cached_statements": max(_CACHED, statements + BRACKETS)}
+        options |= chosen(connection["options"], {"timeout", "cached_statements", "uri"})
+        if prepare == "each":
+            options["cached_statements"] = 0
+        opened = sqlite3.connect(path, isolation_level=None, check_same_thread=False, **options)
+        self.set_up(opened, prepare, connection["pragmas"])
+
+    def changing(self, sql: str) -> One:
+        run, cursor, connection = self.run, self.cursor, self.connection
+
+        def counted(values: tuple, _memory: Memory) -> int:
+            run(sql, values)
+            return cursor.rowcount
+
+        def compared(values: tuple, _memory: Memory) -> int:
+            before = connection.total_changes
+            run(sql, values)
+            return connection.total_changes - before
+
+        # The module goes by the first word, too. It has no `changes()`, and no `rowcount` after DDL or `WITH … INSERT`. The total counts what triggers
+        # change, too.
+        return counted if DML.match(sql) else compared
+
+    def changing_many(self, sql: str):
+        if not DML.match(sql):
+            return None
+        run, cursor = self.cursor.executemany, self.cursor
+
+        def many(rows: list[tuple], _memory: Memory) -> int:
+            run(sql, rows)
+            return cursor.rowcount
+
+        return many
+
+    def columns(self, sql: str, nulls: tuple) -> list[str]:
+        cursor = self.connection.execute(f"SELECT * FROM ({sql.rstrip().rstrip(';')}) LIMIT 0", nulls)
+        return [column[0] for column in cursor.description]
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @staticmethod
+    def code(error: Exception) -> int | None:
+        # The module's own complaints (a wrong number of values) have no such attribute.
+        return getattr(error, "sqlite_errorcode", None) if isinstance(error, sqlite3.Error) else None
+
+    @staticmethod
+    def build() -> dict:
+        connection = sqlite3.connect(":memory:")
+        sqlite = {
+            "version": sqlite3.sqlite_version,
+            "source_id": connection.execute("SELECT sqlite_source_id()").fetchone()[0],
+            "compile_options": [option for (option,) in connection.execute("PRAGMA compile_options")],
+        }
+        connection.close()
+        return {"version": platform.python_version(), "sqlite": sqlite}

@@ -1,0 +1,44 @@
+"""What the client does with each row it fetches.
+
+Both drivers make a tuple of all columns of a row, so whatever is fetched has been read as values of the language, also
+where a workload asks for no work.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+from .driver import Fault, Memory
+
+# Does the work on one row.
+Job = Callable[[tuple, Memory], None]
+
+
+def verifying(work: dict, columns: list[str]) -> Job | None:
+    """The job of comparing hashes; none for any other work."""
+    if work["kind"] != "sha256-verify":
+        return None
+    for name in (work["value"], work["hash"]):
+        if name not in columns:
+            raise Fault(f"no column `{name}` to verify among {columns}")
+    value, digest = columns.index(work["value"]), columns.index(work["hash"])
+
+    def verify(row: tuple, memory: Memory) -> None:
+        memory.verified += 1
+        if not agree(row[value], row[digest]):
+            memory.mismatches += 1
+
+    return verify
+
+
+def agree(value: Any, digest: Any) -> bool:
+    """Whether `digest` is the SHA-256 of the bytes that `value` spells. What is no text or no hex agrees with
+    nothing."""
+    if not (isinstance(value, str) and isinstance(digest, str)):
+        return False
+    try:
+        data = bytes.fromhex(value)
+    except ValueError:
+        return False
+    # `fromhex` passes over spaces, which spell no byte.
+    return 2 * len(data) == len(value) and sha256(data).hexdigest() == digest.lower()

@@ -1,0 +1,220 @@
+"""A worker: repeats its role's steps until the role ends."""
+
+from itertools import islice
+from time import perf_counter_ns as now
+from time import sleep
+from typing import Any
+
+from .access import Handles
+from .driver import EMPTY, FAILED, Memory
+from .generator import Stream, below
+from .params import Params
+from .record import Record
+from .schedule import Schedule
+from .transaction import Retry, first_fetch, recover
+
+# How long a pause may outlast the event that should end it, in nanoseconds.
+_SLICE = 10_000_000
+
+# Later than any reading of the clock.
+NEVER = 1 << 63
+
+# More than a worker can do, and still a number of the machine's own size.
+_ENDLESS = 1 << 62
+
+
+class End:
+    """When a role's last transaction may start; a reading of the clock. Where that is the end of another role it is
+    NEVER until that role has ended."""
+
+    __slots__ = ("time", "slices")
+
+    def __init__(self, waits_for_role: bool):
+        self.time = NEVER
+        self.slices = waits_for_role
+
+    def sleep(self, due: int) -> None:
+        """Until `due`, or until it is too late anyway."""
+        while (moment := now()) < due and moment <= self.time:
+            left = min(due, self.time + 1) - moment
+            sleep((min(left, _SLICE) if self.slices else left) / 1e9)
+
+
+class Task:
+    """One step of a role, as one worker does it."""
+
+    def __init__(self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool):
+        """`place` among the role's workers, `worker` among all of the database."""
+        self.index = step["transaction"]
+        spec = trial["transactions"][self.index]
+        self.weight = step["weight"]
+        self.handle = handles[spec["writes"]]
+        self.waits = self.handle.waits(spec["writes"])
+        self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
+        params = Params(trial["seed"], spec, worker)
+        # Between two drawings nothing is timed, so that is where what was noted is counted.
+        self.draws = params.operations(step["offset"] + place, step["stride"], self.record.between)
+        self.yields = any(statement["yields"] for statement in spec["statements"])
+        self.verifies = any(statement["work"]["kind"] == "sha256-verify" for statement in spec["statements"])
+
+
+class Worker:
+    def __init__(
+        self, trial: dict, r: int, w: int, database: int, handles: Handles, retry: Retry,
+        schedule: Schedule | None, end: End,
+    ):  # fmt: skip
+        """Number `w` of those that role `r` has in this process and on this database."""
+        self.role = role = trial["roles"][r]
+        self.database, self.retry, self.schedule, self.end = database, retry, schedule, end
+        self.index = role["first_worker"] + w
+        self.place = role["first_in_role"] + w
+        self.warmup = trial["warmup_ms"] * 1_000_000
+        self.tasks = [
+            Task(trial, step, self.place, self.index, handles, schedule is not None) for step in role["steps"]
+        ]
+        self.memory = Memory()
+        self._choice = Stream(trial["seed"], f"{role['name']}.step")
+        self.think = role["load"].get("think_us", 0) * 1_000
+        self._weights = sum(task.weight for task in self.tasks)
+        # Nanoseconds after the warm-up in transactions; when the worker ended.
+        self.inside = self.ended = 0
+
+    def run(self, go: int) -> None:
+        """Works until the role ends, or something goes wrong that is not SQLite's."""
+        role = self.role
+        limit = role["until"]["transactions"] if role["until"]["kind"] == "count" else _ENDLESS
+        # The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
+        number, every = self.place, role["workers_in_role"]
+        warm = go + self.warmup
+        simple = self._is_simple()
+        at: int | None = 0
+        while at is not None and number < limit:
+            if simple and now() >= warm:
+                self._repeat(self.tasks[0], len(range(number, limit, every)))
+                break
+            if role["order"] == "weighted":
+                at = self._by_weight(number)
+            at = self._step(at, go, warm)
+            number += every
+        self.ended = now()
+        for task in self.tasks:
+            task.record.service.settle()
+            self.inside += task.record.service.sum
+
+    def _is_simple(self) -> bool:
+        """Whether this worker does one thing again and again, with nothing to wait for or to look after."""
+        [task, *others] = self.tasks
+        closed = self.schedule is None and not self.think
+        return closed and not (others or task.waits or task.yields or task.verifies)
+
+    def _by_weight(self, number: int) -> int:
+        """The first step whose cumulative weight exceeds the draw."""
+        drawn = below(self._choice.word(number), self._weights)
+        for at, task in enumerate(self.tasks):
+            drawn -= task.weight
+            if drawn < 0:
+                return at
+        return 0
+
+    def _step(self, at: int, go: int, warm: int) -> int | None:
+        """Does the step `at` once and returns the next one, none at the role's end."""
+        task, memory, schedule, due = self.tasks[at], self.memory, self.schedule, go
+        record, handle = task.record, task.handle
+        values = next(task.draws)
+        if schedule:
+            due = self._arrival(go)
+            if due is None:
+                return None
+        start = now()
+        if start > self.end.time:
+            if schedule:
+                schedule.leave(due - go)
+            return None
+        session = handle.take() if task.waits else handle.session
+        had = now() if task.waits else start
+        attempt = session.attempts[task.index]
+        try:
+            seen = attempt(values, memory)
+            ended = now()
+        except Exception as error:
+            seen, ended = self._recover(session, attempt, values, error, record)
+        if task.waits:
+            handle.give(session)
+
+        if seen < 0 or start < warm:
+            self._otherwise(record, seen, max(0, ended - max(start, warm)))
+        else:
+            record.service.note(ended - start)
+            record.rows += seen
+            if task.waits:
+                record.wait.note(had - start)
+            if schedule:
+                record.response.note(ended - due)
+                record.lag.note(start - due)
+            if record.query:
+                record.query.note(memory.query - start)
+                if memory.first_row:
+                    record.first_row.note(memory.first_row - start)
+        if task.yields and seen != FAILED:
+            memory.keep()
+        if task.verifies:
+            record.verified += memory.verified
+            record.mismatches += memory.mismatches
+            memory.verified = memory.mismatches = 0
+        if self.think:
+            self.end.sleep(now() + self.think)
+        return 0 if seen == EMPTY or at + 1 == len(self.tasks) else at + 1
+
+    def _repeat(self, task: Task, times: int) -> None:
+        """`_step` again and again for a simple worker after the warm-up, without what such a one has no use for: after
+        a call of SQLite every name that Python looks up costs some ten nanoseconds, and a point read takes three
+        thousand."""
+        end, memory, record, session = self.end, self.memory, task.record, task.handle.session
+        attempt, note = session.attempts[task.index], record.service.note
+        timed = record.query is not None
+        note_query, note_first_row = (record.query.note, record.first_row.note) if timed else (None, None)
+        rows = 0
+        for values in islice(task.draws, times):
+            start = now()
+            if start > end.time:
+                break
+            try:
+                seen = attempt(values, memory)
+                took = now() - start
+            except Exception as error:
+                seen, ended = self._recover(session, attempt, values, error, record)
+                took = ended - start
+            if seen < 0:
+                self._otherwise(record, seen, took)
+                continue
+            note(took)
+            rows += seen
+            if timed:
+                note_query(memory.query - start)
+                if memory.first_row:
+                    note_first_row(memory.first_row - start)
+        record.rows += rows
+
+    def _otherwise(self, record: Record, seen: int, inside: int) -> None:
+        """Counts what is not measured."""
+        self.inside += inside
+        if seen == EMPTY:
+            record.empty += 1
+        elif seen == FAILED:
+            record.failed += 1
+        else:
+            record.warming += 1
+
+    def _arrival(self, go: int) -> int | None:
+        """Sleeps until the next arrival is due; none when nothing more arrives, which the worker waits out."""
+        due = self.schedule.take(self.end.time - go)
+        if due is None:
+            self.end.sleep(NEVER)
+            return None
+        self.end.sleep(go + due)
+        return go + due
+
+    def _recover(self, session: Any, attempt: Any, values: Any, error: Exception, record: Record) -> tuple[int, int]:
+        seen, ended, codes = recover(session, attempt, values, self.memory, self.retry, error)
+        record.count_errors(codes, seen != FAILED)
+        return seen, ended

@@ -1,0 +1,188 @@
+//! Errors by their extended names, retries, rollbacks, and transactions that end empty.
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use litelab_protocol::{Access, Begin, Fetch, Prepare, Retry, Source, Trial, Until};
+
+fn no_wait(trial: &mut Trial) {
+    trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
+}
+
+/// Holds the write lock for 50 ms from when the trial has opened its connections.
+fn run_against_a_lock(scratch: &Scratch, trial: &Trial) -> Outcome {
+    scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(trial));
+        std::thread::sleep(Duration::from_millis(150));
+        scratch.run("COMMIT");
+        running.join().expect("trial")
+    })
+}
+
+#[test]
+fn a_retry_cures_a_busy_database() {
+    let scratch = Scratch::new();
+    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::Immediate)], vec![role("w", 1, &[0], count(1))]);
+    no_wait(&mut trial);
+    let on = vec!["SQLITE_BUSY".into()];
+    trial.retry = Retry { attempts: 10_000, backoff_us: 100, multiplier: 2.0, max_backoff_us: 2_000, on };
+    let outcome = run_against_a_lock(&scratch, &trial);
+    let only = outcome.only();
+    let busy = only.errors["SQLITE_BUSY"];
+    assert_eq!((only.committed, only.failed, only.errors.len()), (1, 0, 1));
+    assert!(busy.seen > 5 && busy.cured == busy.seen, "{busy:?}");
+    // Over all tries.
+    assert!(only.service.max().is_some_and(|max| max > 20_000_000), "{:?}", only.service.max());
+    let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
+    assert_eq!(ticked, busy.seen);
+    assert_eq!(scratch.number("SELECT count(*) FROM t"), 1);
+}
+
+#[test]
+fn without_a_retry_it_fails() {
+    for on in [vec![], vec!["SQLITE_LOCKED".to_owned()]] {
+        let scratch = Scratch::new();
+        let roles = vec![role("w", 1, &[0], count(3))];
+        let mut trial = trial(vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
+        no_wait(&mut trial);
+        trial.retry = Retry { attempts: 5, multiplier: 1.0, on, ..Retry::default() };
+        let outcome = run_against_a_lock(&scratch, &trial);
+        let only = outcome.only();
+        assert_eq!((only.committed, only.failed, only.service.count()), (0, 3, 0));
+        assert_eq!((only.errors["SQLITE_BUSY"].seen, only.errors["SQLITE_BUSY"].cured), (3, 0));
+        assert!(outcome.result.workers[0].inside_ns > 0);
+    }
+}
+
+#[test]
+fn a_reader_that_becomes_a_writer_meets_another() {
+    let scratch = Scratch::new();
+    scratch.fill(1);
+    // Both read, pause, and write: one commits while the other still has the snapshot from before.
+    let mut upgrade = transaction(
+        "upgrade",
+        Begin::Deferred,
+        vec![],
+        vec![
+            select("SELECT a FROM t WHERE id = 1", &[], Fetch::All),
+            statement("UPDATE t SET a = a + 1 WHERE id = 1", &[]),
+        ],
+    );
+    upgrade.statements[0].hold_us = 10_000;
+    let mut trial = trial(vec![scratch.database()], vec![upgrade], vec![role("w", 2, &[0], count(20))]);
+    let outcome = run(&trial);
+    let only = outcome.only();
+    let snapshot = only.errors["SQLITE_BUSY_SNAPSHOT"];
+    assert!(snapshot.seen > 0 && snapshot.cured == 0 && only.failed == snapshot.seen, "{:?}", only.errors);
+    assert_eq!(only.committed + only.failed, 20);
+    let sum = 1 + only.committed as i64;
+    assert_eq!(scratch.number("SELECT a FROM t"), sum);
+
+    trial.retry = Retry { attempts: 1_000, multiplier: 1.0, on: vec!["SQLITE_BUSY".into()], ..Retry::default() };
+    let outcome = run(&trial);
+    let only = outcome.only();
+    let snapshot = only.errors["SQLITE_BUSY_SNAPSHOT"];
+    assert!(snapshot.seen > 0 && snapshot.cured == snapshot.seen);
+    assert_eq!((only.committed, only.failed), (20, 0));
+    // Fetched and changed by the tries that committed, and by no other.
+    assert_eq!(only.rows, 40);
+    assert_eq!(scratch.number("SELECT a FROM t"), sum + 20);
+}
+
+#[test]
+fn a_failed_transaction_leaves_nothing_behind() {
+    for prepare in [Prepare::Once, Prepare::Each] {
+        let scratch = Scratch::new();
+        scratch.run("CREATE UNIQUE INDEX one ON t(b)");
+        let params = vec![param("b", Source::Value { value: "same".into() })];
+        let statements =
+            vec![statement("INSERT INTO t(a) VALUES (1)", &[]), statement("INSERT INTO t(b) VALUES (?1)", &[0])];
+        let both = transaction("both", Begin::Deferred, params, statements);
+        let mut trial = trial(vec![scratch.database()], vec![both], vec![role("w", 1, &[0], count(4))]);
+        trial.prepare = prepare;
+        let outcome = run(&trial);
+        assert_eq!((outcome.only().committed, outcome.only().failed), (1, 3));
+        assert_eq!(outcome.only().errors["SQLITE_CONSTRAINT_UNIQUE"].seen, 3);
+        assert_eq!(scratch.number("SELECT count(*) FROM t"), 2);
+    }
+}
+
+#[test]
+fn a_commit_that_fails_after_the_first_row_is_seen() {
+    let scratch = Scratch::new();
+    scratch.fill(1);
+    // Under a rollback journal a reader keeps the writer from committing, and `RETURNING` has given its row by then.
+    scratch.run("BEGIN; SELECT count(*) FROM t");
+    let statements = vec![select("UPDATE t SET a = 99 WHERE id = 1 RETURNING id", &[], Fetch::First)];
+    let update = transaction("update", Begin::None, vec![], statements);
+    let mut trial = trial(vec![scratch.database()], vec![update], vec![role("w", 1, &[0], count(1))]);
+    trial.connection.pragmas = pragmas(&[("busy_timeout", "0")]);
+    let outcome = run(&trial);
+    assert_eq!((outcome.only().committed, outcome.only().failed), (0, 1));
+    assert_eq!(outcome.only().errors["SQLITE_BUSY"].seen, 1);
+    scratch.run("COMMIT");
+    assert_eq!(scratch.number("SELECT a FROM t"), 1);
+    let outcome = run(&trial);
+    assert_eq!((outcome.only().committed, outcome.only().failed), (1, 0));
+    assert_eq!(scratch.number("SELECT a FROM t"), 99);
+}
+
+#[test]
+fn without_a_row_it_is_empty() {
+    for begin in [Begin::None, Begin::Immediate] {
+        let scratch = Scratch::new();
+        scratch.fill(3);
+        let mut claim = select("DELETE FROM t WHERE id = (SELECT min(id) FROM t) RETURNING id", &[], Fetch::First);
+        claim.required = true;
+        claim.yields = vec!["id".into()];
+        let log = statement("CREATE TABLE IF NOT EXISTS seen(id)", &[]);
+        scratch.run("CREATE TABLE seen(id)");
+        let take = transaction("take", begin, vec![], vec![log, claim]);
+        let note = vec![statement("INSERT INTO seen VALUES (?1)", &[0])];
+        let note = transaction("note", begin, vec![param("id", Source::Yielded { name: "id".into() })], note);
+        let mut trial = trial(vec![scratch.database()], vec![take, note], vec![role("w", 1, &[0, 1], count(10))]);
+        trial.access = Access::Shared;
+        let outcome = run(&trial);
+        let take = outcome.operation("w", "take");
+        // Three pairs; then only the first step, for one that ends empty starts the cycle again.
+        assert_eq!((take.committed, take.empty, take.measured, take.rows), (3, 4, 3, 3));
+        assert_eq!(outcome.operation("w", "note").committed, 3);
+        assert_eq!(scratch.number("SELECT sum(id) * 10 + count(*) FROM seen"), 63);
+    }
+}
+
+#[test]
+fn what_was_rolled_back_has_yielded_nothing() {
+    let scratch = Scratch::new();
+    scratch.fill(1);
+    scratch.run("CREATE TABLE seen(id); CREATE TABLE never(id CHECK (id < 0))");
+    // Yields, and then violates a constraint: the next transaction must not see the value.
+    let mut get = select("SELECT id FROM t", &[], Fetch::First);
+    get.yields = vec!["id".into()];
+    let fails = vec![get, statement("INSERT INTO never VALUES (1)", &[])];
+    let yielded = || vec![param("id", Source::Yielded { name: "id".into() })];
+    let note = vec![statement("INSERT INTO seen VALUES (ifnull(?1, -1))", &[0])];
+    let transactions =
+        vec![transaction("fails", Begin::Deferred, vec![], fails), transaction("note", Begin::None, yielded(), note)];
+    let outcome = run(&trial(vec![scratch.database()], transactions, vec![role("w", 1, &[0, 1], count(2))]));
+    assert_eq!(outcome.operation("w", "fails").errors["SQLITE_CONSTRAINT_CHECK"].seen, 1);
+    assert_eq!(scratch.number("SELECT id FROM seen"), -1);
+}
+
+#[test]
+fn a_role_ends_with_another() {
+    let scratch = Scratch::new();
+    scratch.fill(10);
+    let read = transaction("read", Begin::None, vec![], vec![select("SELECT * FROM t", &[], Fetch::All)]);
+    let mut slow = insert(Begin::Immediate);
+    slow.hold_us = 20_000;
+    let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
+    roles[1].first_worker = 2;
+    let outcome = run(&trial(vec![scratch.database()], vec![slow, read], roles));
+    assert_eq!(outcome.operation("w", "insert").committed, 3);
+    assert!(outcome.operation("r", "read").committed > 50);
+    assert!((60_000_000..400_000_000).contains(&outcome.result.elapsed_ns), "{}", outcome.result.elapsed_ns);
+}
