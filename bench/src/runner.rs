@@ -136,7 +136,7 @@ fn by_hand(runner: &Runner, driver: &str, verb: &str, arm: &Arm, prepared: &Path
     copy_database(prepared, &database)?;
     let count = count(arm)?;
     let mut command = runner.handwritten().context("no loops written by hand")?;
-    command.arg(verb).arg(driver).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
+    command.arg(driver).arg(verb).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
     let output = command.current_dir(folder).output().context("start the loop written by hand")?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "{command:?}: {}{}", said, String::from_utf8_lossy(&output.stderr));

@@ -15,6 +15,9 @@ pub struct Transaction {
     pub writes: bool,
     /// Pause after `begin`, locks kept, in microseconds.
     pub hold_us: u64,
+    /// Whether `query` and `first_row` of its first fetching statement are timed: two more readings of the clock, which
+    /// a short read would notice.
+    pub timed_rows: bool,
     /// Named sources of values; statements refer to them by index.
     pub params: Vec<Param>,
     /// In order.

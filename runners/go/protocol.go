@@ -67,6 +67,7 @@ type Transaction struct {
 	Begin      string      `json:"begin"` // none, deferred, immediate, exclusive
 	Writes     bool        `json:"writes"`
 	HoldUs     int64       `json:"hold_us"`
+	TimedRows  bool        `json:"timed_rows"`
 	Params     []Param     `json:"params"`
 	Statements []Statement `json:"statements"`
 }

@@ -31,6 +31,9 @@ func newPlan(index int, spec *Transaction, place func(string) int) Plan {
 
 // firstFetch finds the first statement that fetches all its rows, or -1.
 func firstFetch(t *Transaction) int {
+	if !t.TimedRows {
+		return -1
+	}
 	return slices.IndexFunc(t.Statements, func(s Statement) bool { return s.Fetch == "all" || s.Fetch == "buffer" })
 }
 

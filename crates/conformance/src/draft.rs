@@ -128,6 +128,7 @@ pub fn transaction(name: &str, begin: Begin, params: Vec<(&str, Source)>, statem
         begin,
         writes: !statements.iter().all(reads),
         hold_us: 0,
+        timed_rows: true,
         params: params.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect(),
         statements,
     }

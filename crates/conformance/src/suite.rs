@@ -86,6 +86,9 @@ impl<'a> Suite<'a> {
         let directory = tempfile::Builder::new().prefix("conformance-").tempdir_in(self.scratch).map_err(|e| {
             EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()))
         })?;
+        // Runners work in another directory than the suite.
+        let absolute = std::path::absolute(directory.path())
+            .map_err(|e| EngineError::BadInput(format!("{}: {e}", directory.path().display())))?;
         let mut report = Report { runner: runner.manifest.name.clone(), checks: Vec::new(), drivers: Vec::new() };
         let begun = Instant::now();
         progress(Progress::Started { driver: None, check: check::describe::NAME });
@@ -99,7 +102,7 @@ impl<'a> Suite<'a> {
         report.checks.push(outcome);
         let Ok((description, _)) = described else { return Ok(report) };
         for described in description.drivers.iter().filter(|d| driver.is_none_or(|name| d.name == name)) {
-            let checks = self.driver(runner, &description, &described.name, directory.path(), progress);
+            let checks = self.driver(runner, &description, &described.name, &absolute, progress);
             report.drivers.push(DriverReport { driver: described.name.clone(), checks });
         }
         Ok(report)

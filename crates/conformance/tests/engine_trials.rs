@@ -32,7 +32,7 @@ const BY_COUNT: &str = r#"role.w = { run = "insert", workers = 2, count = 20 }"#
 
 fn patience() -> Patience {
     let second = Duration::from_secs(1);
-    Patience { ready: second, silence: second, trial: 20 * second }
+    Patience { ready: 3 * second, silence: second, trial: 20 * second }
 }
 
 fn trial(runners: &Runners, driver: &str, role: &str) -> (Outcome, Series) {
@@ -93,7 +93,7 @@ fn each_lie_is_a_failed_row_of_its_kind() {
     let runners = common::runners();
     let lies = [
         ("hangs", BY_TIME, FailureKind::Runner, "it said nothing for 1 s"),
-        ("hangs-before-ready", BY_TIME, FailureKind::Runner, "it said nothing for 1 s"),
+        ("hangs-before-ready", BY_TIME, FailureKind::Runner, "it said nothing for 3 s"),
         ("prints-garbage", BY_TIME, FailureKind::Runner, "Inserting rows, please wait..."),
         ("endless-line", BY_TIME, FailureKind::Runner, "no line of the protocol"),
         ("dies", BY_TIME, FailureKind::Runner, "the runner died (exit status: 9)"),

@@ -22,7 +22,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("fetches-one", "fetch", "60 rows are due, and it counts 5"),
     ("forgets-teardown", "memory", "left no file"),
     ("hangs", "answers", "said nothing for 1 s"),
-    ("hangs-before-ready", "answers", "said nothing for 2 s"),
+    ("hangs-before-ready", "answers", "said nothing for 4 s"),
     ("hides-unserved", "late-starts", "100 arrivals are due"),
     ("ignores-access", "access", "its connections are"),
     ("ignores-access", "write-lock", "met at SQLite's lock"),
@@ -45,6 +45,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("no-last-line", "answers", "the runner died (exit status: 0)"),
     ("no-probe", "probe", "there is none"),
     ("one-database", "databases", ""),
+    ("outlives-core", "ends-alone", "nobody hears it any more"),
     ("primary-codes", "error-names", "SQLITE_CONSTRAINT_UNIQUE is due"),
     ("prints-garbage", "answers", "Inserting rows, please wait..."),
     ("skips-late-starts", "late-starts", "longest lag"),
@@ -70,7 +71,7 @@ fn every_lie_is_caught_and_named() {
     let runners = common::runners();
     let scratch = common::scratch();
     let limits =
-        Limits { ready: Duration::from_secs(2), silence: Duration::from_secs(1), trial: Duration::from_secs(10) };
+        Limits { ready: Duration::from_secs(4), silence: Duration::from_secs(1), trial: Duration::from_secs(10) };
     let suite = Suite::new(&runners, scratch.path()).limits(limits);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let wrong = std::sync::Mutex::new(Vec::new());

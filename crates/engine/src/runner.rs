@@ -33,7 +33,10 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Names of its drivers.
     pub drivers: Vec<String>,
-    /// Command of the loops written by hand that the bench compares it with: `… VERB DRIVER DB N SEED` prints operations
+    /// Whether it is there to test litelab itself, and no runner to measure with.
+    #[serde(default)]
+    pub test_double: bool,
+    /// Command of the loops written by hand that the bench compares it with: `… DRIVER VERB DB N SEED` prints operations
     /// per second.
     #[serde(default)]
     pub handwritten: Vec<String>,

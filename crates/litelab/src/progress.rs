@@ -10,6 +10,7 @@ use litelab_engine::outcome::Outcome;
 use litelab_model::Plan;
 use litelab_report::analysis::measure::Meter;
 use litelab_report::number;
+use litelab_stats::{Confidence, minimum_blocks};
 
 use crate::style;
 
@@ -191,6 +192,12 @@ pub fn describe(plan: &Plan) -> String {
         let arms = plan.arms.iter().filter(|a| a.scenario == index).count();
         let varies = if scenario.dimensions.is_empty() { "one arm".to_owned() } else { scenario.dimensions.join(", ") };
         let _ok = writeln!(out, "  {}: {arms} arms ({varies}) {}", scenario.name, scenario.question);
+        // Each of several ratios has its share of 95 %, and so needs more blocks than one alone.
+        let comparisons = arms.saturating_sub(1).max(1);
+        let least = Confidence::P95.shared_by(comparisons).map_or(0, minimum_blocks);
+        if arms > 1 && (scenario.blocks as usize) < least {
+            let _ok = writeln!(out, "    {} blocks are too few for ratios of {arms} arms: {least} are the fewest", scenario.blocks);
+        }
     }
     out
 }

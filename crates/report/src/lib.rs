@@ -3,7 +3,7 @@
 //! | directory | is |
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
-//! | [`compare`] | two runs, or two arms of one |
+//! | [`mod@compare`] | two runs, or two arms of one |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
 //! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |

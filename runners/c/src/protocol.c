@@ -157,6 +157,7 @@ static void read_transaction(const Json *json, Transaction *to) {
     to->begin = one_of(json, "begin", begins, COUNT(begins));
     to->writes = integer(json, "writes");
     to->hold_us = number(json, "hold_us");
+    to->timed_rows = integer(json, "timed_rows");
     EACH(json, "params", to->param_count, to->params, read_param);
     EACH(json, "statements", to->statement_count, to->statements, read_statement);
 }

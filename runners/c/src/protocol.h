@@ -84,6 +84,7 @@ typedef struct Transaction {
     Begin begin;
     bool writes;
     uint64_t hold_us;
+    bool timed_rows;
     size_t param_count;
     Param *params;
     size_t statement_count;

@@ -7,7 +7,7 @@ static Histogram *only(bool wanted) {
 }
 
 size_t first_fetch(const Transaction *transaction) {
-    for (size_t s = 0; s < transaction->statement_count; s++) {
+    for (size_t s = 0; transaction->timed_rows && s < transaction->statement_count; s++) {
         Fetch fetch = transaction->statements[s].fetch;
         if (fetch == FETCH_ALL || fetch == FETCH_BUFFER) return s;
     }

@@ -80,6 +80,8 @@ faults! {
     NoProbe = "no-probe",
     /// Works on the first database only.
     OneDatabase = "one-database",
+    /// Goes on for twenty seconds when nobody hears it any more.
+    OutlivesCore = "outlives-core",
     /// Reports errors by their primary codes.
     PrimaryCodes = "primary-codes",
     /// Prints for people after `go`.

@@ -86,6 +86,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
 fn misbehave(fault: Fault) {
     match fault {
         Fault::Hangs => hang(),
+        Fault::OutlivesCore => std::thread::sleep(std::time::Duration::from_secs(20)),
         Fault::Dies => std::process::exit(9),
         Fault::DiesBySignal => std::process::abort(),
         Fault::PrintsGarbage => println!("Inserting rows, please wait..."),

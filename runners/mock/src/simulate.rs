@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, ErrorCount, Fetch, Load, Operation, Order, Probe, Tick, TickCount, Trial, TrialResult, Until,
-    WorkerResult,
+    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Tick, TickCount, Trial, TrialResult, Until, WorkerResult,
 };
 
 use crate::script::{Ending, Script};
@@ -221,7 +220,7 @@ impl<'a> Stage<'a> {
         let committed = !ending.empty && ending.failed.is_none();
         for (code, cured) in [(&ending.failed, 0), (&ending.cured, 1)] {
             if let Some(code) = code {
-                let count = operation.errors.entry(code.clone()).or_insert(ErrorCount::default());
+                let count = operation.errors.entry(code.clone()).or_default();
                 count.seen += 1;
                 count.cured += cured;
             }
@@ -326,7 +325,7 @@ fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
     let spec = &trial.transactions[transaction];
     let only = |wanted: bool| wanted.then(Histogram::new);
     let open = matches!(trial.roles[role].load, Load::Open { .. });
-    let fetches = spec.statements.iter().any(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
+    let fetches = spec.timed_rows && spec.statements.iter().any(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
     Operation {
         role: trial.roles[role].name.clone(),
         transaction: spec.name.clone(),
@@ -347,3 +346,7 @@ fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
         first_row: only(fetches),
     }
 }
+
+#[cfg(test)]
+#[path = "simulate_tests.rs"]
+mod tests;

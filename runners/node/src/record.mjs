@@ -15,9 +15,9 @@ const KINDS = ['committed', 'empty', 'failed', 'errors'];
 /** Doubles from one step's counts to the next: 128 bytes, two cache lines, for processors that fetch them in pairs. */
 const STRIDE = 16;
 
-/** The statement that `query` and `first_row` belong to; -1 where there is none. */
+/** The statement that `query` and `first_row` belong to; -1 where there is none, or they are not timed. */
 export const firstFetch = (transaction) =>
-    transaction.statements.findIndex(({ fetch }) => fetch === 'all' || fetch === 'buffer');
+    !transaction.timed_rows ? -1 : transaction.statements.findIndex(({ fetch }) => fetch === 'all' || fetch === 'buffer');
 
 /** Histograms and counts of one step of one worker. Their size does not depend on the number of operations. */
 export class Record {

@@ -53,9 +53,8 @@ def main(driver: str, verb: str, pairs: str = "15", *style: str) -> None:
             ratios.append(by_runner[-1] / by_hand[-1])
     low, middle, high = statistics.quantiles(ratios, n=4)
     runner, hand = statistics.median(by_runner), statistics.median(by_hand)
-    print(
-        f"{driver} {verb} {fetch}: runner {runner:.0f}/s, by hand {hand:.0f}/s, ratio {middle:.3f} ({low:.3f}–{high:.3f})"
-    )
+    print(f"{driver} {verb} {fetch}: runner {runner:.0f}/s, by hand {hand:.0f}/s", end="")
+    print(f", ratio {middle:.3f} ({low:.3f}–{high:.3f})")
 
 
 if __name__ == "__main__":

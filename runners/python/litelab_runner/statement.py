@@ -134,7 +134,7 @@ def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool
                     verify(row, memory)
                     seen += 1
             else:
-                for row in rows:
+                for _ in rows:
                     seen += 1
             return seen
         return 0

@@ -36,8 +36,8 @@ class Sqlite3(SqlSession):
             run(sql, values)
             return connection.total_changes - before
 
-        # The module goes by the first word, too. It has no `changes()`, and no `rowcount` after DDL or `WITH … INSERT`. The total counts what triggers
-        # change, too.
+        # The module goes by the first word, too. It has no `changes()`, and no `rowcount` after DDL or
+        # `WITH … INSERT`. The total counts what triggers change, too.
         return counted if DML.match(sql) else compared
 
     def changing_many(self, sql: str):

@@ -18,7 +18,9 @@ BEGIN = {
 
 
 def first_fetch(transaction: dict) -> int | None:
-    """The statement that `query` and `first_row` belong to."""
+    """The statement that `query` and `first_row` belong to, if they are timed."""
+    if not transaction["timed_rows"]:
+        return None
     fetches = [at for at, s in enumerate(transaction["statements"]) if s["fetch"] in ("all", "buffer")]
     return fetches[0] if fetches else None
 

@@ -25,7 +25,7 @@ def statement(sql: str, bind: list[int], **given) -> dict:
 
 def transaction(name: str, params: list[dict], *statements: dict, begin: str = "none", writes: bool = True) -> dict:
     return {
-        "name": name, "begin": begin, "writes": writes, "hold_us": 0, "params": params, "statements": list(statements)
+        "name": name, "begin": begin, "writes": writes, "hold_us": 0, "timed_rows": True, "params": params, "statements": list(statements)
     }  # fmt: skip
 
 

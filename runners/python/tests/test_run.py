@@ -120,8 +120,8 @@ class Accesses(Runs):
                     access = {"kind": "split", "readers": 1} if shared else {"kind": "shared"}
                     retry = {"attempts": 1000, "backoff_us": 50, "multiplier": 1.0, "max_backoff_us": 50}
                     given = {
-                        "databases": [{**memory, **setup}], "access": access, "retry": {**retry, "on": ["SQLITE_LOCKED"]},
-                        "connection": connection(pragmas=[]),
+                        "databases": [{**memory, **setup}], "access": access,
+                        "retry": {**retry, "on": ["SQLITE_LOCKED"]}, "connection": connection(pragmas=[]),
                     }  # fmt: skip
                     roles = [role("w", [0], 2, {"transactions": 50}), role("r", [1], 2, {"transactions": 50})]
                     outcome = Outcome(trial(driver, "", [INSERT, READ], roles, **given))
@@ -396,7 +396,8 @@ class Protocol(Runs):
         path = self.made()
         good = trial("sqlite3", path, [INSERT], [role("r", [0], 1, {"transactions": 5})])
         wrong = [
-            {"protocol": 99}, {"driver": "mysql"}, {"executor": "inline"}, {"access": {"kind": "group-commit", "readers": 1}},
+            {"protocol": 99}, {"driver": "mysql"}, {"executor": "inline"},
+            {"access": {"kind": "group-commit", "readers": 1}},
             {"connection": connection(options={"tiemout": 1})}, {"roles": [role("r", [0], 1, {"name": "r"})]},
             {"roles": [role("r", [0], 1, {"name": "nobody"})]}, {"roles": [role("r", [7], 1, {"transactions": 1})]},
         ]  # fmt: skip
@@ -435,7 +436,8 @@ class Protocol(Runs):
         for driver, timeout in (("sqlite3", 5000), ("apsw", 0)):
             request = {
                 "protocol": 1, "driver": driver, "database": str(self.made()), "connections": 2, "options": {},
-                "pragmas": [{"name": "cache_size", "value": "-4000"}], "read_back": ["cache_size", "busy_timeout", "nonsense"],
+                "pragmas": [{"name": "cache_size", "value": "-4000"}],
+                "read_back": ["cache_size", "busy_timeout", "nonsense"],
             }  # fmt: skip
             settings = {"cache_size": -4000, "busy_timeout": timeout, "nonsense": None}
             [one, other] = self.verb("inspect", request)["connections"]

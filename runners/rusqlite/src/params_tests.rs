@@ -20,7 +20,7 @@ fn transaction(name: &str, params: Vec<Param>, repeat: u32, tuples: u32) -> Tran
         hold_us: 0,
     };
     let (begin, statements) = (Begin::None, vec![statement]);
-    Transaction { name: name.into(), begin, writes: true, hold_us: 0, params, statements }
+    Transaction { name: name.into(), begin, writes: true, hold_us: 0, timed_rows: true, params, statements }
 }
 
 fn drawn(params: &Params, values: &Values, repetition: usize) -> Vec<Value> {

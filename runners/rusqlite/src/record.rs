@@ -105,9 +105,10 @@ fn merge(whole: &mut Option<Histogram>, part: &Option<Histogram>) {
     }
 }
 
-/// The statement that `query` and `first_row` belong to.
+/// The statement that `query` and `first_row` belong to, if they are timed.
 pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
-    transaction.statements.iter().position(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer))
+    let fetches = transaction.statements.iter().position(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
+    fetches.filter(|_| transaction.timed_rows)
 }
 
 /// The counts of all workers, and where they belong.

@@ -63,17 +63,17 @@ pub fn snapshot(subject: &Subject<'_>, attempts: u32, on: &[&str]) -> Result<(Tr
     trial.retry.on = on.iter().map(|c| (*c).to_owned()).collect();
     let mut started = subject.start(&trial)?;
     started.go();
-    meddle(&path)?;
+    // With one try the longer the surer; with several a later one must be left in peace.
+    meddle(&path, if attempts == 1 { 300 } else { 180 })?;
     let heard = subject.finish(&trial, started)?;
     Ok((trial, heard.result))
 }
 
-/// Writes a few times within the first 100 ms, and never after: the first try's pause of 150 ms is hit wherever it
-/// began within the first tenth of a second, the second's is not.
-fn meddle(path: &Path) -> Result<(), String> {
+/// Writes every 10 ms for so long, and never after: a try whose pause begins meanwhile reads what is stale by its end.
+fn meddle(path: &Path, millis: u64) -> Result<(), String> {
     let connection = file::open(path)?;
     connection.busy_timeout(Duration::from_secs(1)).map_err(|e| e.to_string())?;
-    for _ in 0..10 {
+    for _ in 0..millis / 10 {
         std::thread::sleep(Duration::from_millis(10));
         connection.execute("INSERT INTO t(c) VALUES (2)", []).map_err(|e| e.to_string())?;
     }

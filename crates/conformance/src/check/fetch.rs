@@ -1,6 +1,6 @@
 //! Rows fetched, and looked at.
 
-use litelab_protocol::{Begin, Fetch, Statement, Work};
+use litelab_protocol::{Begin, Fetch, Statement, Transaction, Work};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::draft::{Draft, count, query, transaction};
@@ -21,14 +21,12 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
         return skipped(NO_DATABASE);
     }
     for (fetch, rows) in [(Fetch::None, ROWS), (Fetch::First, 1), (Fetch::All, ROWS), (Fetch::Buffer, ROWS)] {
-        for work in [Work::None, Work::Read] {
-            let path = subject.database(&format!("fetch-{fetch:?}-{work:?}.db"), "")?;
+        // Rows are read or not, and timed or not.
+        for (work, timed_rows) in [(Work::None, true), (Work::Read, false), (Work::Read, true)] {
+            let path = subject.database(&format!("fetch-{fetch:?}-{work:?}-{timed_rows}.db"), "")?;
             let statement = Statement { work, ..query(&series(ROWS), &[], fetch) };
-            let trial = Draft::new(subject)
-                .on(&path)
-                .transaction(transaction("read", Begin::None, vec![], vec![statement]))
-                .role("r", 1, &["read"], count(TIMES))
-                .build();
+            let read = Transaction { timed_rows, ..transaction("read", Begin::None, vec![], vec![statement]) };
+            let trial = Draft::new(subject).on(&path).transaction(read).role("r", 1, &["read"], count(TIMES)).build();
             let result = subject.run(&trial)?.result;
             let operation = &result.operations[0];
             let wanted = rows * TIMES;
@@ -37,7 +35,7 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
                 "fetch {fetch:?}: {wanted} rows are due, and it counts {}",
                 operation.rows
             );
-            let timed = matches!(fetch, Fetch::All | Fetch::Buffer);
+            let timed = timed_rows && matches!(fetch, Fetch::All | Fetch::Buffer);
             for (name, histogram) in [("query", &operation.query), ("first_row", &operation.first_row)] {
                 let values = histogram.as_ref().map(litelab_protocol::histogram::Histogram::count);
                 ensure!(values == timed.then_some(TIMES), "fetch {fetch:?}: `{name}` has {values:?} values");
@@ -64,7 +62,7 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
         .build();
     let took = subject.run(&trial)?.result.operations[0].service.max().unwrap_or_default();
     ensure!(took < AT_ONCE, "the first of {MANY} rows took {:.0} ms: the others were stepped over", took as f64 / 1e6);
-    passed("none, first, all, buffer")
+    passed("none, first, all, buffer; timed and not")
 }
 
 /// Two of eight rows are wrong, one in its value and one in its hash.
@@ -72,7 +70,6 @@ pub fn verify(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    // SHA-256 of the bytes 00 to 07, one by one, as FIPS 180-4 defines it.
     let path = subject.database("verify.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, rand TEXT, hash TEXT)")?;
     {
         use litelab_protocol::draw::{Drawer, Value};

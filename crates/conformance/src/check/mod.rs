@@ -55,6 +55,7 @@ macro_rules! check {
 pub const CHECKS: &[Check] = &[
     check!("answers", "it opens, waits, runs ten transactions and ends", begin::answers),
     check!("waits-for-go", "without `go` it runs nothing, and ends with its input", begin::waits_for_go),
+    check!("ends-alone", "it does not outlive the core", begin::ends_alone),
     check!("refusals", "what it cannot do ends in `failed` and exit code 1", refusals::refusals),
     check!("values", "every source draws the value of the reference, in its type", values::values),
     check!("operations", "rows are drawn by operation, repetition and tuple, each once", values::operations),

@@ -1,6 +1,5 @@
 //! `litelab runners list|build|check`.
 
-use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::Result;
@@ -19,16 +18,7 @@ pub enum Verb {
         names: Vec<String>,
     },
     /// Run the conformance suite: a runner that does not pass is not to be believed
-    Check {
-        /// Names; all that are built unless told otherwise
-        names: Vec<String>,
-        /// Only these drivers
-        #[arg(long, value_name = "DRIVER")]
-        driver: Vec<String>,
-        /// Directory for the databases
-        #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
-        dir: PathBuf,
-    },
+    Check(super::check::Args),
 }
 
 /// Does it.
@@ -36,7 +26,7 @@ pub fn run(verb: &Verb) -> Result<Exit> {
     match verb {
         Verb::List => list(),
         Verb::Build { names } => build(names),
-        Verb::Check { names, driver, dir } => super::check::run(names, driver, dir),
+        Verb::Check(args) => super::check::run(args),
     }
 }
 

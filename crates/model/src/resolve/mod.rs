@@ -14,7 +14,7 @@ use litelab_protocol::{Access, Connection, Executor, Prepare, Trial};
 
 use crate::error::{ModelError, unknown};
 use crate::library::{self, Text};
-use crate::metric::Metric;
+use crate::metric::{Measure, Metric, Timing};
 use crate::plan::{Arm, DataPlan, InvariantPlan, Plan, ScenarioPlan};
 use crate::quantity::{Scalar, Vars};
 use crate::study::{Location, Scenario, Study};
@@ -266,7 +266,9 @@ fn arm(
     vars.insert("data_rows".into(), Scalar::Integer(data_rows));
 
     let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
-    let transactions = transactions::resolve(workload, &used, &vars, choice.begin)?;
+    let mut transactions = transactions::resolve(workload, &used, &vars, choice.begin)?;
+    let timed_rows = asks_for_rows(context.study, scenario);
+    transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
     let warmup_ms = match &scenario.warmup {
         None => 0,
@@ -324,6 +326,18 @@ fn arm(
         trial,
         vars,
         skipped: None,
+    })
+}
+
+/// Whether any metric that the study names for a scenario is of the time to the query's return or to its first row.
+fn asks_for_rows(study: &Study, scenario: &Scenario) -> bool {
+    let claims = study.claims.iter().filter(|c| {
+        c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name)
+    });
+    let findings = study.findings.iter().flat_map(|f| f.values.values()).filter(|v| v.scenario == scenario.name);
+    let named = scenario.metrics.iter().chain(claims.map(|c| &c.metric)).chain(findings.map(|v| &v.metric));
+    named.filter_map(|name| name.parse::<Metric>().ok()).any(|metric| {
+        matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _))
     })
 }
 

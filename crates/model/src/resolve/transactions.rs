@@ -75,6 +75,7 @@ fn transaction(
         },
         writes: false,
         hold_us: hold(spec.hold.as_ref(), vars)?,
+        timed_rows: false,
         params,
         statements,
     })

@@ -109,7 +109,7 @@ pub fn uniform(name: &str, low: i64, high: i64) -> Param {
 pub fn transaction(name: &str, begin: Begin, params: Vec<Param>, statements: Vec<Statement>) -> Transaction {
     let reads = |s: &Statement| s.sql.trim_start().to_uppercase().starts_with("SELECT");
     let writes = !statements.iter().all(reads);
-    Transaction { name: name.into(), begin, writes, hold_us: 0, params, statements }
+    Transaction { name: name.into(), begin, writes, hold_us: 0, timed_rows: true, params, statements }
 }
 
 /// The insert that most tests use, into `t(id, a, b)`.

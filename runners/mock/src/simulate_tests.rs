@@ -1,0 +1,93 @@
+//! The script player against numbers worked out by hand.
+
+use super::*;
+use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Retry, Role, Step, Transaction};
+
+fn trial(workers: u32, load: Load, until: Until) -> Trial {
+    let role = |name: &str, first_worker, workers, load, until| Role {
+        name: name.into(),
+        workers,
+        first_worker,
+        first_in_role: 0,
+        workers_in_role: workers,
+        order: Order::Cycle,
+        steps: vec![Step { transaction: 0, weight: 1, stride: 1, offset: 0 }],
+        load,
+        until,
+    };
+    let follows = Until::Role { name: "r".into() };
+    Trial {
+        protocol: 1,
+        id: String::new(),
+        driver: "scripted".into(),
+        executor: Executor::Threads,
+        access: Access::PerWorker,
+        databases: vec![Database::File { path: "never opened".into() }],
+        connection: Connection::default(),
+        prepare: Prepare::Once,
+        retry: Retry::default(),
+        seed: 1,
+        transactions: vec![Transaction {
+            name: "t".into(),
+            begin: Begin::None,
+            writes: true,
+            hold_us: 0,
+            timed_rows: true,
+            params: vec![],
+            statements: vec![],
+        }],
+        roles: vec![
+            role("r", 0, workers, load, until),
+            role("follower", workers, 1, Load::Closed { think_us: 0 }, follows),
+        ],
+        warmup_ms: 0,
+        tick_ms: 10,
+        probe_ms: 10,
+        runtime_threads: None,
+    }
+}
+
+fn script(json: &str) -> Script {
+    serde_json::from_str(json).expect("a script")
+}
+
+#[test]
+fn a_list_is_played_in_the_order_of_starts_and_again_from_its_front() {
+    let script = script(r#"{"service_ns": {"t": [[1000000, 2], 5000000]}}"#);
+    let played =
+        play(&trial(2, Load::Closed { think_us: 0 }, Until::Count { transactions: 4 }), &script).expect("plays");
+    // Two start with 1 ms each; then one takes 5 ms, and the other 1 ms again.
+    let first = &played.result.operations[0];
+    assert_eq!((first.committed, first.service.max()), (4, Some(5_001_215)));
+    assert_eq!(played.result.workers[0].inside_ns + played.result.workers[1].inside_ns, 8_000_000);
+    // The follower goes on until the last of them has ended, at 6 ms.
+    assert!(played.result.elapsed_ns >= 6_000_000);
+    let ticked: u64 = played.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
+    assert_eq!(ticked, played.result.operations.iter().map(|o| o.committed).sum::<u64>());
+}
+
+#[test]
+fn late_arrivals_are_started_late_or_unserved() {
+    let script = script(r#"{"service_ns": {"t": [2000000]}}"#);
+    let load = Load::Open { rate: 1_000.0, arrivals: Arrivals::Constant };
+    let played = play(&trial(1, load, Until::Time { ms: 20 }), &script).expect("plays");
+    let first = &played.result.operations[0];
+    // Starts at 1, 3, …, 19 ms: ten of the twenty that are due.
+    assert_eq!((first.committed, first.unserved), (10, 10));
+    let lag = first.lag.as_ref().and_then(Histogram::max);
+    assert!(lag.is_some_and(|ns| (9_000_000..9_010_000).contains(&ns)), "{lag:?}");
+}
+
+#[test]
+fn endings_are_counted_apart() {
+    let script = script(
+        r#"{"service_ns": {"*": [10, {"ns": 10, "empty": true}, {"ns": 10, "failed": "SQLITE_BUSY"},
+                                 {"ns": 10, "cured": "SQLITE_BUSY_SNAPSHOT"}]}}"#,
+    );
+    let played =
+        play(&trial(1, Load::Closed { think_us: 0 }, Until::Count { transactions: 8 }), &script).expect("plays");
+    let first = &played.result.operations[0];
+    assert_eq!((first.committed, first.empty, first.failed, first.measured), (4, 2, 2, 4));
+    assert_eq!((first.errors["SQLITE_BUSY"].seen, first.errors["SQLITE_BUSY"].cured), (2, 0));
+    assert_eq!((first.errors["SQLITE_BUSY_SNAPSHOT"].seen, first.errors["SQLITE_BUSY_SNAPSHOT"].cured), (2, 2));
+}

@@ -1,0 +1,33 @@
+// The verb `describe`: what this runner is and can do.
+
+import { Fault, NAMES, load } from './driver.mjs';
+
+/** Version of the protocol. */
+export const VERSION = 1;
+
+/** Every driver opens all of these under every executor it has. */
+const ACCESSES = ['per-worker', 'shared', 'pool', 'write-lock', 'split'];
+
+/** A driver that cannot be loaded is left out, with the reason on standard error. */
+export async function describe() {
+    const drivers = [];
+    for (const name of NAMES) {
+        try {
+            const driver = await load(name);
+            const { version, executors } = driver;
+            drivers.push({ name, version, sqlite: name === 'noop' ? null : await build(driver), accesses: ACCESSES, executors });
+        } catch (error) {
+            console.error(`driver ${name} is left out: ${Fault.from(error).line().reason}`);
+        }
+    }
+    return { protocol: VERSION, runner: 'node', language: 'node', runtime: process.version, drivers };
+}
+
+/** Opens a database in memory to ask the SQLite inside for its build. */
+async function build(driver) {
+    const session = await driver.open(':memory:', {});
+    const [{ version, source_id }] = await session.rows('SELECT sqlite_version() AS version, sqlite_source_id() AS source_id');
+    const options = await session.rows('PRAGMA compile_options');
+    await session.close();
+    return { version, source_id, compile_options: options.map((row) => row.compile_options) };
+}

@@ -1,0 +1,54 @@
+// One trial on a driver of Node.js, driven by JSON on standard input. `docs/PROTOCOL.md` is its contract.
+//
+// Read in this order: `trial` opens, starts and reports; `loop` and `threads` are where workers run; `worker` is their
+// loop; `transaction` is one execution; `blocking` and `sqlite3` are the drivers under measurement, `noop` the same
+// without a database.
+
+import { createInterface } from 'node:readline';
+
+import { Fault } from './driver.mjs';
+
+const lines = () => createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
+
+/** Writes one line of JSON. On Linux a pipe takes it at once; the core reads while the trial runs. */
+const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
+
+const verbs = {
+    async describe() {
+        const { describe } = await import('./describe.mjs');
+        say(await describe());
+    },
+
+    async inspect() {
+        const { inspect } = await import('./inspect.mjs');
+        say(await inspect(JSON.parse((await lines().next()).value ?? 'null')));
+    },
+
+    async run() {
+        const { run } = await import('./trial.mjs');
+        try {
+            await run(lines(), say);
+        } catch (error) {
+            say(Fault.from(error).line());
+            throw error;
+        }
+    },
+};
+
+/** Ends the process when all is written: threads and standard input would keep it. */
+const end = (code) => process.stdout.write('', () => process.exit(code));
+
+if (import.meta.main) {
+    const verb = verbs[process.argv[2]];
+    if (verb === undefined) {
+        console.error('usage: main.mjs describe|run|inspect');
+        process.exit(2);
+    }
+    verb().then(
+        () => end(0),
+        (error) => {
+            console.error(error);
+            end(1);
+        },
+    );
+}

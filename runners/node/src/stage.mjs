@@ -1,0 +1,66 @@
+// What the workers of a trial share, as memory that goes to every thread.
+
+import { FutexGate, connections } from './access.mjs';
+import { open, readBack, run } from './connect.mjs';
+import { Fault } from './driver.mjs';
+import { Board } from './record.mjs';
+import { Schedule } from './schedule.mjs';
+
+const ints = (values) => Int32Array.from(values, Number);
+const shared = (values) => {
+    const memory = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, values.length)));
+    memory.set(values);
+    return memory;
+};
+
+/**
+ * @typedef {object} Stage
+ * @property {Float64Array} board see `Board`
+ * @property {object[]} schedules see `Schedule`, by role
+ * @property {Int32Array} working workers of each role that have not ended
+ * @property {Int32Array} ended 1 for each role whose last worker has ended
+ * @property {Int32Array} writeLock see `FutexGate`
+ * @property {Int32Array} started 1 after `go`
+ * @property {Float64Array} go in milliseconds of `systemNow`
+ */
+
+/** @returns {Stage} */
+export function stage(trial) {
+    const workers = trial.roles.map((role) => role.workers * trial.databases.length);
+    return {
+        board: Board.memory(trial),
+        schedules: trial.roles.map(() => Schedule.memory()),
+        working: shared(ints(workers)),
+        ended: shared(ints(workers.map((count) => count === 0))),
+        writeLock: FutexGate.memory(1),
+        started: shared([0]),
+        go: new Float64Array(new SharedArrayBuffer(8)),
+    };
+}
+
+/** A worker of the role has ended. */
+export function leave(stage, role) {
+    if (Atomics.sub(stage.working, role, 1) === 1) Atomics.store(stage.ended, role, 1);
+}
+
+/**
+ * Opens, sets, fills and prepares one connection of a database. The first has to be open before the others.
+ *
+ * @param {number} at its place in `connections(trial)`
+ * @returns {Promise<{ session: import('./driver.mjs').Session, settings: object }>}
+ */
+export async function openConnection(driver, trial, database, at) {
+    const { label, used } = connections(trial)[at];
+    const target = trial.databases[database];
+    if (at > 0 && target.kind === 'memory' && !(target.shared && driver.sharedMemory)) {
+        const why = target.shared ? 'cannot be shared by connections of this driver' : 'is private to one connection';
+        throw new Fault(`memory database \`${target.name}\` ${why}, and a second was asked for`);
+    }
+    const session = await open(driver, target, trial.connection);
+    if (at === 0 && target.kind === 'memory') {
+        for (const sql of target.setup) await run(session, sql);
+    }
+    const settings = { database, label, settings: await readBack(session, trial.connection.read_back) };
+    await session.prepare(trial, used);
+    return { session, settings };
+}

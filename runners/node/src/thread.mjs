@@ -1,0 +1,76 @@
+// A thread of the executor `threads`: a worker, or the connection that workers share.
+
+import { parentPort, workerData } from 'node:worker_threads';
+
+import { FutexGate, ways } from './access.mjs';
+import { BlockingClock } from './clock.mjs';
+import { run } from './connect.mjs';
+import { Fault, load } from './driver.mjs';
+import { parse } from './params.mjs';
+import { Remote, serve } from './remote.mjs';
+import { leave, openConnection } from './stage.mjs';
+import { Worker } from './worker.mjs';
+
+const { text, stage, seat, gates, database, at } = workerData;
+const trial = parse(text);
+const driver = await load(trial.driver);
+let session = null;
+let worker = null;
+
+/** What the main thread asks for, by `type`. */
+const verbs = {
+    async open() {
+        const opened = await openConnection(driver, trial, database ?? seat.database, at ?? seat.connection);
+        session = opened.session;
+        return opened.settings;
+    },
+
+    prepare({ lines }) {
+        const way = ({ gate, first }) => ({ gate: new FutexGate(gate), first });
+        const shared = gates === null ? null : { write: way(gates.write), read: way(gates.read) };
+        const sessions = shared === null ? [session] : lines.map((line) => new Remote(line));
+        const open = ways(trial.access, shared, new FutexGate(stage.writeLock), sessions);
+        worker = new Worker(trial, seat, open, driver.integers, stage);
+        setImmediate(work);
+    },
+
+    done: () => finished.promise,
+
+    async teardown({ statements }) {
+        for (const sql of statements) await run(session, sql);
+    },
+
+    close: () => session.close(),
+};
+
+const finished = Promise.withResolvers();
+
+/** Waits for `go` with all the others. */
+async function work() {
+    try {
+        Atomics.wait(stage.started, 0, 0);
+        const done = await worker.run(new BlockingClock(stage.go[0]));
+        leave(stage, seat.role);
+        finished.resolve(done);
+    } catch (error) {
+        // The question may be answered already by another's failure, so this is told at once.
+        parentPort.postMessage({ fault: told(error) });
+    }
+}
+
+const told = (error) => {
+    const { message, code } = Fault.from(error);
+    return { message, code };
+};
+
+parentPort.on('message', async (message) => {
+    if (message.type === 'serve') {
+        serve(message, session, () => new BlockingClock(stage.go[0]));
+        return;
+    }
+    try {
+        parentPort.postMessage({ value: await verbs[message.type](message) });
+    } catch (error) {
+        parentPort.postMessage({ fault: told(error) });
+    }
+});

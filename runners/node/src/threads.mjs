@@ -1,0 +1,100 @@
+// The executor `threads`: a thread for each worker. Where workers share connections, each of these has a thread, too,
+// for no connection can be used by two threads of Node.js; see `Remote`.
+
+import { Worker as Thread } from 'node:worker_threads';
+
+import { FutexGate, connections, gates, own } from './access.mjs';
+import { Fault } from './driver.mjs';
+import { Record } from './record.mjs';
+import { seats } from './worker.mjs';
+
+export class Threads {
+    /** Settings of every connection. */
+    connections = [];
+
+    static async open(trial, driver, stage, text) {
+        const crew = new Threads(trial, stage);
+        const start = (data) => new Member(new Thread(new URL('thread.mjs', import.meta.url), { workerData: { text, stage, ...data } }), crew);
+        const all = seats(trial);
+        const shares = !own(trial.access);
+        const gated = trial.databases.map(() => gates(trial.access, (places) => FutexGate.memory(places)));
+        crew.workers = all.map((seat) => start({ seat, gates: gated[seat.database] }));
+        // The thread of each connection, by database.
+        crew.owners = trial.databases.map((_, database) =>
+            shares
+                ? connections(trial).map((_, at) => start({ database, at }))
+                : crew.workers.filter((_, at) => all[at].database === database),
+        );
+        // One after the other: the first makes a database in memory, and only one can change the journal mode.
+        for (const owner of crew.owners.flat()) crew.connections.push(await owner.ask({ type: 'open' }));
+        for (const [at, worker] of crew.workers.entries()) {
+            const lines = shares ? crew.owners[all[at].database].map((owner) => owner.connect()) : [];
+            const ports = lines.map(({ port }) => port);
+            await worker.ask({ type: 'prepare', lines }, ports);
+        }
+        return crew;
+    }
+
+    constructor(trial, stage) {
+        this.trial = trial;
+        this.stage = stage;
+        /** Rejects when a thread fails: workers may hang on what the faulty one still holds. */
+        this.failure = Promise.withResolvers();
+        this.failure.promise.catch(() => {});
+    }
+
+    /** Starts all workers; resolves when the last has ended. */
+    async run(go) {
+        this.stage.go[0] = go;
+        Atomics.store(this.stage.started, 0, 1);
+        Atomics.notify(this.stage.started, 0);
+        const done = Promise.all(this.workers.map((worker) => worker.ask({ type: 'done' })));
+        const all = await Promise.race([done, this.failure.promise]);
+        return all.map((one) => ({ ...one, records: one.records.map(Record.revive) }));
+    }
+
+    /** Runs `teardown` on the first connection of each database, and closes them all. */
+    async close() {
+        for (const [database, owners] of this.owners.entries()) {
+            const teardown = this.trial.databases[database].teardown ?? [];
+            if (teardown.length > 0) await owners[0].ask({ type: 'teardown', statements: teardown });
+        }
+        for (const owner of this.owners.flat()) await owner.ask({ type: 'close' });
+        await Promise.all(new Set([...this.workers, ...this.owners.flat()]).values().map((member) => member.thread.terminate()));
+    }
+}
+
+/** One thread, as the main one sees it. */
+class Member {
+    #answers = [];
+
+    constructor(thread, crew) {
+        this.thread = thread;
+        thread.on('message', (message) => {
+            if (message.fault === undefined) return this.#answers.shift().resolve(message.value);
+            const fault = new Fault(message.fault.message, message.fault.code);
+            crew.failure.reject(fault);
+            this.#answers.shift()?.reject(fault);
+        });
+        thread.on('error', (error) => {
+            crew.failure.reject(error);
+            this.#answers.shift()?.reject(error);
+        });
+    }
+
+    /** Asks for something; questions are answered in order. */
+    ask(message, transfer = []) {
+        const answer = Promise.withResolvers();
+        this.#answers.push(answer);
+        this.thread.postMessage(message, transfer);
+        return answer.promise;
+    }
+
+    /** A new line to this thread's connection; the other end is the worker's. */
+    connect() {
+        const { port1, port2 } = new MessageChannel();
+        const answered = new Int32Array(new SharedArrayBuffer(4));
+        this.thread.postMessage({ type: 'serve', port: port1, answered }, [port1]);
+        return { port: port2, answered };
+    }
+}

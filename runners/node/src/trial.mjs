@@ -1,0 +1,153 @@
+// The verb `run`: open everything, say `ready`, wait for `go`, report while the workers work, say `result`.
+
+import { connections } from './access.mjs';
+import { Clock, systemNow } from './clock.mjs';
+import { VERSION } from './describe.mjs';
+import { Fault, load } from './driver.mjs';
+import { Loop } from './loop.mjs';
+import { parse } from './params.mjs';
+import { Probe } from './probe.mjs';
+import { Board, encoded } from './record.mjs';
+import { Schedule } from './schedule.mjs';
+import { stage } from './stage.mjs';
+import { Threads } from './threads.mjs';
+import { seats } from './worker.mjs';
+
+/**
+ * Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
+ *
+ * @param {AsyncIterator<string>} lines
+ * @param {(message: object) => void} say writes one line
+ */
+export async function run(lines, say) {
+    const first = await lines.next();
+    if (first.done) return;
+    const trial = read(first.value);
+    // libuv looks at it when the first job comes, and not again.
+    if (trial.runtime_threads !== null) process.env.UV_THREADPOOL_SIZE = String(trial.runtime_threads);
+    const driver = await load(trial.driver);
+    check(trial, driver);
+    const shared = stage(trial);
+    const crew = await (trial.executor === 'threads' ? Threads : Loop).open(trial, driver, shared, first.value);
+    say({ type: 'ready', connections: crew.connections });
+    if (!(await told(lines))) return;
+
+    const go = systemNow();
+    const clock = new Clock(go);
+    const board = new Board(trial, shared.board, seats(trial));
+    const probe = trial.probe_ms > 0 ? new Probe(clock, trial.probe_ms, trial.warmup_ms * 1e6) : null;
+    const tick = () => say(board.tick(Math.floor(clock.now() / 1e6)));
+    const stop = every(trial.tick_ms, clock, tick);
+    const done = await crew.run(go);
+    stop();
+    // The rest, so that all ticks add up to the result.
+    tick();
+    const result = outcome(trial, shared, board, done, probe?.stop() ?? null);
+    await crew.close();
+    say(result);
+}
+
+function read(text) {
+    try {
+        return parse(text);
+    } catch (error) {
+        throw new Fault(`not a trial: ${error.message}`);
+    }
+}
+
+/** Whether it was `go`; false at the end of input. */
+async function told(lines) {
+    const line = await lines.next();
+    if (line.done) return false;
+    let message = null;
+    try {
+        message = JSON.parse(line.value);
+    } catch {
+        // What is no JSON is not `go` either.
+    }
+    if (message?.type !== 'go') throw new Fault(`\`${line.value}\` is not go`);
+    return true;
+}
+
+/** Calls at the multiples of `ms` from `go`, as far as the loop is free then. Returns what ends it. */
+function every(ms, clock, call) {
+    const period = Math.max(1, ms);
+    let timer;
+    const wait = () => {
+        const now = clock.now() / 1e6;
+        timer = setTimeout(ring, (Math.floor(now / period) + 1) * period - now);
+    };
+    const ring = () => {
+        call();
+        wait();
+    };
+    wait();
+    return () => clearTimeout(timer);
+}
+
+/** What this runner could not do, or would do wrong without a word. */
+function check(trial, driver) {
+    const fail = (reason) => {
+        throw new Fault(reason);
+    };
+    if (trial.protocol !== VERSION) fail(`protocol ${trial.protocol} is not ${VERSION}`);
+    if (!driver.executors.includes(trial.executor)) fail(`executor ${trial.executor} is not supported by ${trial.driver}`);
+    const { kind, connections: pool, readers } = trial.access;
+    if (connections(trial).length === 0 || pool === 0 || readers === 0) fail(`access ${kind} needs at least one connection`);
+    trial.roles.forEach((role, at) => {
+        const { name } = role;
+        if (role.steps.some((step) => trial.transactions[step.transaction] === undefined)) {
+            fail(`role \`${name}\` has a step without its transaction`);
+        }
+        if (role.steps.length === 0 || (role.order === 'weighted' && role.steps.every((step) => step.weight === 0))) {
+            fail(`role \`${name}\` has no step to do`);
+        }
+        if (role.first_in_role + role.workers > role.workers_in_role) {
+            fail(`role \`${name}\` has more workers here than in all`);
+        }
+        Schedule.of(trial.seed, role, Schedule.memory());
+        // A chain of roles that wait for each other has to come to one that ends by itself.
+        let last = trial.roles[at];
+        for (let steps = 0; last.until.kind === 'role'; steps++) {
+            const other = last.until.name;
+            last = trial.roles.find((next) => next.name === other) ?? fail(`role \`${name}\` waits for \`${other}\`, and there is none`);
+            if (steps > trial.roles.length) fail(`role \`${name}\` never ends`);
+        }
+    });
+}
+
+/** The last line. */
+function outcome(trial, shared, board, done, probe) {
+    const operations = board.operations(trial, done);
+    trial.roles.forEach((role, at) => {
+        if (role.load.kind !== 'open' || role.until.kind === 'count') return;
+        const end = endOf(trial, role, done);
+        const left = done.filter(({ seat, left }) => seat.role === at && left !== null && left <= end).length;
+        // Arrivals are the role's, not yet those of one of its steps: they count for its first.
+        const whole = operations.find((operation) => operation.role === role.name);
+        whole.unserved = left + Schedule.of(trial.seed, role, shared.schedules[at]).rest(end);
+    });
+    const elapsed = Math.max(0, ...done.map(({ ended }) => ended));
+    return {
+        type: 'result',
+        elapsed_ns: Math.round(elapsed),
+        measured_ns: Math.max(0, Math.round(elapsed - trial.warmup_ms * 1e6)),
+        operations: operations.map(encoded),
+        workers: done.map(({ seat, inside, outside }) => ({
+            role: trial.roles[seat.role].name,
+            worker: seat.worker,
+            database: seat.database,
+            committed: board.committed(trial, seat),
+            inside_ns: Math.round(inside),
+            outside_ns: Math.round(outside),
+        })),
+        probe,
+    };
+}
+
+/** When a role ended, in nanoseconds from `go`: at its time, or with the last worker of the role it waits for. */
+function endOf(trial, role, done) {
+    if (role.until.kind === 'time') return role.until.ms * 1e6;
+    const other = trial.roles.findIndex(({ name }) => name === role.until.name);
+    return Math.max(0, ...done.filter(({ seat }) => seat.role === other).map(({ ended }) => ended));
+}
