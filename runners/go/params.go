@@ -115,8 +115,22 @@ type Params struct {
 type source struct {
 	stream Stream
 	kind   string
-	draw   func(p *Params, row uint64, into *Values) Value
 	bytes  int // of a `hex` source
+	// The two commonest are an integer that needs no call: of `uniform`, from base in a width that is not 0, or else of
+	// `sequence`, base + step * row. For all others there is a function.
+	base, step int64
+	width      uint64
+	draw       func(p *Params, row uint64, into *Values) Value
+}
+
+func (s *source) value(p *Params, row uint64, into *Values) Value {
+	switch {
+	case s.draw != nil:
+		return s.draw(p, row, into)
+	case s.width != 0:
+		return Value{Kind: Integer, Integer: s.base + int64(below(s.stream.word(row), s.width))}
+	}
+	return Value{Kind: Integer, Integer: s.base + s.step*int64(row)}
 }
 
 // layout is one statement's share of an operation.
@@ -169,7 +183,7 @@ func (p *Params) draw(operation uint64, into *Values) {
 		first := operation * l.rows
 		for row := first; row != first+l.rows; row++ {
 			for _, index := range l.bind {
-				into.slots = append(into.slots, p.sources[index].draw(p, row, into))
+				into.slots = append(into.slots, p.sources[index].value(p, row, into))
 			}
 		}
 	}
@@ -200,14 +214,9 @@ func resolve(s *Source, at, worker int, place func(string) int) (source, error) 
 			return Value{}
 		}
 	case "uniform":
-		var low int64
-		if err := json.Unmarshal(s.Low, &low); err != nil {
-			return out, err
-		}
-		width := uint64(s.High - low + 1)
-		out.draw = func(p *Params, row uint64, _ *Values) Value {
-			return Value{Kind: Integer, Integer: low + int64(below(p.sources[at].stream.word(row), width))}
-		}
+		err := json.Unmarshal(s.Low, &out.base)
+		out.width = uint64(s.High - out.base + 1)
+		return out, err
 	case "table":
 		var low []int64
 		if err := json.Unmarshal(s.Low, &low); err != nil {
@@ -223,9 +232,7 @@ func resolve(s *Source, at, worker int, place func(string) int) (source, error) 
 			return Value{Kind: Integer, Integer: low[i] + int64(below(stream.wordAt(row, 1), s.Width[i]))}
 		}
 	case "sequence":
-		out.draw = func(_ *Params, row uint64, _ *Values) Value {
-			return Value{Kind: Integer, Integer: s.Start + s.Step*int64(row)}
-		}
+		out.base, out.step = s.Start, s.Step
 	case "hex":
 		out.bytes = s.Bytes
 		out.draw = func(p *Params, row uint64, into *Values) Value {
@@ -277,7 +284,7 @@ func (p *Params) digest(of, at int, row uint64, into *Values) [32]byte {
 		into.bytes = randomBytes(into.bytes, p.sources[of].stream, row, p.sources[of].bytes)
 	case of < at:
 		mark := len(into.text)
-		value := p.sources[of].draw(p, row, into)
+		value := p.sources[of].value(p, row, into)
 		into.bytes = into.bytes[:0]
 		switch value.Kind {
 		case Integer:

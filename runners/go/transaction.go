@@ -29,7 +29,7 @@ func newPlan(index int, spec *Transaction, place func(string) int) Plan {
 	return plan
 }
 
-// firstFetch finds the first statement that fetches all its rows, or -1.
+// firstFetch finds the first statement that fetches all its rows, or -1 where that is not to be timed.
 func firstFetch(t *Transaction) int {
 	if !t.TimedRows {
 		return -1

@@ -78,11 +78,13 @@ impl<'a> Suite<'a> {
     /// # Errors
     /// As [`check()`].
     pub fn check(&self, name: &str, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report, EngineError> {
-        let (runner, driver) = name.split_once(':').map_or((name, None), |(r, d)| (r, Some(d)));
-        let runner = self.runners.get(runner)?;
-        if driver.is_some() {
-            self.runners.driver(name)?;
-        }
+        // A name with a colon is that of a driver: `runner:driver`, or its own name (`node:sqlite`).
+        let (runner, driver) = if name.contains(':') {
+            let driver = self.runners.driver(name)?;
+            (driver.runner, Some(driver.name))
+        } else {
+            (self.runners.get(name)?, None)
+        };
         let directory = tempfile::Builder::new().prefix("conformance-").tempdir_in(self.scratch).map_err(|e| {
             EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()))
         })?;
@@ -101,7 +103,7 @@ impl<'a> Suite<'a> {
         progress(Progress::Ended { driver: None, outcome: &outcome });
         report.checks.push(outcome);
         let Ok((description, _)) = described else { return Ok(report) };
-        for described in description.drivers.iter().filter(|d| driver.is_none_or(|name| d.name == name)) {
+        for described in description.drivers.iter().filter(|d| driver.as_ref().is_none_or(|name| d.name == *name)) {
             let checks = self.driver(runner, &description, &described.name, &absolute, progress);
             report.drivers.push(DriverReport { driver: described.name.clone(), checks });
         }

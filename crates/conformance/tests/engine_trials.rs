@@ -46,12 +46,15 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
     );
     let mut plan = common::plan(folder.path(), WORKLOAD, &study);
     litelab_engine::compile::compile(&mut plan).expect("compiles");
+    let found = runners.driver(driver).expect("driver");
+    // A run does this once it knows which runner has the driver.
+    plan.arms[0].trial.driver.clone_from(&found.name);
     let arm = &plan.arms[0];
     let prepared = Prepared::new(folder.path()).file(arm, &mut |_, _| {}).expect("prepared");
     let directory = folder.path().join("trial");
     std::fs::create_dir(&directory).expect("folder");
-    let runner = runners.driver(driver).expect("driver").runner;
-    let mut bench = Bench { runner, prepared: &prepared, directory: &directory, patience: patience(), keep_going };
+    let mut bench =
+        Bench { runner: found.runner, prepared: &prepared, directory: &directory, patience: patience(), keep_going };
     let out = run(arm, "test", &mut bench);
     assert!(is_empty(&directory), "{driver} left files");
     out

@@ -331,6 +331,7 @@ fn a_script_may_come_from_a_file() {
     let (folder, runners) = (common::scratch(), common::runners());
     let mut arm = scripted(folder.path(), 1).arms.remove(0);
     arm.trial.connection.options.clear();
+    arm.trial.driver = "scripted".into();
     let file = folder.path().join("script.json");
     std::fs::write(&file, r#"{ "service_ns": { "insert": [7000000] } }"#).expect("written");
     let mut child = runners

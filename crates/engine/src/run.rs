@@ -302,7 +302,10 @@ fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Descr
             (None, Some(reason)) => Some(reason.clone()),
             (None, None) => Some(format!("runner `{name}` says it has no driver `{}` here", driver.name)),
         };
-        plan.arms[index].skipped = skipped;
+        let name = driver.name;
+        let arm = &mut plan.arms[index];
+        arm.trial.driver = name;
+        arm.skipped = skipped;
     }
     match plan.arms.iter().find_map(|arm| arm.skipped.clone()) {
         Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),

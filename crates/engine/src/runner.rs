@@ -127,9 +127,13 @@ impl Runners {
     /// # Errors
     /// When no runner has it, or several do.
     pub fn driver(&self, name: &str) -> Result<Driver<'_>, EngineError> {
-        if let Some((runner, driver)) = name.split_once(':') {
+        let has = |r: &Runner, driver: &str| r.manifest.drivers.iter().any(|d| d == driver);
+        // A driver's own name may hold a colon (`node:sqlite`), so that is looked for first.
+        let having: Vec<&Runner> =
+            self.runners.values().filter(|r| !r.manifest.test_double && has(r, name)).collect();
+        if let (true, Some((runner, driver))) = (having.is_empty(), name.split_once(':')) {
             let runner = self.get(runner)?;
-            if !runner.manifest.drivers.iter().any(|d| d == driver) {
+            if !has(runner, driver) {
                 return Err(EngineError::BadInput(litelab_model::unknown(
                     "driver",
                     driver,
@@ -138,12 +142,11 @@ impl Runners {
             }
             return Ok(Driver { runner, name: driver.to_owned() });
         }
-        let having: Vec<&Runner> =
-            self.runners.values().filter(|r| r.manifest.drivers.iter().any(|d| d == name)).collect();
         match having.as_slice() {
             [one] => Ok(Driver { runner: one, name: name.to_owned() }),
             [] => {
-                let known = self.runners.values().flat_map(|r| r.manifest.drivers.iter().map(String::as_str));
+                let usable = self.runners.values().filter(|r| !r.manifest.test_double);
+                let known = usable.flat_map(|r| r.manifest.drivers.iter().map(String::as_str));
                 Err(EngineError::BadInput(litelab_model::unknown("driver", name, known)))
             }
             several => {
@@ -208,7 +211,8 @@ impl Runner {
         for words in &self.manifest.build {
             let Some((program, arguments)) = words.split_first() else { continue };
             let line = words.join(" ");
-            let status = Command::new(program)
+            let status = self
+                .absolute(std::slice::from_ref(program))
                 .args(arguments)
                 .current_dir(&self.directory)
                 .stdin(Stdio::null())

@@ -5,19 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 2048 and 1024 for each of the 31 doublings that reach 3.6e12. */
+/* 2048, and 1024 for each of the 31 doublings up to 2^42 = 4.4e12. */
 #define HISTOGRAM_LENGTH ((size_t)33 * 1024)
 
 typedef struct Histogram {
     uint64_t counts[HISTOGRAM_LENGTH];
 } Histogram;
 
-/* What is longer than the longest counts as that. */
+#define HISTOGRAM_HIGHEST UINT64_C(3600000000000)
+
+/* What is beyond the last count counts as the hour itself. */
 inline size_t histogram_index(uint64_t nanos) {
     if (nanos < 2048) return (size_t)nanos;
+    if (nanos >> 42) nanos = HISTOGRAM_HIGHEST;
     int doubling = 53 - __builtin_clzll(nanos);
-    size_t index = (size_t)doubling * 1024 + (size_t)(nanos >> doubling);
-    return index < HISTOGRAM_LENGTH ? index : HISTOGRAM_LENGTH - 1;
+    return (size_t)doubling * 1024 + (size_t)(nanos >> doubling);
 }
 
 /* There may be none to record in. */

@@ -26,19 +26,21 @@ int job_new(Job *job, const Work *work, sqlite3_stmt *statement, Fault *fault);
 /* Counts a row as verified, and as a mismatch where `hash` is not that of `value`. */
 void job_verify(const Cell *value, const Cell *hash, Effect *effect);
 
-/* Reads a column as the type that it has. */
+/* Reads a column as the type that it has. By way of its sqlite3_value, which is looked up once, where each
+ * sqlite3_column_… would look for it again; that is allowed as long as one thread uses the connection. */
 static inline Cell cell_read(sqlite3_stmt *statement, int column) {
-    Cell cell = {.type = sqlite3_column_type(statement, column)};
+    sqlite3_value *value = sqlite3_column_value(statement, column);
+    Cell cell = {.type = sqlite3_value_type(value)};
     switch (cell.type) {
-    case SQLITE_INTEGER: cell.integer = sqlite3_column_int64(statement, column); break;
-    case SQLITE_FLOAT: cell.real = sqlite3_column_double(statement, column); break;
+    case SQLITE_INTEGER: cell.integer = sqlite3_value_int64(value); break;
+    case SQLITE_FLOAT: cell.real = sqlite3_value_double(value); break;
     case SQLITE_TEXT:
-        cell.bytes = sqlite3_column_text(statement, column);
-        cell.length = sqlite3_column_bytes(statement, column);
+        cell.bytes = sqlite3_value_text(value);
+        cell.length = sqlite3_value_bytes(value);
         break;
     case SQLITE_BLOB:
-        cell.bytes = sqlite3_column_blob(statement, column);
-        cell.length = sqlite3_column_bytes(statement, column);
+        cell.bytes = sqlite3_value_blob(value);
+        cell.length = sqlite3_value_bytes(value);
         break;
     default: break;
     }

@@ -22,7 +22,7 @@ fn describe_names_the_build_that_rusqlite_has() {
         rows.collect::<Result<_, _>>().expect("text")
     };
     assert_eq!(build.version, rusqlite::version());
-    assert_eq!([build.source_id.clone()], *ask("SELECT sqlite_source_id()"));
+    assert_eq!(ask("SELECT sqlite_source_id()"), [build.source_id.as_str()]);
     assert_eq!(build.compile_options, ask("PRAGMA compile_options"));
     assert_eq!((description.drivers[1].name.as_str(), &description.drivers[1].sqlite), ("noop", &None));
 }

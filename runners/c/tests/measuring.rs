@@ -128,7 +128,8 @@ fn every_fetch_and_work_sees_its_rows() {
         let mut read = select("SELECT id, a, b, 1.5, x'00', NULL FROM t ORDER BY id", &[], fetch);
         read.work = verify();
         let read = transaction("read", Begin::Deferred, vec![], vec![read]);
-        let outcome = run(&trial(vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]));
+        let mut trial = trial(vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]);
+        let outcome = run(&trial);
         let only = outcome.only();
         assert_eq!(only.rows, 3 * rows, "{fetch:?}");
         let checked = match fetch {
@@ -139,6 +140,9 @@ fn every_fetch_and_work_sees_its_rows() {
         assert_eq!((only.verified, only.mismatches), checked, "{fetch:?}");
         let count = |h: &Option<litelab_protocol::histogram::Histogram>| h.as_ref().map(|h| h.count());
         assert_eq!((count(&only.query), count(&only.first_row)), (timed, timed), "{fetch:?}");
+        trial.transactions[0].timed_rows = false;
+        let untimed = run(&trial);
+        assert_eq!((&untimed.only().query, &untimed.only().first_row), (&None, &None), "{fetch:?}");
     }
 }
 

@@ -1,10 +1,10 @@
 // Command handwritten has the loops that someone would write by hand for one question on one driver, to see what the
 // runner adds to them: the same random values, no histogram, no choice of anything.
 //
-//	handwritten DRIVER fill|insert|batch|read DB N SEED
+//	handwritten DRIVER insert|batch|read DB N SEED
 //
-// makes the table with N rows, inserts N rows one by one under autocommit, inserts N batches of 1000, or reads N random
-// rows of those there by their rowid. It prints operations per second.
+// inserts N rows one by one under autocommit, inserts N batches of 1000, or reads N random rows of those there by their
+// rowid. It prints operations per second.
 package main
 
 import (
@@ -29,7 +29,6 @@ const (
 	gamma      = 0x9E3779B97F4A7C15
 	insertSQL  = "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')"
 	selectSQL  = "SELECT id, k, v FROM kv WHERE id = ?1"
-	createSQL  = "CREATE TABLE kv(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, v TEXT NOT NULL)"
 	batch      = 1000
 	journalSQL = "PRAGMA journal_mode = WAL"
 	syncSQL    = "PRAGMA synchronous = NORMAL"
@@ -66,7 +65,7 @@ var sink int
 
 func main() {
 	if len(os.Args) != 6 {
-		fmt.Fprintln(os.Stderr, "usage: handwritten DRIVER fill|insert|batch|read DB N SEED")
+		fmt.Fprintln(os.Stderr, "usage: handwritten DRIVER insert|batch|read DB N SEED")
 		os.Exit(2)
 	}
 	driver, verb, path := os.Args[1], os.Args[2], os.Args[3]
@@ -105,21 +104,12 @@ func databaseSQL(driver, verb, path string, n, seed uint64) time.Duration {
 		_, err := conn.ExecContext(ctx, text)
 		must(err)
 	}
-	if verb == "fill" {
-		exec(prepare(createSQL))
-	}
 	begin, commit, insert := prepare("BEGIN IMMEDIATE"), prepare("COMMIT"), prepare(insertSQL)
 	query := prepare(selectSQL)
 	var rows uint64
 	must(conn.QueryRowContext(ctx, "SELECT count(*) FROM kv").Scan(&rows))
 	start := time.Now()
 	switch verb {
-	case "fill":
-		exec(begin)
-		for row := range n {
-			exec(insert, int64(row))
-		}
-		exec(commit)
 	case "insert":
 		key := key(seed, "insert.k")
 		for row := range n {
@@ -159,9 +149,6 @@ func zombiezen(verb, path string, n, seed uint64) time.Duration {
 	run := func(text string) { must(sqlitex.Execute(conn, text, nil)) }
 	run(journalSQL)
 	run(syncSQL)
-	if verb == "fill" {
-		run(createSQL)
-	}
 	insert, query := conn.Prep(insertSQL), conn.Prep(selectSQL)
 	exec := func(k int64) {
 		insert.BindInt64(1, k)
@@ -173,12 +160,6 @@ func zombiezen(verb, path string, n, seed uint64) time.Duration {
 	must(err)
 	start := time.Now()
 	switch verb {
-	case "fill":
-		run("BEGIN IMMEDIATE")
-		for row := range n {
-			exec(int64(row))
-		}
-		run("COMMIT")
 	case "insert":
 		key := key(seed, "insert.k")
 		for row := range n {

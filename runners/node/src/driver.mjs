@@ -67,11 +67,10 @@ export class Fault extends Error {
         this.code = code;
     }
 
-    /** From whatever was thrown; drivers give the code as a number or by its name. */
+    /** From whatever was thrown. better-sqlite3 gives the code's name, node:sqlite its number. */
     static from(error) {
         if (error instanceof Fault) return error;
-        const given = typeof error?.code === 'string' ? codeOf(error.code) : undefined;
-        const code = error?.errcode ?? (given === undefined ? undefined : (error.errno ?? given));
+        const code = error?.errcode ?? codeOf(error?.code);
         if (code !== undefined) return new Fault(`${nameOf(code)}: ${error.message}`, code);
         return new Fault(error instanceof Error ? (error.stack ?? error.message) : String(error));
     }

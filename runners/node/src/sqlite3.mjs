@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
+import { nameOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
 import { job, yielded } from './work.mjs';
 
@@ -17,12 +18,25 @@ const FLAGS = library.OPEN_READWRITE | library.OPEN_CREATE | library.OPEN_FULLMU
 /** Statements that count changes. After others SQLite still has the count of the last one that did. */
 const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
 
-/** A call with its callback as a promise; the library's own `this` is the statement or connection. */
+/** A call with its callback as a promise. */
 function answer(on, method, ...args) {
     return new Promise((resolve, reject) => {
-        on[method](...args, (error, value) => (error ? reject(error) : resolve(value)));
+        on[method](...args, (error, value) => (error ? reject(fault(error)) : resolve(value)));
     });
 }
+
+/** A statement that found a lock taken goes on holding its snapshot, even over a ROLLBACK, until it is reset. */
+async function orReset(statement, running) {
+    try {
+        return await running;
+    } catch (error) {
+        await answer(statement, 'reset');
+        throw error;
+    }
+}
+
+/** The library names primary codes only; the number is the extended one. */
+const fault = ({ errno, message }) => new Fault(`${nameOf(errno)}: ${message}`, errno);
 
 /** @implements {import('./driver.mjs').Session} */
 class Sqlite3 {
@@ -41,7 +55,7 @@ class Sqlite3 {
     /** Unlike the library's `prepare`, this one says that it is done. */
     compile(sql) {
         return new Promise((resolve, reject) => {
-            const statement = this.db.prepare(sql, (error) => (error ? reject(error) : resolve(statement)));
+            const statement = this.db.prepare(sql, (error) => (error ? reject(fault(error)) : resolve(statement)));
         });
     }
 
@@ -105,12 +119,14 @@ class Sqlite3 {
 
     #bracket(sql) {
         const statement = this.brackets.get(sql);
-        return statement === undefined ? answer(this.db, 'run', sql) : answer(statement, 'run');
+        return statement === undefined ? answer(this.db, 'run', sql) : orReset(statement, answer(statement, 'run'));
     }
 
     async execute(transaction, at, args, effect) {
         const prepared = this.statements[transaction][at];
-        if (prepared.statement !== null) return this.#run(prepared, prepared.statement, args, effect);
+        if (prepared.statement !== null) {
+            return orReset(prepared.statement, this.#run(prepared, prepared.statement, args, effect));
+        }
         const statement = await this.compile(prepared.sql);
         try {
             return await this.#run(prepared, statement, args, effect);
@@ -158,7 +174,7 @@ class Sqlite3 {
         let count = 0;
         return new Promise((resolve, reject) => {
             const row = (error, row) => {
-                if (error) return reject(error);
+                if (error) return reject(fault(error));
                 try {
                     this.#next(prepared, row, count++, effect);
                 } catch (error) {
@@ -239,7 +255,7 @@ export default {
     open: (path, options) =>
         new Promise((resolve, reject) => {
             const db = new library.Database(path, FLAGS, (error) => {
-                if (error) return reject(error);
+                if (error) return reject(fault(error));
                 if ('busyTimeout' in options) db.configure('busyTimeout', options.busyTimeout);
                 resolve(new Sqlite3(db));
             });

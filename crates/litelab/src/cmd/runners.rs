@@ -31,7 +31,7 @@ pub fn run(verb: &Verb) -> Result<Exit> {
 }
 
 fn list() -> Result<Exit> {
-    for runner in super::runners()?.iter() {
+    for runner in super::runners()?.iter().filter(|r| !r.manifest.test_double) {
         let name = &runner.manifest.name;
         match runner.describe() {
             Err(e) => anstream::println!("{}{name}{}  {}", style::STRONG, style::RESET, e),

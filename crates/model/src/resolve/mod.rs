@@ -281,7 +281,8 @@ fn arm(
     let trial = Trial {
         protocol: litelab_protocol::VERSION,
         id: String::new(),
-        driver: choice.driver.rsplit(':').next().unwrap_or_default().to_owned(),
+        // As the study names it; the engine knows which runner has it, and by which name.
+        driver: choice.driver.clone(),
         executor: choice.executor,
         access: choice.access,
         databases: Vec::new(),
