@@ -20,7 +20,7 @@ fn main() {
     files.sort();
     compile(&files, "litelab_c");
     compile(&["examples/handwritten.c".into()], "handwritten");
-    // rustc leaves out the compiler's own libraries, so `make asan` and `make tsan` name those of the sanitizer.
+    // rustc leaves out the compiler's own libraries, so `make asan` names those of the sanitizer.
     println!("cargo::rerun-if-env-changed=RUNNER_C_LINK");
     for library in env::var("RUNNER_C_LINK").unwrap_or_default().split_whitespace() {
         println!("cargo::rustc-link-arg=-l{library}");

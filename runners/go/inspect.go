@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,7 @@ import (
 // inspect opens as an application would, and says what took effect. All connections are open at once, as they would
 // be in the application's pool.
 func inspect(input io.Reader) (*Inspection, error) {
-	text, err := io.ReadAll(input)
+	text, err := readLine(bufio.NewReader(input))
 	if err != nil {
 		return nil, err
 	}

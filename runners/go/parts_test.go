@@ -70,7 +70,7 @@ func TestPausesGrowUpToTheLongest(t *testing.T) {
 }
 
 func schedule(t *testing.T, arrivals string) *Schedule {
-	s, err := newSchedule(3, &Role{Name: "r", Load: Load{Kind: "open", Rate: 1000, Arrivals: arrivals}})
+	s, err := newSchedule(3, &Role{Name: "r", Workers: 1, WorkersInRole: 1, Load: Load{Kind: "open", Rate: 1000, Arrivals: arrivals}})
 	if err != nil || s == nil {
 		t.Fatal(s, err)
 	}
@@ -85,6 +85,11 @@ func TestConstantGapsAreEqual(t *testing.T) {
 	}
 	if !slices.Equal(dues, []int64{1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000}) {
 		t.Error(dues)
+	}
+	// The third of four processes.
+	s, err := newSchedule(3, &Role{Workers: 1, FirstInRole: 2, WorkersInRole: 4, Load: Load{Kind: "open", Rate: 1000, Arrivals: "constant"}})
+	if err != nil || s.take(never-1) != 750_000 || s.take(never-1) != 1_750_000 {
+		t.Error("the third of four processes is to start after three quarters of a gap", err)
 	}
 	s = schedule(t, "constant")
 	taken := s.take(10_500_000)

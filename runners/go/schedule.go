@@ -9,6 +9,7 @@ import (
 // Schedule has the arrivals of an open load: one for all workers of a role, from `go` on.
 type Schedule struct {
 	rate    float64
+	phase   float64 // from `go` to the first of constant arrivals, in gaps: 1, but less in one process of several
 	poisson bool
 	stream  Stream
 
@@ -27,8 +28,9 @@ func newSchedule(seed uint64, role *Role) (*Schedule, error) {
 	if !(rate > 0) || math.IsInf(rate, 1) {
 		return nil, fmt.Errorf("role `%s`: a rate of %v is none", role.Name, rate)
 	}
-	stream := newStream(seed, role.Name+".arrivals")
-	return &Schedule{rate: rate, poisson: role.Load.Arrivals == "poisson", stream: stream}, nil
+	stream := newStream(seed, fmt.Sprintf("%s.arrivals.%d", role.Name, role.FirstInRole))
+	phase := float64(role.FirstInRole+uint64(role.Workers)) / float64(role.WorkersInRole)
+	return &Schedule{rate: rate, poisson: role.Load.Arrivals == "poisson", phase: phase, stream: stream}, nil
 }
 
 // take says when the next arrival is due, in nanoseconds from `go`; never, and it stays, when that is after end.
@@ -37,7 +39,7 @@ func (s *Schedule) take(end int64) int64 {
 	defer s.mutex.Unlock()
 	// A gap comes before its arrival, the first one, too: nothing is due at `go` itself. Equal gaps are counted, not
 	// added up, so that no rounding gathers.
-	elapsed := float64(s.number+1) / s.rate
+	elapsed := (float64(s.number) + s.phase) / s.rate
 	if s.poisson {
 		elapsed = s.elapsed - math.Log(1-unit(s.stream.word(s.number)))/s.rate
 	}

@@ -102,13 +102,8 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
 
     let mut processes = Vec::new();
-    for part in split(&trial) {
-        let process = RunnerProcess::start(bench.runner, &part, bench.directory, &[])
-            .map_err(|e| Stop::new(FailureKind::Runner, e))?;
-        sampler.add_process(process.id());
-        processes.push(process);
-    }
-    let timed = drive(arm, bench, &sampler, &mut processes, evidence);
+    let opened = open(&trial, bench, &sampler, &mut processes, evidence);
+    let timed = opened.and_then(|()| drive(arm, bench, &sampler, &mut processes, evidence));
     if timed.is_ok() {
         // The last sample is taken while the ended processes can still be read. One that gave no result is killed
         // below, and waiting for it would only take time.
@@ -212,7 +207,41 @@ pub fn split(trial: &Trial) -> Vec<Trial> {
     parts
 }
 
-/// From the start of the processes to the last line of the last one.
+/// Starts the processes, each when the one before has opened its connections: switching the journal mode needs the
+/// database alone, and how an application's processes are started is not what is measured.
+fn open(
+    trial: &Trial,
+    bench: &mut Bench<'_>,
+    sampler: &Sampler,
+    processes: &mut Vec<RunnerProcess>,
+    evidence: &mut Evidence,
+) -> Result<(), Stop> {
+    for part in split(trial) {
+        let mut process = RunnerProcess::start(bench.runner, &part, bench.directory, &[])
+            .map_err(|e| Stop::new(FailureKind::Runner, e))?;
+        sampler.add_process(process.id());
+        let line = process.next_line(bench.patience.ready, bench.keep_going);
+        let outcome = match line {
+            Ok(Line::Ready(ready)) => {
+                evidence.settings.extend(ready.connections);
+                Ok(())
+            }
+            Ok(Line::Failed(failed)) => Err(refused(&failed)),
+            Ok(other) => Err(broken(&process, &format!("the runner said `{}` where `ready` was due", kind(&other)))),
+            Err(e) => Err(Stop::new(FailureKind::Runner, e)),
+        };
+        processes.push(process);
+        outcome?;
+    }
+    Ok(())
+}
+
+/// A broken protocol, with what the runner said of it.
+fn broken(process: &RunnerProcess, what: &str) -> Stop {
+    Stop::new(FailureKind::Runner, format!("{what}{}", process.evidence()))
+}
+
+/// From `go` to the last line of the last process.
 fn drive(
     arm: &Arm,
     bench: &mut Bench<'_>,
@@ -220,15 +249,6 @@ fn drive(
     processes: &mut [RunnerProcess],
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
-    let broken = |process: &RunnerProcess, e: String| Stop::new(FailureKind::Runner, format!("{e}{}", process.evidence()));
-    for process in processes.iter_mut() {
-        match process.next_line(bench.patience.ready, bench.keep_going) {
-            Ok(Line::Ready(ready)) => evidence.settings.extend(ready.connections),
-            Ok(Line::Failed(failed)) => return Err(refused(&failed)),
-            Ok(other) => return Err(broken(process, format!("the runner said `{}` where `ready` was due", kind(&other)))),
-            Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
-        }
-    }
     // The no-op driver has no connection whose settings could be read.
     if arm.trial.driver != "noop" {
         verify::settings(arm, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
@@ -242,7 +262,7 @@ fn drive(
     for process in processes.iter_mut() {
         loop {
             if begun.elapsed() > limit {
-                return Err(broken(process, format!("the trial was not over after {:.0} s", limit.as_secs_f64())));
+                return Err(broken(process, &format!("the trial was not over after {:.0} s", limit.as_secs_f64())));
             }
             match process.next_line(bench.patience.silence, bench.keep_going) {
                 Ok(Line::Tick(tick)) => evidence.series.ticks.push(tick),
@@ -251,7 +271,7 @@ fn drive(
                     break;
                 }
                 Ok(Line::Failed(failed)) => return Err(refused(&failed)),
-                Ok(other @ Line::Ready(_)) => return Err(broken(process, format!("the runner said `{}` twice", kind(&other)))),
+                Ok(other @ Line::Ready(_)) => return Err(broken(process, &format!("the runner said `{}` twice", kind(&other)))),
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
         }

@@ -32,7 +32,7 @@ bool access_shares(const Access *access, bool writes) {
     }
 }
 
-Session *handle_take(const Handle *handle, bool writes) {
+Session *handle_wait(const Handle *handle, bool writes) {
     Opened *opened = handle->opened;
     switch (handle->access) {
     case ACCESS_WRITE_LOCK:
@@ -48,7 +48,7 @@ Session *handle_take(const Handle *handle, bool writes) {
     }
 }
 
-void handle_give_back(const Handle *handle, Session *session, bool writes) {
+void handle_pass_on(const Handle *handle, Session *session, bool writes) {
     Opened *opened = handle->opened;
     switch (handle->access) {
     case ACCESS_WRITE_LOCK:

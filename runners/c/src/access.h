@@ -42,6 +42,15 @@ int access_close(Opened *opened, Fault *fault);
 /* Whether a transaction has to wait for others. */
 bool access_shares(const Access *access, bool writes);
 
+/* Of the two below, what is more than a comparison. */
+Session *handle_wait(const Handle *handle, bool writes);
+void handle_pass_on(const Handle *handle, Session *session, bool writes);
+
 /* A connection for one transaction, and back. */
-Session *handle_take(const Handle *handle, bool writes);
-void handle_give_back(const Handle *handle, Session *session, bool writes);
+static inline Session *handle_take(const Handle *handle, bool writes) {
+    return handle->access == ACCESS_PER_WORKER ? handle->own : handle_wait(handle, writes);
+}
+
+static inline void handle_give_back(const Handle *handle, Session *session, bool writes) {
+    if (handle->access != ACCESS_PER_WORKER) handle_pass_on(handle, session, writes);
+}

@@ -11,9 +11,10 @@
 /* A source with everything resolved that does not depend on the row. */
 struct Draw {
     uint64_t key;
+    int kind;
+    /* `low` and number of integers of `uniform`, `start` and `step` of `sequence`. */
+    uint64_t start, width;
     const Source *source;
-    /* Of `uniform`. */
-    uint64_t width;
     /* Of `value`, `choice` and `worker`. */
     size_t value_count;
     const Value *values;
@@ -57,9 +58,17 @@ static const char *with_worker(const char *text, uint32_t worker) {
 }
 
 static Draw resolve(const Source *source, uint32_t worker, Names *names) {
-    Draw draw = {.source = source, .value_count = source->value_count, .values = source->values};
+    Draw draw = {
+        .kind = source->kind, .source = source, .value_count = source->value_count, .values = source->values};
     switch (source->kind) {
-    case SOURCE_UNIFORM: draw.width = (uint64_t)source->high - (uint64_t)source->low + 1; break;
+    case SOURCE_UNIFORM:
+        draw.start = (uint64_t)source->low;
+        draw.width = (uint64_t)source->high - (uint64_t)source->low + 1;
+        break;
+    case SOURCE_SEQUENCE:
+        draw.start = (uint64_t)source->start;
+        draw.width = (uint64_t)source->step;
+        break;
     case SOURCE_FORMAT: draw.template = with_worker(source->text, worker); break;
     case SOURCE_YIELDED: draw.place = names_place(names, source->text); break;
     case SOURCE_WORKER: {
@@ -117,12 +126,11 @@ static inline Slot text_slot(const Values *values, size_t from) {
 }
 
 static inline Slot uniform(const Draw *draw, uint64_t row) {
-    uint64_t drawn = below(word(draw->key, row), draw->width);
-    return integer_slot((int64_t)((uint64_t)draw->source->low + drawn));
+    return integer_slot((int64_t)(draw->start + below(word(draw->key, row), draw->width)));
 }
 
 static inline Slot sequence(const Draw *draw, uint64_t row) {
-    return integer_slot((int64_t)((uint64_t)draw->source->start + (uint64_t)draw->source->step * row));
+    return integer_slot((int64_t)(draw->start + draw->width * row));
 }
 
 static Slot from_table(const Draw *draw, uint64_t row) {
@@ -280,8 +288,8 @@ void params_draw(const Params *params, uint64_t operation, Values *into) {
             for (size_t i = 0; i < layout->bind_count; i++) {
                 const Draw *draw = &params->draws[layout->bind[i]];
                 /* The two commonest are written where they belong; the others come by way of a call. */
-                if (draw->source->kind == SOURCE_UNIFORM) *slot++ = uniform(draw, row);
-                else if (draw->source->kind == SOURCE_SEQUENCE) *slot++ = sequence(draw, row);
+                if (draw->kind == SOURCE_UNIFORM) *slot++ = uniform(draw, row);
+                else if (draw->kind == SOURCE_SEQUENCE) *slot++ = sequence(draw, row);
                 else *slot++ = value_of(params, layout->bind[i], row, &wall, into);
             }
     }

@@ -1,6 +1,8 @@
 #include "schedule.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "clock.h"
 #include "generator.h"
@@ -8,10 +10,13 @@
 int schedule_new(Schedule *schedule, uint64_t seed, const Role *role, size_t workers, Fault *fault) {
     double rate = role->load.rate;
     if (!isfinite(rate) || rate <= 0) return fault_other(fault, "role `%s`: a rate of %g is none", role->name, rate);
+    char stream[32];
+    snprintf(stream, sizeof stream, "arrivals.%" PRIu32, role->first_in_role);
     *schedule = (Schedule){
         .rate = rate,
+        .phase = (double)(role->first_in_role + role->workers) / (double)role->workers_in_role,
         .exponential = role->load.arrivals == ARRIVALS_POISSON,
-        .key = stream_key(seed, role->name, "arrivals"),
+        .key = stream_key(seed, role->name, stream),
         .left = keep(workers, sizeof *schedule->left),
     };
     pthread_mutex_init(&schedule->lock, NULL);
@@ -24,7 +29,7 @@ uint64_t schedule_take(Schedule *schedule, uint64_t end) {
      * number, not by adding up, so that no rounding gathers. */
     double elapsed = schedule->exponential
                          ? schedule->elapsed - log(1 - unit(word(schedule->key, schedule->number))) / schedule->rate
-                         : (double)(schedule->number + 1) / schedule->rate;
+                         : ((double)schedule->number + schedule->phase) / schedule->rate;
     double nanos = elapsed * 1e9;
     uint64_t due = nanos < 0x1p63 ? (uint64_t)nanos : NEVER;
     if (due > end) {

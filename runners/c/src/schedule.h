@@ -8,6 +8,8 @@
 
 typedef struct Schedule {
     double rate;
+    /* From `go` to the first of constant arrivals, in gaps: 1, but less in one process of several. */
+    double phase;
     bool exponential;
     uint64_t key;
     pthread_mutex_t lock;

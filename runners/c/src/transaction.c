@@ -96,9 +96,11 @@ static int attempt(const Plan *plan, Session *session, const Params *params, con
     if (spec->begin != BEGIN_NONE && (code = driver->begin(session, spec->begin, fault))) return code;
     pause_us(spec->hold_us);
     execution->ending = COMMITTED;
-    for (size_t s = 0; s < spec->statement_count; s++) {
+    size_t count = spec->statement_count;
+    for (size_t s = 0; s < count; s++) {
         const Statement *statement = &spec->statements[s];
-        for (size_t repetition = 0; repetition < statement->repeat; repetition++) {
+        size_t repeat = statement->repeat;
+        for (size_t repetition = 0; repetition < repeat; repetition++) {
             Call call = {
                 .transaction = plan->index,
                 .statement = s,

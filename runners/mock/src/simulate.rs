@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Tick, TickCount, Trial, TrialResult, Until, WorkerResult,
+    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Until,
+    WorkerResult,
 };
 
 use crate::script::{Ending, Script};
@@ -260,9 +261,11 @@ impl<'a> Stage<'a> {
     fn due(&self, database: usize, role: usize) -> Option<u64> {
         let Load::Open { rate, arrivals } = self.trial.roles[role].load else { return None };
         let (taken, seconds) = self.arriving.get(&(database, role)).map_or((0, 0.0), |a| (a.taken, a.seconds));
-        let stream = Stream::new(self.trial.seed, &format!("{}.arrivals", self.trial.roles[role].name));
+        let Role { name, first_in_role, workers, workers_in_role, .. } = &self.trial.roles[role];
+        let stream = Stream::new(self.trial.seed, &format!("{name}.arrivals.{first_in_role}"));
+        let phase = f64::from(first_in_role + workers) / f64::from(*workers_in_role);
         let at = match arrivals {
-            Arrivals::Constant => (taken + 1) as f64 / rate,
+            Arrivals::Constant => (taken as f64 + phase) / rate,
             Arrivals::Poisson => seconds - (1.0 - unit(stream.word(taken))).ln() / rate,
         };
         Some((at * 1e9) as u64)

@@ -24,7 +24,11 @@ export function connections(trial) {
         case 'split':
             return [
                 ...several('writer', 1, everything.filter(writes)),
-                ...several('reader', access.readers, everything.filter((at) => !writes(at))),
+                ...several(
+                    'reader',
+                    access.readers,
+                    everything.filter((at) => !writes(at)),
+                ),
             ];
         default:
             throw new Fault(`access ${access.kind} is not supported`);
@@ -49,7 +53,8 @@ export const own = ({ kind }) => kind === 'per-worker' || kind === 'write-lock';
 export function gates(access, gate) {
     if (access.kind === 'shared') return same({ gate: gate(1), first: 0 });
     if (access.kind === 'pool') return same({ gate: gate(access.connections), first: 0 });
-    if (access.kind === 'split') return { write: { gate: gate(1), first: 0 }, read: { gate: gate(access.readers), first: 1 } };
+    if (access.kind === 'split')
+        return { write: { gate: gate(1), first: 0 }, read: { gate: gate(access.readers), first: 1 } };
     return null;
 }
 

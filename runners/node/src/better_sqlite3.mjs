@@ -8,13 +8,14 @@ import Database from 'better-sqlite3';
 import { Blocking } from './blocking.mjs';
 import { codeOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
+import { positional } from './placeholders.mjs';
 
 const manifest = createRequire(import.meta.url).resolve('better-sqlite3/package.json');
 
 class BetterSqlite3 extends Blocking {
-    compile(sql) {
-        const { text, order } = positional(sql);
-        return { statement: this.db.prepare(text), order };
+    /** `?7` counts as a named parameter with this driver, which an application would not write. */
+    translate(sql) {
+        return positional(sql);
     }
 
     columns(statement) {
@@ -25,21 +26,6 @@ class BetterSqlite3 extends Blocking {
     get open() {
         return this.db.inTransaction;
     }
-}
-
-/**
- * `?7` counts as a named parameter with this driver, which an application would not write: each becomes `?`.
- * Text, quoted names and comments stay as they are.
- */
-export function positional(sql) {
-    const order = [];
-    const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d+)/g;
-    const text = sql.replace(tokens, (token, number) => {
-        if (number === undefined) return token;
-        order.push(Number(number) - 1);
-        return '?';
-    });
-    return { text, order: order.every((place, at) => place === at) ? null : order };
 }
 
 function open(path, options) {
@@ -59,7 +45,6 @@ export default {
     version: JSON.parse(readFileSync(manifest, 'utf8')).version,
     executors: ['threads', 'processes', 'inline'],
     options: ['readonly', 'fileMustExist', 'timeout'],
-    // It binds every number as a double.
     integers: 'bigint',
     // Compiled with SQLITE_OMIT_SHARED_CACHE and without SQLITE_USE_URI.
     sharedMemory: false,

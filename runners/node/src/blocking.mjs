@@ -1,16 +1,20 @@
-// Sessions of drivers whose calls return when they are done. The two that there are have the same methods (`run`, `get`,
-// `all`, `iterate`), so a driver is what differs: how to open, to compile, and to know whether a transaction is open.
+// Sessions of drivers whose calls return when they are done. The two that there are have the same methods (`run`,
+// `get`, `all`, `iterate`), so a driver is what differs: how to open, how to write parameters, and how to know whether
+// a transaction is open.
 
 import { Fault } from './driver.mjs';
+import { ofDoubles, typed } from './placeholders.mjs';
 import { job, yielded } from './work.mjs';
 
 /** Statements that count changes. After others SQLite still has the count of the last one that did. */
 const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
 
+const BEGIN = { deferred: 'BEGIN DEFERRED', immediate: 'BEGIN IMMEDIATE', exclusive: 'BEGIN EXCLUSIVE' };
+
 /** @implements {import('./driver.mjs').Session} */
 export class Blocking {
     statements = [];
-    /** `BEGIN …` and `COMMIT` by name; under `prepare = "each"` they are compiled each time, too. */
+    /** `BEGIN …`, `COMMIT` and `ROLLBACK`; under `prepare = "each"` they are compiled each time, too. */
     brackets = null;
 
     /** @param {object} db the driver's connection */
@@ -19,14 +23,12 @@ export class Blocking {
     }
 
     /**
-     * Compiles a statement whose parameters are `?1`, `?2`, …
+     * The SQL as the driver wants it, and which parameter each of its positions takes; null where these are the same.
      *
-     * @param {string} sql
-     * @returns {{ statement: object, order: number[] | null }} `order`: which parameter each of the statement's own
-     *   positions takes; null where these are the same.
+     * @returns {{ text: string, order: number[] | null }}
      */
-    compile(sql) {
-        return { statement: this.db.prepare(sql), order: null };
+    translate(sql) {
+        return { text: sql, order: null };
     }
 
     /** Names of a statement's columns; none where it returns no rows. */
@@ -40,7 +42,7 @@ export class Blocking {
     }
 
     rows(sql) {
-        const { statement } = this.compile(sql);
+        const statement = this.db.prepare(sql);
         if (this.columns(statement).length > 0) return statement.all();
         statement.run();
         return [];
@@ -52,12 +54,13 @@ export class Blocking {
             used.includes(at) ? transaction.statements.map((spec) => this.#prepare(spec, transaction, once)) : [],
         );
         if (!once) return;
-        const names = ['BEGIN DEFERRED', 'BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE', 'COMMIT', 'ROLLBACK'];
-        this.brackets = new Map(names.map((sql) => [sql, this.compile(sql).statement]));
+        const names = [...Object.values(BEGIN), 'COMMIT', 'ROLLBACK'];
+        this.brackets = new Map(names.map((sql) => [sql, this.db.prepare(sql)]));
     }
 
     #prepare(spec, transaction, once) {
-        const { statement, order } = this.compile(spec.sql);
+        const { text, order } = this.translate(typed(spec, transaction.params, ofDoubles));
+        const statement = this.db.prepare(text);
         const columns = this.columns(statement);
         if (columns.length < spec.yields.length) {
             throw new Fault(`${spec.sql}: it has columns ${columns.join(', ')}, and yields ${spec.yields.join(', ')}`);
@@ -66,8 +69,8 @@ export class Blocking {
         // the end it is not. All of what such a statement changes is done before its first row anyway.
         const stepOut = transaction.writes && transaction.begin === 'none';
         return {
-            spec,
             statement: once ? statement : null,
+            text,
             order,
             job: job(spec.work, columns),
             fetch: columns.length === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch,
@@ -77,7 +80,7 @@ export class Blocking {
     }
 
     begin(begin) {
-        this.#bracket(begin === 'deferred' ? 'BEGIN DEFERRED' : begin === 'immediate' ? 'BEGIN IMMEDIATE' : 'BEGIN EXCLUSIVE');
+        this.#bracket(BEGIN[begin]);
     }
 
     commit() {
@@ -96,40 +99,41 @@ export class Blocking {
 
     execute(transaction, at, args, effect) {
         const prepared = this.statements[transaction][at];
-        const statement = prepared.statement ?? this.compile(prepared.spec.sql).statement;
+        const statement = prepared.statement ?? this.db.prepare(prepared.text);
         const given = prepared.order === null ? args : prepared.order.map((place) => args[place]);
         let count = 0;
+        // `apply` hands the arguments on in half the time of `...`.
         switch (prepared.fetch) {
             case 'run': {
-                const { changes } = statement.run(...given);
+                const { changes } = statement.run.apply(statement, given);
                 return prepared.counts ? changes : 0;
             }
             case 'first': {
-                const row = statement.get(...given);
+                const row = statement.get.apply(statement, given);
                 if (row === undefined) return 0;
                 this.#take(prepared, row, effect);
                 return 1;
             }
             case 'first-of-all': {
-                const row = statement.all(...given)[0];
+                const row = statement.all.apply(statement, given)[0];
                 if (row === undefined) return 0;
                 this.#take(prepared, row, effect);
                 return 1;
             }
             case 'buffer': {
-                const all = statement.all(...given);
+                const all = statement.all.apply(statement, given);
                 if (effect.timed) effect.query = effect.clock.now();
                 for (const row of all) this.#next(prepared, row, count++, effect);
                 return count;
             }
             case 'all': {
-                const cursor = statement.iterate(...given);
+                const cursor = statement.iterate.apply(statement, given);
                 if (effect.timed) effect.query = effect.clock.now();
                 for (const row of cursor) this.#next(prepared, row, count++, effect);
                 return count;
             }
             default: {
-                for (const row of statement.iterate(...given)) {
+                for (const row of statement.iterate.apply(statement, given)) {
                     if (count++ === 0 && prepared.yields > 0) effect.first = yielded(row, prepared.yields);
                 }
                 return count;

@@ -1,14 +1,6 @@
 // Opening a connection as an application would, setting it, and asking what took effect.
 
-import { setTimeout } from 'node:timers/promises';
-
-import { codeOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
-
-const BUSY = codeOf('SQLITE_BUSY');
-
-/** Milliseconds for which a PRAGMA is tried. */
-const PATIENCE = 5000;
 
 /**
  * Opens with the driver's defaults and the options given, then runs the pragmas in order.
@@ -22,23 +14,8 @@ export async function open(driver, database, connection) {
         if (!driver.options.includes(name)) throw new Fault(`option \`${name}\`: this driver has none of that name`);
     }
     const session = await driver.open(path(driver, database), connection.options);
-    for (const { name, value } of connection.pragmas) await set(session, `PRAGMA ${name} = ${value}`);
+    for (const { name, value } of connection.pragmas) await run(session, `PRAGMA ${name} = ${value}`);
     return session;
-}
-
-/**
- * A driver whose own busy timeout is 0 cannot change the journal mode while another process of the same trial does. The
- * profile's timeout may come after it, so the PRAGMA itself is tried again.
- */
-async function set(session, sql) {
-    for (const last = performance.now() + PATIENCE; ; await setTimeout(10)) {
-        try {
-            await run(session, sql);
-            return;
-        } catch (fault) {
-            if (fault.code === null || (fault.code & 0xff) !== BUSY || performance.now() > last) throw fault;
-        }
-    }
 }
 
 function path(driver, database) {

@@ -15,7 +15,13 @@ export async function describe() {
         try {
             const driver = await load(name);
             const { version, executors } = driver;
-            drivers.push({ name, version, sqlite: name === 'noop' ? null : await build(driver), accesses: ACCESSES, executors });
+            drivers.push({
+                name,
+                version,
+                sqlite: name === 'noop' ? null : await build(driver),
+                accesses: ACCESSES,
+                executors,
+            });
         } catch (error) {
             console.error(`driver ${name} is left out: ${Fault.from(error).line().reason}`);
         }
@@ -26,7 +32,9 @@ export async function describe() {
 /** Opens a database in memory to ask the SQLite inside for its build. */
 async function build(driver) {
     const session = await driver.open(':memory:', {});
-    const [{ version, source_id }] = await session.rows('SELECT sqlite_version() AS version, sqlite_source_id() AS source_id');
+    const [{ version, source_id }] = await session.rows(
+        'SELECT sqlite_version() AS version, sqlite_source_id() AS source_id',
+    );
     const options = await session.rows('PRAGMA compile_options');
     await session.close();
     return { version, source_id, compile_options: options.map((row) => row.compile_options) };

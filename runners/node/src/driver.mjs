@@ -38,7 +38,7 @@ import { codeOf, nameOf } from './codes.mjs';
  * @property {string} version Of the library.
  * @property {string[]} executors
  * @property {string[]} options Names of its own options that a trial may give.
- * @property {'bigint' | 'number'} integers As what an integer has to be bound to arrive as one.
+ * @property {'bigint' | 'number'} integers As what a constant or yielded integer is bound.
  * @property {boolean} sharedMemory Whether `file:NAME?mode=memory&cache=shared` opens one database for several.
  * @property {(path: string, options: object) => Session | Promise<Session>} open
  */

@@ -1,7 +1,8 @@
-// HdrHistograms of nanoseconds with the protocol's bounds, in its wire form V2: https://github.com/HdrHistogram/HdrHistogram
+// HdrHistograms of nanoseconds with the protocol's bounds, and their wire form V2:
+// https://github.com/HdrHistogram/HdrHistogram
 //
-// Not those of hdr-histogram-js, which is here to test them: its `recordValue` costs as much as a tenth of a point read,
-// and its header has an index offset of 1 and a ratio that is no double, which other libraries refuse.
+// Not those of hdr-histogram-js, which is here to test them: its `recordValue` costs as much as a tenth of a point
+// read, and its header has an index offset of 1 and a ratio that is no double, which other libraries refuse.
 
 import { deflateSync } from 'node:zlib';
 

@@ -15,7 +15,6 @@ export default {
     version: process.versions.node,
     executors: ['threads', 'processes', 'inline'],
     options: ['readOnly', 'enableForeignKeyConstraints', 'enableDoubleQuotedStringLiterals', 'timeout'],
-    // It binds every number as a double.
     integers: 'bigint',
     sharedMemory: true,
     open: (path, options) => new NodeSqlite(new DatabaseSync(path, options)),

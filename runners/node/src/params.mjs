@@ -24,7 +24,7 @@ export function parse(text) {
     });
 }
 
-/** How a driver wants its values: integers as a BigInt or as a number. */
+/** How a driver wants integers that are constant or yielded; those that are drawn are numbers, see `typed`. */
 export const binder = (integers) => (integers === 'bigint' ? BigInt : Number);
 
 /** A JSON scalar, or a column that was read, as it is bound. */
@@ -111,15 +111,15 @@ export class Params {
                 const width = source.high - source.low + 1;
                 return (row) => {
                     stream.word(row);
-                    return integer(source.low + stream.below(width));
+                    return source.low + stream.below(width);
                 };
             }
             case 'table':
-                return (row) => integer(fromTable(source, stream, row));
+                return (row) => fromTable(source, stream, row);
             case 'sequence':
                 return (row) => {
                     const value = source.start + source.step * row;
-                    if (Number.isSafeInteger(value)) return integer(value);
+                    if (Number.isSafeInteger(value)) return value;
                     return integer(BigInt.asIntN(64, BigInt(source.start) + BigInt(source.step) * BigInt(row)));
                 };
             case 'hex': {
@@ -138,7 +138,7 @@ export class Params {
                 return () => {
                     const { ms, us } = this.wall;
                     if (source.unit === 'iso') return new Date(ms).toISOString();
-                    return integer(source.unit === 's' ? Math.floor(ms / 1000) : source.unit === 'ms' ? ms : us);
+                    return source.unit === 's' ? Math.floor(ms / 1000) : source.unit === 'ms' ? ms : us;
                 };
             case 'worker': {
                 const value = integer(worker);

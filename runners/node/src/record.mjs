@@ -1,5 +1,5 @@
-// What a worker writes down. Each has its own; they are added up when the trial is over. Only the few counts that `tick`
-// shows are in memory that threads share, written by one of them and read by the main one.
+// What a worker writes down. Each has its own; they are added up when the trial is over. Only the few counts that
+// `tick` shows are in memory that threads share, written by one of them and read by the main one.
 
 import { nameOf } from './codes.mjs';
 import { Histogram } from './histogram.mjs';
@@ -17,7 +17,9 @@ const STRIDE = 16;
 
 /** The statement that `query` and `first_row` belong to; -1 where there is none, or they are not timed. */
 export const firstFetch = (transaction) =>
-    !transaction.timed_rows ? -1 : transaction.statements.findIndex(({ fetch }) => fetch === 'all' || fetch === 'buffer');
+    !transaction.timed_rows
+        ? -1
+        : transaction.statements.findIndex(({ fetch }) => fetch === 'all' || fetch === 'buffer');
 
 /** Histograms and counts of one step of one worker. Their size does not depend on the number of operations. */
 export class Record {
@@ -117,7 +119,9 @@ export class Board {
 
     #sums() {
         const sums = this.keys.map((key) => ({ ...key, committed: 0, empty: 0, failed: 0, errors: 0 }));
-        this.places.forEach((place, at) => KINDS.forEach((kind, k) => (sums[place][kind] += this.memory[at * STRIDE + k])));
+        this.places.forEach((place, at) =>
+            KINDS.forEach((kind, k) => (sums[place][kind] += this.memory[at * STRIDE + k])),
+        );
         return sums;
     }
 

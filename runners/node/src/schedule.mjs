@@ -20,7 +20,9 @@ export class Schedule {
         if (!(Number.isFinite(rate) && rate > 0)) throw new Fault(`role \`${role.name}\`: a rate of ${rate} is none`);
         this.rate = rate;
         this.constant = arrivals === 'constant';
-        this.stream = new Stream(seed, `${role.name}.arrivals`);
+        this.stream = new Stream(seed, `${role.name}.arrivals.${role.first_in_role}`);
+        // From `go` to the first of constant arrivals, in gaps: 1, but less in one process of several.
+        this.phase = (role.first_in_role + role.workers) / role.workers_in_role;
         this.lock = new FutexGate(memory.lock);
         this.next = memory.next;
     }
@@ -42,7 +44,7 @@ export class Schedule {
     /** A gap comes before its arrival, the first one, too: nothing is due at `go` itself. */
     #after(number, elapsed) {
         // From the number, not by adding up, so that no rounding gathers.
-        if (this.constant) return (number + 1) / this.rate;
+        if (this.constant) return (number + this.phase) / this.rate;
         this.stream.word(number);
         return elapsed - Math.log(1 - this.stream.unit()) / this.rate;
     }

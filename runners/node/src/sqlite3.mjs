@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 
 import { nameOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
+import { of32Bits, typed } from './placeholders.mjs';
 import { job, yielded } from './work.mjs';
 
 const require = createRequire(import.meta.url);
@@ -26,13 +27,9 @@ function answer(on, method, ...args) {
 }
 
 /** A statement that found a lock taken goes on holding its snapshot, even over a ROLLBACK, until it is reset. */
-async function orReset(statement, running) {
-    try {
-        return await running;
-    } catch (error) {
-        await answer(statement, 'reset');
-        throw error;
-    }
+async function reset(statement, error) {
+    await answer(statement, 'reset');
+    throw error;
 }
 
 /** The library names primary codes only; the number is the extended one. */
@@ -42,7 +39,10 @@ const fault = ({ errno, message }) => new Fault(`${nameOf(errno)}: ${message}`, 
 class Sqlite3 {
     statements = [];
     brackets = new Map();
+    /** All that are kept. */
     all = [];
+    /** An error that came when its execution had been counted. */
+    late = null;
 
     constructor(db) {
         this.db = db;
@@ -81,14 +81,14 @@ class Sqlite3 {
     }
 
     async #prepare(spec, transaction, once) {
-        const sql = typed(spec, transaction.params);
+        const sql = typed(spec, transaction.params, of32Bits);
         // The library does not tell how many columns a statement has; its program does: https://sqlite.org/opcode.html
         const program = await this.rows(`EXPLAIN ${sql}`);
         const columns = program.find((instruction) => instruction.opcode === 'ResultRow')?.p2 ?? 0;
         if (columns < spec.yields.length) {
             throw new Fault(`${spec.sql}: it has ${columns} columns, and yields ${spec.yields.join(', ')}`);
         }
-        // An autocommit that fails when the statement is left after its first row is lost; stepped to the end it is not.
+        // An autocommit that fails when the statement is left after its first row is lost; stepped out it is not.
         const stepOut = transaction.writes && transaction.begin === 'none';
         return {
             sql,
@@ -119,14 +119,18 @@ class Sqlite3 {
 
     #bracket(sql) {
         const statement = this.brackets.get(sql);
-        return statement === undefined ? answer(this.db, 'run', sql) : orReset(statement, answer(statement, 'run'));
+        if (statement === undefined) return answer(this.db, 'run', sql);
+        return answer(statement, 'run').catch((error) => reset(statement, error));
     }
 
-    async execute(transaction, at, args, effect) {
+    execute(transaction, at, args, effect) {
+        if (this.late !== null) throw this.late;
         const prepared = this.statements[transaction][at];
-        if (prepared.statement !== null) {
-            return orReset(prepared.statement, this.#run(prepared, prepared.statement, args, effect));
-        }
+        if (prepared.statement !== null) return this.#run(prepared, prepared.statement, args, effect);
+        return this.#once(prepared, args, effect);
+    }
+
+    async #once(prepared, args, effect) {
         const statement = await this.compile(prepared.sql);
         try {
             return await this.#run(prepared, statement, args, effect);
@@ -136,55 +140,68 @@ class Sqlite3 {
     }
 
     async #run(prepared, statement, args, effect) {
-        switch (prepared.fetch) {
-            case 'run':
-                await answer(statement, 'run', args);
-                return prepared.counts ? statement.changes : 0;
-            case 'first': {
-                const row = await answer(statement, 'get', args);
-                // Until it is reset it keeps its read transaction open.
-                await answer(statement, 'reset');
-                if (row === undefined) return 0;
-                this.#take(prepared, row, effect);
-                return 1;
-            }
-            case 'first-of-all': {
-                const row = (await answer(statement, 'all', args))[0];
-                if (row === undefined) return 0;
-                this.#take(prepared, row, effect);
-                return 1;
-            }
-            case 'all':
-                return this.#each(prepared, statement, args, effect);
-            default: {
-                const all = await answer(statement, 'all', args);
-                if (effect.timed) effect.query = effect.clock.now();
-                if (prepared.fetch === 'none') {
-                    if (all.length > 0 && prepared.yields > 0) effect.first = yielded(all[0], prepared.yields);
-                } else {
-                    all.forEach((row, before) => this.#next(prepared, row, before, effect));
+        try {
+            switch (prepared.fetch) {
+                case 'run':
+                    await answer(statement, 'run', args);
+                    return prepared.counts ? statement.changes : 0;
+                case 'first': {
+                    const row = await answer(statement, 'get', args);
+                    // Until it is reset it keeps its read transaction open.
+                    await answer(statement, 'reset');
+                    if (row === undefined) return 0;
+                    this.#take(prepared, row, effect);
+                    return 1;
                 }
-                return all.length;
+                case 'first-of-all': {
+                    const row = (await answer(statement, 'all', args))[0];
+                    if (row === undefined) return 0;
+                    this.#take(prepared, row, effect);
+                    return 1;
+                }
+                case 'all':
+                    return await this.#each(prepared, statement, args, effect);
+                default: {
+                    const all = await answer(statement, 'all', args);
+                    if (effect.timed) effect.query = effect.clock.now();
+                    if (prepared.fetch === 'none') {
+                        if (all.length > 0 && prepared.yields > 0) effect.first = yielded(all[0], prepared.yields);
+                    } else {
+                        all.forEach((row, before) => this.#next(prepared, row, before, effect));
+                    }
+                    return all.length;
+                }
             }
+        } catch (error) {
+            return reset(statement, error);
         }
     }
 
-    /** Its error and its end come by different ways in no order; a reset queued behind it comes after both. */
+    /**
+     * Its error and its end come by different ways in no order; what is queued behind it, as a reset, comes after both.
+     * After a row the end is believed at once, for errors are rare then: one that comes late ends the trial.
+     */
     #each(prepared, statement, args, effect) {
         let count = 0;
         return new Promise((resolve, reject) => {
+            let over = false;
+            const fail = (error) =>
+                over ? (this.late = new Fault(`after its rows: ${error.message}`)) : reject(error);
             const row = (error, row) => {
-                if (error) return reject(fault(error));
+                if (error) return fail(fault(error));
                 try {
                     this.#next(prepared, row, count++, effect);
                 } catch (error) {
-                    reject(error);
+                    fail(error);
                 }
             };
-            const end = Promise.withResolvers();
-            statement.each(args, row, end.resolve);
+            const end = () => {
+                if (count === 0) return statement.reset(() => resolve(0));
+                over = true;
+                resolve(count);
+            };
+            statement.each(args, row, end);
             if (effect.timed) effect.query = effect.clock.now();
-            statement.reset(() => end.promise.then(() => resolve(count)));
         });
     }
 
@@ -203,45 +220,9 @@ class Sqlite3 {
     }
 
     async close() {
+        if (this.late !== null) throw this.late;
         for (const statement of this.all) await answer(statement, 'finalize');
         await answer(this.db, 'close');
-    }
-}
-
-/**
- * The SQL with a cast around each parameter that this library would bind in another type: a number is an integer to it
- * where it is whole and fits 32 bits, a double elsewhere.
- */
-export function typed(spec, params) {
-    const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d+)/g;
-    return spec.sql.replace(tokens, (token, number) => {
-        if (number === undefined) return token;
-        const type = cast(params[spec.bind[(Number(number) - 1) % spec.bind.length]]?.source);
-        return type === null ? token : `CAST(${token} AS ${type})`;
-    });
-}
-
-function cast(source) {
-    const wide = (n) => n !== (n | 0);
-    switch (source?.kind) {
-        case 'sequence':
-            return 'INTEGER';
-        case 'uniform':
-            return wide(source.low) || wide(source.high) ? 'INTEGER' : null;
-        case 'table':
-            return source.low.some((low, at) => wide(low) || wide(low + source.width[at])) ? 'INTEGER' : null;
-        case 'now':
-            return source.unit === 'iso' ? null : 'INTEGER';
-        case 'value':
-        case 'choice': {
-            const values = source.kind === 'value' ? [source.value] : source.values;
-            const scalars = values.filter((value) => value !== null);
-            if (scalars.length === 0) return null;
-            if (scalars.every((value) => typeof value === 'object')) return 'REAL';
-            return scalars.every(Number.isInteger) && scalars.some(wide) ? 'INTEGER' : null;
-        }
-        default:
-            return null;
     }
 }
 

@@ -14,7 +14,11 @@ export class Threads {
 
     static async open(trial, driver, stage, text) {
         const crew = new Threads(trial, stage);
-        const start = (data) => new Member(new Thread(new URL('thread.mjs', import.meta.url), { workerData: { text, stage, ...data } }), crew);
+        const start = (data) =>
+            new Member(
+                new Thread(new URL('thread.mjs', import.meta.url), { workerData: { text, stage, ...data } }),
+                crew,
+            );
         const all = seats(trial);
         const shares = !own(trial.access);
         const gated = trial.databases.map(() => gates(trial.access, (places) => FutexGate.memory(places)));
@@ -60,7 +64,9 @@ export class Threads {
             if (teardown.length > 0) await owners[0].ask({ type: 'teardown', statements: teardown });
         }
         for (const owner of this.owners.flat()) await owner.ask({ type: 'close' });
-        await Promise.all(new Set([...this.workers, ...this.owners.flat()]).values().map((member) => member.thread.terminate()));
+        await Promise.all(
+            new Set([...this.workers, ...this.owners.flat()]).values().map((member) => member.thread.terminate()),
+        );
     }
 }
 

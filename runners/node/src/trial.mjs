@@ -1,8 +1,7 @@
 // The verb `run`: open everything, say `ready`, wait for `go`, report while the workers work, say `result`.
 
-import { connections } from './access.mjs';
+import { check } from './check.mjs';
 import { Clock, systemNow } from './clock.mjs';
-import { VERSION } from './describe.mjs';
 import { Fault, load } from './driver.mjs';
 import { Loop } from './loop.mjs';
 import { parse } from './params.mjs';
@@ -83,37 +82,6 @@ function every(ms, clock, call) {
     };
     wait();
     return () => clearTimeout(timer);
-}
-
-/** What this runner could not do, or would do wrong without a word. */
-function check(trial, driver) {
-    const fail = (reason) => {
-        throw new Fault(reason);
-    };
-    if (trial.protocol !== VERSION) fail(`protocol ${trial.protocol} is not ${VERSION}`);
-    if (!driver.executors.includes(trial.executor)) fail(`executor ${trial.executor} is not supported by ${trial.driver}`);
-    const { kind, connections: pool, readers } = trial.access;
-    if (connections(trial).length === 0 || pool === 0 || readers === 0) fail(`access ${kind} needs at least one connection`);
-    trial.roles.forEach((role, at) => {
-        const { name } = role;
-        if (role.steps.some((step) => trial.transactions[step.transaction] === undefined)) {
-            fail(`role \`${name}\` has a step without its transaction`);
-        }
-        if (role.steps.length === 0 || (role.order === 'weighted' && role.steps.every((step) => step.weight === 0))) {
-            fail(`role \`${name}\` has no step to do`);
-        }
-        if (role.first_in_role + role.workers > role.workers_in_role) {
-            fail(`role \`${name}\` has more workers here than in all`);
-        }
-        Schedule.of(trial.seed, role, Schedule.memory());
-        // A chain of roles that wait for each other has to come to one that ends by itself.
-        let last = trial.roles[at];
-        for (let steps = 0; last.until.kind === 'role'; steps++) {
-            const other = last.until.name;
-            last = trial.roles.find((next) => next.name === other) ?? fail(`role \`${name}\` waits for \`${other}\`, and there is none`);
-            if (steps > trial.roles.length) fail(`role \`${name}\` never ends`);
-        }
-    });
 }
 
 /** The last line. */

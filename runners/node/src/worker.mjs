@@ -29,7 +29,14 @@ export function seats(trial) {
         trial.roles.forEach((role, at) => {
             for (let w = 0; w < role.workers; w++) {
                 const place = role.first_in_role + w;
-                all.push({ database, role: at, place, worker: role.first_worker + w, counters, connection: connection++ });
+                all.push({
+                    database,
+                    role: at,
+                    place,
+                    worker: role.first_worker + w,
+                    counters,
+                    connection: connection++,
+                });
                 counters += role.steps.length;
             }
         });

@@ -15,7 +15,9 @@ class Schedule:
         if not (isfinite(self._rate) and self._rate > 0):
             raise Fault(f"role `{role['name']}`: a rate of {self._rate} is none")
         self._poisson = role["load"]["arrivals"] == "poisson"
-        self._stream = Stream(seed, f"{role['name']}.arrivals")
+        self._stream = Stream(seed, f"{role['name']}.arrivals.{role['first_in_role']}")
+        # From `go` to the first of constant arrivals, in gaps: 1, but less in one process of several.
+        self._phase = (role["first_in_role"] + role["workers"]) / role["workers_in_role"]
         self._lock = Lock()
         self._number = 0
         # Seconds from `go` to the last arrival taken; exponential gaps only.
@@ -31,7 +33,7 @@ class Schedule:
                 elapsed = self._elapsed - log(1 - unit(self._stream.word(self._number))) / self._rate
             else:
                 # From the number, not by adding up, so that no rounding gathers.
-                elapsed = (self._number + 1) / self._rate
+                elapsed = (self._number + self._phase) / self._rate
             due = int(elapsed * 1e9)
             if due > end:
                 return None

@@ -11,6 +11,8 @@ use crate::driver::Fault;
 pub struct Schedule {
     rate: f64,
     arrivals: Arrivals,
+    /// Of an arrival gap, from `go` to the first of constant arrivals: 1, but less in one process of several.
+    phase: f64,
     stream: Stream,
     next: Mutex<Next>,
 }
@@ -31,8 +33,9 @@ impl Schedule {
         if !(rate.is_finite() && rate > 0.0) {
             return Err(Fault::Other(format!("role `{}`: a rate of {rate} is none", role.name)));
         }
-        let stream = Stream::new(seed, &format!("{}.arrivals", role.name));
-        Ok(Some(Self { rate, arrivals, stream, next: Mutex::default() }))
+        let stream = Stream::new(seed, &format!("{}.arrivals.{}", role.name, role.first_in_role));
+        let phase = f64::from(role.first_in_role + role.workers) / f64::from(role.workers_in_role);
+        Ok(Some(Self { rate, arrivals, phase, stream, next: Mutex::default() }))
     }
 
     /// When the next arrival is due, in nanoseconds from `go`. None, and it stays, when that is after `end`.
@@ -63,7 +66,7 @@ impl Schedule {
     fn after(&self, next: &Next) -> (f64, u64) {
         let elapsed = match self.arrivals {
             // From the number, not by adding up, so that no rounding gathers.
-            Arrivals::Constant => (next.number + 1) as f64 / self.rate,
+            Arrivals::Constant => (next.number as f64 + self.phase) / self.rate,
             Arrivals::Poisson => next.elapsed - (1.0 - unit(self.stream.word(next.number))).ln() / self.rate,
         };
         (elapsed, (elapsed * 1e9) as u64)

@@ -251,12 +251,14 @@ impl Stage<'_> {
                 }
             }
             // The rest, so that all ticks add up to the result.
-            tick(clock.now() / 1_000_000)?;
+            let told = tick(clock.now() / 1_000_000);
+            // Even where nobody listens any more: the probe has to end before this can return.
             stop.store(true, Ordering::Release);
             let probe = prober.map(|prober| {
                 prober.thread().unpark();
                 prober.join().map(|lateness| Probe { lateness, pool_wait: None, utilization: None })
             });
+            told?;
             done.sort_by_key(|done: &Done<S>| done.id.counters);
             Ok((done, probe.transpose().map_err(|panic| panicked(&*panic))?))
         })

@@ -62,7 +62,8 @@ fn due(trial: &Trial, arrivals: Arrivals, rate: f64, seconds: f64) -> u64 {
     match arrivals {
         Arrivals::Constant => (seconds * rate) as u64,
         Arrivals::Poisson => {
-            let stream = Stream::new(trial.seed, &format!("{}.arrivals", trial.roles[0].name));
+            let role = &trial.roles[0];
+            let stream = Stream::new(trial.seed, &format!("{}.arrivals.{}", role.name, role.first_in_role));
             let mut at = 0.0;
             (0..)
                 .take_while(|&n| {

@@ -1,0 +1,41 @@
+// What is refused before anything is opened.
+
+import { connections } from './access.mjs';
+import { VERSION } from './describe.mjs';
+import { Fault } from './driver.mjs';
+import { Schedule } from './schedule.mjs';
+
+/** What this runner could not do, or would do wrong without a word. */
+export function check(trial, driver) {
+    const fail = (reason) => {
+        throw new Fault(reason);
+    };
+    if (trial.protocol !== VERSION) fail(`protocol ${trial.protocol} is not ${VERSION}`);
+    if (!driver.executors.includes(trial.executor))
+        fail(`executor ${trial.executor} is not supported by ${trial.driver}`);
+    const { kind, connections: pool, readers } = trial.access;
+    if (connections(trial).length === 0 || pool === 0 || readers === 0) {
+        fail(`access ${kind} needs at least one connection`);
+    }
+    for (const role of trial.roles) {
+        const { name } = role;
+        if (role.steps.some((step) => trial.transactions[step.transaction] === undefined)) {
+            fail(`role \`${name}\` has a step without its transaction`);
+        }
+        if (role.steps.length === 0 || (role.order === 'weighted' && role.steps.every((step) => step.weight === 0))) {
+            fail(`role \`${name}\` has no step to do`);
+        }
+        if (role.first_in_role + role.workers > role.workers_in_role) {
+            fail(`role \`${name}\` has more workers here than in all`);
+        }
+        Schedule.of(trial.seed, role, Schedule.memory());
+        // A chain of roles that wait for each other has to come to one that ends by itself.
+        let last = role;
+        for (let steps = 0; last.until.kind === 'role'; steps++) {
+            const other = last.until.name;
+            last = trial.roles.find((next) => next.name === other);
+            if (last === undefined) fail(`role \`${name}\` waits for \`${other}\`, and there is none`);
+            if (steps > trial.roles.length) fail(`role \`${name}\` never ends`);
+        }
+    }
+}
