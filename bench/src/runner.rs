@@ -54,11 +54,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let scratch = Scratch::new("runner-")?;
     let folder = std::path::absolute(scratch.fresh("prepared")?)?;
     let (study, text) = library::study(&home.join(LOOPS).display().to_string())?;
-    let resolve = resolve::Options {
-        only: options.only.clone(),
-        seed: Some(options.seed),
-        ..resolve::Options::default()
-    };
+    let resolve =
+        resolve::Options { only: options.only.clone(), seed: Some(options.seed), ..resolve::Options::default() };
     let mut plan = resolve::resolve(&study, &text, &resolve)?;
     compile::compile(&mut plan)?;
     scale(&mut plan, options.scale);
@@ -147,13 +144,8 @@ fn by_hand(runner: &Runner, driver: &str, verb: &str, arm: &Arm, prepared: &Path
 fn by_runner(runner: &Runner, driver: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
     let mut arm = arm.clone();
     driver.clone_into(&mut arm.trial.driver);
-    let mut bench = Bench {
-        runner,
-        prepared,
-        directory: folder,
-        patience: Patience::default(),
-        keep_going: &mut || true,
-    };
+    let mut bench =
+        Bench { runner, prepared, directory: folder, patience: Patience::default(), keep_going: &mut || true };
     let (outcome, _) = trial::run(&arm, "bench", &mut bench);
     match outcome {
         TrialOutcome::Measured(m) => {

@@ -20,7 +20,8 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
         let name = plan.arm_name(index);
         let arm = &mut plan.arms[index];
         let from = arm.data.as_ref().and_then(|d| d.from.clone());
-        let key = serde_json::to_string(&(&arm.schema, &from, &arm.trial.transactions, &arm.invariants)).unwrap_or_default();
+        let key =
+            serde_json::to_string(&(&arm.schema, &from, &arm.trial.transactions, &arm.invariants)).unwrap_or_default();
         match compiled.get(&key) {
             Some(done) if !key.is_empty() => arm.trial.transactions.clone_from(done),
             _ => {
@@ -34,7 +35,9 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
 
 fn one(arm: &mut Arm) -> Result<(), String> {
     let connection = empty(arm)?;
-    for transaction in arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut())) {
+    for transaction in
+        arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
+    {
         let mut writes = false;
         let several = transaction.statements.len() > 1;
         for (i, statement) in transaction.statements.iter().enumerate() {
@@ -53,15 +56,24 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             }
             let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
             if statement.fetch != Fetch::None && columns.is_empty() {
-                return Err(format!("{what}: it returns no columns, so there is nothing to fetch (add RETURNING, or drop `fetch`)"));
+                return Err(format!(
+                    "{what}: it returns no columns, so there is nothing to fetch (add RETURNING, or drop `fetch`)"
+                ));
             }
             if statement.yields.len() > columns.len() {
-                return Err(format!("{what}: it yields {} names but returns {} columns", statement.yields.len(), columns.len()));
+                return Err(format!(
+                    "{what}: it yields {} names but returns {} columns",
+                    statement.yields.len(),
+                    columns.len()
+                ));
             }
             if let litelab_protocol::Work::Sha256Verify { value, hash } = &statement.work {
                 for wanted in [value, hash] {
                     if !columns.iter().any(|c| c == wanted) {
-                        return Err(format!("{what}: `sha256-verify` needs a column `{wanted}`; there are {}", columns.join(", ")));
+                        return Err(format!(
+                            "{what}: `sha256-verify` needs a column `{wanted}`; there are {}",
+                            columns.join(", ")
+                        ));
                     }
                 }
             }
@@ -72,7 +84,8 @@ fn one(arm: &mut Arm) -> Result<(), String> {
         }
     }
     for invariant in &arm.invariants {
-        let prepared = prepare(&connection, &invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
+        let prepared =
+            prepare(&connection, &invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
         if prepared.column_count() != 1 || !prepared.readonly() {
             return Err(format!("invariant `{}`: it must be a query of one column", invariant.about));
         }
@@ -114,7 +127,11 @@ fn with_place(sql: &str, error: &rusqlite::Error) -> String {
             let at = (*offset as usize).min(sql.len());
             let before: Vec<char> = sql.get(..at).unwrap_or_default().chars().collect();
             let near: String = sql.get(at..).unwrap_or_default().chars().take(20).collect();
-            format!("{msg} at character {} (…{}⟨here⟩{near}…)", before.len() + 1, before[before.len().saturating_sub(20)..].iter().collect::<String>())
+            format!(
+                "{msg} at character {} (…{}⟨here⟩{near}…)",
+                before.len() + 1,
+                before[before.len().saturating_sub(20)..].iter().collect::<String>()
+            )
         }
         rusqlite::Error::MultipleStatement => "it holds several statements: make `sql` a list".into(),
         other => describe(other),
@@ -128,7 +145,7 @@ mod tests {
     #[test]
     fn a_mistake_is_shown_in_place() {
         let connection = Connection::open_in_memory().expect("memory");
-        let error = prepare(&connection, "SELECT 1 FRM t").err().expect("must fail");
+        let Err(error) = prepare(&connection, "SELECT 1 FRM t") else { panic!("it must fail") };
         assert!(error.contains("near \"t\"") && error.contains("character 14"), "{error}");
     }
 }

@@ -32,7 +32,9 @@ impl EngineError {
     pub(crate) fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
         let line = format!("{}: cannot {what}: {error}", path.display());
         match error.kind() {
-            std::io::ErrorKind::StorageFull => Self::BadInput(format!("{line}; free some space, or choose another directory with --dir")),
+            std::io::ErrorKind::StorageFull => {
+                Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
+            }
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 Self::BadInput(format!("{line}; choose a directory you can write to with --dir"))
             }
@@ -48,10 +50,12 @@ impl EngineError {
             Some(rusqlite::ErrorCode::DiskFull) => {
                 Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
             }
-            Some(rusqlite::ErrorCode::NotADatabase) => Self::BadInput(format!("{}: file is no database", path.display())),
-            Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied) => {
-                Self::BadInput(line)
+            Some(rusqlite::ErrorCode::NotADatabase) => {
+                Self::BadInput(format!("{}: file is no database", path.display()))
             }
+            Some(
+                rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied,
+            ) => Self::BadInput(line),
             _ => Self::Failed(line),
         }
     }

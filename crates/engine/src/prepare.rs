@@ -22,8 +22,9 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, EngineError> {
     if !path.exists() {
         return Err(EngineError::BadInput(format!("{}: no such file", path.display())));
     }
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|e| EngineError::sqlite("open", path, &e))?;
+    let connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map_err(|e| EngineError::sqlite("open", path, &e))?;
     connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
         .map_err(|e| EngineError::sqlite("read", path, &e))?;
@@ -77,7 +78,9 @@ fn make(arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()
     }
     let connection = Connection::open(path).map_err(sqlite("create"))?;
     for pragma in arm.trial.connection.pragmas.iter().filter(|p| LAYOUT.contains(&p.name.as_str())) {
-        connection.execute_batch(&format!("PRAGMA {} = {}", pragma.name, pragma.value)).map_err(sqlite("set its layout"))?;
+        connection
+            .execute_batch(&format!("PRAGMA {} = {}", pragma.name, pragma.value))
+            .map_err(sqlite("set its layout"))?;
     }
     // Nothing here must survive a crash; the finished file is synced as a whole when it is copied.
     connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(sqlite("prepare"))?;
@@ -87,7 +90,9 @@ fn make(arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()
             load(&connection, arm, transaction, data.rows, progress).map_err(sqlite("insert its rows"))?;
         }
         if let Some(then) = &data.then {
-            connection.execute_batch(then).map_err(|e| EngineError::BadInput(format!("data.then: {}", describe(&e))))?;
+            connection
+                .execute_batch(then)
+                .map_err(|e| EngineError::BadInput(format!("data.then: {}", describe(&e))))?;
         }
     }
     // A database that is never written in WAL must not start in it: the mode is the profile's affair.
@@ -156,7 +161,8 @@ pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
          ORDER BY type <> 'table', rowid",
     )
     .map_err(|e| EngineError::sqlite("read the schema of", prepared, &e))?;
-    let mut out: Vec<String> = objects.iter().filter(|(kind, ..)| kind == "table").map(|(.., sql)| sql.clone()).collect();
+    let mut out: Vec<String> =
+        objects.iter().filter(|(kind, ..)| kind == "table").map(|(.., sql)| sql.clone()).collect();
     let quoted = prepared.display().to_string().replace('\'', "''");
     out.push(format!("ATTACH '{quoted}' AS prepared"));
     for (_, name, _) in objects.iter().filter(|(kind, ..)| kind == "table") {

@@ -34,7 +34,12 @@ impl RunnerProcess {
     ///
     /// # Errors
     /// Why it could not be started.
-    pub fn start(runner: &Runner, trial: &Trial, directory: &Path, environment: &[(String, String)]) -> Result<Self, String> {
+    pub fn start(
+        runner: &Runner,
+        trial: &Trial,
+        directory: &Path,
+        environment: &[(String, String)],
+    ) -> Result<Self, String> {
         let mut child = runner
             .command("run")
             .current_dir(directory)

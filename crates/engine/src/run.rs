@@ -139,7 +139,13 @@ impl<'a> Run<'a> {
     pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
         let blocks = blocks(&self.plan);
         let file = self.options.file.clone();
-        report(Event::Started { plan: &self.plan, environment: &self.environment, file: &file, done: self.done, blocks });
+        report(Event::Started {
+            plan: &self.plan,
+            environment: &self.environment,
+            file: &file,
+            done: self.done,
+            blocks,
+        });
         let scratch = Scratch::make(&self.options.directory)?;
         let prepared = Prepared::new(&scratch.prepared);
         let mut ended = Ended { blocks: self.done, failed: 0, interrupted: false };
@@ -293,7 +299,8 @@ fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Descr
                 Err(e) => drop(missing.insert(name.clone(), e.to_string())),
             }
         }
-        let described = descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
+        let described =
+            descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
         let skipped = match (described, missing.get(name)) {
             (Some(described), _) => {
                 check_support(described, arm).map_err(here)?;

@@ -78,7 +78,10 @@ pub fn home() -> Option<PathBuf> {
     }
     let starts = [std::env::current_exe().ok(), std::env::current_dir().ok()];
     starts.into_iter().flatten().find_map(|start| {
-        start.ancestors().find(|dir| dir.join("runners").join("rusqlite").join("runner.toml").is_file()).map(Path::to_path_buf)
+        start
+            .ancestors()
+            .find(|dir| dir.join("runners").join("rusqlite").join("runner.toml").is_file())
+            .map(Path::to_path_buf)
     })
 }
 
@@ -129,8 +132,7 @@ impl Runners {
     pub fn driver(&self, name: &str) -> Result<Driver<'_>, EngineError> {
         let has = |r: &Runner, driver: &str| r.manifest.drivers.iter().any(|d| d == driver);
         // A driver's own name may hold a colon (`node:sqlite`), so that is looked for first.
-        let having: Vec<&Runner> =
-            self.runners.values().filter(|r| !r.manifest.test_double && has(r, name)).collect();
+        let having: Vec<&Runner> = self.runners.values().filter(|r| !r.manifest.test_double && has(r, name)).collect();
         if let (true, Some((runner, driver))) = (having.is_empty(), name.split_once(':')) {
             let runner = self.get(runner)?;
             if !has(runner, driver) {
@@ -151,7 +153,10 @@ impl Runners {
             }
             several => {
                 let names: Vec<_> = several.iter().map(|r| format!("{}:{name}", r.manifest.name)).collect();
-                Err(EngineError::BadInput(format!("driver `{name}`: several runners have it; write {}", names.join(" or "))))
+                Err(EngineError::BadInput(format!(
+                    "driver `{name}`: several runners have it; write {}",
+                    names.join(" or ")
+                )))
             }
         }
     }
@@ -219,9 +224,14 @@ impl Runner {
                 .stdout(output())
                 .stderr(output())
                 .status()
-                .map_err(|e| EngineError::Failed(format!("runner `{}`: cannot start `{line}`: {e}", self.manifest.name)))?;
+                .map_err(|e| {
+                    EngineError::Failed(format!("runner `{}`: cannot start `{line}`: {e}", self.manifest.name))
+                })?;
             if !status.success() {
-                return Err(EngineError::Failed(format!("runner `{}`: `{line}` failed ({status})", self.manifest.name)));
+                return Err(EngineError::Failed(format!(
+                    "runner `{}`: `{line}` failed ({status})",
+                    self.manifest.name
+                )));
             }
         }
         Ok(())
@@ -266,16 +276,23 @@ impl Runner {
 pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Result<(), String> {
     let (access, executor) = (arm.trial.access.kind(), arm.trial.executor);
     if !driver.accesses.iter().any(|a| a == access) {
-        return Err(format!("driver `{}` does not have access `{access}` (it has {})", driver.name, driver.accesses.join(", ")));
+        return Err(format!(
+            "driver `{}` does not have access `{access}` (it has {})",
+            driver.name,
+            driver.accesses.join(", ")
+        ));
     }
     if !driver.executors.contains(&executor) {
         let names: Vec<_> = driver.executors.iter().map(|e| e.name()).collect();
-        return Err(format!("driver `{}` does not have executor `{executor}` (it has {})", driver.name, names.join(", ")));
+        return Err(format!(
+            "driver `{}` does not have executor `{executor}` (it has {})",
+            driver.name,
+            names.join(", ")
+        ));
     }
     Ok(())
 }
 
 fn on_path(tool: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()))
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()))
 }

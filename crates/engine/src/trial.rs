@@ -141,7 +141,8 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
     let samples = &evidence.series.samples;
     let go = evidence.series.go_ns;
     let summary = Summary::within(samples, go..=u64::MAX);
-    let before_go = samples.iter().take_while(|s| s.at_ns <= go).last().and_then(|s| s.process).map_or(0, |p| p.cpu_ns());
+    let before_go =
+        samples.iter().take_while(|s| s.at_ns <= go).last().and_then(|s| s.process).map_or(0, |p| p.cpu_ns());
     let late = if summary.samples == 0 { 0.0 } else { summary.late_samples as f64 / summary.samples as f64 };
     Ok(Measurement {
         cpu_ns: total_cpu.unwrap_or_default().saturating_sub(before_go),
@@ -191,7 +192,9 @@ pub fn split(trial: &Trial) -> Vec<Trial> {
     for role in &trial.roles {
         for worker in 0..role.workers {
             let load = match &role.load {
-                Load::Open { rate, arrivals } => Load::Open { rate: rate / f64::from(role.workers), arrivals: *arrivals },
+                Load::Open { rate, arrivals } => {
+                    Load::Open { rate: rate / f64::from(role.workers), arrivals: *arrivals }
+                }
                 closed => closed.clone(),
             };
             let role = Role {
@@ -257,7 +260,8 @@ fn drive(
     evidence.series.go_ns = sampler.sample_now().unwrap_or_else(|| sampler.now_ns());
     let begun = Instant::now();
     processes.iter_mut().for_each(RunnerProcess::go);
-    let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
+    let limit =
+        arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
     let mut results = Vec::new();
     for process in processes.iter_mut() {
         loop {
@@ -271,7 +275,9 @@ fn drive(
                     break;
                 }
                 Ok(Line::Failed(failed)) => return Err(refused(&failed)),
-                Ok(other @ Line::Ready(_)) => return Err(broken(process, &format!("the runner said `{}` twice", kind(&other)))),
+                Ok(other @ Line::Ready(_)) => {
+                    return Err(broken(process, &format!("the runner said `{}` twice", kind(&other))));
+                }
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
         }

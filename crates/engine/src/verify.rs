@@ -83,7 +83,10 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
         ensure(o.measured <= o.committed, format!("{} measured of {} committed", o.measured, o.committed))?;
         for (what, histogram) in [("response", &o.response), ("lag", &o.lag), ("wait", &o.wait)] {
             if let Some(h) = histogram {
-                ensure(h.count() == o.measured, format!("{} measured, {} in the {what} histogram", o.measured, h.count()))?;
+                ensure(
+                    h.count() == o.measured,
+                    format!("{} measured, {} in the {what} histogram", o.measured, h.count()),
+                )?;
             }
         }
         for (code, count) in &o.errors {
@@ -129,9 +132,11 @@ const STORAGE: [&str; 5] = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQ
 /// The first such error, with the remedy.
 pub fn storage(result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
-        let met = o.errors.iter().find(|(code, _)| STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code)));
+        let met =
+            o.errors.iter().find(|(code, _)| STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code)));
         if let Some((code, count)) = met {
-            let remedy = if code == "SQLITE_FULL" { ": free some space, or choose another directory with --dir" } else { "" };
+            let remedy =
+                if code == "SQLITE_FULL" { ": free some space, or choose another directory with --dir" } else { "" };
             return Err(format!("{}/{}: {code} was returned {} times{remedy}", o.role, o.transaction, count.seen));
         }
     }
@@ -169,7 +174,8 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
             }
         }
     }
-    let (failed, of) = result.operations.iter().fold((0, 0), |(f, all), o| (f + o.failed, all + o.failed + o.committed + o.empty));
+    let (failed, of) =
+        result.operations.iter().fold((0, 0), |(f, all), o| (f + o.failed, all + o.failed + o.committed + o.empty));
     if failed > 0 {
         flags.push(Flag::Failures { failed, of });
     }
@@ -187,10 +193,8 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
 /// contradict the clock on the wall.
 fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
     let seconds = result.measured_ns as f64 / 1e9;
-    let (done, failed) = result
-        .operations
-        .iter()
-        .fold((0, 0), |(done, failed), o| (done + o.measured, failed + o.failed + o.empty));
+    let (done, failed) =
+        result.operations.iter().fold((0, 0), |(done, failed), o| (done + o.measured, failed + o.failed + o.empty));
     // The service histogram holds successes only, so a trial with many failures or empties has no R to check by.
     if done < 100 || failed * 20 > done || seconds < SHORT_SECONDS {
         return None;
@@ -204,7 +208,9 @@ fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
         mean_seconds: (inside + outside) / 1e9 / done as f64,
     };
     match law.check(LITTLE_TOLERANCE) {
-        Ok(LittleOutcome::Unaccounted { discrepancy } | LittleOutcome::Overcounted { discrepancy }) => Some(discrepancy),
+        Ok(LittleOutcome::Unaccounted { discrepancy } | LittleOutcome::Overcounted { discrepancy }) => {
+            Some(discrepancy)
+        }
         // No time at work at all is no domain of the law.
         Err(_) => Some(-1.0),
         Ok(_) => absent(arm, result),
@@ -262,7 +268,8 @@ pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<B
     let mut content = BTreeMap::new();
     for (i, connection) in connections.iter().enumerate() {
         for table in &arm.content {
-            let hash = content_hash(connection, table).map_err(|e| format!("content of `{table}`: {}", describe(&e)))?;
+            let hash =
+                content_hash(connection, table).map_err(|e| format!("content of `{table}`: {}", describe(&e)))?;
             let name = if paths.len() == 1 { table.clone() } else { format!("{table}#{i}") };
             content.insert(name, hash);
         }

@@ -9,7 +9,6 @@ mod style;
 
 use clap::{Parser, Subcommand};
 
-
 /// How should this application use SQLite, on this machine?
 ///
 /// litelab runs declared work on real SQLite drivers, in fresh processes on fresh copies of a database, in randomised

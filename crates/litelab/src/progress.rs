@@ -60,7 +60,9 @@ impl Progress {
         match event {
             Event::Started { plan, environment, file, done, blocks } => {
                 anstream::eprint!("{}", describe(plan));
-                for arm in plan.arms.iter().filter_map(|a| a.skipped.as_ref()).collect::<std::collections::BTreeSet<_>>() {
+                for arm in
+                    plan.arms.iter().filter_map(|a| a.skipped.as_ref()).collect::<std::collections::BTreeSet<_>>()
+                {
                     let style = style::WARNING;
                     anstream::eprintln!("{style}skipped:{style:#} {arm}");
                 }
@@ -85,7 +87,13 @@ impl Progress {
             Event::BlockStored { block } => {
                 if !self.redraws {
                     let seconds = self.begun.elapsed().as_secs_f64();
-                    self.print(&format!("block {}/{} stored: {} trials, {} failed, {seconds:.0} s", block + 1, self.blocks, self.trials, self.failed));
+                    self.print(&format!(
+                        "block {}/{} stored: {} trials, {} failed, {seconds:.0} s",
+                        block + 1,
+                        self.blocks,
+                        self.trials,
+                        self.failed
+                    ));
                 }
             }
         }
@@ -121,9 +129,10 @@ impl Progress {
                 self.print(&format!("failed: block {}, {name}: {}", record.block + 1, failure.reason));
             }
             Outcome::Measured(measurement) => {
-                let metric = self.plan.as_ref().and_then(|p| {
-                    p.scenarios.get(p.arms.get(record.arm)?.scenario)?.metrics.first().cloned()
-                });
+                let metric = self
+                    .plan
+                    .as_ref()
+                    .and_then(|p| p.scenarios.get(p.arms.get(record.arm)?.scenario)?.metrics.first().cloned());
                 let Some(metric) = metric else { return };
                 let Some(value) = Meter::new(measurement).value(&metric) else { return };
                 let values = self.values.entry(record.arm).or_default();
@@ -174,7 +183,8 @@ pub fn describe(plan: &Plan) -> String {
             one * f64::from(plan.blocks_of(arm))
         })
         .sum();
-    let guessed = if plan.arms.iter().any(|a| a.duration_ms.is_none()) { ", a guess: some arms end by count" } else { "" };
+    let guessed =
+        if plan.arms.iter().any(|a| a.duration_ms.is_none()) { ", a guess: some arms end by count" } else { "" };
     let mut out = String::new();
     let quick = if plan.quick { ", quick scale" } else { "" };
     let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default();
@@ -196,7 +206,11 @@ pub fn describe(plan: &Plan) -> String {
         let comparisons = arms.saturating_sub(1).max(1);
         let least = Confidence::P95.shared_by(comparisons).map_or(0, minimum_blocks);
         if arms > 1 && (scenario.blocks as usize) < least {
-            let _ok = writeln!(out, "    {} blocks are too few for ratios of {arms} arms: {least} are the fewest", scenario.blocks);
+            let _ok = writeln!(
+                out,
+                "    {} blocks are too few for ratios of {arms} arms: {least} are the fewest",
+                scenario.blocks
+            );
         }
     }
     out

@@ -1,5 +1,7 @@
 //! Bad input gets one clear line, exit code 2, and loses nothing.
 
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -44,7 +46,8 @@ fn study(extra: &str) -> String {
 
 #[test]
 fn a_misspelt_key_is_told_the_nearest_known_one() {
-    let text = study("[[scenario]]\nname = \"s\"\nworkload = \"insert\"\nrole.writer = { run = \"insert\", cuont = 1 }");
+    let text =
+        study("[[scenario]]\nname = \"s\"\nworkload = \"insert\"\nrole.writer = { run = \"insert\", cuont = 1 }");
     let folder = folder(&[("x.toml", &text)]);
     let line = refused(folder.path(), &["run", "x.toml"]);
     assert!(line.contains("x.toml:6") && line.contains("`cuont`") && line.contains("did you mean `count`?"), "{line}");
@@ -84,13 +87,22 @@ fn sql_that_does_not_compile_is_shown_in_place() {
     let text = study(&SCENARIO.replace("workload = \"insert\"", "workload = \"w.toml\""));
     let files = folder(&[("x.toml", &text), ("w.toml", workload)]);
     let line = refused(files.path(), &["run", "x.toml"]);
-    assert!(line.contains("transaction `insert`") && line.contains("VALEUS") && line.contains("character 18"), "{line}");
-    assert!(!files.path().join("litelab-runs").read_dir().is_ok_and(|mut d| d.any(|e| e.is_ok())), "no run file is left");
+    assert!(
+        line.contains("transaction `insert`") && line.contains("VALEUS") && line.contains("character 18"),
+        "{line}"
+    );
+    assert!(
+        !files.path().join("litelab-runs").read_dir().is_ok_and(|mut d| d.any(|e| e.is_ok())),
+        "no run file is left"
+    );
 }
 
 #[test]
 fn missing_files_and_files_that_are_no_database() {
-    let folder = folder(&[("x.db", "this is no database, though it is long enough to be looked at as one .............................")]);
+    let folder = folder(&[(
+        "x.db",
+        "this is no database, though it is long enough to be looked at as one .............................",
+    )]);
     for (arguments, part) in [
         (&["run", "no.toml"][..], "no.toml"),
         (&["show", "no.db"], "no such file"),

@@ -306,7 +306,8 @@ mod tests {
             hold_us: 0,
         };
         let (name, begin, statements) = ("t".into(), Begin::None, vec![spec.clone()]);
-        let transaction = Transaction { name, begin, writes: false, hold_us: 0, timed_rows: true, params: vec![], statements };
+        let transaction =
+            Transaction { name, begin, writes: false, hold_us: 0, timed_rows: true, params: vec![], statements };
         let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
         for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
             let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");

@@ -110,7 +110,8 @@ impl RunFile {
     }
 
     fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, EngineError> {
-        serde_json::from_str(text).map_err(|e| EngineError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display())))
+        serde_json::from_str(text)
+            .map_err(|e| EngineError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display())))
     }
 
     /// Everything but the trials.
@@ -166,11 +167,14 @@ impl RunFile {
                 let arm: i64 = row.get(2)?;
                 Ok((row.get(0)?, row.get(1)?, arm, row.get(3)?, row.get(4)?, row.get(5)?, measurement, failure))
             };
-            let (id, block, arm, position, started, seconds, measurement, failure) = read().map_err(self.fail("read"))?;
+            let (id, block, arm, position, started, seconds, measurement, failure) =
+                read().map_err(self.fail("read"))?;
             let outcome = match (measurement, failure) {
                 (Some(text), _) => Outcome::Measured(self.parse("measurement", &text)?),
                 (None, Some(text)) => Outcome::Failed(self.parse("failure", &text)?),
-                (None, None) => return Err(EngineError::BadInput(format!("{}: trial {id} is empty", self.path.display()))),
+                (None, None) => {
+                    return Err(EngineError::BadInput(format!("{}: trial {id} is empty", self.path.display())));
+                }
             };
             let record = TrialRecord { block, arm: arm as usize, position, started, seconds, outcome };
             each(StoredTrial { id, record })?;
@@ -216,6 +220,7 @@ fn is_marked(path: &Path) -> rusqlite::Result<bool> {
     }
     uri.push_str("?immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let id: i32 = Connection::open_with_flags(uri, flags)?.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let id: i32 =
+        Connection::open_with_flags(uri, flags)?.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok(id == APPLICATION_ID)
 }

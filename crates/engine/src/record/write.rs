@@ -26,7 +26,10 @@ impl Recorder {
     /// When it exists already, or cannot be written.
     pub fn create(path: &Path, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<Self, EngineError> {
         if path.exists() {
-            return Err(EngineError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display())));
+            return Err(EngineError::BadInput(format!(
+                "{}: this file exists; choose another name, or --resume it",
+                path.display()
+            )));
         }
         let recorder = Self::open(path)?;
         // In one transaction: a run killed here must not leave a file that lacks half of what it is read with.
@@ -69,7 +72,9 @@ impl Recorder {
     }
 
     fn set(&self, key: &str, value: &str) -> Result<(), EngineError> {
-        self.execute("write", |c| c.execute("INSERT OR REPLACE INTO run(key, value) VALUES (?1, ?2)", [key, value]).map(|_| ()))
+        self.execute("write", |c| {
+            c.execute("INSERT OR REPLACE INTO run(key, value) VALUES (?1, ?2)", [key, value]).map(|_| ())
+        })
     }
 
     fn set_json(&self, key: &str, value: &impl Serialize) -> Result<(), EngineError> {
@@ -83,7 +88,11 @@ impl Recorder {
     pub fn runner(&self, description: &Description) -> Result<(), EngineError> {
         let text = json(description)?;
         self.execute("write", |c| {
-            c.execute("INSERT OR REPLACE INTO runner(name, description) VALUES (?1, ?2)", params![description.runner, text]).map(|_| ())
+            c.execute(
+                "INSERT OR REPLACE INTO runner(name, description) VALUES (?1, ?2)",
+                params![description.runner, text],
+            )
+            .map(|_| ())
         })
     }
 
@@ -132,7 +141,15 @@ impl Recorder {
                 transaction.execute(
                     "INSERT INTO trial(block, arm, position, started, seconds, measurement, failure) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                    params![record.block, record.arm as i64, record.position, record.started, record.seconds, measurement, failure],
+                    params![
+                        record.block,
+                        record.arm as i64,
+                        record.position,
+                        record.started,
+                        record.seconds,
+                        measurement,
+                        failure
+                    ],
                 )?;
                 let trial = transaction.last_insert_rowid();
                 transaction.execute("INSERT INTO series(trial, data) VALUES (?1, ?2)", params![trial, series])?;

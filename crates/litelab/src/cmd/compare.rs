@@ -15,9 +15,11 @@ use crate::style;
 
 /// Arguments.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  litelab compare before.db after.db --fail\n  litelab compare run.db --base profile=wal-full --head profile=wal-normal\n\n\
+#[command(
+    after_help = "Examples:\n  litelab compare before.db after.db --fail\n  litelab compare run.db --base profile=wal-full --head profile=wal-normal\n\n\
     Arms of one run are compared block by block. Two runs were made at different times, so that drift of the machine is \
-    part of their difference: a warning says so.")]
+    part of their difference: a warning says so."
+)]
 pub struct Args {
     /// Run file to compare with
     #[arg(value_name = "BASE")]
@@ -101,7 +103,9 @@ fn compare_as_told(args: &Args, options: &CompareOptions) -> Result<Comparison> 
         let arm = |selector: &str| compare::select_arm(&info.plan, selector).map_err(bad);
         return Ok(compare::compare_arms(side, arm(base)?, arm(head)?, options).map_err(bad)?);
     }
-    let Some(other) = &args.other else { return Err(BadInput("name a second run, or two arms of this one".into()).into()) };
+    let Some(other) = &args.other else {
+        return Err(BadInput("name a second run, or two arms of this one".into()).into());
+    };
     let (their_analysis, their_info) = read(other)?;
     Ok(compare::compare(side, Side { analysis: &their_analysis, info: &their_info }, options).map_err(bad)?)
 }

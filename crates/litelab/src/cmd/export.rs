@@ -41,9 +41,9 @@ pub fn run(args: &Args) -> Result<Exit> {
     let run = RunFile::open(&file)?;
     let info = run.info()?;
     let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => Box::new(BufWriter::new(
-            File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?,
-        )),
+        Some(path) => {
+            Box::new(BufWriter::new(File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?))
+        }
         None => Box::new(std::io::stdout().lock()),
     };
     match args.format {

@@ -45,11 +45,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let (profile, text) = library::profile(&args.profile, None)?;
     litelab_model::resolve::check_profile(&profile, &text)?;
-    let settings = litelab_model::resolve::rendered(&profile)
-        .into_iter()
-        .map(|p| Setting::new(p.name, p.value))
-        .collect();
-    let schema: Schema = args.schema.parse().map_err(|e| BadInput(format!("{e}")))?;
+    let settings =
+        litelab_model::resolve::rendered(&profile).into_iter().map(|p| Setting::new(p.name, p.value)).collect();
+    let schema: Schema = args.schema.parse().map_err(BadInput)?;
     let options = GenerateOptions {
         batch: args.batch,
         schema,
@@ -60,7 +58,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         replace: args.force,
         ..GenerateOptions::new(&args.db, args.rows)
     };
-    let report = litelab_bulk::generate(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+    let report =
+        litelab_bulk::generate(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
     let settings: Vec<_> = report.settings.iter().map(|s| format!("{}={}", s.name, s.value)).collect();
     anstream::println!(
         "{} rows in {:.2} s, {:.0} rows/s, {} batches, {:.1} MB; {}",

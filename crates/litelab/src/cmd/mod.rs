@@ -19,7 +19,8 @@ use litelab_engine::{EngineError, Runners};
 pub fn runners() -> Result<Runners> {
     let home = litelab_engine::runner::home().ok_or_else(|| {
         EngineError::BadInput(
-            "no `runners` folder above the program or the working directory: set LITELAB_HOME to litelab's checkout".into(),
+            "no `runners` folder above the program or the working directory: set LITELAB_HOME to litelab's checkout"
+                .into(),
         )
     })?;
     Ok(Runners::find(&home)?)

@@ -12,9 +12,11 @@ use crate::style;
 
 /// Arguments.
 #[derive(clap::Args)]
-#[command(after_help = "The database is opened read-only. Values belong to a connection of this program: journal_mode, \
+#[command(
+    after_help = "The database is opened read-only. Values belong to a connection of this program: journal_mode, \
     page_size, auto_vacuum and the like lie in the file and hold for everyone; the others are SQLite's defaults, which your \
-    driver may override.")]
+    driver may override."
+)]
 pub struct Args {
     /// The database
     db: PathBuf,
@@ -50,7 +52,10 @@ pub fn run(args: &Args) -> Result<Exit> {
             BadInput(litelab_model::unknown("PRAGMA", name, names))
         })?;
         if matches!(known.kind, Kind::Action { .. }) {
-            return Err(BadInput(format!("`{name}` does something rather than say something; this command only reads")).into());
+            return Err(BadInput(format!(
+                "`{name}` does something rather than say something; this command only reads"
+            ))
+            .into());
         }
     }
     let connection = open(&args.db)?;

@@ -16,7 +16,9 @@ use crate::{files, style};
 
 /// Arguments.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  litelab run\n  litelab run sqlite3perf --quick --only batch\n  litelab run my-study.toml --set rows=50000\n  litelab run --resume litelab-runs/sqlite3perf-20260131-123456.db")]
+#[command(
+    after_help = "Examples:\n  litelab run\n  litelab run sqlite3perf --quick --only batch\n  litelab run my-study.toml --set rows=50000\n  litelab run --resume litelab-runs/sqlite3perf-20260131-123456.db"
+)]
 pub struct Args {
     /// A built-in study's name, or the path of one of your own
     #[arg(default_value = "first-look")]

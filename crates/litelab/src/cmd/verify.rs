@@ -25,7 +25,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let options = VerifyOptions { threads: args.threads.unwrap_or(all), ..VerifyOptions::new(&args.db) };
-    let report = litelab_bulk::verify(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+    let report =
+        litelab_bulk::verify(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
     for mismatch in &report.mismatches {
         anstream::eprintln!("{}wrong:{} {mismatch}", style::ERROR, style::RESET);
     }
@@ -39,7 +40,11 @@ pub fn run(args: &Args) -> Result<Exit> {
         report.seconds,
         report.rows_per_second,
         report.threads.len(),
-        if report.mismatch_count == 0 { "every hash is right".to_owned() } else { format!("{} rows are wrong", report.mismatch_count) }
+        if report.mismatch_count == 0 {
+            "every hash is right".to_owned()
+        } else {
+            format!("{} rows are wrong", report.mismatch_count)
+        }
     );
     Ok(if report.mismatch_count == 0 { Exit::Ok } else { Exit::Threshold })
 }

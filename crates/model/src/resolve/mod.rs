@@ -332,14 +332,15 @@ fn arm(
 
 /// Whether any metric that the study names for a scenario is of the time to the query's return or to its first row.
 fn asks_for_rows(study: &Study, scenario: &Scenario) -> bool {
-    let claims = study.claims.iter().filter(|c| {
-        c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name)
-    });
+    let claims = study
+        .claims
+        .iter()
+        .filter(|c| c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name));
     let findings = study.findings.iter().flat_map(|f| f.values.values()).filter(|v| v.scenario == scenario.name);
     let named = scenario.metrics.iter().chain(claims.map(|c| &c.metric)).chain(findings.map(|v| &v.metric));
-    named.filter_map(|name| name.parse::<Metric>().ok()).any(|metric| {
-        matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _))
-    })
+    named
+        .filter_map(|name| name.parse::<Metric>().ok())
+        .any(|metric| matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _)))
 }
 
 fn schema(workload: &Workload, variant: Option<&str>, vars: &Vars) -> Result<String, String> {
