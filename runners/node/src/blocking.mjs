@@ -88,7 +88,7 @@ export class Blocking {
     }
 
     rollback() {
-        // Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by themselves; see lang_transaction.html at sqlite.org.
+        // Some errors (SQLITE_FULL and others) roll back by themselves: https://sqlite.org/lang_transaction.html
         if (this.open) this.#bracket('ROLLBACK');
     }
 

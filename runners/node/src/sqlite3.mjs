@@ -1,7 +1,6 @@
 // The driver `sqlite3` (node-sqlite3): https://github.com/TryGhost/node-sqlite3. Its calls run in libuv's thread pool,
 // one after the other on each connection, and answer through callbacks.
 
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 import { nameOf } from './codes.mjs';

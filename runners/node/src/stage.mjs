@@ -6,7 +6,6 @@ import { Fault } from './driver.mjs';
 import { Board } from './record.mjs';
 import { Schedule } from './schedule.mjs';
 
-const ints = (values) => Int32Array.from(values, Number);
 const shared = (values) => {
     const memory = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, values.length)));
     memory.set(values);
@@ -30,8 +29,8 @@ export function stage(trial) {
     return {
         board: Board.memory(trial),
         schedules: trial.roles.map(() => Schedule.memory()),
-        working: shared(ints(workers)),
-        ended: shared(ints(workers.map((count) => count === 0))),
+        working: shared(workers),
+        ended: shared(workers.map((count) => (count === 0 ? 1 : 0))),
         writeLock: FutexGate.memory(1),
         started: shared([0]),
         go: new Float64Array(new SharedArrayBuffer(8)),
