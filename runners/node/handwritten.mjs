@@ -2,7 +2,7 @@
 // from the same generator, in a thread of its own as a worker has, no clock around a transaction, no histogram, no
 // choice of anything.
 //
-// `handwritten.mjs insert|batch|read DRIVER DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
+// `handwritten.mjs DRIVER insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
 // 1000 in transactions, or reads N random rows by their rowid. Prints operations per second.
 
 import { createRequire } from 'node:module';
@@ -105,7 +105,7 @@ const call = (on, method, ...args) =>
 if (isMainThread) {
     new Worker(new URL(import.meta.url), { workerData: process.argv.slice(2) });
 } else {
-    const [verb, driver, path, n, seed] = workerData;
+    const [driver, verb, path, n, seed] = workerData;
     const loops = driver === 'sqlite3' ? offloaded : blocking;
     const db = await loops.open(driver, path);
     const start = performance.now();

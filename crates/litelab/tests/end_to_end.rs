@@ -1,0 +1,128 @@
+//! From a study file to a table, with the real runner. The runner must have been built (`litelab runners build
+//! rusqlite`); where it is not, these tests say so and fail, for a green run without them would mean nothing.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn litelab(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    command.args(arguments).current_dir(folder).env("LITELAB_HOME", home).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    litelab(folder, arguments).output().unwrap()
+}
+
+fn ok(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn smoke_runs_and_is_shown_exported_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let told = run(dir, &["run", "smoke", "--blocks", "6", "-o", "one.db", "--only", "access,processes,open,memory"]);
+    let table = ok(&told);
+    for part in ["── access", "split(2)", "── memory", "volatile", "[", "run file  one.db"] {
+        assert!(table.contains(part), "`{part}` is not in:\n{table}");
+    }
+    let plan = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(plan.contains("9 arms × 6 blocks") && plan.contains("seed 1") && plan.contains("block 6/6 stored"), "{plan}");
+
+    // Shown again it is the same.
+    assert_eq!(ok(&run(dir, &["show", "one.db"])), table);
+    let json: serde_json::Value = serde_json::from_str(&ok(&run(dir, &["export", "one.db"]))).unwrap();
+    assert!(json.is_object());
+    let csv = ok(&run(dir, &["export", "one.db", "--format", "csv"]));
+    assert!(csv.lines().count() > 54, "a row for each trial, role and transaction:\n{csv}");
+    assert!(ok(&run(dir, &["export", "one.db", "--format", "markdown"])).contains("| access"));
+
+    // Compared with itself nothing differs, and no ratio stands without its interval.
+    let same = ok(&run(dir, &["compare", "one.db", "one.db", "--fail"]));
+    for line in same.lines().filter(|l| l.contains("× ")) {
+        assert!(line.contains("× ["), "{line}");
+    }
+    let arms = ok(&run(
+        dir,
+        &["compare", "one.db", "--base", "access/access=shared", "--head", "access/access=per-worker"],
+    ));
+    assert!(arms.contains("access=per-worker"), "{arms}");
+    assert!(!dir.join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
+}
+
+#[test]
+fn a_run_that_is_killed_is_valid_and_resumes() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let arguments = ["run", "smoke", "--blocks", "8", "-o", "k.db", "--only", "access", "--no-calibration"];
+    let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_blocks(&dir.join("k.db"), 2);
+    // SIGKILL: nothing of litelab's gets to run.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let shown = ok(&run(dir, &["show", "k.db"]));
+    assert!(shown.contains(" of 8"), "{shown}");
+    let resumed = ok(&run(dir, &["run", "--resume", "k.db"]));
+    assert!(resumed.contains("8 of 8"), "{resumed}");
+    let again = run(dir, &["run", "--resume", "k.db"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("nothing is left to do"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_well_and_says_how_to_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let arguments = ["run", "smoke", "--blocks", "50", "-o", "c.db", "--only", "access", "--no-calibration"];
+    let child = litelab(dir, &arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    wait_for_blocks(&dir.join("c.db"), 1);
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("litelab run --resume c.db"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("── access"), "what is there is shown");
+}
+
+/// Waits until the run file holds so many blocks.
+fn wait_for_blocks(file: &Path, wanted: i64) {
+    let begun = Instant::now();
+    loop {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no block within two minutes: is the runner built?");
+        std::thread::sleep(Duration::from_millis(50));
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let count = rusqlite::Connection::open_with_flags(file, flags)
+            .and_then(|c| c.query_row("SELECT count(*) FROM block", [], |row| row.get::<_, i64>(0)));
+        if count.is_ok_and(|n| n >= wanted) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = ok(&run(folder.path(), &["run", "sqlite3perf", "--quick", "--dry-run"]));
+    assert!(plan.contains("arms ×") && plan.contains("paging"), "{plan}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn large_databases_are_made_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    ok(&run(dir, &["generate", "b.db", "--rows", "5000", "--batch", "700", "--schema", "integer-primary-key"]));
+    assert!(ok(&run(dir, &["verify", "b.db", "--threads", "2"])).contains("5000 rows"));
+    rusqlite::Connection::open(dir.join("b.db")).unwrap().execute_batch("UPDATE bench SET hash = 'x' WHERE ID = 77").unwrap();
+    let wrong = run(dir, &["verify", "b.db"]);
+    assert_eq!(wrong.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("77"));
+    assert!(ok(&run(dir, &["pragma", "b.db", "journal_mode"])).contains("= wal"));
+}
