@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use litelab_engine::event::Event;
 use litelab_engine::outcome::Outcome;
 use litelab_model::Plan;
@@ -24,6 +24,8 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Renders events.
 pub struct Progress {
     bar: ProgressBar,
+    /// A line for each arm above the bar, where they fit on the screen.
+    lines: Vec<ProgressBar>,
     redraws: bool,
     plan: Option<Plan>,
     /// Values of each arm's first metric so far.
@@ -43,6 +45,7 @@ impl Progress {
         let now = Instant::now();
         Self {
             bar,
+            lines: Vec::new(),
             redraws: style::redraws(),
             plan: None,
             values: BTreeMap::new(),
@@ -107,7 +110,9 @@ impl Progress {
         self.begun = Instant::now();
         self.plan = Some(plan.clone());
         if self.redraws {
-            self.bar = ProgressBar::new(self.total as u64);
+            let screen = MultiProgress::new();
+            self.lines = arm_lines(&screen, plan);
+            self.bar = screen.add(ProgressBar::new(self.total as u64));
             self.bar.set_position(before as u64);
             self.bar.reset_eta();
             let template = "{bar:30.cyan/dim} {pos}/{len} trials, {eta} left · {wide_msg}";
@@ -140,7 +145,10 @@ impl Progress {
                 values.sort_by(f64::total_cmp);
                 let (median, n) = (values[values.len() / 2], values.len());
                 let text = format!("{name}: {metric} {} (median of {n})", number::value(median, metric.measure.unit()));
-                self.line_or_message(&text, false);
+                match self.lines.get(record.arm) {
+                    Some(line) => line.set_message(text),
+                    None => self.line_or_message(&text, false),
+                }
             }
         }
     }
@@ -169,8 +177,25 @@ impl Progress {
 
     /// Clears the bar.
     pub fn finish(&mut self) {
+        self.lines.iter().for_each(ProgressBar::finish_and_clear);
         self.bar.finish_and_clear();
     }
+}
+
+/// A line for each arm, or none where the screen has not enough of them.
+fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
+    if plan.arms.len() + 4 > style::height() {
+        return Vec::new();
+    }
+    let line = |index: usize| {
+        let line = screen.add(ProgressBar::new_spinner());
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            line.set_style(style);
+        }
+        line.set_message(plan.arm_name(index));
+        line
+    };
+    (0..plan.arms.len()).map(line).collect()
 }
 
 /// The plan in a line, and a line for each scenario.
@@ -200,8 +225,10 @@ pub fn describe(plan: &Plan) -> String {
     );
     for (index, scenario) in plan.scenarios.iter().enumerate() {
         let arms = plan.arms.iter().filter(|a| a.scenario == index).count();
-        let varies = if scenario.dimensions.is_empty() { "one arm".to_owned() } else { scenario.dimensions.join(", ") };
-        let _ok = writeln!(out, "  {}: {arms} arms ({varies}) {}", scenario.name, scenario.question);
+        let varies =
+            if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
+        let noun = if arms == 1 { "arm" } else { "arms" };
+        let _ok = writeln!(out, "  {}: {arms} {noun} ({varies}) {}", scenario.name, scenario.question);
         // Each of several ratios has its share of 95 %, and so needs more blocks than one alone.
         let comparisons = arms.saturating_sub(1).max(1);
         let least = Confidence::P95.shared_by(comparisons).map_or(0, minimum_blocks);

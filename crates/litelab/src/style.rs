@@ -18,6 +18,11 @@ pub fn width() -> usize {
     terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0))
 }
 
+/// Lines of the terminal that shows progress.
+pub fn height() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(0, |(_, height)| usize::from(height.0))
+}
+
 /// Whether standard output shows colours.
 pub fn color() -> bool {
     anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never

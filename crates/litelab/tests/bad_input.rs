@@ -110,7 +110,7 @@ fn missing_files_and_files_that_are_no_database() {
         (&["compare", "x.db", "x.db"], "no database"),
         (&["export", "x.db"], "no database"),
         (&["pragma", "no.db"], "no such file"),
-        (&["pragma", "x.db"], "not a database"),
+        (&["pragma", "x.db"], "no database"),
         (&["verify", "no.db"], "does not exist"),
         (&["verify", "x.db"], "not an SQLite database"),
         (&["generate", "x.db"], "--force"),

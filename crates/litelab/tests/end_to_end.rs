@@ -33,7 +33,10 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
         assert!(table.contains(part), "`{part}` is not in:\n{table}");
     }
     let plan = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(plan.contains("9 arms × 6 blocks") && plan.contains("seed 1") && plan.contains("block 6/6 stored"), "{plan}");
+    assert!(
+        plan.contains("9 arms × 6 blocks") && plan.contains("seed 1") && plan.contains("block 6/6 stored"),
+        "{plan}"
+    );
 
     // Shown again it is the same.
     assert_eq!(ok(&run(dir, &["show", "one.db"])), table);
@@ -48,10 +51,8 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     for line in same.lines().filter(|l| l.contains("× ")) {
         assert!(line.contains("× ["), "{line}");
     }
-    let arms = ok(&run(
-        dir,
-        &["compare", "one.db", "--base", "access/access=shared", "--head", "access/access=per-worker"],
-    ));
+    let arms =
+        ok(&run(dir, &["compare", "one.db", "--base", "access/access=shared", "--head", "access/access=per-worker"]));
     assert!(arms.contains("access=per-worker"), "{arms}");
     assert!(!dir.join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
 }
@@ -120,9 +121,69 @@ fn large_databases_are_made_and_checked() {
     let dir = folder.path();
     ok(&run(dir, &["generate", "b.db", "--rows", "5000", "--batch", "700", "--schema", "integer-primary-key"]));
     assert!(ok(&run(dir, &["verify", "b.db", "--threads", "2"])).contains("5000 rows"));
-    rusqlite::Connection::open(dir.join("b.db")).unwrap().execute_batch("UPDATE bench SET hash = 'x' WHERE ID = 77").unwrap();
+    rusqlite::Connection::open(dir.join("b.db"))
+        .unwrap()
+        .execute_batch("UPDATE bench SET hash = 'x' WHERE ID = 77")
+        .unwrap();
     let wrong = run(dir, &["verify", "b.db"]);
     assert_eq!(wrong.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("77"));
     assert!(ok(&run(dir, &["pragma", "b.db", "journal_mode"])).contains("= wal"));
+}
+
+#[test]
+fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let app = dir.join("app.db");
+    rusqlite::Connection::open(&app)
+        .unwrap()
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT); \
+             INSERT INTO note(text) VALUES ('one'), ('two'), ('three')",
+        )
+        .unwrap();
+    let before = std::fs::read(&app).unwrap();
+    std::fs::create_dir(dir.join("ours")).unwrap();
+    std::fs::write(
+        dir.join("ours/notes.toml"),
+        "name = \"notes\"\n[data]\nfrom = \"../app.db\"\n[transaction.add]\nsql = \"INSERT INTO note(text) VALUES (:t)\"\n\
+         param.t = { text = 10 }\n[[invariant]]\nsql = \"SELECT count(*) FROM note\"\nequals = \"3 + committed.add\"\n",
+    )
+    .unwrap();
+    std::fs::write(
+        dir.join("ours/study.toml"),
+        "name = \"ours\"\ntitle = \"Ours\"\nblocks = 2\n[[scenario]]\nname = \"add\"\nworkload = \"notes.toml\"\n\
+         role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
+    )
+    .unwrap();
+    let table = ok(&run(dir, &["run", "ours/study.toml", "-o", "ours.db"]));
+    assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
+    assert_eq!(std::fs::read(&app).unwrap(), before);
+    let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["app.db", "litelab-runs", "ours", "ours.db"], "no -wal, no -shm beside it");
+}
+
+#[test]
+fn a_trial_that_breaks_its_invariant_is_a_failed_row_and_exit_code_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    std::fs::write(
+        dir.join("w.toml"),
+        "name = \"w\"\n[schema]\nsql = \"CREATE TABLE t(a)\"\n[transaction.add]\nsql = \"INSERT INTO t VALUES (1)\"\n\
+         [[invariant]]\nabout = \"one more than there is\"\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.add + 1\"\n",
+    )
+    .unwrap();
+    std::fs::write(
+        dir.join("s.toml"),
+        "name = \"s\"\ntitle = \"s\"\nblocks = 1\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n\
+         role.w = { run = \"add\", count = 5 }\n",
+    )
+    .unwrap();
+    let output = run(dir, &["run", "s.toml", "-o", "s.db"]);
+    assert_eq!(output.status.code(), Some(1));
+    let table = String::from_utf8(output.stdout).unwrap();
+    let reason = "one more than there is`: found 5, expected 6";
+    assert!(table.replace('\n', " ").split_whitespace().collect::<Vec<_>>().join(" ").contains(reason), "{table}");
 }

@@ -14,8 +14,28 @@ fn built_in(kind: Kind) -> Vec<String> {
 
 /// Things that stand where something else should.
 const WORDS: [&str; 22] = [
-    "-1", "0", "1e309", "nan", "9223372036854775807", "\"\"", "\"$\"", "\"$x\"", "\"((((\"", "[]", "{}", "true", "[[", "]]", "=",
-    "\n", "\"5s\"", "\"pool(0)\"", "\"é\"", "name", "[scenario.role.x]", "\u{0}",
+    "-1",
+    "0",
+    "1e309",
+    "nan",
+    "9223372036854775807",
+    "\"\"",
+    "\"$\"",
+    "\"$x\"",
+    "\"((((\"",
+    "[]",
+    "{}",
+    "true",
+    "[[",
+    "]]",
+    "=",
+    "\n",
+    "\"5s\"",
+    "\"pool(0)\"",
+    "\"é\"",
+    "name",
+    "[scenario.role.x]",
+    "\u{0}",
 ];
 
 /// Cuts, doubles or replaces stretches of a text, at character boundaries.

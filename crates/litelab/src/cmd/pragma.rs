@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use litelab_engine::observe::DatabaseHeader;
+use litelab_engine::prepare::open_read_only;
 use litelab_model::pragma::{self, Kind};
+use rusqlite::Connection;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags};
 
 use crate::exit::{BadInput, Exit};
 use crate::style;
@@ -58,7 +60,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             .into());
         }
     }
-    let connection = open(&args.db)?;
+    let connection = open_read_only(&args.db)?;
     let names: Vec<&str> =
         if args.names.is_empty() { USUAL.to_vec() } else { args.names.iter().map(String::as_str).collect() };
     let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
@@ -71,20 +73,13 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn open(path: &Path) -> Result<Connection> {
-    if !path.is_file() {
-        return Err(BadInput(format!("{}: no such file", path.display())).into());
-    }
-    let bad = |e: rusqlite::Error| BadInput(format!("{}: {e}", path.display()));
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(bad)?;
-    // The header is read with the first statement, and some values are only then those of the file.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(bad)?;
-    Ok(connection)
-}
-
 /// All rows of `PRAGMA name`, columns joined.
 fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String>> {
     let bad = |e: rusqlite::Error| BadInput(format!("{}: PRAGMA {name}: {e}", path.display()));
+    // A database that nobody has open is read in a way that hides its mode; the mode lies in its header.
+    if name == "journal_mode" && matches!(DatabaseHeader::read(path), Ok(Some(header)) if header.wal) {
+        return Ok(vec!["wal".to_owned()]);
+    }
     let mut statement = connection.prepare(&format!("PRAGMA {name}")).map_err(bad)?;
     let columns = statement.column_count();
     let mut rows = statement.query([]).map_err(bad)?;

@@ -111,7 +111,8 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
 }
 
 fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> Result<(), ModelError> {
-    let (workload, _) = library::workload(&scenario.workload, context.directory)?;
+    let (workload, workload_text) = library::workload(&scenario.workload, context.directory)?;
+    let place = workload_text.directory.as_deref();
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     let vars = variables(context, scenario, &workload)?;
     let combinations = arms::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
@@ -127,7 +128,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     let first = plan.arms.len();
     let index = plan.scenarios.len();
     for dimensions in &combinations {
-        let arm = arm(context, scenario, &workload, &vars, dimensions, index).map_err(|e| {
+        let arm = arm(context, scenario, (&workload, place), &vars, dimensions, index).map_err(|e| {
             let label = dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
             match (e, label.is_empty()) {
                 (ArmError::File(e), _) => e,
@@ -221,7 +222,7 @@ impl From<ModelError> for ArmError {
 fn arm(
     context: &Context<'_>,
     scenario: &Scenario,
-    workload: &Workload,
+    (workload, place): (&Workload, Option<&Path>),
     vars: &Vars,
     dimensions: &IndexMap<String, Scalar>,
     index: usize,
@@ -256,7 +257,7 @@ fn arm(
                 None => None,
             };
             Some(DataPlan {
-                from: spec.from.as_ref().map(|p| resolve_path(p, context.directory)),
+                from: spec.from.as_ref().map(|p| resolve_path(p, place)),
                 transaction,
                 rows: data_rows as u64,
                 then: spec.then.clone(),
@@ -426,7 +427,8 @@ fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
     Ok(())
 }
 
-/// A path in a study is relative to the study.
+/// A path in a workload is relative to the workload; it must hold for processes in other directories, too.
 fn resolve_path(path: &str, directory: Option<&Path>) -> String {
-    directory.map_or_else(|| path.to_owned(), |dir| dir.join(path).display().to_string())
+    let path = directory.map_or_else(|| Path::new(path).to_path_buf(), |dir| dir.join(path));
+    std::path::absolute(&path).unwrap_or(path).display().to_string()
 }

@@ -1,0 +1,44 @@
+//! The files shown in the documentation are right: they are cut out of the pages, put beside each other and resolved.
+
+use std::path::Path;
+
+use litelab_model::library;
+use litelab_model::{Options, resolve};
+
+/// The TOML blocks of a page, by their `name`.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = std::fs::read_to_string(path).expect("page");
+    let mut found = Vec::new();
+    for block in text.split("```toml\n").skip(1) {
+        let toml = block.split("\n```").next().unwrap_or_default().to_owned();
+        let name = toml.lines().find_map(|l| l.strip_prefix("name = \"")).and_then(|l| l.split('"').next());
+        found.push((name.unwrap_or_default().to_owned(), toml));
+    }
+    found
+}
+
+#[test]
+fn the_examples_work_together() {
+    let folder = tempfile::tempdir().expect("folder");
+    for (name, toml) in blocks("WORKLOADS.md").into_iter().chain(blocks("STUDIES.md")) {
+        std::fs::write(folder.path().join(format!("{name}.toml")), toml).expect("write");
+    }
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (study, text) = library::study(&path("ours.toml")).expect("the study parses");
+    for quick in [false, true] {
+        let options = Options { quick, ..Options::default() };
+        let plan = resolve::resolve(&study, &text, &options).expect("the study resolves");
+        assert_eq!((plan.arms.len(), plan.claims.len(), plan.findings.len()), (6, 1, 1));
+    }
+    let (profile, text) = library::profile(&path("patient.toml"), None).expect("the profile parses");
+    let retry = resolve::check_profile(&profile, &text).expect("the profile is right");
+    assert_eq!((retry.attempts, retry.backoff_us), (3, 100_000));
+}
+
+#[test]
+fn the_manifest_in_the_protocol_page_is_a_table() {
+    let (name, toml) = blocks("PROTOCOL.md").into_iter().next().expect("a block");
+    assert_eq!(name, "rusqlite");
+    toml.parse::<toml::Table>().expect("TOML");
+}
