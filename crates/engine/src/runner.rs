@@ -6,8 +6,12 @@ use std::process::{Command, Stdio};
 
 use litelab_protocol::{Description, DriverDescription};
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
+
+/// Says what a runner was built from.
+const STAMP: &str = ".built";
 
 /// A runner's folder.
 #[derive(Clone, Debug)]
@@ -29,6 +33,10 @@ pub struct Manifest {
     /// Commands that build it, run in its folder one after the other.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
+    /// Files that decide whether it has to be built again, for tools that do everything anew each time (pip, npm). Without
+    /// them it is always built: cargo and go see for themselves what is to do.
+    #[serde(default)]
+    pub built_from: Vec<String>,
     /// Command that starts it; a verb is appended. A first word with a `/` is relative to its folder.
     pub command: Vec<String>,
     /// Names of its drivers.
@@ -208,11 +216,32 @@ impl Runner {
         self.manifest.needs.iter().filter(|need| !on_path(&need.tool)).collect()
     }
 
+    /// Whether it has been built from the files that decide that, as they are now.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        let built = std::fs::read_to_string(self.directory.join(STAMP)).ok();
+        self.is_built() && built.is_some() && built == self.stamp()
+    }
+
+    /// Hash of the files it is built from; none where it has none, or one cannot be read.
+    fn stamp(&self) -> Option<String> {
+        if self.manifest.built_from.is_empty() {
+            return None;
+        }
+        let mut hash = Sha256::new();
+        for name in self.manifest.built_from.iter().map(String::as_str).chain(["runner.toml"]) {
+            hash.update(std::fs::read(self.directory.join(name)).ok()?);
+        }
+        Some(litelab_protocol::draw::hex(&hash.finalize()))
+    }
+
     /// Builds it with its own tools. Their output goes where `output` says.
     ///
     /// # Errors
     /// When a command cannot be started or fails.
     pub fn build(&self, output: fn() -> Stdio) -> Result<(), EngineError> {
+        let stamp = self.directory.join(STAMP);
+        let _stale = std::fs::remove_file(&stamp);
         for words in &self.manifest.build {
             let Some((program, arguments)) = words.split_first() else { continue };
             let line = words.join(" ");
@@ -233,6 +262,10 @@ impl Runner {
                     self.manifest.name
                 )));
             }
+        }
+        if let Some(hash) = self.stamp() {
+            // Without it the next build only does more than it must.
+            let _written = std::fs::write(&stamp, hash);
         }
         Ok(())
     }

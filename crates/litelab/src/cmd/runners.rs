@@ -16,6 +16,9 @@ pub enum Verb {
     Build {
         /// Names; all unless told otherwise
         names: Vec<String>,
+        /// Build again what is up to date
+        #[arg(long)]
+        force: bool,
     },
     /// Run the conformance suite: a runner that does not pass is not to be believed
     Check(super::check::Args),
@@ -25,7 +28,7 @@ pub enum Verb {
 pub fn run(verb: &Verb) -> Result<Exit> {
     match verb {
         Verb::List => list(),
-        Verb::Build { names } => build(names),
+        Verb::Build { names, force } => build(names, *force),
         Verb::Check(args) => super::check::run(args),
     }
 }
@@ -55,7 +58,7 @@ fn list() -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn build(names: &[String]) -> Result<Exit> {
+fn build(names: &[String], force: bool) -> Result<Exit> {
     let runners = super::runners()?;
     for name in names {
         runners.get(name)?;
@@ -69,6 +72,10 @@ fn build(names: &[String]) -> Result<Exit> {
                 let style = style::WARNING;
                 anstream::eprintln!("{style}skipped:{style:#} runner `{name}` needs `{}`: {}", need.tool, need.remedy);
             }
+            continue;
+        }
+        if runner.is_current() && !force {
+            anstream::eprintln!("runner `{name}` is up to date");
             continue;
         }
         anstream::eprintln!("building runner `{name}`");
