@@ -91,7 +91,8 @@ class Codes(unittest.TestCase):
 
 
 def schedule(rate: float, arrivals: str) -> Schedule:
-    return Schedule(3, {"name": "r", "load": {"kind": "open", "rate": rate, "arrivals": arrivals}})
+    alone = {"workers": 1, "first_in_role": 0, "workers_in_role": 1}
+    return Schedule(3, {"name": "r", "load": {"kind": "open", "rate": rate, "arrivals": arrivals}, **alone})
 
 
 class Schedules(unittest.TestCase):

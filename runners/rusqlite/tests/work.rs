@@ -108,7 +108,7 @@ fn overload_is_seen_in_response_and_in_what_is_unserved() {
 #[test]
 fn exponential_arrivals_are_those_of_the_stream() {
     let only = open_load(1_000.0, Arrivals::Poisson, 0, 300).only().clone();
-    let stream = Stream::new(7, "r.arrivals");
+    let stream = Stream::new(7, "r.arrivals.0");
     let mut due = 0.0;
     let expected = (0..).take_while(|&n| {
         due -= (1.0 - litelab_protocol::generator::unit(stream.word(n))).ln() / 1_000.0;
