@@ -75,8 +75,10 @@ fn a_reader_that_becomes_a_writer_meets_another() {
     let mut trial = trial(vec![scratch.database()], vec![upgrade], vec![role("w", 2, &[0], count(20))]);
     let outcome = run(&trial);
     let only = outcome.only();
-    let snapshot = only.errors["SQLITE_BUSY_SNAPSHOT"];
-    assert!(snapshot.seen > 0 && snapshot.cured == 0 && only.failed == snapshot.seen, "{:?}", only.errors);
+    // Where the other one is still committing, its lock is met instead of the stale snapshot.
+    let seen: u64 = only.errors.values().map(|e| e.seen).sum();
+    assert!(only.errors["SQLITE_BUSY_SNAPSHOT"].seen > 0 && only.failed == seen, "{:?}", only.errors);
+    assert!(only.errors.iter().all(|(name, e)| name.starts_with("SQLITE_BUSY") && e.cured == 0), "{:?}", only.errors);
     assert_eq!(only.committed + only.failed, 20);
     let sum = 1 + only.committed as i64;
     assert_eq!(scratch.number("SELECT a FROM t"), sum);
@@ -84,8 +86,7 @@ fn a_reader_that_becomes_a_writer_meets_another() {
     trial.retry = Retry { attempts: 1_000, multiplier: 1.0, on: vec!["SQLITE_BUSY".into()], ..Retry::default() };
     let outcome = run(&trial);
     let only = outcome.only();
-    let snapshot = only.errors["SQLITE_BUSY_SNAPSHOT"];
-    assert!(snapshot.seen > 0 && snapshot.cured == snapshot.seen);
+    assert!(only.errors["SQLITE_BUSY_SNAPSHOT"].seen > 0 && only.errors.values().all(|e| e.cured == e.seen));
     assert_eq!((only.committed, only.failed), (20, 0));
     // Fetched and changed by the tries that committed, and by no other.
     assert_eq!(only.rows, 40);
