@@ -18,7 +18,8 @@ export class Remote {
     #ask(...call) {
         Atomics.store(this.answered, 0, 0);
         this.port.postMessage(call);
-        Atomics.wait(this.answered, 0, 0);
+        // The notice of the answer before may come only now, and wake a wait that is not its own.
+        while (Atomics.load(this.answered, 0) === 0) Atomics.wait(this.answered, 0, 0);
         const { value, fault } = receiveMessageOnPort(this.port).message;
         if (fault !== undefined) throw new Fault(fault.message, fault.code);
         return value;
