@@ -1,5 +1,5 @@
 //! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
-//! prepares once. The only unsafe code of the runner is here.
+//! prepares once. All unsafe code of the runner is here, but for the reading of the processor's counter in `clock`.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
