@@ -3,10 +3,6 @@
 //!
 //! `handwritten rusqlite insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
 //! 1000, or reads N random rows of those there by their rowid. Prints operations per second.
-//!
-//! The loop runs in a thread of its own, as a worker does. With a sixth argument, `alone`, it runs in the only thread of
-//! the process, which makes a point read some 5 % faster: glibc's locks and the kernel's look-up of file descriptors
-//! then take a shorter way. A program that does anything besides has a second thread, and so has every runner.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -90,17 +86,13 @@ fn run(verb: &str, path: &str, n: u64, seed: u64) -> Result<()> {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [_driver, verb, path, n, seed, how @ ..] = &arguments[..] else {
-        eprintln!("usage: handwritten rusqlite insert|batch|read DB N SEED [alone]");
+    let [_driver, verb, path, n, seed] = &arguments[..] else {
+        eprintln!("usage: handwritten rusqlite insert|batch|read DB N SEED");
         std::process::exit(2);
     };
     let (n, seed) = (n.parse().unwrap_or_default(), seed.parse().unwrap_or_default());
     let start = Instant::now();
-    if how.is_empty() {
-        std::thread::scope(|scope| scope.spawn(|| run(verb, path, n, seed)).join()).expect("no panic")?;
-    } else {
-        run(verb, path, n, seed)?;
-    }
+    run(verb, path, n, seed)?;
     println!("{:.0}", n as f64 / start.elapsed().as_secs_f64());
     Ok(())
 }

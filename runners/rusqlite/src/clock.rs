@@ -83,6 +83,16 @@ impl Clock {
         Self { go, ticks, rate }
     }
 
+    /// `go` was then, by the system's clock.
+    pub fn at(go: Instant) -> Self {
+        Self { go, ticks: 0, rate: None }
+    }
+
+    /// When `go` was.
+    pub fn go(self) -> Instant {
+        self.go
+    }
+
     /// Nanoseconds since `go`. 64 bits last 584 years.
     #[inline]
     pub fn now(self) -> u64 {

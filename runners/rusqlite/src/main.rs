@@ -1,7 +1,7 @@
 //! The reference runner: one trial on rusqlite, driven by JSON on standard input. `docs/PROTOCOL.md` is its contract.
 //!
-//! Read in this order: [`trial`] opens, starts and reports; [`worker`] is the loop; [`transaction`] is one execution;
-//! [`statement`] is the driver under measurement and [`noop`] the same without a database.
+//! Read in this order: [`trial`] opens, starts and reports; [`watch`] looks on; [`worker`] is the loop; [`transaction`]
+//! is one execution; [`statement`] is the driver under measurement and [`noop`] the same without a database.
 
 mod access;
 mod check;
@@ -14,10 +14,12 @@ mod noop;
 mod params;
 mod probe;
 mod record;
+mod region;
 mod schedule;
 mod statement;
 mod transaction;
 mod trial;
+mod watch;
 mod work;
 mod worker;
 

@@ -1,68 +1,76 @@
-//! The host probe: a thread with a timer, and how late it ran.
-
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::park_timeout;
-use std::time::Duration;
+//! The host probe: a timer, and how late it ran.
 
 use litelab_protocol::histogram::Histogram;
 
-use crate::clock::Clock;
+/// A timer due every period from `go`. One that is due while the last is still late counts too, so a stall of ten
+/// periods weighs as ten.
+pub struct Prober {
+    lateness: Histogram,
+    period: u64,
+    due: u64,
+    from: u64,
+}
 
-/// Runs until `stop` is set and the thread unparked. A timer that is due while the last one is still late counts too, so a stall of ten periods
-/// weighs as ten. Dues before `from` (the end of the warm-up) are not recorded.
-pub fn run(clock: Clock, period_ms: u64, from: u64, stop: &AtomicBool) -> Histogram {
-    let mut lateness = Histogram::new();
-    let period = period_ms.saturating_mul(1_000_000);
-    let mut due = period;
-    loop {
-        let now = clock.now();
-        if stop.load(Ordering::Acquire) {
-            return lateness;
+impl Prober {
+    /// Dues before `from`, the end of the warm-up in nanoseconds from `go`, are not recorded.
+    pub fn new(period_ms: u64, from: u64) -> Self {
+        let period = period_ms.max(1).saturating_mul(1_000_000);
+        Self { lateness: Histogram::new(), period, due: period, from }
+    }
+
+    /// When the timer is due next, in nanoseconds from `go`.
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Counts all that were due by `now`.
+    pub fn note(&mut self, now: u64) {
+        while self.due <= now {
+            if self.due >= self.from {
+                self.lateness.record(now - self.due);
+            }
+            self.due += self.period;
         }
-        if now < due {
-            park_timeout(Duration::from_nanos(due - now));
-            continue;
-        }
-        if due >= from {
-            lateness.record(now - due);
-        }
-        due += period;
+    }
+
+    /// What was seen until `now`: a timer that never ran is late, too.
+    pub fn into_lateness(mut self, now: u64) -> Histogram {
+        self.note(now);
+        self.lateness
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use std::time::Duration;
+
+    const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_timer_runs_about_as_often_as_it_should() {
-        let stop = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&stop);
-        let clock = Clock::start(None);
-        let probe = std::thread::spawn(move || run(clock, 5, 50_000_000, &flag));
-        std::thread::sleep(Duration::from_millis(150));
-        stop.store(true, Ordering::Release);
-        probe.thread().unpark();
-        let lateness = probe.join().expect("probe");
-        // Due at 50, 55, … 145 ms; the machine may have been busy at the end.
-        assert!((10..=21).contains(&lateness.count()), "{}", lateness.count());
-        assert!(lateness.quantile(0.5).is_some_and(|l| l < 20_000_000));
+    fn every_due_after_the_warm_up_counts_once() {
+        let mut prober = Prober::new(5, 50 * MS);
+        while prober.due() < 150 * MS {
+            prober.note(prober.due() + MS);
+        }
+        let lateness = prober.into_lateness(149 * MS);
+        // Due at 50, 55, … 145 ms, each a millisecond late.
+        assert_eq!(lateness.count(), 20);
+        assert!(lateness.quantile(0.5).is_some_and(|l| l.abs_diff(MS) < MS / 500));
     }
 
     #[test]
     fn a_stall_is_seen_at_its_length() {
-        // A clock that started 100 ms ago: ten timers of 10 ms are overdue at once.
-        let clock = Clock::start(None);
-        std::thread::sleep(Duration::from_millis(100));
-        let stop = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&stop);
-        let probe = std::thread::spawn(move || run(clock, 10, 0, &flag));
-        std::thread::sleep(Duration::from_millis(30));
-        stop.store(true, Ordering::Release);
-        probe.thread().unpark();
-        let lateness = probe.join().expect("probe");
-        assert!(lateness.max().is_some_and(|l| l >= 89_000_000), "{:?}", lateness.max());
+        let mut prober = Prober::new(10, 0);
+        prober.note(109 * MS);
+        let lateness = prober.into_lateness(109 * MS);
+        // Ten timers were overdue at once, the first by 99 ms and the last by 9.
+        assert_eq!(lateness.count(), 10);
+        assert!(lateness.max().is_some_and(|l| l.abs_diff(99 * MS) < MS));
+        assert!(lateness.quantile(0.05).is_some_and(|l| l.abs_diff(9 * MS) < MS));
+    }
+
+    #[test]
+    fn a_trial_that_ends_in_a_stall_shows_it() {
+        assert_eq!(Prober::new(10, 0).into_lateness(35 * MS).count(), 3);
     }
 }

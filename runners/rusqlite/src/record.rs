@@ -1,13 +1,15 @@
 //! What a worker writes down. Each has its own; they are added up when the trial is over, so that the hot path shares
-//! nothing. Only the few counts that `tick` shows are atomic, written by one thread and read by another.
+//! nothing. Only the few counts that `tick` shows are atomic, written by one thread and read by another process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Fetch, Operation, Tick, TickCount, Transaction, Trial, codes};
+use litelab_protocol::{ErrorCount, Fetch, Operation, Step, Tick, TickCount, Transaction, Trial, codes};
+
+use crate::driver::Fault;
+use crate::region::{Region, Shareable};
 
 /// Counts of one step of one worker, on cache lines of their own (two, for processors that fetch them in pairs).
-#[derive(Default)]
 #[repr(align(128))]
 pub struct Counters {
     pub committed: AtomicU64,
@@ -15,6 +17,9 @@ pub struct Counters {
     pub failed: AtomicU64,
     pub errors: AtomicU64,
 }
+
+// SAFETY: atomic integers, for which zero is a value.
+unsafe impl Shareable for Counters {}
 
 /// Adds without a locked instruction: there is one writer.
 #[inline]
@@ -113,8 +118,8 @@ pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
 
 /// The counts of all workers, and where they belong.
 pub struct Board {
-    /// One for each step of each worker.
-    pub counters: Vec<Counters>,
+    /// One for each step of each worker, where a [`crate::watch::Watch`] sees them.
+    pub counters: Region<Counters>,
     /// Index into `keys` of each of those.
     places: Vec<usize>,
     /// Role and transaction, each pair once.
@@ -123,31 +128,29 @@ pub struct Board {
 
 impl Board {
     /// In the order in which workers are made: by database, role, worker and step.
-    pub fn new(trial: &Trial) -> Self {
-        let mut board = Self { counters: Vec::new(), places: Vec::new(), keys: Vec::new() };
+    ///
+    /// Fails when there is no memory for them.
+    pub fn new(trial: &Trial) -> Result<Self, Fault> {
+        let mut keys = Vec::new();
+        let mut place = |role: usize, step: &Step| {
+            let key = (role, step.transaction as usize);
+            keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                keys.push(key);
+                keys.len() - 1
+            })
+        };
         for (r, role) in trial.roles.iter().enumerate() {
             for step in &role.steps {
-                board.place(r, step.transaction as usize);
+                place(r, step);
             }
         }
+        let mut places = Vec::new();
         for _ in &trial.databases {
             for (r, role) in trial.roles.iter().enumerate() {
-                for step in (0..role.workers).flat_map(|_| &role.steps) {
-                    let place = board.place(r, step.transaction as usize);
-                    board.places.push(place);
-                    board.counters.push(Counters::default());
-                }
+                places.extend((0..role.workers).flat_map(|_| &role.steps).map(|step| place(r, step)));
             }
         }
-        board
-    }
-
-    fn place(&mut self, role: usize, transaction: usize) -> usize {
-        let key = (role, transaction);
-        self.keys.iter().position(|k| *k == key).unwrap_or_else(|| {
-            self.keys.push(key);
-            self.keys.len() - 1
-        })
+        Ok(Self { counters: Region::new(places.len())?, places, keys })
     }
 
     /// One empty entry for each role and transaction, with its counts so far.

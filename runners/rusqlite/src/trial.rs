@@ -1,12 +1,11 @@
-//! The verb `run`: open everything, say `ready`, wait for `go`, report while the workers work, say `result`.
+//! The verb `run`: open everything, say `ready`, wait for `go`, let the workers work, say `result`.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use litelab_protocol::generator::Stream;
 use litelab_protocol::{Access, Database, Line, Probe, Ready, Role, Trial, TrialResult, Until, WorkerResult};
@@ -18,8 +17,9 @@ use crate::params::Params;
 use crate::record::{Board, Record};
 use crate::schedule::Schedule;
 use crate::transaction::{Memory, Plan, Retrying};
+use crate::watch::Watch;
 use crate::worker::{Done, Id, Task, Worker};
-use crate::{NOOP, RUSQLITE, check, probe, say};
+use crate::{NOOP, RUSQLITE, check, say};
 
 /// Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
 pub fn run(input: &mut impl BufRead) -> Result<(), Fault> {
@@ -34,6 +34,8 @@ pub fn run(input: &mut impl BufRead) -> Result<(), Fault> {
 }
 
 fn with<S: Session>(trial: &Trial, input: &mut impl BufRead) -> Result<(), Fault> {
+    let board = Board::new(trial)?;
+    let watch = Watch::begin(trial, &board)?;
     let tuning = Tuning::begin();
     let retry = Retrying::new(&trial.retry)?;
     let schedules: Vec<Option<Schedule>> =
@@ -47,15 +49,14 @@ fn with<S: Session>(trial: &Trial, input: &mut impl BufRead) -> Result<(), Fault
         shared.push(opened.shared);
         own.push(opened.own);
     }
-    let stage =
-        Stage { trial, retry, schedules, board: Board::new(trial), ends: Ends::new(trial), write_lock: Mutex::new(()) };
+    let stage = Stage { trial, retry, schedules, board, ends: Ends::new(trial), write_lock: Mutex::new(()) };
     let workers = stage.workers(&shared, own)?;
     let rate = tuning.finish();
     say(&Line::Ready(ready))?;
     if !wait_for_go(input)? {
         return Ok(());
     }
-    let (done, probe) = stage.run(workers, rate)?;
+    let (done, probe) = stage.run(workers, rate, watch)?;
     let result = stage.result(&done, probe);
     close(trial, shared, done)?;
     say(&Line::Result(Box::new(result)))
@@ -195,73 +196,66 @@ impl Stage<'_> {
         })
     }
 
-    /// Starts all workers together, and ticks until the last has ended. A trial that cannot go on ends the process
-    /// here: workers may hang on what the faulty one still holds, and there is no result to wait for.
+    /// Starts all workers together, and waits until the last has ended. The only worker of a process works in its only
+    /// thread.
     fn run<S: Session>(
         &self,
         workers: Vec<Worker<'_, S>>,
         rate: Option<Rate>,
+        watch: Watch,
     ) -> Result<(Vec<Done<S>>, Option<Probe>), Fault> {
+        let mut done = match <[Worker<'_, S>; 1]>::try_from(workers) {
+            Ok([worker]) => {
+                let clock = Clock::start(rate);
+                watch.start(clock)?;
+                vec![self.work(worker, clock)?]
+            }
+            Err(workers) => self.together(workers, rate, &watch)?,
+        };
+        done.sort_by_key(|done: &Done<S>| done.id.counters);
+        Ok((done, watch.finish()?))
+    }
+
+    /// Each in a thread of its own. A trial that cannot go on ends the process here: workers may hang on what the faulty
+    /// one still holds, and there is no result to wait for.
+    fn together<S: Session>(
+        &self,
+        workers: Vec<Worker<'_, S>>,
+        rate: Option<Rate>,
+        watch: &Watch,
+    ) -> Result<Vec<Done<S>>, Fault> {
         let barrier = Barrier::new(workers.len() + 1);
         let go = OnceLock::new();
         let start = || {
             barrier.wait();
             *go.get_or_init(|| Clock::start(rate))
         };
-        let stop = &AtomicBool::new(false);
         thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
-            let mut working = workers.len();
             for worker in workers {
                 let (send, start) = (send.clone(), &start);
                 thread::Builder::new()
                     .spawn_scoped(scope, move || {
-                        let role = worker.id.role;
-                        let ended = catch_unwind(AssertUnwindSafe(|| {
-                            let clock = start();
-                            let ended = worker.run(clock);
-                            self.ends.leave(role, clock);
-                            ended
-                        }));
                         // The receiver is gone only when the process is about to end.
-                        let _sent = send.send(ended.unwrap_or_else(|panic| Err(panicked(&*panic))));
+                        let _sent = send.send(self.work(worker, start()));
                     })
-                    .unwrap_or_else(|error| give_up(Fault::Other(format!("a thread for a worker: {error}"))));
+                    .unwrap_or_else(|error| give_up(watch, Fault::Other(format!("a thread for a worker: {error}"))));
             }
-            let clock = start();
-            let warm = self.trial.warmup_ms.saturating_mul(1_000_000);
-            let prober = (self.trial.probe_ms > 0)
-                .then(|| scope.spawn(move || probe::run(clock, self.trial.probe_ms, warm, stop)));
-
-            let every = self.trial.tick_ms.max(1);
-            let (mut due, mut last, mut done) = (every, Vec::new(), Vec::new());
-            let mut tick = |t_ms| say(&Line::Tick(self.board.tick(self.trial, t_ms, &mut last)));
-            while working > 0 {
-                let left = due.saturating_mul(1_000_000).saturating_sub(clock.now());
-                match receive.recv_timeout(Duration::from_nanos(left)) {
-                    Ok(Ok(ended)) => {
-                        done.push(ended);
-                        working -= 1;
-                    }
-                    Ok(Err(fault)) => give_up(fault),
-                    Err(_) => {
-                        tick(clock.now() / 1_000_000).unwrap_or_else(|fault| give_up(fault));
-                        due = (clock.now() / 1_000_000 / every + 1) * every;
-                    }
-                }
-            }
-            // The rest, so that all ticks add up to the result.
-            let told = tick(clock.now() / 1_000_000);
-            // Even where nobody listens any more: the probe has to end before this can return.
-            stop.store(true, Ordering::Release);
-            let probe = prober.map(|prober| {
-                prober.thread().unpark();
-                prober.join().map(|lateness| Probe { lateness, pool_wait: None, utilization: None })
-            });
-            told?;
-            done.sort_by_key(|done: &Done<S>| done.id.counters);
-            Ok((done, probe.transpose().map_err(|panic| panicked(&*panic))?))
+            drop(send);
+            watch.start(start()).unwrap_or_else(|fault| give_up(watch, fault));
+            Ok(receive.iter().map(|ended| ended.unwrap_or_else(|fault| give_up(watch, fault))).collect())
         })
+    }
+
+    /// One worker from `go` to its end; a panic is a fault.
+    fn work<S: Session>(&self, worker: Worker<'_, S>, clock: Clock) -> Result<Done<S>, Fault> {
+        let role = worker.id.role;
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let ended = worker.run(clock);
+            self.ends.leave(role, clock);
+            ended
+        }));
+        ended.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
     fn result<S>(&self, done: &[Done<S>], probe: Option<Probe>) -> TrialResult {
@@ -303,7 +297,8 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Fault {
     Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))
 }
 
-fn give_up(fault: Fault) -> ! {
+fn give_up(watch: &Watch, fault: Fault) -> ! {
+    watch.leave();
     // Nobody is left to tell where even this cannot be written.
     let _told = say(&Line::Failed(fault.into_failed()));
     std::process::exit(1)

@@ -98,6 +98,20 @@ fn ticks_come_while_nothing_is_done_and_add_up() {
 }
 
 #[test]
+fn a_killed_runner_leaves_no_child_behind() {
+    let scratch = Scratch::new();
+    let long = role("w", 1, &[0], Until::Time { ms: 60_000 });
+    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![long]);
+    trial.tick_ms = 20;
+    let begun = std::time::Instant::now();
+    // `ready`, and two ticks of the process that looks on. It holds the same end of the pipe, so reading to the end
+    // waits for it, too.
+    let later = kill_after(&trial, 3);
+    assert!(begun.elapsed().as_secs() < 30, "something lived on");
+    assert!(later.lines().all(|line| line.contains("\"tick\"")), "{later}");
+}
+
+#[test]
 fn what_cannot_be_done_is_said() {
     let scratch = Scratch::new();
     let base = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);

@@ -1,7 +1,7 @@
 //! Trials in short, and the runner as the core would start it.
 #![allow(dead_code)]
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -49,6 +49,27 @@ impl Outcome {
         assert_eq!(self.result.operations.len(), 1);
         &self.result.operations[0]
     }
+}
+
+/// Starts a trial, kills the runner after this many of its lines, and returns all that it or a child of it said later.
+pub fn kill_after(trial: &Trial, lines: usize) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"))
+        .arg("run")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("runner");
+    let mut stdin = child.stdin.take().expect("stdin");
+    stdin.write_all((json(trial) + GO).as_bytes()).expect("it reads");
+    let mut said = BufReader::new(child.stdout.take().expect("stdout"));
+    for _ in 0..lines {
+        said.read_line(&mut String::new()).expect("a line");
+    }
+    child.kill().expect("kill");
+    child.wait().expect("dead");
+    let mut later = String::new();
+    said.read_to_string(&mut later).expect("UTF-8");
+    later
 }
 
 fn json(trial: &Trial) -> String {
