@@ -9,6 +9,7 @@ pub mod codes;
 pub mod draw;
 pub mod generator;
 pub mod histogram;
+pub mod invocation;
 pub mod message;
 pub mod transaction;
 pub mod trial;
@@ -20,6 +21,7 @@ pub const VERSION: u32 = 1;
 /// the IEEE 754 double reads it exactly.
 pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 
+pub use invocation::Invocation;
 pub use message::{
     ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation,
     Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, WorkerResult,

@@ -212,6 +212,10 @@ pub struct DriverDescription {
     pub accesses: Vec<String>,
     /// Executors it supports.
     pub executors: Vec<Executor>,
+    /// The higher interface it offers in place of SQL (`queue`): its transactions are made of
+    /// [`crate::Invocation`]s. Absent for a driver that takes SQL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
 }
 
 /// A build of SQLite.

@@ -15,6 +15,7 @@ pub fn describe(protocol: u32) -> Description {
         sqlite,
         accesses: ACCESSES.map(String::from).to_vec(),
         executors: vec![Executor::Threads, Executor::Processes],
+        interface: None,
     };
     let scripted = ["scripted", "noop"].into_iter().map(|name| driver(name, None));
     let faults = Fault::ALL.iter().map(|(_, name)| driver(name, Some(build())));

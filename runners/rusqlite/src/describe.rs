@@ -19,6 +19,7 @@ pub fn describe() -> Result<Description, Fault> {
         sqlite,
         accesses: ACCESSES.map(String::from).to_vec(),
         executors: EXECUTORS.to_vec(),
+        interface: None,
     };
     let runner_version = env!("CARGO_PKG_VERSION");
     Ok(Description {

@@ -56,6 +56,7 @@ pub fn runner() -> Description {
         sqlite,
         accesses: vec!["per-worker".into()],
         executors: vec![],
+        interface: None,
     };
     let build =
         SqliteBuild { version: "3.54.0".into(), source_id: "2026-01-01 abcdef".into(), compile_options: vec![] };

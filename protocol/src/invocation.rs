@@ -1,0 +1,95 @@
+//! Operations of a higher interface than SQL, in a statement's place: `CALL queue.enqueue(?1, ?2)`.
+
+use std::fmt;
+
+/// A statement that is no SQL but an operation of a library: SQLite has no `CALL`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// `queue`.
+    pub interface: String,
+    /// `enqueue`.
+    pub operation: String,
+    /// Number of arguments; they are `?1`, `?2`, … in this order.
+    pub arguments: usize,
+}
+
+/// An operation of an interface: its name, its arguments, its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// `enqueue`.
+    pub name: &'static str,
+    /// Names of what is handed over.
+    pub arguments: &'static [&'static str],
+    /// Names of what comes back, in at most one row.
+    pub columns: &'static [&'static str],
+    /// Whether the file changes.
+    pub writes: bool,
+}
+
+/// The interfaces there are, with their operations. `docs/PROTOCOL.md` says what each does.
+pub const INTERFACES: [(&str, &[Operation]); 1] = [(
+    "queue",
+    &[
+        Operation { name: "enqueue", arguments: &["payload", "priority"], columns: &[], writes: true },
+        Operation { name: "claim", arguments: &[], columns: &["id", "payload"], writes: true },
+        Operation { name: "complete", arguments: &["id"], columns: &[], writes: true },
+        Operation { name: "fail", arguments: &["id"], columns: &[], writes: true },
+    ],
+)];
+
+impl Invocation {
+    /// What a statement invokes; none for SQL.
+    ///
+    /// # Errors
+    /// One line, where it begins with `CALL` and is not of the form above.
+    pub fn parse(sql: &str) -> Result<Option<Self>, String> {
+        let text = sql.trim().trim_end_matches(';').trim_end();
+        let Some(("CALL", rest)) = text.split_once(char::is_whitespace) else { return Ok(None) };
+        let form = || format!("`{text}` is not of the form `CALL interface.operation(?1, ?2)`");
+        let (name, list) = rest.trim().strip_suffix(')').and_then(|r| r.split_once('(')).ok_or_else(form)?;
+        let (interface, operation) = name.trim().split_once('.').ok_or_else(form)?;
+        let arguments: Vec<&str> =
+            if list.trim().is_empty() { Vec::new() } else { list.split(',').map(str::trim).collect() };
+        let in_order = arguments.iter().enumerate().all(|(i, a)| *a == format!("?{}", i + 1));
+        if !in_order {
+            return Err(form());
+        }
+        Ok(Some(Self { interface: interface.into(), operation: operation.into(), arguments: arguments.len() }))
+    }
+
+    /// What its interface says of it; none where there is no such interface or operation.
+    #[must_use]
+    pub fn definition(&self) -> Option<Operation> {
+        let (_, operations) = INTERFACES.iter().find(|(name, _)| *name == self.interface)?;
+        operations.iter().find(|o| o.name == self.operation).copied()
+    }
+}
+
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.interface, self.operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invocation_is_told_from_sql() {
+        let parse = |sql| Invocation::parse(sql).expect("valid");
+        assert_eq!(parse("SELECT 1"), None);
+        assert_eq!(parse("CALLING"), None);
+        let enqueue = parse(" CALL queue.enqueue( ?1, ?2 ) ;").expect("an invocation");
+        assert_eq!((enqueue.to_string().as_str(), enqueue.arguments), ("queue.enqueue", 2));
+        assert_eq!(enqueue.definition().map(|o| o.arguments.len()), Some(2));
+        assert_eq!(parse("CALL queue.claim()").map(|c| c.arguments), Some(0));
+    }
+
+    #[test]
+    fn what_is_neither_is_refused() {
+        for wrong in ["CALL queue", "CALL queue.claim", "CALL claim()", "CALL queue.enqueue(?2, ?1)", "CALL q.e('x')"] {
+            assert!(Invocation::parse(wrong).is_err_and(|e| e.contains("CALL interface.operation")), "{wrong}");
+        }
+    }
+}
