@@ -134,6 +134,8 @@ pub fn arm(trial: &Trial) -> Arm {
         invariants: Vec::new(),
         content: Vec::new(),
         duration_ms: None,
+        search: None,
+        kill: None,
         vars: Default::default(),
         skipped: Default::default(),
     }

@@ -4,8 +4,11 @@
 use std::collections::HashMap;
 
 use litelab_model::{Arm, Plan};
-use litelab_protocol::{Begin, Fetch, Transaction};
+use litelab_protocol::{Begin, Fetch, Invocation, Statement, Transaction};
 use rusqlite::Connection;
+
+use litelab_model::error::unknown;
+use litelab_protocol::invocation::INTERFACES;
 
 use crate::error::{EngineError, describe};
 
@@ -46,6 +49,10 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             } else {
                 format!("transaction `{}`", transaction.name)
             };
+            if let Some(invocation) = Invocation::parse(&statement.sql).map_err(|e| format!("{what}: {e}"))? {
+                writes |= invoked(&invocation, statement).map_err(|e| format!("{what}: {e}"))?;
+                continue;
+            }
             let prepared = prepare(&connection, &statement.sql).map_err(|e| format!("{what}: {e}"))?;
             writes |= !prepared.readonly();
             let (wanted, given) = (prepared.parameter_count(), statement.bind.len() * statement.tuples as usize);
@@ -83,6 +90,11 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             transaction.begin = Begin::None;
         }
     }
+    let invokes = |t: &Transaction| t.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))));
+    if arm.trial.transactions.iter().any(invokes) {
+        // The library makes its own tables; the invariants' queries on them are compiled when they are asked.
+        return Ok(());
+    }
     for invariant in &arm.invariants {
         let prepared =
             prepare(&connection, &invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
@@ -95,6 +107,32 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             .map_err(|e| format!("content: {e}"))?;
     }
     Ok(())
+}
+
+/// Checks an invocation against its interface. Returns whether it writes.
+fn invoked(invocation: &Invocation, statement: &Statement) -> Result<bool, String> {
+    let Some(operation) = invocation.definition() else {
+        let known = INTERFACES.iter().flat_map(|(name, list)| list.iter().map(move |o| format!("{name}.{}", o.name)));
+        let known: Vec<String> = known.collect();
+        return Err(unknown("operation", &invocation.to_string(), known.iter().map(String::as_str)));
+    };
+    let (wanted, given) = (operation.arguments, statement.bind.len());
+    if invocation.arguments != wanted.len() || given != wanted.len() {
+        return Err(format!("`{invocation}` takes ({}), and {given} arguments are given", wanted.join(", ")));
+    }
+    if statement.tuples > 1 {
+        return Err(format!("`{invocation}` is done once at a time: `rows` has no meaning for it, `repeat` has"));
+    }
+    let columns = operation.columns;
+    if statement.yields.iter().zip(columns).any(|(name, column)| name != column)
+        || statement.yields.len() > columns.len()
+    {
+        return Err(format!("`{invocation}` yields {columns:?}, in this order"));
+    }
+    if columns.is_empty() && statement.fetch != Fetch::None {
+        return Err(format!("`{invocation}` returns nothing, so there is nothing to fetch"));
+    }
+    Ok(operation.writes)
 }
 
 /// An empty database in memory with the arm's schema; with `data.from`, with the schema of that file.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use litelab_model::Plan;
 
 use crate::environment::Environment;
-use crate::outcome::{Series, TrialRecord};
+use crate::outcome::{Probe, Series, TrialRecord};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -43,6 +43,13 @@ pub enum Event<'a> {
         block: u32,
         /// Arm.
         arm: usize,
+    },
+    /// A rate of a search has been tried.
+    Probed {
+        /// Arm.
+        arm: usize,
+        /// What came of it.
+        probe: &'a Probe,
     },
     /// A trial is over.
     TrialEnded {

@@ -6,6 +6,8 @@ pub mod compile;
 pub mod environment;
 mod error;
 pub mod event;
+mod kills;
+pub mod measure;
 pub mod merge;
 pub mod observe;
 pub mod outcome;
@@ -14,6 +16,7 @@ pub mod process;
 pub mod record;
 pub mod run;
 pub mod runner;
+pub mod search;
 pub mod trial;
 pub mod verify;
 

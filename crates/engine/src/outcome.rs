@@ -87,6 +87,41 @@ pub struct Measurement {
     pub content: BTreeMap<String, String>,
     /// What is to be said beside the numbers.
     pub flags: Vec<Flag>,
+    /// How the rate was found, where one was sought; everything else is of the last trial at that rate.
+    #[serde(default)]
+    pub search: Option<SearchOutcome>,
+}
+
+/// The outcome of a search for the highest rate that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchOutcome {
+    /// That rate, per second; 0 where none was kept.
+    pub sustainable: f64,
+    /// Every rate that was tried, in order.
+    pub probes: Vec<Probe>,
+}
+
+/// One rate of a search.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Per second.
+    pub rate: f64,
+    /// Trials in which all conditions were kept.
+    pub kept: u32,
+    /// Trials in which one was not.
+    pub broken: u32,
+    /// Which one, the last time: a metric, or `arrivals` where the load was not served as it came; empty where none was.
+    pub condition: String,
+    /// The same with its figure.
+    pub reason: String,
+}
+
+impl Probe {
+    /// Whether most of its trials were kept.
+    #[must_use]
+    pub fn held(&self) -> bool {
+        self.kept > self.broken
+    }
 }
 
 /// The time series of a trial; stored apart, for they are long.

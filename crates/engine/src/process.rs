@@ -27,6 +27,7 @@ pub struct RunnerProcess {
     stdin: Option<ChildStdin>,
     lines: Receiver<Result<Line, String>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
+    killed: bool,
 }
 
 impl RunnerProcess {
@@ -91,7 +92,7 @@ impl RunnerProcess {
             // A runner that has died already shows in its lines; a broken pipe adds nothing.
             let _written = stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush());
         }
-        Ok(Self { child, stdin, lines, stderr })
+        Ok(Self { child, stdin, lines, stderr, killed: false })
     }
 
     /// Process number.
@@ -160,6 +161,17 @@ impl RunnerProcess {
     pub fn stderr(&self) -> String {
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept.iter().copied().collect::<Vec<u8>>()).into_owned()
+    }
+
+    /// Its end by a signal is what the trial asked for.
+    pub fn expect_killed(&mut self) {
+        self.killed = true;
+    }
+
+    /// Whether [`RunnerProcess::expect_killed`] was said of it.
+    #[must_use]
+    pub fn was_killed(&self) -> bool {
+        self.killed
     }
 
     /// Waits until the runner has ended by itself after its last line, without reaping it.

@@ -17,6 +17,7 @@ use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
 use crate::record::{Recorder, RunFile};
 use crate::runner::{Runners, check_support};
+use crate::search;
 use crate::trial::{self, Bench, Patience};
 
 /// How long a no-op trial runs, in milliseconds, and how many transactions at most.
@@ -173,7 +174,8 @@ impl<'a> Run<'a> {
             let due = order.into_iter().filter(|&arm| block < self.plan.blocks_of(&self.plan.arms[arm]));
             for (position, arm) in due.enumerate() {
                 report(Event::TrialStarted { block, arm });
-                let (record, series) = self.trial(block, arm, position as u32, &prepared_files[arm], &scratch)?;
+                let (record, series) =
+                    self.trial((block, arm, position as u32), &prepared_files[arm], &scratch, report)?;
                 if self.stopped() {
                     ended.interrupted = true;
                     return Ok(ended);
@@ -196,11 +198,10 @@ impl<'a> Run<'a> {
 
     fn trial(
         &self,
-        block: u32,
-        arm: usize,
-        position: u32,
+        (block, arm, position): (u32, usize, u32),
         prepared: &Path,
         scratch: &Scratch,
+        report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(TrialRecord, Series), EngineError> {
         let started = crate::record::now();
         let begun = Instant::now();
@@ -213,7 +214,13 @@ impl<'a> Run<'a> {
             patience: self.options.patience,
             keep_going: &mut || !self.stopped(),
         };
-        let (outcome, series) = trial::run(plan, &format!("{block}/{arm}"), &mut bench);
+        let id = format!("{block}/{arm}");
+        let (outcome, series) = match &plan.search {
+            None => trial::run(plan, &id, &mut bench),
+            Some(search) => {
+                search::run(plan, search, &id, &mut bench, &mut |probe| report(Event::Probed { arm, probe }))
+            }
+        };
         let seconds = begun.elapsed().as_secs_f64();
         Ok((TrialRecord { block, arm, position, started, seconds, outcome }, series))
     }
@@ -262,6 +269,7 @@ fn no_op(arm: &Arm, runner: &str) -> Arm {
     arm.trial.driver = "noop".into();
     arm.invariants.clear();
     arm.content.clear();
+    (arm.search, arm.kill) = (None, None);
     arm.trial.warmup_ms = 0;
     for role in &mut arm.trial.roles {
         role.load = litelab_protocol::Load::Closed { think_us: 0 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use litelab_protocol::{Description, DriverDescription};
+use litelab_protocol::{Description, DriverDescription, Invocation};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -323,7 +323,19 @@ pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Re
             names.join(", ")
         ));
     }
-    Ok(())
+    let mut invoked = arm.trial.transactions.iter().flat_map(|t| &t.statements).map(|s| Invocation::parse(&s.sql));
+    match (invoked.find_map(|parsed| parsed.ok().flatten()), &driver.interface) {
+        (Some(invocation), Some(interface)) if invocation.interface == *interface => Ok(()),
+        (Some(invocation), _) => Err(format!(
+            "driver `{}` has no interface `{}`, which the workload is written for",
+            driver.name, invocation.interface
+        )),
+        (None, Some(interface)) => Err(format!(
+            "driver `{}` takes no SQL but the operations of interface `{interface}`: use a workload made of them",
+            driver.name
+        )),
+        (None, None) => Ok(()),
+    }
 }
 
 fn on_path(tool: &str) -> bool {

@@ -8,6 +8,7 @@ use litelab_model::study::Location;
 use litelab_protocol::{ConnectionSettings, Database, Executor, Line, Load, Role, Tick, Trial, TrialResult};
 
 use crate::environment::copy_database;
+use crate::kills::Kills;
 use crate::merge::merge;
 use crate::observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
@@ -119,7 +120,7 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
         total_cpu = total_cpu.zip(exited.usage).map(|(sum, u)| sum + u.user_ns + u.system_ns);
         evidence.stderr.push_str(&process.stderr());
-        if !exited.status.success() {
+        if !exited.status.success() && !process.was_killed() {
             ended_badly.get_or_insert_with(|| {
                 format!("the runner gave its result and did not end well ({}){}", exited.status, process.evidence())
             });
@@ -153,6 +154,7 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         content,
         summary,
         result,
+        search: None,
     })
 }
 
@@ -260,18 +262,35 @@ fn drive(
     evidence.series.go_ns = sampler.sample_now().unwrap_or_else(|| sampler.now_ns());
     let begun = Instant::now();
     processes.iter_mut().for_each(RunnerProcess::go);
+    let mut kills = Kills::new(arm, processes);
     let limit =
         arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
     let mut results = Vec::new();
-    for process in processes.iter_mut() {
+    let mut ticks_of_killed = Vec::new();
+    for (index, process) in processes.iter_mut().enumerate() {
+        let mut ticks = Vec::new();
         loop {
+            let keep_going = &mut *bench.keep_going;
+            let mut poll = || {
+                kills.due(begun.elapsed());
+                keep_going()
+            };
             if begun.elapsed() > limit {
                 return Err(broken(process, &format!("the trial was not over after {:.0} s", limit.as_secs_f64())));
             }
-            match process.next_line(bench.patience.silence, bench.keep_going) {
-                Ok(Line::Tick(tick)) => evidence.series.ticks.push(tick),
+            match process.next_line(bench.patience.silence, &mut poll) {
+                Ok(Line::Tick(tick)) => ticks.push(tick),
+                Ok(Line::Result(_)) if kills.is_victim(index) => {
+                    return Err(broken(process, "a runner that was to be killed while it worked had ended before"));
+                }
                 Ok(Line::Result(result)) => {
                     results.push(*result);
+                    evidence.series.ticks.append(&mut ticks);
+                    break;
+                }
+                Err(_) if kills.killed(index) => {
+                    process.expect_killed();
+                    ticks_of_killed.append(&mut ticks);
                     break;
                 }
                 Ok(Line::Failed(failed)) => return Err(refused(&failed)),
@@ -284,6 +303,8 @@ fn drive(
     }
     let result = merge(results);
     check_ticks(&evidence.series.ticks, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
+    // What the killed did is part of the picture over time, but not of the result.
+    evidence.series.ticks.append(&mut ticks_of_killed);
     evidence.result = Some(result);
     Ok(())
 }

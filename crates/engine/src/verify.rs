@@ -108,7 +108,8 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     }
     for role in &arm.trial.roles {
         let workers = result.workers.iter().filter(|w| w.role == role.name).count();
-        let expected = role.workers as usize * arm.databases as usize;
+        let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
+        let expected = (role.workers - killed) as usize * arm.databases as usize;
         if workers != expected {
             return Err(format!("role `{}` has {expected} workers, {workers} were reported", role.name));
         }
@@ -252,17 +253,25 @@ pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<B
     }
     for invariant in &arm.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
-        let mut expected = expression::evaluate(&invariant.equals, &|name| count(result, name)).map_err(fail)?;
-        if paths.len() > 1 {
-            let constant = expression::evaluate(&invariant.equals, &|_| Ok(0.0)).map_err(fail)?;
-            expected += constant * (paths.len() - 1) as f64;
-        }
         let mut found = 0.0;
         for connection in &connections {
             found += number(connection, &invariant.sql).map_err(|e| fail(describe(&e)))?;
         }
-        if found != expected {
-            return Err(fail(format!("found {found}, expected {expected} = {}", invariant.equals)));
+        let keeps: [(&Option<String>, &str, fn(f64, f64) -> bool); 3] = [
+            (&invariant.equals, "", |found, expected| found == expected),
+            (&invariant.at_least, "at least ", |found, expected| found >= expected),
+            (&invariant.at_most, "at most ", |found, expected| found <= expected),
+        ];
+        for (text, how, keeps) in keeps {
+            let Some(text) = text else { continue };
+            let mut expected = expression::evaluate(text, &|name| count(result, name)).map_err(fail)?;
+            if paths.len() > 1 {
+                let constant = expression::evaluate(text, &|_| Ok(0.0)).map_err(fail)?;
+                expected += constant * (paths.len() - 1) as f64;
+            }
+            if !keeps(found, expected) {
+                return Err(fail(format!("found {found}, expected {how}{expected} = {text}")));
+            }
         }
     }
     let mut content = BTreeMap::new();

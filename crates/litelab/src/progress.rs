@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use litelab_engine::event::Event;
+use litelab_engine::measure::Meter;
 use litelab_engine::outcome::Outcome;
 use litelab_model::Plan;
-use litelab_report::analysis::measure::Meter;
 use litelab_report::number;
 use litelab_stats::{Confidence, minimum_blocks};
 
@@ -18,6 +18,8 @@ use crate::style;
 const OVERHEAD_SECONDS: f64 = 0.15;
 /// What a trial that ends by count is taken to last, as long as none has been seen.
 const UNKNOWN_SECONDS: f64 = 1.0;
+/// Rates that a search is taken to try.
+const SEARCH_RATES: f64 = 10.0;
 /// Off a terminal a line at least this often, so that a log shows life.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
@@ -85,6 +87,11 @@ impl Progress {
             }
             Event::TrialStarted { block, arm } => {
                 self.bar.set_message(format!("block {}/{} · {}", block + 1, self.blocks, self.name(*arm)));
+            }
+            Event::Probed { arm, probe } => {
+                let outcome = if probe.held() { "kept".to_owned() } else { format!("not kept: {}", probe.reason) };
+                let rate = number::value(probe.rate, litelab_model::metric::Unit::PerSecond);
+                self.line_or_message(&format!("{}: {rate} {outcome}", self.name(*arm)), false);
             }
             Event::TrialEnded { record, .. } => self.ended(record),
             Event::BlockStored { block } => {
@@ -205,6 +212,7 @@ pub fn describe(plan: &Plan) -> String {
         .iter()
         .map(|arm| {
             let one = arm.duration_ms.map_or(UNKNOWN_SECONDS, |ms| ms as f64 / 1e3) + OVERHEAD_SECONDS;
+            let one = arm.search.as_ref().map_or(one, |s| one * SEARCH_RATES * f64::from(s.repeats.div_ceil(2)));
             one * f64::from(plan.blocks_of(arm))
         })
         .sum();

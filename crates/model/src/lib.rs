@@ -6,7 +6,8 @@
 //! one [`ModelError`]: a line that says what, where, and the remedy.
 
 pub mod claim;
-mod error;
+pub mod condition;
+pub mod error;
 pub mod expression;
 pub mod library;
 pub mod metric;

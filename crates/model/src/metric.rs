@@ -1,5 +1,5 @@
 //! What can be compared: names, units, and which direction is better. How each is computed from a trial stands in the
-//! report crate.
+//! engine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,6 +76,10 @@ pub enum Measure {
     ErrorShare,
     /// The slowest worker's committed transactions over the mean of its role.
     Fairness,
+    /// The highest rate of arrivals at which the conditions of the scenario's search were kept.
+    Sustainable,
+    /// How often the log was begun anew after a checkpoint.
+    WalRestarts,
 }
 
 /// A measure, of one transaction or of all.
@@ -99,13 +103,15 @@ pub enum Unit {
     Bytes,
     /// 0 to 1.
     Share,
+    /// A number of things.
+    Count,
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 39] = {
+const NAMES: [(&str, Measure); 41] = {
     use Measure::{
-        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, RowTime, RowsPerSecond, Throughput,
-        WalAfter, WalPeak, Written,
+        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, RowTime, RowsPerSecond, Sustainable,
+        Throughput, WalAfter, WalPeak, WalRestarts, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
     use Timing::{FirstRow, Lag, Probe, Query, Response, Service, Wait};
@@ -149,6 +155,8 @@ const NAMES: [(&str, Measure); 39] = {
         ("failed", FailedShare),
         ("errors", ErrorShare),
         ("fairness", Fairness),
+        ("sustainable", Sustainable),
+        ("wal_restarts", WalRestarts),
     ]
 };
 
@@ -163,17 +171,18 @@ impl Measure {
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
-            Self::Throughput | Self::RowsPerSecond => Unit::PerSecond,
+            Self::Throughput | Self::RowsPerSecond | Self::Sustainable => Unit::PerSecond,
             Self::RowTime | Self::Latency(..) | Self::Cpu => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
             Self::FailedShare | Self::ErrorShare | Self::Fairness => Unit::Share,
+            Self::WalRestarts => Unit::Count,
         }
     }
 
     /// Whether more of it is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
-        matches!(self, Self::Throughput | Self::RowsPerSecond | Self::Fairness)
+        matches!(self, Self::Throughput | Self::RowsPerSecond | Self::Fairness | Self::Sustainable)
     }
 }
 

@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use litelab_protocol::{Transaction, Trial};
 use serde::{Deserialize, Serialize};
 
+use crate::condition::{KillPlan, LimitPlan, SearchPlan};
 use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
 use crate::study::Location;
@@ -49,6 +50,12 @@ pub struct ScenarioPlan {
     pub baseline: usize,
     /// Metrics shown; the first is the one arms are judged by.
     pub metrics: Vec<Metric>,
+    /// Bounds that every trial is looked at by.
+    #[serde(default)]
+    pub alerts: Vec<LimitPlan>,
+    /// Dimension over which the Universal Scalability Law is fitted.
+    #[serde(default)]
+    pub usl: Option<String>,
 }
 
 /// One full choice of everything.
@@ -80,6 +87,12 @@ pub struct Arm {
     pub content: Vec<String>,
     /// How long it takes at least, if its roles end by time.
     pub duration_ms: Option<u64>,
+    /// The rate that is sought, if one is: the trial is run again and again.
+    #[serde(default)]
+    pub search: Option<SearchPlan>,
+    /// Processes that are killed while they work.
+    #[serde(default)]
+    pub kill: Option<KillPlan>,
     /// Its variables, for those who read the run.
     pub vars: Vars,
     /// Why it is not run here: its runner is not built, or lacks its driver.
@@ -99,15 +112,21 @@ pub struct DataPlan {
     pub then: Option<String>,
 }
 
-/// What must hold after a trial; `equals` still holds names of counts.
+/// What must hold after a trial; its expressions still hold names of counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvariantPlan {
     /// In words, or the query.
     pub about: String,
     /// The query.
     pub sql: String,
-    /// Expression over counts and variables.
-    pub equals: String,
+    /// The number it must give: an expression over counts.
+    pub equals: Option<String>,
+    /// It must be at least this.
+    #[serde(default)]
+    pub at_least: Option<String>,
+    /// It must be at most this.
+    #[serde(default)]
+    pub at_most: Option<String>,
 }
 
 /// A claim with its arms found.

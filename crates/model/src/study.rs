@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Finding};
+use crate::condition::{Kill, Limit, Search};
 use crate::one_or_many::OneOrMany;
 use crate::quantity::{Quantity, Scalar, Vars};
+use crate::workload::Invariant;
 
 /// A study file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,7 +110,7 @@ pub struct Scenario {
     #[serde(rename = "role")]
     pub roles: IndexMap<String, RoleSpec>,
     /// Dimension → values; the arms are all combinations. A dimension is a key of this table (`profile`, `access`, …),
-    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, or a variable.
+    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, or a variable.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
     /// Further arms, each a table of dimensions.
@@ -122,6 +124,18 @@ pub struct Scenario {
     /// Metrics shown, the first being the one arms are judged by.
     #[serde(default)]
     pub metrics: Vec<String>,
+    /// Dimension of whole numbers over which the Universal Scalability Law is fitted to the throughput.
+    pub usl: Option<String>,
+    /// Bounds that every trial is looked at by; one that is broken is shown, and fails nothing.
+    #[serde(default, rename = "alert")]
+    pub alerts: Vec<Limit>,
+    /// Seeks the highest rate of arrivals at which all conditions are kept; its outcome is metric `sustainable`.
+    pub search: Option<Search>,
+    /// Kills processes of a role while they work.
+    pub kill: Option<Kill>,
+    /// What must hold of the database after every trial, in place of what the workload says.
+    #[serde(default, rename = "invariant")]
+    pub invariants: Vec<Invariant>,
     /// What `--quick` changes here, over what it changes in the study.
     pub quick: Option<QuickScenario>,
 }

@@ -184,8 +184,15 @@ pub struct Invariant {
     pub sql: String,
     /// The number it must give: an expression over variables (`$rows`), `$data_rows`, and counts of the trial:
     /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `verified.NAME`, `mismatches.NAME` of transaction `NAME`.
-    pub equals: Quantity,
+    pub equals: Option<Quantity>,
+    /// It must be at least this.
+    pub at_least: Option<Quantity>,
+    /// It must be at most this.
+    pub at_most: Option<Quantity>,
     /// Only checked where these transactions ran.
     #[serde(default)]
     pub when: Vec<String>,
+    /// Only checked under these drivers.
+    #[serde(default)]
+    pub drivers: Vec<String>,
 }

@@ -37,6 +37,7 @@ const BYTES: [Scale; 5] = [
     scale(1_099_511_627_776.0, " TiB", ""),
 ];
 const SHARES: [Scale; 1] = [scale(0.01, " %", "")];
+const COUNTS: [Scale; 3] = [scale(1.0, "", ""), scale(1e3, " k", "k"), scale(1e6, " M", "M")];
 const RATIOS: [Scale; 1] = [scale(1.0, "×", "")];
 
 fn scales(unit: Unit) -> &'static [Scale] {
@@ -45,6 +46,7 @@ fn scales(unit: Unit) -> &'static [Scale] {
         Unit::PerSecond => &RATES,
         Unit::Bytes => &BYTES,
         Unit::Share => &SHARES,
+        Unit::Count => &COUNTS,
     }
 }
 

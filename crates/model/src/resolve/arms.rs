@@ -68,6 +68,25 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
     Ok(out)
 }
 
+/// Whether the law of scalability can be fitted over a dimension: three levels of at least one, all whole numbers.
+pub(super) fn check_usl(arms: &[Arm], name: &str, dimensions: &[String]) -> Result<(), String> {
+    if !dimensions.iter().any(|d| d == name) {
+        return Err(format!("usl: {}", unknown("dimension", name, dimensions.iter().map(String::as_str))));
+    }
+    let mut levels = Vec::new();
+    for arm in arms {
+        match arm.dimensions.get(name) {
+            Some(Scalar::Integer(n @ 1..)) if !levels.contains(n) => levels.push(*n),
+            Some(Scalar::Integer(1..)) | None => {}
+            Some(other) => return Err(format!("usl: `{name}` is `{other}`: it must be a whole number of at least 1")),
+        }
+    }
+    if levels.len() < 3 {
+        return Err(format!("usl: `{name}` has {} levels, and the law has three parameters", levels.len()));
+    }
+    Ok(())
+}
+
 /// Every dimension that any arm has, in order of first appearance.
 pub(super) fn dimension_names(combinations: &[Dimensions]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -132,6 +151,8 @@ pub(super) struct Choice {
     pub workers: IndexMap<String, Quantity>,
     /// `ROLE` → transactions per second.
     pub rate: IndexMap<String, Quantity>,
+    /// PRAGMAs over those of the profile.
+    pub pragmas: IndexMap<String, Scalar>,
 }
 
 /// Dimensions that are keys of a scenario.
@@ -167,6 +188,7 @@ impl Choice {
             data_rows: scenario.data_rows.clone(),
             workers: IndexMap::new(),
             rate: IndexMap::new(),
+            pragmas: IndexMap::new(),
         };
         // Variables first: an access such as `pool($n)` may use one.
         for (name, value) in dimensions {
@@ -221,6 +243,7 @@ impl Choice {
                 _ => return Err("dimension `workers`: there are several roles; name one, as in `ROLE.workers`".into()),
             },
             _ => match name.split_once('.') {
+                Some(("pragma", pragma)) => drop(self.pragmas.insert(pragma.to_owned(), value.clone())),
                 Some((role, key)) => self.set_role(scenario, role, key, value)?,
                 None if vars.contains_key(name) => {}
                 None => {

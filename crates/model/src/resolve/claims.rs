@@ -61,7 +61,7 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
     }))
 }
 
-fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> {
+pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> {
     quantity
         .map(|q| match q {
             Quantity::Text(text) => with_unit(text),

@@ -2,7 +2,10 @@
 
 mod arms;
 mod claims;
+mod conditions;
+mod invariants;
 mod profiles;
+pub use invariants::COUNTS;
 pub use profiles::{check as check_profile, input, rendered};
 mod roles;
 mod transactions;
@@ -15,7 +18,7 @@ use litelab_protocol::{Access, Connection, Executor, Prepare, Trial};
 use crate::error::{ModelError, unknown};
 use crate::library::{self, Text};
 use crate::metric::{Measure, Metric, Timing};
-use crate::plan::{Arm, DataPlan, InvariantPlan, Plan, ScenarioPlan};
+use crate::plan::{Arm, DataPlan, Plan, ScenarioPlan};
 use crate::quantity::{Scalar, Vars};
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
@@ -125,6 +128,8 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
             metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
         }
     }
+    let alerts = scenario.alerts.iter().map(conditions::limit).collect::<Result<Vec<_>, _>>();
+    let alerts = alerts.map_err(|e| context.scenario_error(scenario, format!("alert: {e}")))?;
     let first = plan.arms.len();
     let index = plan.scenarios.len();
     for dimensions in &combinations {
@@ -147,6 +152,9 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
         }
     };
     let mut dimensions = arms::dimension_names(&combinations);
+    if let Some(name) = &scenario.usl {
+        arms::check_usl(&plan.arms[first..], name, &dimensions).map_err(|e| context.scenario_error(scenario, e))?;
+    }
     if context.options.aa {
         let mut twin = plan.arms[baseline].clone();
         twin.dimensions.insert(AA.into(), Scalar::Text("twin".into()));
@@ -170,6 +178,8 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
         dimensions,
         baseline,
         metrics,
+        alerts,
+        usl: scenario.usl.clone(),
     });
     Ok(())
 }
@@ -229,7 +239,8 @@ fn arm(
 ) -> Result<Arm, ArmError> {
     let mut vars = vars.clone();
     let choice = arms::Choice::new(scenario, dimensions, &mut vars)?;
-    let (profile, text) = library::profile(&choice.profile, context.directory)?;
+    let (mut profile, text) = library::profile(&choice.profile, context.directory)?;
+    profiles::change(&mut profile, &choice.pragmas)?;
     let retry = profiles::check(&profile, &text)?;
 
     let data_rows = match (&choice.data_rows, &workload.data) {
@@ -279,7 +290,7 @@ fn arm(
     if duration_ms.is_some_and(|d| d <= warmup_ms) {
         return Err(format!("the warm-up of {warmup_ms} ms leaves nothing of the trial to measure").into());
     }
-    let trial = Trial {
+    let mut trial = Trial {
         protocol: litelab_protocol::VERSION,
         id: String::new(),
         // As the study names it; the engine knows which runner has it, and by which name.
@@ -311,6 +322,10 @@ fn arm(
     if trial.executor == Executor::Processes {
         roles::check_processes(&trial.roles)?;
     }
+    let search = scenario.search.as_ref().map(|s| conditions::search(s, &mut trial, &vars));
+    let search = search.transpose().map_err(|e| format!("search: {e}"))?;
+    let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, &mut vars));
+    let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
     let schema = schema(workload, choice.schema.as_deref(), &vars)?;
     Ok(Arm {
         scenario: index,
@@ -322,10 +337,12 @@ fn arm(
         databases,
         schema,
         data,
-        invariants: invariants(workload, &used, &vars)?,
+        invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver), &vars)?,
         content: workload.content.clone(),
         duration_ms,
         trial,
+        search,
+        kill,
         vars,
         skipped: None,
     })
@@ -353,49 +370,6 @@ fn schema(workload: &Workload, variant: Option<&str>, vars: &Vars) -> Result<Str
     };
     crate::sql::substitute(sql, vars).map_err(|e| format!("workload `{}`: schema: {e}", workload.name))
 }
-
-fn invariants(workload: &Workload, used: &[String], vars: &Vars) -> Result<Vec<InvariantPlan>, String> {
-    let mut plans = Vec::new();
-    for (i, invariant) in workload.invariants.iter().enumerate() {
-        let here = |e: String| format!("workload `{}`: invariant {}: {e}", workload.name, i + 1);
-        let mut relevant = invariant.when.iter().all(|t| used.contains(t));
-        if let Some(name) = invariant.when.iter().find(|n| !workload.transactions.contains_key(*n)) {
-            return Err(here(unknown("transaction", name, workload.transactions.keys().map(String::as_str))));
-        }
-        let equals = invariant.equals.to_string();
-        for name in crate::expression::names(&equals) {
-            if name.starts_with('$') {
-                crate::quantity::variable(vars, &name).map_err(here)?;
-                continue;
-            }
-            let (count, transaction) = name.split_once('.').unwrap_or((&name, ""));
-            if !COUNTS.contains(&count) {
-                return Err(here(unknown("count", count, COUNTS)));
-            }
-            if !workload.transactions.contains_key(transaction) {
-                return Err(here(unknown(
-                    "transaction",
-                    transaction,
-                    workload.transactions.keys().map(String::as_str),
-                )));
-            }
-            // A count of a transaction that this arm does not run is 0, not an error.
-            relevant &= invariant.when.is_empty() || used.iter().any(|u| u == transaction);
-        }
-        // The counts stay names; variables are put in now.
-        let equals = crate::sql::substitute(&equals, vars).map_err(here)?;
-        crate::expression::evaluate(&equals, &|_| Ok(1.0)).map_err(here)?;
-        if relevant {
-            let about = if invariant.about.is_empty() { invariant.sql.clone() } else { invariant.about.clone() };
-            let sql = crate::sql::substitute(&invariant.sql, vars).map_err(here)?;
-            plans.push(InvariantPlan { about, sql, equals });
-        }
-    }
-    Ok(plans)
-}
-
-/// Counts an invariant may name.
-pub const COUNTS: [&str; 6] = ["committed", "empty", "failed", "rows", "verified", "mismatches"];
 
 fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
     let workers: u32 = trial.roles.iter().map(|r| r.workers).sum();

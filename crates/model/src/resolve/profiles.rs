@@ -53,6 +53,17 @@ pub fn check(profile: &Profile, text: &Text) -> Result<Retry, ModelError> {
     }
 }
 
+/// Puts the values of an arm's dimensions `pragma.NAME` in the place of the profile's; new ones come last.
+pub(super) fn change(profile: &mut Profile, pragmas: &indexmap::IndexMap<String, Scalar>) -> Result<(), String> {
+    for (name, value) in pragmas {
+        let known = pragma::parse(name, &input(value)).map_err(|e| format!("dimension `pragma.{name}`: {e}"))?;
+        let same = |key: &&String| pragma::find(key).is_some_and(|p| p.name == known.name());
+        let key = profile.pragma.keys().find(same).unwrap_or(name).clone();
+        profile.pragma.insert(key, value.clone());
+    }
+    Ok(())
+}
+
 /// The line on which a key of `[pragma]` stands.
 fn at_key(text: &Text, key: &str, message: &str) -> ModelError {
     let line = text

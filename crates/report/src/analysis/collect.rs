@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use litelab_engine::measure::Meter;
 use litelab_engine::outcome::{FailureKind, Measurement, Outcome, TrialRecord};
 use litelab_engine::record::RunInfo;
 use litelab_model::Plan;
@@ -11,7 +12,6 @@ use litelab_model::plan::FindingValuePlan;
 use super::arm::{ArmAnalysis, FailureCount, Values};
 use super::durability::{Rung, shown};
 use super::flag::Flags;
-use super::measure::Meter;
 use super::{Analysis, claim, finding, scenario};
 use crate::error::ReportError;
 
@@ -31,6 +31,8 @@ struct Numbers {
     flags: Flags,
     rung: Option<Rung>,
     settings: BTreeMap<String, BTreeSet<String>>,
+    /// What kept a search from a higher rate, and in how many trials.
+    limits: BTreeMap<String, u64>,
 }
 
 impl Collector {
@@ -42,7 +44,8 @@ impl Collector {
             | FindingValuePlan::Ratio { metric, .. }
             | FindingValuePlan::Best { metric, .. } => metric,
         });
-        let named = plan.scenarios.iter().flat_map(|s| &s.metrics);
+        let of_alerts = plan.scenarios.iter().flat_map(|s| &s.alerts).map(|limit| &limit.metric);
+        let named = plan.scenarios.iter().flat_map(|s| &s.metrics).chain(of_alerts);
         let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra).cloned();
         let judged = plan.scenarios.iter().flat_map(|s| scenario::judged(&s.metrics));
         let all = Metric::names().filter_map(|name| name.parse().ok());
@@ -100,6 +103,15 @@ impl Numbers {
     fn measure(&mut self, block: u32, measurement: &Measurement, metrics: &[Metric]) {
         self.measured += 1;
         self.flags.add(&measurement.flags);
+        if let Some(search) = &measurement.search {
+            let broken = search.probes.iter().filter(|probe| !probe.held());
+            let next = broken.min_by(|a, b| a.rate.total_cmp(&b.rate));
+            let limit = next.map_or("no rate that was tried broke a condition".to_owned(), |probe| {
+                let what = if probe.condition == "arrivals" { "arrivals not begun" } else { &probe.condition };
+                format!("the next rate broke a condition: {what}")
+            });
+            *self.limits.entry(limit).or_default() += 1;
+        }
         let mut meter = Meter::new(measurement);
         for metric in metrics {
             if let Some(value) = meter.value(metric) {
@@ -123,6 +135,12 @@ impl Numbers {
         }
     }
 
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.flags.notes(self.measured);
+        notes.extend(self.limits.iter().map(|(limit, n)| format!("{limit} (in {n} of {} trials)", self.measured)));
+        notes
+    }
+
     fn analyse(&self, arm: ArmAnalysis) -> ArmAnalysis {
         let rung = self.rung.unwrap_or_default();
         let mut failures: Vec<FailureCount> = self
@@ -142,7 +160,7 @@ impl Numbers {
             durability: rung.worst,
             caveat: rung.caveat,
             settings: self.settings.clone(),
-            notes: self.flags.notes(self.measured),
+            notes: self.notes(),
             ..arm
         }
     }

@@ -1,10 +1,10 @@
 //! What the harness itself costs: the same work with a driver that calls no database. Reported, never subtracted.
 
+use litelab_engine::measure;
 use litelab_engine::record::RunInfo;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 
 use super::arm::ArmAnalysis;
-use super::measure;
 
 /// A runner's own cost in a scenario.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@
 //! so is each claim: a claim was chosen before the run and by somebody else. Medians of single arms have plain 95 %
 //! intervals; they describe and decide nothing.
 
+mod alert;
 mod arm;
 mod claim;
 mod collect;
@@ -13,14 +14,15 @@ mod durability;
 mod finding;
 mod flag;
 mod harness;
-pub mod measure;
-mod noise;
+pub mod noise;
 mod pair;
+mod scalability;
 mod scenario;
 
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
 
+pub use alert::{AlertResult, Fired};
 pub use arm::{ArmAnalysis, FailureCount, Values};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
@@ -28,6 +30,7 @@ pub use harness::HarnessCost;
 pub use noise::{AaCheck, Noise};
 pub(crate) use pair::planner;
 pub use pair::{MetricComparison, better, pair};
+pub use scalability::Scalability;
 pub use scenario::{ArmComparison, ScenarioAnalysis, judged};
 
 use crate::error::ReportError;

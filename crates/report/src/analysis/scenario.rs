@@ -5,10 +5,12 @@ use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_model::plan::ScenarioPlan;
 use litelab_stats::{Confidence, Tolerance, Verdict, holm};
 
+use super::alert::{self, AlertResult};
 use super::arm::ArmAnalysis;
 use super::harness::{self, HarnessCost};
 use super::noise::{self, AaCheck};
 use super::pair::{MetricComparison, pair};
+use super::scalability::{self, Scalability};
 
 /// What a scenario's trials say.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +41,10 @@ pub struct ScenarioAnalysis {
     pub aa: Vec<AaCheck>,
     /// What the harness itself costs.
     pub harness: Vec<HarnessCost>,
+    /// Bounds that every trial was looked at by.
+    pub alerts: Vec<AlertResult>,
+    /// Laws of scalability, where one was asked for.
+    pub scalability: Vec<Scalability>,
 }
 
 /// An arm against the baseline.
@@ -112,6 +118,8 @@ pub(super) fn analyse(
         comparisons,
         aa: noise::check(&mine, &judged, tolerance),
         harness: harness::costs(index, &arms, info),
+        alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &arms)).collect(),
+        scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &arms)),
         judged,
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn verdict(verdict: Verdict, metric: &Metric) -> String {
         (_, Unit::PerSecond | Unit::Nanos) => ("faster", "slower"),
         (_, Unit::Bytes) => ("smaller", "larger"),
         (_, Unit::Share) => ("better", "worse"),
+        (_, Unit::Count) => ("fewer", "more"),
     };
     let word = match verdict {
         Verdict::Faster => better.to_owned(),

@@ -5,6 +5,7 @@ mod claims;
 mod comparison;
 mod header;
 mod legend;
+mod outcome;
 mod scenario;
 mod table;
 

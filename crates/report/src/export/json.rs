@@ -5,7 +5,10 @@ use litelab_model::Metric;
 use litelab_model::metric::Unit;
 use litelab_stats::{ClaimVerdict, Verdict};
 
-use super::shape::{Arm, Claim, Comparison, Estimate, Export, Failure, Harness, Run, SCHEMA, Scenario, Values};
+use super::shape::{
+    Alert, Arm, Claim, Comparison, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability, Scenario,
+    Values,
+};
 use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
 use crate::error::ReportError;
 
@@ -83,6 +86,35 @@ fn scenario(of: &ScenarioAnalysis) -> Scenario {
             .iter()
             .map(|h| Harness { runner: h.runner.clone(), nanos: h.nanos, fastest: h.fastest, share: h.share })
             .collect(),
+        alerts: of.alerts.iter().map(alert).collect(),
+        scalability: of.scalability.iter().map(scalability).collect(),
+    }
+}
+
+fn alert(of: &analysis::AlertResult) -> Alert {
+    let fired = |f: &analysis::Fired| Fired { arm: f.arm, trials: f.trials, of: f.of, worst: f.worst };
+    Alert {
+        metric: of.limit.metric.to_string(),
+        at_least: of.limit.at_least,
+        at_most: of.limit.at_most,
+        trials: of.trials,
+        fired: of.fired.iter().map(fired).collect(),
+    }
+}
+
+fn scalability(of: &analysis::Scalability) -> Scalability {
+    let law = of.law.as_ref().ok();
+    Scalability {
+        label: of.label.clone(),
+        dimension: of.dimension.clone(),
+        metric: of.metric.to_string(),
+        lambda: law.map(|law| estimate(&law.lambda)),
+        sigma: law.map(|law| estimate(&law.sigma)),
+        kappa: law.map(|law| estimate(&law.kappa)),
+        peak: law.and_then(litelab_stats::Usl::peak),
+        best: of.best.map(|(level, _)| level),
+        falls_from: of.falls.map(|(level, _)| level),
+        reason: of.law.as_ref().err().cloned(),
     }
 }
 
@@ -141,6 +173,7 @@ fn values(metric: &Metric, of: &analysis::Values) -> Values {
         Unit::Nanos => "nanoseconds",
         Unit::Bytes => "bytes",
         Unit::Share => "share",
+        Unit::Count => "count",
     };
     Values {
         unit: unit.into(),

@@ -107,6 +107,66 @@ pub struct Scenario {
     pub aa: Vec<Comparison>,
     /// What the harness itself costs.
     pub harness: Vec<Harness>,
+    /// Bounds that every trial was looked at by.
+    pub alerts: Vec<Alert>,
+    /// Universal Scalability Law over the workers, for each combination of the other dimensions.
+    pub scalability: Vec<Scalability>,
+}
+
+/// A bound that every trial was looked at by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Alert {
+    /// What is looked at.
+    pub metric: String,
+    /// It fires below this.
+    pub at_least: Option<f64>,
+    /// It fires above this.
+    pub at_most: Option<f64>,
+    /// Trials that have a value.
+    pub trials: u64,
+    /// Arms in which it fired.
+    pub fired: Vec<Fired>,
+}
+
+/// An arm in which an alert fired.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fired {
+    /// Index of the arm.
+    pub arm: usize,
+    /// In so many of its trials.
+    pub trials: u64,
+    /// Of so many.
+    pub of: u64,
+    /// The value farthest beyond the bound.
+    pub worst: f64,
+}
+
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scalability {
+    /// What the arms have in common.
+    pub label: String,
+    /// The dimension that is N.
+    pub dimension: String,
+    /// What is X.
+    pub metric: String,
+    /// λ; absent where nothing could be fitted.
+    pub lambda: Option<Estimate>,
+    /// σ.
+    pub sigma: Option<Estimate>,
+    /// κ.
+    pub kappa: Option<Estimate>,
+    /// N of the highest fitted X, if there is one above 1.
+    pub peak: Option<f64>,
+    /// N of the highest median measured.
+    pub best: Option<u32>,
+    /// The lowest N above that at which X is lower for certain.
+    pub falls_from: Option<u32>,
+    /// Why there is no fit.
+    pub reason: Option<String>,
 }
 
 /// An arm against another in one metric.
@@ -201,7 +261,7 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
-    /// `per_second`, `nanoseconds`, `bytes` or `share`.
+    /// `per_second`, `nanoseconds`, `bytes`, `share` or `count`.
     pub unit: String,
     /// Whether more of it is better.
     pub more_is_better: bool,

@@ -78,6 +78,7 @@ impl Numbers {
             wal_after_bytes: 0,
             content: BTreeMap::new(),
             flags: self.flags.clone(),
+            search: None,
         }
     }
 }

@@ -61,6 +61,8 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
         invariants: vec![],
         content: vec![],
         duration_ms: Some(1000),
+        search: None,
+        kill: None,
         vars: IndexMap::new(),
         skipped: None,
     }
@@ -78,6 +80,8 @@ pub fn scenario(name: &str, blocks: u32, dimensions: &[&str], baseline: usize, m
         dimensions: dimensions.iter().map(|d| (*d).to_owned()).collect(),
         baseline,
         metrics: metrics.iter().map(|m| metric(m)).collect(),
+        alerts: vec![],
+        usl: None,
     }
 }
 

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use litelab_engine::outcome::Measurement;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Operation, TrialResult};
+
+use crate::outcome::Measurement;
 
 type Merged<'a> = ((Timing, Option<String>), Option<Cow<'a, Histogram>>);
 
@@ -62,6 +63,8 @@ impl<'a> Meter<'a> {
             Measure::FailedShare => per(total(|o| o.failed), total(ended)),
             Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
             Measure::Fairness => whole(fairness(result)),
+            Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
+            Measure::WalRestarts => whole(Some(summary.wal_restarts as f64)),
             Measure::Latency(..) => None,
         }
     }

@@ -1,0 +1,153 @@
+//! The search for the highest rate of arrivals that is kept: one trial of the plan made of many, each with a fresh
+//! process and a fresh copy of the database.
+
+use litelab_model::Arm;
+use litelab_model::condition::SearchPlan;
+use litelab_protocol::Load;
+
+use crate::measure::Meter;
+use crate::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Probe, SearchOutcome, Series};
+use crate::trial::{self, Bench};
+
+/// Runs trials until the rate is known. The outcome is the last trial at that rate, with the search beside it; where no
+/// rate was kept, the last trial at all, with a sustainable rate of 0. A trial that fails ends the search.
+pub fn run(
+    arm: &Arm,
+    search: &SearchPlan,
+    id: &str,
+    bench: &mut Bench<'_>,
+    report: &mut dyn FnMut(&Probe),
+) -> (Outcome, Series) {
+    let (mut kept, mut broken): (Option<f64>, Option<f64>) = (None, None);
+    let mut probes = Vec::new();
+    let mut best: Option<(Box<Measurement>, Series)> = None;
+    while let Some(rate) = search.next(kept, broken) {
+        let arm = at_rate(arm, search, rate);
+        let mut probe = Probe { rate, ..Probe::default() };
+        while probe.kept.max(probe.broken) <= search.repeats / 2 {
+            let number = probes.len();
+            let (outcome, series) = trial::run(&arm, &format!("{id}/{number}"), bench);
+            let measurement = match outcome {
+                Outcome::Measured(measurement) => measurement,
+                Outcome::Failed(failure) => {
+                    let reason = format!("at {rate:.0} per second: {}", failure.reason);
+                    return (Outcome::Failed(Box::new(Failure { reason, ..*failure })), series);
+                }
+            };
+            match broken_by(search, &measurement) {
+                None => probe.kept += 1,
+                Some((condition, reason)) => {
+                    probe.broken += 1;
+                    (probe.condition, probe.reason) = (condition, reason);
+                }
+            }
+            // One that was kept, or as long as there is none, any.
+            if probe.kept > probe.broken || kept.is_none() {
+                best = Some((measurement, series));
+            }
+        }
+        report(&probe);
+        if probe.held() {
+            kept = Some(rate)
+        } else {
+            broken = Some(rate)
+        }
+        probes.push(probe);
+    }
+    match best {
+        Some((mut measurement, series)) => {
+            measurement.search = Some(SearchOutcome { sustainable: kept.unwrap_or_default(), probes });
+            (Outcome::Measured(measurement), series)
+        }
+        None => {
+            let reason = "the search had no rate to try".into();
+            let (settings, result) = (Vec::new(), None);
+            let failure = Failure { kind: FailureKind::Preparation, reason, stderr: String::new(), settings, result };
+            (Outcome::Failed(Box::new(failure)), Series::default())
+        }
+    }
+}
+
+fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
+    let mut arm = arm.clone();
+    for role in arm.trial.roles.iter_mut().filter(|role| role.name == search.role) {
+        if let Load::Open { rate, .. } = &mut role.load {
+            *rate = wanted;
+        }
+    }
+    arm
+}
+
+/// The first condition that was not kept. A load that was not served as it arrived keeps none: those that were never
+/// begun have no response time that could break a bound. Nor does a trial that measured nothing.
+fn broken_by(search: &SearchPlan, measurement: &Measurement) -> Option<(String, String)> {
+    for flag in &measurement.flags {
+        if let Flag::Overloaded { role, achieved, unserved } = flag
+            && *role == search.role
+        {
+            let reason =
+                format!("{:.0} % of the rate was served, {unserved} arrivals were not begun", achieved * 100.0);
+            return Some(("arrivals".into(), reason));
+        }
+    }
+    let mut meter = Meter::new(measurement);
+    for limit in &search.holds {
+        let metric = limit.metric.to_string();
+        match meter.value(&limit.metric) {
+            Some(value) if limit.keeps(value) => {}
+            Some(value) => return Some((metric, format!("{} was {value:.4}", limit.metric))),
+            None => return Some((metric, format!("there was no {}", limit.metric))),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_model::condition::LimitPlan;
+
+    use super::*;
+    use crate::observe::Summary;
+
+    fn search() -> SearchPlan {
+        let limit = LimitPlan {
+            metric: "failed".parse().expect("metric"),
+            at_least: None,
+            at_most: Some(0.01),
+            text: String::new(),
+        };
+        SearchPlan { role: "w".into(), from: 1.0, factor: 2.0, precision: 0.1, repeats: 3, holds: vec![limit] }
+    }
+
+    fn measured(committed: u64, failed: u64, flags: Vec<Flag>) -> Measurement {
+        let operation = serde_json::json!({
+            "role": "w", "transaction": "t", "committed": committed, "empty": 0, "failed": failed, "measured": 0,
+            "rows": 0, "verified": 0, "mismatches": 0, "errors": {}, "unserved": 0,
+            "service": litelab_protocol::histogram::Histogram::new(),
+            "wait": null, "response": null, "lag": null, "query": null, "first_row": null,
+        });
+        let operations = vec![serde_json::from_value(operation).expect("operation")];
+        Measurement {
+            result: litelab_protocol::TrialResult { operations, ..Default::default() },
+            settings: vec![],
+            summary: Summary::default(),
+            cpu_ns: 0,
+            database_bytes: 0,
+            wal_after_bytes: 0,
+            content: Default::default(),
+            flags,
+            search: None,
+        }
+    }
+
+    #[test]
+    fn a_condition_a_missing_value_and_an_overload_break_a_rate() {
+        let search = search();
+        assert_eq!(broken_by(&search, &measured(99, 1, vec![])), None);
+        assert!(broken_by(&search, &measured(98, 2, vec![])).is_some_and(|(_, r)| r.contains("failed was 0.02")));
+        assert!(broken_by(&search, &measured(0, 0, vec![])).is_some_and(|(_, r)| r.contains("no failed")));
+        let overloaded = |role: &str| vec![Flag::Overloaded { role: role.into(), achieved: 0.5, unserved: 9 }];
+        assert!(broken_by(&search, &measured(99, 0, overloaded("w"))).is_some_and(|(c, _)| c == "arrivals"));
+        assert_eq!(broken_by(&search, &measured(99, 0, overloaded("other"))), None);
+    }
+}

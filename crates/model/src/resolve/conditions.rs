@@ -1,0 +1,86 @@
+//! Alerts, searches and kills: metrics found, expressions evaluated, roles checked.
+
+use litelab_protocol::{Arrivals, Executor, Load, Role, Trial, Until};
+
+use super::claims::bound;
+use crate::condition::{Kill, KillPlan, Limit, LimitPlan, Search, SearchPlan};
+use crate::error::unknown;
+use crate::metric::Measure;
+use crate::quantity::{Scalar, Vars};
+
+/// A bound on a metric.
+pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
+    let metric: crate::Metric = limit.metric.parse()?;
+    if limit.at_least.is_none() && limit.at_most.is_none() {
+        return Err(format!("`{metric}` needs `at_least` or `at_most`: without a bound nothing could break it"));
+    }
+    let (at_least, at_most) = (bound(limit.at_least.as_ref())?, bound(limit.at_most.as_ref())?);
+    Ok(LimitPlan { metric, at_least, at_most, text: limit.text.clone() })
+}
+
+/// A search. Its role is made one of scheduled arrivals, at the first rate.
+pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<SearchPlan, String> {
+    let role = role(&mut trial.roles, &search.rate)?;
+    match role.load {
+        Load::Open { .. } | Load::Closed { think_us: 0 } => {}
+        Load::Closed { .. } => return Err(format!("role `{}` has a `think`: arrivals have their own time", role.name)),
+    }
+    let positive = |name: &str, value: f64, low: f64| {
+        if value.is_finite() && value > low {
+            Ok(value)
+        } else {
+            Err(format!("{name} is {value}: it must be above {low}"))
+        }
+    };
+    let number = |name: &str, quantity: Option<&crate::quantity::Quantity>, default: f64, low: f64| {
+        let value = quantity.map_or(Ok(default), |q| q.number(vars)).map_err(|e| format!("{name}: {e}"))?;
+        positive(name, value, low)
+    };
+    let plan = SearchPlan {
+        role: role.name.clone(),
+        from: number("from", Some(&search.from), 1.0, 0.0)?,
+        factor: number("factor", search.factor.as_ref(), 2.0, 1.0)?,
+        precision: number("precision", search.precision.as_ref(), 0.1, 0.0)?,
+        repeats: search.repeats.as_ref().map_or(Ok(3), |q| q.integer(vars, 1, 99))? as u32,
+        holds: search.holds.iter().map(limit).collect::<Result<_, _>>()?,
+    };
+    if plan.holds.is_empty() {
+        return Err("`holds` is empty: without a condition every rate is kept".into());
+    }
+    if plan.holds.iter().any(|limit| limit.metric.measure == Measure::Sustainable) {
+        return Err("`holds`: `sustainable` is what is sought, not a condition".into());
+    }
+    let arrivals = if let Load::Open { arrivals, .. } = role.load { arrivals } else { Arrivals::Poisson };
+    role.load = Load::Open { rate: plan.from, arrivals };
+    match role.until {
+        Until::Time { .. } => Ok(plan),
+        _ => Err(format!("role `{}` must end by time (`for`): a rate is kept for so long", role.name)),
+    }
+}
+
+/// Processes that are killed; sets `$killed`.
+pub(super) fn kill(kill: &Kill, trial: &mut Trial, vars: &mut Vars) -> Result<KillPlan, String> {
+    if trial.executor != Executor::Processes {
+        return Err("only processes can be killed: set `executor = \"processes\"`".into());
+    }
+    let role = role(&mut trial.roles, &kill.role)?;
+    let processes = kill.processes.integer(vars, 1, 4096).map_err(|e| format!("processes: {e}"))? as u32;
+    if processes >= role.workers {
+        return Err(format!("role `{}` has {} workers: one at least must stay", role.name, role.workers));
+    }
+    let after_ms = kill.after.micros(vars).map_err(|e| format!("after: {e}"))? / 1000;
+    match role.until {
+        Until::Time { ms } if after_ms > 0 && after_ms.saturating_mul(processes.into()) < ms => {}
+        Until::Time { ms } => {
+            return Err(format!("{processes} kills, {after_ms} ms apart, do not fit into the {ms} ms of the role"));
+        }
+        _ => return Err(format!("role `{}` must end by time (`for`): nobody does the work of the killed", role.name)),
+    }
+    vars.insert("killed".into(), Scalar::Integer(processes.into()));
+    Ok(KillPlan { role: role.name.clone(), processes, after_ms })
+}
+
+fn role<'r>(roles: &'r mut [Role], name: &str) -> Result<&'r mut Role, String> {
+    let known: Vec<String> = roles.iter().map(|r| r.name.clone()).collect();
+    roles.iter_mut().find(|r| r.name == name).ok_or_else(|| unknown("role", name, known.iter().map(String::as_str)))
+}

@@ -1,0 +1,87 @@
+//! Invariants: names checked, variables put in.
+
+use crate::error::unknown;
+use crate::expression;
+use crate::plan::InvariantPlan;
+use crate::quantity::{Quantity, Vars, variable};
+use crate::workload::{Invariant, Workload};
+
+/// Counts an invariant may name.
+pub const COUNTS: [&str; 6] = ["committed", "empty", "failed", "rows", "verified", "mismatches"];
+
+/// Those that an arm is checked by: the scenario's own, if it has any, in place of the workload's.
+pub(super) fn invariants(
+    workload: &Workload,
+    own: &[Invariant],
+    (used, driver): (&[String], &str),
+    vars: &Vars,
+) -> Result<Vec<InvariantPlan>, String> {
+    let (from, list) = match own {
+        [] => (format!("workload `{}`: ", workload.name), &workload.invariants[..]),
+        own => (String::new(), own),
+    };
+    let mut plans = Vec::new();
+    for (i, invariant) in list.iter().enumerate() {
+        let one = Checked { workload, used, driver, vars };
+        let plan = one.invariant(invariant).map_err(|e| format!("{from}invariant {}: {e}", i + 1))?;
+        plans.extend(plan);
+    }
+    Ok(plans)
+}
+
+/// What an invariant is checked against.
+struct Checked<'a> {
+    workload: &'a Workload,
+    used: &'a [String],
+    driver: &'a str,
+    vars: &'a Vars,
+}
+
+impl Checked<'_> {
+    /// None where it says nothing of this arm.
+    fn invariant(&self, invariant: &Invariant) -> Result<Option<InvariantPlan>, String> {
+        for name in &invariant.when {
+            self.known(name)?;
+        }
+        let mut relevant = invariant.when.iter().all(|t| self.used.contains(t));
+        // `python:sqlite3` and `sqlite3` are both names of one driver.
+        let bare = self.driver.rsplit(':').next().unwrap_or_default();
+        relevant &= invariant.drivers.is_empty() || invariant.drivers.iter().any(|d| d == self.driver || d == bare);
+        let (equals, at_least, at_most) = (&invariant.equals, &invariant.at_least, &invariant.at_most);
+        if equals.is_none() && at_least.is_none() && at_most.is_none() {
+            return Err("it needs `equals`, `at_least` or `at_most`: without them nothing could break it".into());
+        }
+        let mut expression = |quantity: &Option<Quantity>| {
+            let Some(quantity) = quantity else { return Ok(None) };
+            let text = quantity.to_string();
+            for name in expression::names(&text) {
+                if name.starts_with('$') {
+                    variable(self.vars, &name)?;
+                    continue;
+                }
+                let (count, transaction) = name.split_once('.').unwrap_or((&name, ""));
+                if !COUNTS.contains(&count) {
+                    return Err(unknown("count", count, COUNTS));
+                }
+                self.known(transaction)?;
+                // A count of a transaction that this arm does not run is 0, not an error.
+                relevant &= invariant.when.is_empty() || self.used.iter().any(|u| u == transaction);
+            }
+            // The counts stay names; variables are put in now.
+            let text = crate::sql::substitute(&text, self.vars)?;
+            expression::evaluate(&text, &|_| Ok(1.0))?;
+            Ok(Some(text))
+        };
+        let (equals, at_least, at_most) = (expression(equals)?, expression(at_least)?, expression(at_most)?);
+        let about = if invariant.about.is_empty() { invariant.sql.clone() } else { invariant.about.clone() };
+        let sql = crate::sql::substitute(&invariant.sql, self.vars)?;
+        Ok(relevant.then_some(InvariantPlan { about, sql, equals, at_least, at_most }))
+    }
+
+    fn known(&self, transaction: &str) -> Result<(), String> {
+        if self.workload.transactions.contains_key(transaction) {
+            return Ok(());
+        }
+        Err(unknown("transaction", transaction, self.workload.transactions.keys().map(String::as_str)))
+    }
+}

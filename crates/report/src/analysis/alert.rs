@@ -1,0 +1,47 @@
+//! Alerts: bounds that every trial is looked at by. They fail nothing; they say what would have called someone.
+
+use litelab_model::condition::LimitPlan;
+
+use super::arm::ArmAnalysis;
+
+/// An alert over all trials of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlertResult {
+    /// The bound.
+    pub limit: LimitPlan,
+    /// Trials that have a value.
+    pub trials: u64,
+    /// Arms in which it fired, in the order of the scenario.
+    pub fired: Vec<Fired>,
+}
+
+/// An arm in which an alert fired.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fired {
+    /// Index of the arm.
+    pub arm: usize,
+    /// In so many of its trials.
+    pub trials: u64,
+    /// Of so many that have a value.
+    pub of: u64,
+    /// The value farthest beyond the bound.
+    pub worst: f64,
+}
+
+/// Looks at the trials of a scenario's arms.
+pub(super) fn examine(limit: &LimitPlan, arms: &[&ArmAnalysis]) -> AlertResult {
+    let mut result = AlertResult { limit: limit.clone(), trials: 0, fired: Vec::new() };
+    for arm in arms {
+        let values = arm.values(&limit.metric);
+        result.trials += values.len() as u64;
+        let beyond = values.iter().map(|(_, value)| *value).filter(|value| !limit.keeps(*value));
+        // Where there is an upper bound the highest is the worst; a value below the lower one can only be so without.
+        let worse = |a: f64, b: f64| if limit.at_most.is_some() { a.max(b) } else { a.min(b) };
+        let beyond: Vec<f64> = beyond.collect();
+        if let Some(worst) = beyond.iter().copied().reduce(worse) {
+            let (trials, of) = (beyond.len() as u64, values.len() as u64);
+            result.fired.push(Fired { arm: arm.index, trials, of, worst });
+        }
+    }
+    result
+}

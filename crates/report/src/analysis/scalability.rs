@@ -1,0 +1,75 @@
+//! The Universal Scalability Law over a scenario's workers, and where adding workers brings less.
+
+use litelab_model::Scalar;
+use litelab_model::metric::{Measure, Metric};
+use litelab_stats::{Confidence, Estimate, StatsError, Usl, UslPoint};
+
+use super::arm::ArmAnalysis;
+use super::pair;
+
+/// Arms that differ in the number of workers only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalability {
+    /// What they have in common: `profile=balanced executor=threads`; empty where there is nothing else.
+    pub label: String,
+    /// The dimension of workers.
+    pub dimension: String,
+    /// What is fitted: throughput, as the scenario first names it.
+    pub metric: Metric,
+    /// The law, or why there is none.
+    pub law: Result<Usl, String>,
+    /// Workers and median throughput of the best arm measured.
+    pub best: Option<(u32, f64)>,
+    /// The fewest workers beyond the best at which throughput is lower for certain, and its ratio to the best.
+    pub falls: Option<(u32, Estimate)>,
+}
+
+/// One for each combination of the other dimensions.
+pub(super) fn fit(dimension: &str, metrics: &[Metric], arms: &[&ArmAnalysis]) -> Vec<Scalability> {
+    let throughput = metrics.iter().find(|m| matches!(m.measure, Measure::Throughput | Measure::RowsPerSecond));
+    let metric = throughput.cloned().unwrap_or_else(|| Measure::Throughput.into());
+    let mut groups: Vec<(String, Vec<(u32, &ArmAnalysis)>)> = Vec::new();
+    for arm in arms.iter().filter(|arm| arm.skipped.is_none()) {
+        let Some(Scalar::Integer(level)) = arm.dimensions.get(dimension) else { continue };
+        let Ok(level) = u32::try_from(*level) else { continue };
+        let others = arm.dimensions.iter().filter(|(name, _)| *name != dimension);
+        let label = others.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+        match groups.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, group)) => group.push((level, arm)),
+            None => groups.push((label, vec![(level, arm)])),
+        }
+    }
+    groups.into_iter().map(|(label, group)| one(label, dimension, &metric, group)).collect()
+}
+
+fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &ArmAnalysis)>) -> Scalability {
+    group.sort_by_key(|(level, _)| *level);
+    let points: Vec<UslPoint> = group
+        .iter()
+        .flat_map(|(level, arm)| arm.values(metric).iter().map(|(_, value)| (*level, *value)))
+        .filter(|(_, throughput)| *throughput > 0.0)
+        .map(|(concurrency, throughput)| UslPoint { concurrency, throughput })
+        .collect();
+    // The seed only moves the interval's last digit; a constant one gives the same report each time.
+    let law = Usl::fit(&points, Confidence::P95, 1).map_err(|error| match error {
+        StatsError::TooFew { have, need } => format!("it needs {need} levels, and {have} were measured"),
+        other => other.to_string(),
+    });
+    let median = |arm: &ArmAnalysis| arm.estimate(metric).map(|estimate| estimate.value);
+    let measured = group.iter().filter_map(|(level, arm)| Some((*level, *arm, median(arm)?)));
+    let best = measured.max_by(|(.., a), (.., b)| a.total_cmp(b));
+    let falls = best.and_then(|(top, best, _)| {
+        let beyond = group.iter().filter(|(level, _)| *level > top);
+        beyond
+            .filter_map(|(level, arm)| Some((*level, pair::ratio(arm, best, metric, Confidence::P95).ok()?.ratio)))
+            .find(|(_, ratio)| ratio.interval().is_some_and(|interval| interval.high() < 1.0))
+    });
+    Scalability {
+        label,
+        dimension: dimension.to_owned(),
+        metric: metric.clone(),
+        law,
+        best: best.map(|(level, _, value)| (level, value)),
+        falls,
+    }
+}

@@ -1,0 +1,85 @@
+//! What stands below a scenario's table: the law of its scalability, and its alerts.
+
+use litelab_model::condition::LimitPlan;
+use litelab_stats::Estimate;
+
+use super::Marked;
+use crate::analysis::{AlertResult, Analysis, Scalability, ScenarioAnalysis};
+use crate::number;
+use crate::style::Tone;
+
+/// A line for each combination of the other dimensions.
+pub(super) fn scalability(scenario: &ScenarioAnalysis) -> Vec<Marked> {
+    scenario.scalability.iter().map(law).collect()
+}
+
+fn law(of: &Scalability) -> Marked {
+    let of_what = if of.label.is_empty() { of.metric.to_string() } else { format!("{}, {}", of.metric, of.label) };
+    let unit = of.metric.measure.unit();
+    let mut text = format!("scalability of {of_what}: ");
+    match &of.law {
+        Ok(law) => {
+            let coefficient = |name: &str, e: &Estimate| match e.interval() {
+                Some(i) => format!("{name} {:.3} [{:.3}, {:.3}]", e.value, i.low(), i.high()),
+                None => format!("{name} {:.3} [?]", e.value),
+            };
+            text.push_str(&format!(
+                "λ {}, {}, {}",
+                number::estimate(&law.lambda, unit),
+                coefficient("σ", &law.sigma),
+                coefficient("κ", &law.kappa)
+            ));
+            match law.peak() {
+                Some(peak) => text.push_str(&format!("; the fitted peak is at {peak:.1} {}", of.dimension)),
+                None => text.push_str("; the fitted law has no peak above one worker"),
+            }
+        }
+        Err(why) => text.push_str(&format!("no fit: {why}")),
+    }
+    if let Some((level, value)) = of.best {
+        text.push_str(&format!("; best measured at {level} ({})", number::value(value, unit)));
+    }
+    match &of.falls {
+        Some((level, ratio)) => {
+            let ratio = number::ratio(ratio).unwrap_or_default();
+            text.push_str(&format!(", lower for certain from {level} on ({ratio})"));
+        }
+        None => text.push_str(", not shown to fall beyond that"),
+    }
+    Marked::new("∿", Tone::Plain, text)
+}
+
+/// A line for each alert and arm in which it fired; one line for all that did not.
+pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
+    let mut lines = Vec::new();
+    for alert in &scenario.alerts {
+        for fired in &alert.fired {
+            let arm = analysis.arms.get(fired.arm).map_or("?", |arm| arm.label.as_str());
+            let worst = number::value(fired.worst, alert.limit.metric.measure.unit());
+            let of = number::counted(fired.of, "trial");
+            let text = format!("alert: {}: {arm}: in {} of {of}, up to {worst}", condition(&alert.limit), fired.trials);
+            lines.push(Marked::new("!", Tone::Warn, text));
+        }
+    }
+    let quiet: Vec<&AlertResult> = scenario.alerts.iter().filter(|a| a.fired.is_empty() && a.trials > 0).collect();
+    if !quiet.is_empty() {
+        let names = quiet.iter().map(|a| condition(&a.limit)).collect::<Vec<_>>().join("; ");
+        let trials = quiet.iter().map(|a| a.trials).min().unwrap_or_default();
+        let text = format!("no alert in {} for: {names}", number::counted(trials, "trial"));
+        lines.push(Marked::new("=", Tone::Good, text));
+    }
+    for blind in scenario.alerts.iter().filter(|a| a.trials == 0) {
+        let text = format!("alert never looked at, for no trial has its metric: {}", condition(&blind.limit));
+        lines.push(Marked::new("?", Tone::Warn, text));
+    }
+    lines
+}
+
+/// When it fires: `errors > 5.00 %`.
+fn condition(limit: &LimitPlan) -> String {
+    let unit = limit.metric.measure.unit();
+    let above = limit.at_most.map(|high| format!("{} > {}", limit.metric, number::value(high, unit)));
+    let below = limit.at_least.map(|low| format!("{} < {}", limit.metric, number::value(low, unit)));
+    let condition = above.into_iter().chain(below).collect::<Vec<_>>().join(" or ");
+    if limit.text.is_empty() { condition } else { format!("{} ({condition})", limit.text) }
+}
