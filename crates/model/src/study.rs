@@ -36,6 +36,38 @@ pub struct Study {
     /// Variables for all scenarios, over those of the workload.
     #[serde(default)]
     pub vars: Vars,
+    /// Workload of every scenario that does not state its own.
+    pub workload: Option<String>,
+    /// Driver of every scenario that does not state its own.
+    pub driver: Option<String>,
+    /// Executor of every scenario that does not state its own.
+    pub executor: Option<Executor>,
+    /// Access of every scenario that does not state its own.
+    pub access: Option<String>,
+    /// Profile of every scenario that does not state its own.
+    pub profile: Option<String>,
+    /// Whether statements are prepared once, in every scenario that does not state it.
+    pub prepare: Option<bool>,
+    /// Where the database lies, in every scenario that does not state it.
+    pub location: Option<Location>,
+    /// Schema variant of every scenario that does not state its own.
+    pub schema: Option<String>,
+    /// Number of databases of every scenario that does not state its own.
+    pub databases: Option<Quantity>,
+    /// How writing transactions begin, in every scenario that does not state it.
+    pub begin: Option<litelab_protocol::Begin>,
+    /// Threads of the async runtime or blocking pool of every scenario that does not state its own.
+    pub runtime_threads: Option<Quantity>,
+    /// Warm-up of every scenario that does not state its own.
+    pub warmup: Option<Quantity>,
+    /// Rows present before the trial of every scenario that does not state its own.
+    pub data_rows: Option<Quantity>,
+    /// Dimensions of every scenario that states neither the dimension nor the key it varies.
+    #[serde(default)]
+    pub vary: IndexMap<String, OneOrMany<Scalar>>,
+    /// Metrics of every scenario that does not state its own.
+    #[serde(default)]
+    pub metrics: Vec<String>,
     /// What is run.
     #[serde(rename = "scenario")]
     pub scenarios: Vec<Scenario>,
@@ -76,7 +108,7 @@ pub struct Scenario {
     #[serde(default)]
     pub question: String,
     /// A workload's name, or a path relative to the study.
-    pub workload: String,
+    pub workload: Option<String>,
     /// A driver's name; `rusqlite` unless told otherwise.
     pub driver: Option<String>,
     /// `threads` unless told otherwise.
@@ -126,6 +158,8 @@ pub struct Scenario {
     pub metrics: Vec<String>,
     /// Dimension of whole numbers over which the Universal Scalability Law is fitted to the throughput.
     pub usl: Option<String>,
+    /// Shows trials over their time, in so many windows of equal length.
+    pub timeline: Option<u32>,
     /// Bounds that every trial is looked at by; one that is broken is shown, and fails nothing.
     #[serde(default, rename = "alert")]
     pub alerts: Vec<Limit>,

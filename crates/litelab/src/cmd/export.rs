@@ -31,6 +31,8 @@ enum Format {
     Json,
     /// One row for each trial, role and transaction
     Csv,
+    /// One row for each sample of each trial: sizes of database and log, checkpoints, counts
+    Series,
     /// Tables, for a page or a pull request
     Markdown,
 }
@@ -49,6 +51,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     match args.format {
         Format::Json => writeln!(out, "{}", export::json::text(&analyse(&run, &info)?, &info)?)?,
         Format::Csv => export::csv::trials(&run, &info, &mut out)?,
+        Format::Series => export::series::trials(&run, &info, &mut out)?,
         Format::Markdown => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
     }
     out.flush()?;

@@ -3,6 +3,7 @@
 mod arms;
 mod claims;
 mod conditions;
+mod defaults;
 mod invariants;
 mod profiles;
 pub use invariants::COUNTS;
@@ -78,6 +79,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     if !(study.tolerance > 0.0 && study.tolerance < 1.0) {
         return Err(context.error(format!("tolerance is {}: it must lie between 0 and 1", study.tolerance)));
     }
+    defaults::check(study).map_err(|e| context.error(e))?;
     for name in &options.only {
         if !study.scenarios.iter().any(|s| s.name == *name) {
             return Err(context.error(unknown("scenario", name, study.scenarios.iter().map(|s| s.name.as_str()))));
@@ -105,7 +107,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         }
         seen.push(&scenario.name);
         if options.only.is_empty() || options.only.contains(&scenario.name) {
-            add_scenario(&context, scenario, &mut plan)?;
+            add_scenario(&context, &defaults::inherit(study, scenario), &mut plan)?;
         }
     }
     plan.claims = claims::claims(&context, &plan)?;
@@ -114,7 +116,9 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
 }
 
 fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> Result<(), ModelError> {
-    let (workload, workload_text) = library::workload(&scenario.workload, context.directory)?;
+    let name = scenario.workload.as_deref();
+    let name = name.ok_or_else(|| context.scenario_error(scenario, "it has no `workload`, nor has the study"))?;
+    let (workload, workload_text) = library::workload(name, context.directory)?;
     let place = workload_text.directory.as_deref();
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     let vars = variables(context, scenario, &workload)?;
@@ -130,6 +134,10 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     }
     let alerts = scenario.alerts.iter().map(conditions::limit).collect::<Result<Vec<_>, _>>();
     let alerts = alerts.map_err(|e| context.scenario_error(scenario, format!("alert: {e}")))?;
+    let timeline = scenario.timeline;
+    if timeline.is_some_and(|windows| !(1..=100).contains(&windows)) {
+        return Err(context.scenario_error(scenario, "timeline: allowed is 1 to 100 windows"));
+    }
     let first = plan.arms.len();
     let index = plan.scenarios.len();
     for dimensions in &combinations {
@@ -180,6 +188,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
         metrics,
         alerts,
         usl: scenario.usl.clone(),
+        timeline: timeline.unwrap_or_default(),
     });
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use litelab_engine::measure::Meter;
-use litelab_engine::outcome::{FailureKind, Measurement, Outcome, TrialRecord};
+use litelab_engine::outcome::{FailureKind, Measurement, Outcome, Series, TrialRecord};
 use litelab_engine::record::RunInfo;
 use litelab_model::Plan;
 use litelab_model::metric::Metric;
@@ -12,7 +12,7 @@ use litelab_model::plan::FindingValuePlan;
 use super::arm::{ArmAnalysis, FailureCount, Values};
 use super::durability::{Rung, shown};
 use super::flag::Flags;
-use super::{Analysis, claim, finding, scenario};
+use super::{Analysis, ScenarioAnalysis, claim, finding, scenario, timeline};
 use crate::error::ReportError;
 
 /// Takes in trials; gives an [`Analysis`] at any moment.
@@ -33,6 +33,7 @@ struct Numbers {
     settings: BTreeMap<String, BTreeSet<String>>,
     /// What kept a search from a higher rate, and in how many trials.
     limits: BTreeMap<String, u64>,
+    timelines: timeline::Trials,
 }
 
 impl Collector {
@@ -77,6 +78,22 @@ impl Collector {
         Ok(())
     }
 
+    /// Whether a trial's time series is of use.
+    #[must_use]
+    pub fn wants_series(&self, plan: &Plan, record: &TrialRecord) -> bool {
+        matches!(record.outcome, Outcome::Measured(_)) && windows(plan, record.arm) > 0
+    }
+
+    /// Takes in the time series of a trial that was added.
+    pub fn add_series(&mut self, plan: &Plan, record: &TrialRecord, series: &Series) {
+        let count = windows(plan, record.arm);
+        if let (Outcome::Measured(measurement), Some(numbers), 1..) =
+            (&record.outcome, self.arms.get_mut(record.arm), count)
+        {
+            numbers.timelines.push(timeline::windows(measurement, series, count));
+        }
+    }
+
     /// What the trials so far say.
     #[must_use]
     pub fn finish(&self, info: &RunInfo) -> Analysis {
@@ -92,11 +109,21 @@ impl Collector {
             .iter()
             .enumerate()
             .map(|(index, s)| scenario::analyse(plan.tolerance, index, s, &arms, info));
-        let scenarios = scenarios.collect();
+        let mut scenarios: Vec<ScenarioAnalysis> = scenarios.collect();
+        for scenario in &mut scenarios {
+            let timeline = |arm: &usize| timeline::timeline(*arm, &self.arms.get(*arm)?.timelines);
+            scenario.timelines = scenario.arms.iter().filter_map(timeline).collect();
+        }
         let claims = plan.claims.iter().map(|c| claim::examine(c, &arms)).collect();
         let findings = plan.findings.iter().map(|f| finding::fill(f, &arms, plan.tolerance)).collect();
         Analysis { scenarios, claims, findings, arms, tolerance: plan.tolerance }
     }
+}
+
+/// Windows of an arm's scenario.
+fn windows(plan: &Plan, arm: usize) -> usize {
+    let scenario = plan.arms.get(arm).and_then(|arm| plan.scenarios.get(arm.scenario));
+    scenario.map_or(0, |scenario| scenario.timeline as usize)
 }
 
 impl Numbers {

@@ -18,6 +18,7 @@ pub mod noise;
 mod pair;
 mod scalability;
 mod scenario;
+pub mod timeline;
 
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
@@ -32,6 +33,7 @@ pub(crate) use pair::planner;
 pub use pair::{MetricComparison, better, pair};
 pub use scalability::Scalability;
 pub use scenario::{ArmComparison, ScenarioAnalysis, judged};
+pub use timeline::Timeline;
 
 use crate::error::ReportError;
 
@@ -68,6 +70,8 @@ pub fn analyse_with(file: &RunFile, info: &RunInfo, extra: &[Metric]) -> Result<
     file.trials(&mut |trial| {
         if let Err(error) = collector.add(&info.plan, &trial.record) {
             damaged.get_or_insert(error);
+        } else if collector.wants_series(&info.plan, &trial.record) {
+            collector.add_series(&info.plan, &trial.record, &file.series(trial.id)?);
         }
         Ok(())
     })?;

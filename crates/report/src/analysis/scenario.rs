@@ -11,6 +11,7 @@ use super::harness::{self, HarnessCost};
 use super::noise::{self, AaCheck};
 use super::pair::{MetricComparison, pair};
 use super::scalability::{self, Scalability};
+use super::timeline::Timeline;
 
 /// What a scenario's trials say.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,8 @@ pub struct ScenarioAnalysis {
     pub alerts: Vec<AlertResult>,
     /// Laws of scalability, where one was asked for.
     pub scalability: Vec<Scalability>,
+    /// Arms over the time of their trials, where it was asked for.
+    pub timelines: Vec<Timeline>,
 }
 
 /// An arm against the baseline.
@@ -120,6 +123,7 @@ pub(super) fn analyse(
         harness: harness::costs(index, &arms, info),
         alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &arms)).collect(),
         scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &arms)),
+        timelines: Vec::new(),
         judged,
     }
 }

@@ -8,6 +8,7 @@ mod legend;
 mod outcome;
 mod scenario;
 mod table;
+mod timeline;
 
 use litelab_engine::record::RunInfo;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use litelab_stats::Verdict;
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell, outcome};
+use super::{Block, Document, Marked, cell, outcome, timeline};
 use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, Noise, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
@@ -41,6 +41,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     document.marked(lines.map(|(i, text)| Marked::new(cell::raised(i + 1), Tone::Warn, text)).collect());
     let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
     document.marked(everyone.flat_map(failures).collect());
+    document.blocks.extend(timeline::table(scenario, analysis).map(Block::Table));
     document.marked(outcome::scalability(scenario));
     document.marked(outcome::alerts(scenario, analysis));
     document.marked(noise(scenario, analysis));

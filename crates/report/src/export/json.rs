@@ -7,7 +7,7 @@ use litelab_stats::{ClaimVerdict, Verdict};
 
 use super::shape::{
     Alert, Arm, Claim, Comparison, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability, Scenario,
-    Values,
+    Timeline, Values, Window,
 };
 use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
 use crate::error::ReportError;
@@ -88,6 +88,7 @@ fn scenario(of: &ScenarioAnalysis) -> Scenario {
             .collect(),
         alerts: of.alerts.iter().map(alert).collect(),
         scalability: of.scalability.iter().map(scalability).collect(),
+        timelines: of.timelines.iter().map(timeline).collect(),
     }
 }
 
@@ -100,6 +101,17 @@ fn alert(of: &analysis::AlertResult) -> Alert {
         trials: of.trials,
         fired: of.fired.iter().map(fired).collect(),
     }
+}
+
+fn timeline(of: &analysis::Timeline) -> Timeline {
+    let window = |window: &analysis::timeline::Window| Window {
+        from: window.seconds.0,
+        to: window.seconds.1,
+        values: (analysis::timeline::QUANTITIES.iter().zip(&window.values))
+            .filter_map(|((name, _), value)| Some(((*name).to_owned(), estimate(value.as_ref()?))))
+            .collect(),
+    };
+    Timeline { arm: of.arm, windows: of.windows.iter().map(window).collect() }
 }
 
 fn scalability(of: &analysis::Scalability) -> Scalability {

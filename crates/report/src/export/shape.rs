@@ -111,6 +111,31 @@ pub struct Scenario {
     pub alerts: Vec<Alert>,
     /// Universal Scalability Law over the workers, for each combination of the other dimensions.
     pub scalability: Vec<Scalability>,
+    /// Arms over the time of their trials.
+    pub timelines: Vec<Timeline>,
+}
+
+/// An arm over the time of its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timeline {
+    /// Index of the arm.
+    pub arm: usize,
+    /// In order.
+    pub windows: Vec<Window>,
+}
+
+/// A part of the time of an arm's trials; medians over blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Seconds from the start to its beginning.
+    pub from: f64,
+    /// Seconds from the start to its end.
+    pub to: f64,
+    /// By name: `throughput` and `errors` per second, `wal` and `database` in bytes, `pages checkpointed` per second,
+    /// `wal restarts`.
+    pub values: BTreeMap<String, Estimate>,
 }
 
 /// A bound that every trial was looked at by.

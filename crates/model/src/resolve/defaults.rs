@@ -1,0 +1,59 @@
+//! What a study states once for all its scenarios.
+
+use crate::study::{Scenario, Study};
+
+/// The scenario with the study's keys where it has none of its own.
+///
+/// A dimension is a scenario's own where it varies it, and where it states the key that would be varied: a study that
+/// varies `profile` leaves a scenario with `profile = "wal-full"` alone.
+pub(super) fn inherit(study: &Study, scenario: &Scenario) -> Scenario {
+    let mut out = scenario.clone();
+    macro_rules! from_study {
+        ($($key:ident),*) => { $(if out.$key.is_none() { out.$key.clone_from(&study.$key); })* };
+    }
+    from_study!(workload, driver, executor, access, profile, prepare, location, schema, databases, begin);
+    from_study!(runtime_threads, warmup, data_rows);
+    if out.metrics.is_empty() {
+        out.metrics.clone_from(&study.metrics);
+    }
+    out.vary =
+        study.vary.iter().filter(|(name, _)| !states(scenario, name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+    out.vary.extend(scenario.vary.clone());
+    out
+}
+
+/// Checks that each of the study's dimensions is one of some scenario.
+///
+/// # Errors
+/// The first that has no effect.
+pub(super) fn check(study: &Study) -> Result<(), String> {
+    let unused = study.vary.keys().find(|name| study.scenarios.iter().all(|s| states(s, name)));
+    match unused {
+        Some(name) => Err(format!("vary.{name} has no effect: every scenario states its own")),
+        None => Ok(()),
+    }
+}
+
+/// Whether a scenario itself says what a dimension would vary.
+fn states(scenario: &Scenario, dimension: &str) -> bool {
+    let stated = match dimension {
+        "driver" => scenario.driver.is_some(),
+        "executor" => scenario.executor.is_some(),
+        "access" => scenario.access.is_some(),
+        "profile" => scenario.profile.is_some(),
+        "prepare" => scenario.prepare.is_some(),
+        "location" => scenario.location.is_some(),
+        "schema" => scenario.schema.is_some(),
+        "databases" => scenario.databases.is_some(),
+        "begin" => scenario.begin.is_some(),
+        "runtime_threads" => scenario.runtime_threads.is_some(),
+        "data_rows" => scenario.data_rows.is_some(),
+        "workers" => scenario.roles.values().any(|role| role.workers.is_some()),
+        _ => match dimension.split_once('.') {
+            Some((role, "workers")) => scenario.roles.get(role).is_some_and(|r| r.workers.is_some()),
+            Some((role, "rate")) => scenario.roles.get(role).is_some_and(|r| r.rate.is_some()),
+            _ => scenario.vars.contains_key(dimension),
+        },
+    };
+    stated || scenario.vary.contains_key(dimension)
+}

@@ -1,0 +1,117 @@
+//! What a study states once holds for the scenarios that do not state it themselves.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use litelab_model::library::{self, Text};
+use litelab_model::study::Study;
+use litelab_model::{ModelError, Options, Plan, resolve};
+
+const TOP: &str = r#"
+name = "x"
+title = "x"
+workload = "drivers"
+profile = "wal-full"
+data_rows = 10
+metrics = ["p50", "cpu"]
+vary.driver = ["rusqlite", "mattn"]
+"#;
+
+fn plan_with(toml: String, options: &Options) -> Result<Plan, ModelError> {
+    let text = Text { file: "x.toml".into(), directory: None, toml };
+    let study: Study = library::parse(&text)?;
+    resolve::resolve(&study, &text, options)
+}
+
+fn plan(toml: String) -> Result<Plan, ModelError> {
+    plan_with(toml, &Options::default())
+}
+
+fn scenario(name: &str, keys: &str) -> String {
+    format!("\n[[scenario]]\nname = \"{name}\"\nrole.worker = {{ run = \"point\", count = 1 }}\n{keys}\n")
+}
+
+/// Label, profile and rows of each arm of a scenario.
+fn arms(plan: &Plan, scenario: usize) -> Vec<(String, &str, u64)> {
+    let rows = |a: &litelab_model::Arm| a.data.as_ref().map_or(0, |d| d.rows);
+    plan.arms.iter().filter(|a| a.scenario == scenario).map(|a| (a.label(), a.profile.as_str(), rows(a))).collect()
+}
+
+#[test]
+fn a_scenario_has_what_it_does_not_state_from_the_study() {
+    let plan =
+        plan(format!("{TOP}{}{}", scenario("a", ""), scenario("b", "data_rows = 3\nmetrics = [\"p99\"]"))).unwrap();
+    let both =
+        |rows| vec![("driver=rusqlite".to_owned(), "wal-full", rows), ("driver=mattn".to_owned(), "wal-full", rows)];
+    assert_eq!(arms(&plan, 0), both(10));
+    assert_eq!(arms(&plan, 1), both(3));
+    let names = |s: usize| plan.scenarios[s].metrics.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!((names(0), names(1)), (vec!["p50".into(), "cpu".into()], vec!["p99".to_owned()]));
+    assert_eq!(plan.scenarios[0].dimensions, ["driver"]);
+}
+
+#[test]
+fn dimensions_add_up_and_the_scenarios_own_values_win() {
+    let more = scenario("a", "vary.profile = [\"wal-normal\", \"delete-full\"]");
+    let other = scenario("b", "vary.driver = [\"modernc\"]");
+    let plan = plan(format!("{TOP}{more}{other}")).unwrap();
+    let labels: Vec<_> = arms(&plan, 0).into_iter().map(|(label, ..)| label).collect();
+    assert_eq!(
+        labels,
+        [
+            "driver=rusqlite profile=wal-normal",
+            "driver=rusqlite profile=delete-full",
+            "driver=mattn profile=wal-normal",
+            "driver=mattn profile=delete-full"
+        ]
+    );
+    assert_eq!(arms(&plan, 1), [("driver=modernc".to_owned(), "wal-full", 10)]);
+}
+
+#[test]
+fn a_key_that_a_scenario_states_is_not_varied_by_the_study() {
+    let vary = "vary.profile = [\"wal-off\", \"wal-normal\"]\nvary.span = [1, 2]\nvary.\"worker.workers\" = [1, 2]\n";
+    let own = scenario("a", "driver = \"modernc\"\nprofile = \"delete-full\"\nvars.span = 7")
+        .replace("count = 1", "count = 1, workers = 4");
+    let free = scenario("b", "driver = \"modernc\"");
+    let plan = plan(format!("{TOP}{vary}{own}{free}")).unwrap_err();
+    assert!(plan.to_string().contains("vary.driver has no effect"), "{plan}");
+
+    let top = TOP.replace("vary.driver", "quick.vars.span = 1\n#");
+    let plan = self::plan(format!("{top}{vary}{own}{free}")).unwrap();
+    assert_eq!(arms(&plan, 0), [("only".to_owned(), "delete-full", 10)]);
+    assert_eq!(plan.arms[0].trial.roles[0].workers, 4);
+    assert_eq!(arms(&plan, 1).len(), 8);
+}
+
+#[test]
+fn quick_replaces_values_of_the_studys_dimensions_too() {
+    let toml = format!("{TOP}{}", scenario("a", "quick.vary.driver = [\"mattn\"]"));
+    let quick = plan_with(toml.clone(), &Options { quick: true, ..Options::default() }).unwrap();
+    assert_eq!(arms(&quick, 0), [("driver=mattn".to_owned(), "wal-full", 10)]);
+    assert_eq!(arms(&plan(toml).unwrap(), 0).len(), 2);
+}
+
+#[test]
+fn mistakes_are_named_with_the_nearest_key() {
+    let a = scenario("a", "");
+    for (toml, parts) in [
+        (format!("{}{a}", TOP.replace("profile =", "profil =")), ["`profil`", "did you mean `profile`?"]),
+        (format!("{}{a}", TOP.replace("vary.driver", "vary.drivr")), ["scenario `a`", "did you mean `driver`?"]),
+        (
+            format!("{}{a}", TOP.replace("workload = \"drivers\"\n", "")),
+            ["scenario `a`", "no `workload`, nor has the study"],
+        ),
+        (format!("{}{a}", TOP.replace("\"p50\"", "\"p5\"")), ["scenario `a`", "p5"]),
+        (
+            format!("{}{a}", TOP.replace("[\"rusqlite\", \"mattn\"]", "[]")),
+            ["scenario `a`", "vary.driver has no values"],
+        ),
+        // A negative control of the rule itself: a role is a scenario's own affair.
+        (format!("{TOP}role.worker = {{ run = \"point\", count = 1 }}\n{a}"), ["`role`", "known:"]),
+    ] {
+        let error = plan(toml).unwrap_err().to_string();
+        for part in parts {
+            assert!(error.contains(part), "`{part}` not in: {error}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How trials went over their time: windows of equal length, each a median over blocks.
+
+use litelab_engine::outcome::{Measurement, Series};
+use litelab_stats::{Confidence, Estimate, median};
+
+/// An arm's windows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    /// Index of the arm.
+    pub arm: usize,
+    /// In order; of equal length.
+    pub windows: Vec<Window>,
+}
+
+/// What was seen in one window; medians over trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// Seconds from `go` to its beginning and end.
+    pub seconds: (f64, f64),
+    /// By quantity, in the order of [`QUANTITIES`]; none where no trial has it.
+    pub values: [Option<Estimate>; QUANTITIES.len()],
+}
+
+/// What is shown of each window, and its unit: committed transactions and errors per second, the largest log and
+/// database, pages brought from the log into the database per second, and how often the log began anew.
+pub const QUANTITIES: [(&str, litelab_model::metric::Unit); 6] = {
+    use litelab_model::metric::Unit::{Bytes, Count, PerSecond};
+    [
+        ("throughput", PerSecond),
+        ("errors", PerSecond),
+        ("wal", Bytes),
+        ("database", Bytes),
+        ("pages checkpointed", PerSecond),
+        ("wal restarts", Count),
+    ]
+};
+
+/// Values of one arm: of each trial its length in seconds, and its windows.
+pub(super) type Trials = Vec<(f64, Vec<[f64; QUANTITIES.len()]>)>;
+
+/// The windows of one trial.
+pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) -> (f64, Vec<[f64; QUANTITIES.len()]>) {
+    let length = measurement.result.elapsed_ns.max(1);
+    let seconds = length as f64 / 1e9 / count as f64;
+    let place = |nanos: u64| ((u128::from(nanos) * count as u128 / u128::from(length)) as usize).min(count - 1);
+    let mut windows = vec![[0.0; QUANTITIES.len()]; count];
+    for tick in &series.ticks {
+        // A tick tells of the time before it.
+        let window = &mut windows[place(tick.t_ms.saturating_mul(1_000_000).saturating_sub(1))];
+        for counts in &tick.counts {
+            window[0] += counts.committed as f64 / seconds;
+            window[1] += counts.errors as f64 / seconds;
+        }
+    }
+    let mut before = None;
+    for sample in series.samples.iter().filter(|sample| sample.at_ns >= series.go_ns) {
+        let window = &mut windows[place(sample.at_ns - series.go_ns)];
+        window[2] = window[2].max(sample.wal_bytes as f64);
+        window[3] = window[3].max(sample.database_bytes as f64);
+        let (frames, restarts) = before.unwrap_or((sample.frames_backfilled, sample.wal_restarts));
+        window[4] += sample.frames_backfilled.saturating_sub(frames) as f64 / seconds;
+        window[5] += sample.wal_restarts.saturating_sub(restarts) as f64;
+        before = Some((sample.frames_backfilled, sample.wal_restarts));
+    }
+    (length as f64 / 1e9, windows)
+}
+
+/// Medians over an arm's trials; none where there are no trials.
+pub(super) fn timeline(arm: usize, trials: &Trials) -> Option<Timeline> {
+    let count = trials.iter().map(|(_, windows)| windows.len()).min().filter(|count| *count > 0)?;
+    let estimate = |values: Vec<f64>| median(&values, Confidence::P95).ok();
+    let length = estimate(trials.iter().map(|(seconds, _)| *seconds).collect())?.value / count as f64;
+    let windows = (0..count).map(|at| Window {
+        seconds: (length * at as f64, length * (at + 1) as f64),
+        values: std::array::from_fn(|q| estimate(trials.iter().map(|(_, windows)| windows[at][q]).collect())),
+    });
+    Some(Timeline { arm, windows: windows.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_engine::observe::Sample;
+    use litelab_protocol::{Tick, TickCount, TrialResult};
+
+    use super::*;
+
+    #[test]
+    fn ticks_and_samples_fall_into_their_windows() {
+        let tick = |t_ms, committed| Tick { t_ms, counts: vec![TickCount { committed, ..TickCount::default() }] };
+        let sample = |ms: u64, wal_bytes, frames_backfilled, wal_restarts| Sample {
+            at_ns: 500_000_000 + ms * 1_000_000,
+            wal_bytes,
+            frames_backfilled,
+            wal_restarts,
+            ..Sample::default()
+        };
+        let series = Series {
+            samples: vec![sample(0, 10, 5, 1), sample(900, 40, 5, 1), sample(1100, 20, 25, 2), sample(2500, 30, 25, 2)],
+            go_ns: 500_000_000,
+            ticks: vec![tick(100, 7), tick(1000, 3), tick(1001, 5), tick(2000, 1)],
+        };
+        let measurement = Measurement {
+            result: TrialResult { elapsed_ns: 2_000_000_000, ..TrialResult::default() },
+            settings: vec![],
+            summary: Default::default(),
+            cpu_ns: 0,
+            database_bytes: 0,
+            wal_after_bytes: 0,
+            content: Default::default(),
+            flags: vec![],
+            search: None,
+        };
+        let (seconds, windows) = windows(&measurement, &series, 2);
+        assert_eq!((seconds, windows.len()), (2.0, 2));
+        // Seven and three in the first second; what came after the end belongs to the last window.
+        assert_eq!([windows[0][0], windows[1][0]], [10.0, 6.0]);
+        assert_eq!([windows[0][2], windows[1][2]], [40.0, 30.0]);
+        assert_eq!([windows[0][4], windows[1][4]], [0.0, 20.0]);
+        assert_eq!([windows[0][5], windows[1][5]], [0.0, 1.0]);
+        let timeline = timeline(3, &vec![(seconds, windows)]).expect("one trial");
+        assert_eq!(timeline.windows[1].seconds, (1.0, 2.0));
+        assert_eq!(timeline.windows[0].values[0].map(|e| e.value), Some(10.0));
+    }
+}

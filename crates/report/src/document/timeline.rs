@@ -1,0 +1,26 @@
+//! A scenario over its time: one table, a row for each arm and window.
+
+use super::table::{Cell, Column, Table};
+use crate::analysis::timeline::QUANTITIES;
+use crate::analysis::{Analysis, ScenarioAnalysis};
+use crate::number;
+
+/// None where the scenario asks for no timeline, or nothing was measured.
+pub(super) fn table(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<Table> {
+    let mut rows = Vec::new();
+    for timeline in &scenario.timelines {
+        let label = analysis.arms.get(timeline.arm).map_or("?", |arm| arm.label.as_str());
+        for window in &timeline.windows {
+            let (from, to) = window.seconds;
+            let mut row = vec![Cell::plain(label), Cell::plain(format!("{from:.1}–{to:.1} s"))];
+            let values = window.values.iter().zip(QUANTITIES).map(|(value, (_, unit))| {
+                Cell::plain(value.as_ref().map_or_else(|| number::NONE.into(), |e| number::estimate(e, unit)))
+            });
+            row.extend(values);
+            rows.push(row);
+        }
+    }
+    let mut columns = vec![Column::left("arm", 0), Column::left("time", 0)];
+    columns.extend(QUANTITIES.map(|(name, _)| Column::right(name, 1)));
+    (!rows.is_empty()).then_some(Table { keys: 2, columns, rows })
+}

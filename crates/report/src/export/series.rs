@@ -1,0 +1,111 @@
+//! Time series of all trials as CSV: one row for each sample, with the ticks since the one before.
+//!
+//! `seconds` count from `go`; sizes are bytes; frames, restarts and CPU are totals; committed and errors are counts since
+//! the row before.
+
+use std::io::Write;
+
+use litelab_engine::outcome::{Outcome, Series};
+use litelab_engine::record::{RunFile, RunInfo};
+
+use crate::error::ReportError;
+
+const COLUMNS: [&str; 15] = [
+    "block",
+    "arm",
+    "scenario",
+    "label",
+    "seconds",
+    "committed",
+    "empty",
+    "failed",
+    "errors",
+    "database_bytes",
+    "wal_bytes",
+    "wal_backlog",
+    "frames_backfilled",
+    "wal_restarts",
+    "cpu_ns",
+];
+
+/// Writes the series of all trials that were measured, one trial at a time.
+///
+/// # Errors
+/// When the run file is damaged or the output cannot be written.
+pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
+    let mut writer = csv::Writer::from_writer(out);
+    let failed = |e: csv::Error| ReportError::Write(e.to_string());
+    writer.write_record(COLUMNS).map_err(failed)?;
+    let mut trials = Vec::new();
+    file.trials(&mut |trial| {
+        if matches!(trial.record.outcome, Outcome::Measured(_)) {
+            trials.push((trial.id, trial.record.block, trial.record.arm));
+        }
+        Ok(())
+    })?;
+    for (id, block, arm) in trials {
+        let scenario = info.plan.arms.get(arm).and_then(|a| info.plan.scenarios.get(a.scenario));
+        let label = info.plan.arms.get(arm).map(litelab_model::Arm::label).unwrap_or_default();
+        let head = [block.to_string(), arm.to_string(), scenario.map(|s| s.name.clone()).unwrap_or_default(), label];
+        for row in rows(&file.series(id)?) {
+            writer.write_record(head.iter().chain(&row)).map_err(failed)?;
+        }
+    }
+    writer.flush().map_err(|e| ReportError::Write(e.to_string()))
+}
+
+fn rows(series: &Series) -> Vec<[String; 11]> {
+    let mut ticks: Vec<_> = series.ticks.iter().collect();
+    ticks.sort_by_key(|tick| tick.t_ms);
+    let mut ticks = ticks.into_iter().peekable();
+    let mut rows = Vec::new();
+    let mut samples = series.samples.iter().filter(|sample| sample.at_ns >= series.go_ns).peekable();
+    while let Some(sample) = samples.next() {
+        let nanos = sample.at_ns - series.go_ns;
+        let last = samples.peek().is_none();
+        let mut counts = [0_u64; 4];
+        // The last tick is said after the last sample was taken.
+        while let Some(tick) = ticks.next_if(|tick| last || tick.t_ms.saturating_mul(1_000_000) <= nanos) {
+            for count in &tick.counts {
+                let all = [count.committed, count.empty, count.failed, count.errors];
+                counts.iter_mut().zip(all).for_each(|(sum, n)| *sum = sum.saturating_add(n));
+            }
+        }
+        let [committed, empty, failed, errors] = counts.map(|n| n.to_string());
+        rows.push([
+            format!("{:.3}", nanos as f64 / 1e9),
+            committed,
+            empty,
+            failed,
+            errors,
+            sample.database_bytes.to_string(),
+            sample.wal_bytes.to_string(),
+            sample.wal_backlog.map(|frames| frames.to_string()).unwrap_or_default(),
+            sample.frames_backfilled.to_string(),
+            sample.wal_restarts.to_string(),
+            sample.process.map(|p| p.cpu_ns().to_string()).unwrap_or_default(),
+        ]);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_engine::observe::Sample;
+    use litelab_protocol::{Tick, TickCount};
+
+    use super::*;
+
+    #[test]
+    fn every_tick_is_in_one_row() {
+        let tick = |t_ms| Tick { t_ms, counts: vec![TickCount { committed: t_ms, ..TickCount::default() }] };
+        let sample = |ms: u64| Sample { at_ns: ms * 1_000_000, ..Sample::default() };
+        let samples = vec![sample(90), sample(100), sample(200), sample(300)];
+        let series = Series { samples, go_ns: 100_000_000, ticks: vec![tick(150), tick(50), tick(250)] };
+        let rows = rows(&series);
+        // The sample before `go` has no row.
+        let committed: Vec<&str> = rows.iter().map(|row| row[1].as_str()).collect();
+        assert_eq!(committed, ["0", "50", "400"]);
+        assert_eq!(rows[2][0], "0.200");
+    }
+}
