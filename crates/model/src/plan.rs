@@ -56,6 +56,9 @@ pub struct ScenarioPlan {
     /// Dimension over which the Universal Scalability Law is fitted.
     #[serde(default)]
     pub usl: Option<String>,
+    /// Whether effects of single dimensions are shown.
+    #[serde(default)]
+    pub effects: bool,
     /// Windows in which trials are shown over their time; 0 for none.
     #[serde(default)]
     pub timeline: u32,

@@ -158,6 +158,10 @@ pub struct Scenario {
     pub metrics: Vec<String>,
     /// Dimension of whole numbers over which the Universal Scalability Law is fitted to the throughput.
     pub usl: Option<String>,
+    /// Shows what each choice does on the average over all others, and which two do more together than alone; its arms
+    /// must be all combinations.
+    #[serde(default)]
+    pub effects: bool,
     /// Shows trials over their time, in so many windows of equal length.
     pub timeline: Option<u32>,
     /// Bounds that every trial is looked at by; one that is broken is shown, and fails nothing.

@@ -8,6 +8,9 @@ use crate::error::unknown;
 use crate::metric::Measure;
 use crate::quantity::{Scalar, Vars};
 
+/// As for a role's own `rate`.
+const MAX_RATE: f64 = 1e7;
+
 /// A bound on a metric.
 pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     let metric: crate::Metric = limit.metric.parse()?;
@@ -15,6 +18,11 @@ pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
         return Err(format!("`{metric}` needs `at_least` or `at_most`: without a bound nothing could break it"));
     }
     let (at_least, at_most) = (bound(limit.at_least.as_ref())?, bound(limit.at_most.as_ref())?);
+    if let (Some(low), Some(high)) = (at_least, at_most)
+        && low > high
+    {
+        return Err(format!("`{metric}`: at_least {low} is above at_most {high}: nothing could keep it"));
+    }
     Ok(LimitPlan { metric, at_least, at_most, text: limit.text.clone() })
 }
 
@@ -36,12 +44,13 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
         let value = quantity.map_or(Ok(default), |q| q.number(vars)).map_err(|e| format!("{name}: {e}"))?;
         positive(name, value, low)
     };
+    let repeats = search.repeats.as_ref().map_or(Ok(3), |q| q.integer(vars, 1, 99));
     let plan = SearchPlan {
         role: role.name.clone(),
         from: number("from", Some(&search.from), 1.0, 0.0)?,
         factor: number("factor", search.factor.as_ref(), 2.0, 1.0)?,
         precision: number("precision", search.precision.as_ref(), 0.1, 0.0)?,
-        repeats: search.repeats.as_ref().map_or(Ok(3), |q| q.integer(vars, 1, 99))? as u32,
+        repeats: repeats.map_err(|e| format!("repeats: {e}"))? as u32,
         holds: search.holds.iter().map(limit).collect::<Result<_, _>>()?,
     };
     if plan.holds.is_empty() {
@@ -49,6 +58,15 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
     }
     if plan.holds.iter().any(|limit| limit.metric.measure == Measure::Sustainable) {
         return Err("`holds`: `sustainable` is what is sought, not a condition".into());
+    }
+    // Without values a condition is never kept, and the search would go down to nothing before it said so.
+    let known = || trial.transactions.iter().map(|t| t.name.as_str());
+    let mut named = plan.holds.iter().filter_map(|limit| limit.metric.transaction.as_deref());
+    if let Some(name) = named.find(|name| known().all(|k| k != *name)) {
+        return Err(format!("`holds`: {}", unknown("transaction", name, known())));
+    }
+    if plan.from > MAX_RATE {
+        return Err(format!("from is {}: it must be at most {MAX_RATE} per second", plan.from));
     }
     let arrivals = if let Load::Open { arrivals, .. } = role.load { arrivals } else { Arrivals::Poisson };
     role.load = Load::Open { rate: plan.from, arrivals };

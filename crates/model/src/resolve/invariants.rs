@@ -44,9 +44,7 @@ impl Checked<'_> {
             self.known(name)?;
         }
         let mut relevant = invariant.when.iter().all(|t| self.used.contains(t));
-        // `python:sqlite3` and `sqlite3` are both names of one driver.
-        let bare = self.driver.rsplit(':').next().unwrap_or_default();
-        relevant &= invariant.drivers.is_empty() || invariant.drivers.iter().any(|d| d == self.driver || d == bare);
+        relevant &= invariant.drivers.is_empty() || invariant.drivers.iter().any(|d| same_driver(d, self.driver));
         let (equals, at_least, at_most) = (&invariant.equals, &invariant.at_least, &invariant.at_most);
         if equals.is_none() && at_least.is_none() && at_most.is_none() {
             return Err("it needs `equals`, `at_least` or `at_most`: without them nothing could break it".into());
@@ -84,4 +82,10 @@ impl Checked<'_> {
         }
         Err(unknown("transaction", transaction, self.workload.transactions.keys().map(String::as_str)))
     }
+}
+
+/// `python:sqlite3` and `sqlite3` are both names of one driver, whichever of them the study and the invariant use.
+fn same_driver(a: &str, b: &str) -> bool {
+    let within = |short: &str, long: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with(':'));
+    a == b || within(a, b) || within(b, a)
 }

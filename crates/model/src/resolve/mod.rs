@@ -188,6 +188,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
         metrics,
         alerts,
         usl: scenario.usl.clone(),
+        effects: scenario.effects,
         timeline: timeline.unwrap_or_default(),
     });
     Ok(())

@@ -7,6 +7,7 @@ use litelab_stats::{Confidence, Tolerance, Verdict, holm};
 
 use super::alert::{self, AlertResult};
 use super::arm::ArmAnalysis;
+use super::effect::{self, Effects};
 use super::harness::{self, HarnessCost};
 use super::noise::{self, AaCheck};
 use super::pair::{MetricComparison, pair};
@@ -46,6 +47,8 @@ pub struct ScenarioAnalysis {
     pub alerts: Vec<AlertResult>,
     /// Laws of scalability, where one was asked for.
     pub scalability: Vec<Scalability>,
+    /// Effects of single dimensions in the first metric, where they were asked for; or why there are none.
+    pub effects: Option<Result<Effects, String>>,
     /// Arms over the time of their trials, where it was asked for.
     pub timelines: Vec<Timeline>,
 }
@@ -123,6 +126,8 @@ pub(super) fn analyse(
         harness: harness::costs(index, &arms, info),
         alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &arms)).collect(),
         scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &arms)),
+        effects: (plan.effects && !plan.metrics.is_empty())
+            .then(|| effect::effects(&plan.dimensions, &plan.metrics[0], &arms, plan.baseline)),
         timelines: Vec::new(),
         judged,
     }

@@ -49,6 +49,44 @@ fn law(of: &Scalability) -> Marked {
     Marked::new("∿", Tone::Plain, text)
 }
 
+/// Interactions whose interval has 1 in it: listed by number only.
+const NO_EFFECT: f64 = 1.0;
+
+/// A line for each effect of a factorial.
+pub(super) fn effects(scenario: &ScenarioAnalysis) -> Vec<Marked> {
+    let effects = match &scenario.effects {
+        None => return Vec::new(),
+        Some(Err(why)) => return vec![Marked::new("?", Tone::Warn, why.clone())],
+        Some(Ok(effects)) => effects,
+    };
+    let mut lines = Vec::new();
+    let mut silent = 0;
+    for effect in &effects.effects {
+        let interval = effect.ratio.ratio.interval();
+        let Some(ratio) = number::ratio(&effect.ratio.ratio) else {
+            return vec![Marked::new("?", Tone::Warn, format!("effects: {}", number::needs(&effect.ratio.ratio)))];
+        };
+        let ((dimension, value), reference) = (&effect.level, &effect.reference);
+        let choice = format!("{dimension} {value} instead of {reference}");
+        let text = match &effect.with {
+            None => format!("effect on {}: {choice}: {ratio} on average over all others", effect.metric),
+            Some(_) if interval.is_some_and(|i| i.low() <= NO_EFFECT && NO_EFFECT <= i.high()) => {
+                silent += 1;
+                continue;
+            }
+            Some(((other, level), _)) => {
+                format!("together: {choice} does {ratio} as much to {} under {other} {level}", effect.metric)
+            }
+        };
+        lines.push(Marked::new("±", Tone::Plain, text));
+    }
+    if silent > 0 {
+        let text = format!("{} not told apart from none", number::counted(silent as u64, "further interaction"));
+        lines.push(Marked::new("±", Tone::Dim, text));
+    }
+    lines
+}
+
 /// A line for each alert and arm in which it fired; one line for all that did not.
 pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
     let mut lines = Vec::new();

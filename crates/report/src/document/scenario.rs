@@ -42,6 +42,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
     document.marked(everyone.flat_map(failures).collect());
     document.blocks.extend(timeline::table(scenario, analysis).map(Block::Table));
+    document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));
     document.marked(outcome::alerts(scenario, analysis));
     document.marked(noise(scenario, analysis));

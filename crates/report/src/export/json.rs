@@ -6,8 +6,8 @@ use litelab_model::metric::Unit;
 use litelab_stats::{ClaimVerdict, Verdict};
 
 use super::shape::{
-    Alert, Arm, Claim, Comparison, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability, Scenario,
-    Timeline, Values, Window,
+    Alert, Arm, Claim, Comparison, Effect, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability,
+    Scenario, Timeline, Values, Window,
 };
 use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
 use crate::error::ReportError;
@@ -88,6 +88,7 @@ fn scenario(of: &ScenarioAnalysis) -> Scenario {
             .collect(),
         alerts: of.alerts.iter().map(alert).collect(),
         scalability: of.scalability.iter().map(scalability).collect(),
+        effects: of.effects.iter().flatten().flat_map(|e| &e.effects).map(effect).collect(),
         timelines: of.timelines.iter().map(timeline).collect(),
     }
 }
@@ -100,6 +101,17 @@ fn alert(of: &analysis::AlertResult) -> Alert {
         at_most: of.limit.at_most,
         trials: of.trials,
         fired: of.fired.iter().map(fired).collect(),
+    }
+}
+
+fn effect(of: &analysis::Effect) -> Effect {
+    Effect {
+        metric: of.metric.to_string(),
+        dimension: of.level.0.clone(),
+        value: of.level.1.clone(),
+        reference: of.reference.clone(),
+        with: of.with.as_ref().map(|(level, _)| level.clone()),
+        ratio: Some(&of.ratio.ratio).filter(|ratio| ratio.interval().is_some()).map(estimate),
     }
 }
 

@@ -111,8 +111,29 @@ pub struct Scenario {
     pub alerts: Vec<Alert>,
     /// Universal Scalability Law over the workers, for each combination of the other dimensions.
     pub scalability: Vec<Scalability>,
+    /// Effects of single choices in the first metric, where the arms are all combinations and it was asked for.
+    pub effects: Vec<Effect>,
     /// Arms over the time of their trials.
     pub timelines: Vec<Timeline>,
+}
+
+/// What a choice does on the average over all others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Effect {
+    /// The metric.
+    pub metric: String,
+    /// The dimension.
+    pub dimension: String,
+    /// The choice.
+    pub value: String,
+    /// The baseline's.
+    pub reference: String,
+    /// For an interaction the other dimension and choice.
+    pub with: Option<(String, String)>,
+    /// Geometric mean of the ratios to the baseline's choice; for an interaction how much greater that is under the other
+    /// choice.
+    pub ratio: Option<Estimate>,
 }
 
 /// An arm over the time of its trials.

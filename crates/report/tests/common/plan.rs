@@ -82,6 +82,7 @@ pub fn scenario(name: &str, blocks: u32, dimensions: &[&str], baseline: usize, m
         metrics: metrics.iter().map(|m| metric(m)).collect(),
         alerts: vec![],
         usl: None,
+        effects: false,
         timeline: 0,
     }
 }

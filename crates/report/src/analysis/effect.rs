@@ -1,0 +1,171 @@
+//! Effects in a scenario whose arms are all combinations of its dimensions: what one choice does on the average over
+//! all others, and where two choices together do more or less than each alone.
+
+use std::collections::BTreeMap;
+
+use litelab_model::Scalar;
+use litelab_model::metric::Metric;
+use litelab_stats::{Confidence, PairedRatio};
+
+use super::arm::ArmAnalysis;
+
+/// A value of a dimension, in words.
+pub type Level = (String, String);
+
+/// What a choice does to a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The metric.
+    pub metric: Metric,
+    /// The choice: dimension, value, and the baseline's value.
+    pub level: Level,
+    /// The baseline's value.
+    pub reference: String,
+    /// For an interaction the other choice, and the baseline's value of it.
+    pub with: Option<(Level, String)>,
+    /// The ratio of the metric under the choice to that under the baseline's, a geometric mean over all combinations of
+    /// the other dimensions; for an interaction how much greater that ratio is under the other choice.
+    pub ratio: PairedRatio,
+}
+
+/// The effects of a factorial in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effects {
+    /// Level of each interval: with it, all hold together at 95 %.
+    pub confidence: f64,
+    /// Main effects, then interactions of two.
+    pub effects: Vec<Effect>,
+}
+
+/// Logarithms of one block's values by combination.
+type Block = BTreeMap<Vec<String>, f64>;
+
+/// All effects; or why there are none, in one line.
+pub(super) fn effects(
+    dimensions: &[String],
+    metric: &Metric,
+    arms: &[&ArmAnalysis],
+    baseline: usize,
+) -> Result<Effects, String> {
+    let key = |arm: &ArmAnalysis| -> Option<Vec<String>> {
+        dimensions.iter().map(|d| arm.dimensions.get(d).map(Scalar::to_string)).collect()
+    };
+    let reference =
+        arms.iter().find(|a| a.index == baseline).and_then(|a| key(a)).ok_or("its baseline has no place")?;
+    let mut levels: Vec<Vec<String>> = dimensions.iter().map(|_| Vec::new()).collect();
+    let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
+    for arm in arms {
+        let key = key(arm).ok_or_else(|| format!("{} lacks one of the dimensions", arm.label))?;
+        for (levels, level) in levels.iter_mut().zip(&key) {
+            if !levels.contains(level) {
+                levels.push(level.clone());
+            }
+        }
+        for (block, value) in arm.values(metric).iter().filter(|(_, value)| *value > 0.0) {
+            blocks.entry(*block).or_default().insert(key.clone(), value.ln());
+        }
+    }
+    let combinations: usize = levels.iter().map(Vec::len).product();
+    if combinations != arms.len() || arms.len() < 4 {
+        return Err(format!("effects need all {combinations} combinations of its dimensions: it has {}", arms.len()));
+    }
+    blocks.retain(|_, block| block.len() == combinations);
+    let contrasts = contrasts(&levels, &reference);
+    let confidence = Confidence::P95.shared_by(contrasts.len().max(1)).unwrap_or_default();
+    let mut effects = Vec::new();
+    for contrast in contrasts {
+        let pairs: Vec<(f64, f64)> = blocks.values().map(|block| (1.0, contrast.of(block, &reference).exp())).collect();
+        let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| format!("no effects in {metric}: {e}"))?;
+        let name = |(d, level): &(usize, String)| (dimensions[*d].clone(), level.clone());
+        effects.push(Effect {
+            metric: metric.clone(),
+            level: name(&contrast.0[0]),
+            reference: reference[contrast.0[0].0].clone(),
+            with: contrast.0.get(1).map(|other| (name(other), reference[other.0].clone())),
+            ratio,
+        });
+    }
+    Ok(Effects { confidence: confidence.level(), effects })
+}
+
+/// One or two choices against the baseline's.
+struct Contrast(Vec<(usize, String)>);
+
+impl Contrast {
+    /// The mean over all combinations of the other dimensions. Each choice takes one difference; two take the
+    /// difference of the differences.
+    fn of(&self, block: &Block, reference: &[String]) -> f64 {
+        let (mut sum, mut count) = (0.0, 0_u32);
+        for (key, value) in block {
+            let signs = self.0.iter().map(|(d, level)| match &key[*d] {
+                at if at == level => 1.0,
+                at if *at == reference[*d] => -1.0,
+                _ => 0.0,
+            });
+            let sign: f64 = signs.product();
+            sum += sign * value;
+            count += u32::from(sign != 0.0);
+        }
+        // Half of the terms (a quarter) are those with the choice (with both): so many differences there are.
+        sum / f64::from(count.max(1)) * f64::from(1_u32 << self.0.len())
+    }
+}
+
+/// Every level against the reference, then every pair of those in different dimensions.
+fn contrasts(levels: &[Vec<String>], reference: &[String]) -> Vec<Contrast> {
+    let others = levels.iter().enumerate().flat_map(|(d, levels)| {
+        levels.iter().filter(move |level| **level != reference[d]).map(move |level| (d, level.clone()))
+    });
+    let others: Vec<(usize, String)> = others.collect();
+    let alone = others.iter().map(|one| Contrast(vec![one.clone()]));
+    let pairs = others.iter().enumerate().flat_map(|(i, one)| {
+        let later = others[i + 1..].iter().filter(|two| two.0 != one.0);
+        later.map(|two| Contrast(vec![one.clone(), two.clone()]))
+    });
+    alone.chain(pairs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block in which `a = 1` doubles, `b = y` takes to a third, and both together take another half.
+    fn block() -> Block {
+        let key = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
+        let value = |x: f64| x.ln();
+        BTreeMap::from([
+            (key("0", "x"), value(12.0)),
+            (key("1", "x"), value(24.0)),
+            (key("0", "y"), value(4.0)),
+            (key("1", "y"), value(4.0)),
+            // A third level of b, which takes no part in the contrasts below.
+            (key("0", "z"), value(99.0)),
+            (key("1", "z"), value(198.0)),
+        ])
+    }
+
+    #[test]
+    fn effects_are_means_and_interactions_what_is_left() {
+        let reference = ["0".to_owned(), "x".to_owned()];
+        let of = |choices: &[(usize, &str)]| {
+            let choices = choices.iter().map(|(d, level)| (*d, (*level).to_owned())).collect();
+            Contrast(choices).of(&block(), &reference).exp()
+        };
+        // 2, 1 and 2 times, over the three levels of b.
+        assert!((of(&[(0, "1")]) - 4.0_f64.powf(1.0 / 3.0)).abs() < 1e-12);
+        // A third and a sixth.
+        assert!((of(&[(1, "y")]) - (1.0 / 18.0_f64).sqrt()).abs() < 1e-12);
+        assert!((of(&[(0, "1"), (1, "y")]) - 0.5).abs() < 1e-12);
+        assert!((of(&[(0, "1"), (1, "z")]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_level_and_every_pair_is_there_once() {
+        let levels =
+            [vec!["0".into(), "1".into()], vec!["x".into(), "y".into(), "z".into()], vec!["p".into(), "q".into()]];
+        let contrasts = contrasts(&levels, &["0".into(), "x".into(), "p".into()]);
+        // 1 + 2 + 1 alone; 1·2 + 1·1 + 2·1 pairs.
+        assert_eq!(contrasts.len(), 4 + 5);
+        assert!(contrasts.iter().all(|c| c.0.len() == 1 || c.0[0].0 != c.0[1].0));
+    }
+}
