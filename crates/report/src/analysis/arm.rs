@@ -7,6 +7,7 @@ use litelab_engine::outcome::FailureKind;
 use litelab_model::metric::Metric;
 use litelab_model::pragma::Durability;
 use litelab_model::{Plan, Scalar};
+use litelab_protocol::ErrorCount;
 use litelab_stats::{Confidence, Estimate, median};
 
 /// What an arm's trials amount to.
@@ -42,6 +43,8 @@ pub struct ArmAnalysis {
     pub caveat: Option<&'static str>,
     /// Settings in effect, over all connections of all trials.
     pub settings: BTreeMap<String, BTreeSet<String>>,
+    /// Errors of all trials, by transaction and extended result code.
+    pub errors: BTreeMap<(String, String), ErrorCount>,
     /// What is to be said beside the numbers.
     pub notes: Vec<String>,
 }
@@ -97,6 +100,7 @@ impl ArmAnalysis {
             durability: None,
             caveat: None,
             settings: BTreeMap::new(),
+            errors: BTreeMap::new(),
             notes: Vec::new(),
         })
     }

@@ -8,12 +8,14 @@ use litelab_engine::record::RunInfo;
 use litelab_model::Plan;
 use litelab_model::metric::Metric;
 use litelab_model::plan::FindingValuePlan;
+use litelab_protocol::ErrorCount;
 
 use super::arm::{ArmAnalysis, FailureCount, Values};
 use super::durability::{Rung, shown};
 use super::flag::Flags;
 use super::{Analysis, ScenarioAnalysis, claim, finding, scenario, timeline};
 use crate::error::ReportError;
+use crate::number;
 
 /// Takes in trials; gives an [`Analysis`] at any moment.
 #[derive(Clone, Debug)]
@@ -33,6 +35,7 @@ struct Numbers {
     settings: BTreeMap<String, BTreeSet<String>>,
     /// What kept a search from a higher rate, and in how many trials.
     limits: BTreeMap<String, u64>,
+    errors: BTreeMap<(String, String), ErrorCount>,
     timelines: timeline::Trials,
 }
 
@@ -130,6 +133,13 @@ impl Numbers {
     fn measure(&mut self, block: u32, measurement: &Measurement, metrics: &[Metric]) {
         self.measured += 1;
         self.flags.add(&measurement.flags);
+        for operation in &measurement.result.operations {
+            for (code, count) in &operation.errors {
+                let sum = self.errors.entry((operation.transaction.clone(), code.clone())).or_default();
+                sum.seen = sum.seen.saturating_add(count.seen);
+                sum.cured = sum.cured.saturating_add(count.cured);
+            }
+        }
         if let Some(search) = &measurement.search {
             let broken = search.probes.iter().filter(|probe| !probe.held());
             let next = broken.min_by(|a, b| a.rate.total_cmp(&b.rate));
@@ -164,6 +174,11 @@ impl Numbers {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.flags.notes(self.measured);
+        let errors = self.errors.iter().map(|((transaction, code), count)| {
+            let cured = if count.cured > 0 { format!(", {} cured by a retry", count.cured) } else { String::new() };
+            format!("{transaction} met {code} {}{cured}", number::counted(count.seen, "time"))
+        });
+        notes.extend((!self.errors.is_empty()).then(|| errors.collect::<Vec<_>>().join("; ")));
         notes.extend(self.limits.iter().map(|(limit, n)| format!("{limit} (in {n} of {} trials)", self.measured)));
         notes
     }
@@ -187,6 +202,7 @@ impl Numbers {
             durability: rung.worst,
             caveat: rung.caveat,
             settings: self.settings.clone(),
+            errors: self.errors.clone(),
             notes: self.notes(),
             ..arm
         }

@@ -6,7 +6,7 @@ use litelab_model::metric::Unit;
 use litelab_stats::{ClaimVerdict, Verdict};
 
 use super::shape::{
-    Alert, Arm, Claim, Comparison, Effect, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability,
+    Alert, Arm, Claim, Comparison, Effect, Errors, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability,
     Scenario, Timeline, Values, Window,
 };
 use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
@@ -186,6 +186,14 @@ fn arm(of: &ArmAnalysis, analysis: &Analysis) -> Arm {
         skipped: of.skipped.clone(),
         measured: of.measured,
         failures: of.failures.iter().map(failure).collect(),
+        errors: (of.errors.iter())
+            .map(|((transaction, code), count)| Errors {
+                transaction: transaction.clone(),
+                code: code.clone(),
+                seen: count.seen,
+                cured: count.cured,
+            })
+            .collect(),
         notes: of.notes.clone(),
         metrics: of.metrics.iter().map(|(metric, v)| (metric.to_string(), values(metric, v))).collect(),
     }

@@ -285,10 +285,26 @@ pub struct Arm {
     pub measured: u64,
     /// Trials that did not.
     pub failures: Vec<Failure>,
+    /// Errors of all its trials, by transaction and extended result code.
+    pub errors: Vec<Errors>,
     /// What is to be said beside the numbers.
     pub notes: Vec<String>,
     /// By metric.
     pub metrics: BTreeMap<String, Values>,
+}
+
+/// How often a transaction met an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Errors {
+    /// The transaction.
+    pub transaction: String,
+    /// Extended result code.
+    pub code: String,
+    /// Times it was returned.
+    pub seen: u64,
+    /// Of those, times a retry cured it.
+    pub cured: u64,
 }
 
 /// Trials that failed for one reason.
