@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use litelab_bulk::BulkError;
 use litelab_engine::EngineError;
 use litelab_model::ModelError;
+use litelab_report::ReportError;
 
 use crate::style;
 
@@ -38,6 +39,14 @@ pub struct BadInput(pub String);
 
 /// Prints an error as one red line and says which exit code it has.
 pub fn report(error: &anyhow::Error) -> Exit {
+    // Whoever read the output has seen enough of it (`litelab export | head`).
+    let written = match error.downcast_ref() {
+        Some(ReportError::Write(io)) => Some(io),
+        _ => error.downcast_ref::<std::io::Error>(),
+    };
+    if written.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
+        return Exit::Ok;
+    }
     let exit = code(error);
     if exit != Exit::Interrupted {
         let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");

@@ -43,6 +43,17 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     let json: serde_json::Value = serde_json::from_str(&ok(&run(dir, &["export", "one.db"]))).unwrap();
     assert!(json.is_object());
     let csv = ok(&run(dir, &["export", "one.db", "--format", "csv"]));
+    let series = ok(&run(dir, &["export", "one.db", "--format", "series"]));
+    assert!(series.lines().count() > 54 && series.contains(",wal_bytes,"), "some samples of each trial:\n{series}");
+    // Who reads no more than a line of it has done nothing wrong.
+    let mut child = litelab(dir, &["export", "one.db", "--format", "series"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let closed = child.wait_with_output().unwrap();
+    assert_eq!((closed.status.code(), closed.stderr.len()), (Some(0), 0), "{closed:?}");
     assert!(csv.lines().count() > 54, "a row for each trial, role and transaction:\n{csv}");
     assert!(ok(&run(dir, &["export", "one.db", "--format", "markdown"])).contains("| access"));
 

@@ -31,8 +31,17 @@ pub enum ReportError {
     #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
     Tolerance(f64),
     /// The export cannot be written.
-    #[error("cannot write the export: {0}")]
-    Write(String),
+    #[error("cannot write the export")]
+    Write(#[source] std::io::Error),
+}
+
+impl From<csv::Error> for ReportError {
+    fn from(error: csv::Error) -> Self {
+        Self::Write(match error.into_kind() {
+            csv::ErrorKind::Io(error) => error,
+            other => std::io::Error::other(format!("{other:?}")),
+        })
+    }
 }
 
 fn list(differences: &[Difference]) -> String {

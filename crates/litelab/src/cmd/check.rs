@@ -44,6 +44,13 @@ pub fn run(args: &Args) -> Result<Exit> {
                 Verdict::Skipped => skipped += 1,
             }
         }
+        for absent in &report.absent {
+            skipped += 1;
+            anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
+        }
+        if report.drivers.is_empty() && !report.absent.is_empty() {
+            continue;
+        }
         let verdict = if report.passed() { "may be used" } else { "must not be used" };
         let drivers: Vec<_> = report.drivers.iter().map(|d| d.driver.as_str()).collect();
         anstream::println!("{}{name}{} ({}): {verdict}", style::STRONG, style::RESET, drivers.join(", "));

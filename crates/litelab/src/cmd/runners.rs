@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use anyhow::Result;
+use litelab_engine::runner::Runner;
 
 use crate::exit::Exit;
 use crate::style;
@@ -36,9 +37,9 @@ pub fn run(verb: &Verb) -> Result<Exit> {
 fn list() -> Result<Exit> {
     for runner in super::runners()?.iter().filter(|r| !r.manifest.test_double) {
         let name = &runner.manifest.name;
-        match runner.describe() {
+        match runner.look() {
             Err(e) => anstream::println!("{}{name}{}  {}", style::STRONG, style::RESET, e),
-            Ok(d) => {
+            Ok((d, absent)) => {
                 anstream::println!("{}{name}{}  {} {}", style::STRONG, style::RESET, d.language, d.runtime);
                 for driver in d.drivers {
                     let sqlite = driver.sqlite.map_or_else(String::new, |s| format!("SQLite {}", s.version));
@@ -51,6 +52,9 @@ fn list() -> Result<Exit> {
                         driver.accesses.join(", "),
                         executors.join(", ")
                     );
+                }
+                for absent in absent {
+                    anstream::println!("  {:<16} {}{absent}{}", absent.driver, style::WARNING, style::RESET);
                 }
             }
         }
@@ -76,14 +80,26 @@ fn build(names: &[String], force: bool) -> Result<Exit> {
         }
         if runner.is_current() && !force {
             anstream::eprintln!("runner `{name}` is up to date");
-            continue;
+        } else {
+            anstream::eprintln!("building runner `{name}`");
+            if let Err(e) = runner.build(Stdio::inherit) {
+                // One that cannot be built must not keep the others from it.
+                anstream::eprintln!("{}error:{} {e}", style::ERROR, style::RESET);
+                exit = Exit::Failed;
+                continue;
+            }
         }
-        anstream::eprintln!("building runner `{name}`");
-        if let Err(e) = runner.build(Stdio::inherit) {
-            // One that cannot be built must not keep the others from it.
-            anstream::eprintln!("{}error:{} {e}", style::ERROR, style::RESET);
-            exit = Exit::Failed;
-        }
+        say_absent(runner);
     }
     Ok(exit)
+}
+
+/// Which of its optional drivers a runner came out without. Only those that have any are asked: some take a second.
+fn say_absent(runner: &Runner) {
+    if runner.manifest.optional.is_empty() {
+        return;
+    }
+    for absent in runner.look().into_iter().flat_map(|(_, absent)| absent) {
+        anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
+    }
 }

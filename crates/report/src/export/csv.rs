@@ -69,19 +69,18 @@ const COLUMNS: [&str; 48] = [
 /// When the run file is damaged or the output cannot be written.
 pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
     let mut writer = csv::Writer::from_writer(out);
-    let mut done = writer.write_record(COLUMNS).map_err(failed);
+    let mut done = writer.write_record(COLUMNS).map_err(ReportError::from);
     file.trials(&mut |trial| {
         if done.is_ok() {
-            done = rows(&trial.record, info).iter().try_for_each(|row| writer.write_record(row)).map_err(failed);
+            done = rows(&trial.record, info)
+                .iter()
+                .try_for_each(|row| writer.write_record(row))
+                .map_err(ReportError::from);
         }
         Ok(())
     })?;
     done?;
-    writer.flush().map_err(|e| ReportError::Write(e.to_string()))
-}
-
-fn failed(error: csv::Error) -> ReportError {
-    ReportError::Write(error.to_string())
+    writer.flush().map_err(ReportError::Write)
 }
 
 fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {

@@ -6,8 +6,8 @@ use litelab_model::metric::Unit;
 use litelab_stats::{ClaimVerdict, Verdict};
 
 use super::shape::{
-    Alert, Arm, Claim, Comparison, Effect, Errors, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA, Scalability,
-    Scenario, Timeline, Values, Window,
+    Alert, Arm, Claim, Comparison, Content, Effect, Errors, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA,
+    Scalability, Scenario, Timeline, Values, Window,
 };
 use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
 use crate::error::ReportError;
@@ -23,7 +23,7 @@ pub fn schema() -> schemars::Schema {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn text(analysis: &Analysis, info: &RunInfo) -> Result<String, ReportError> {
-    serde_json::to_string_pretty(&export(analysis, info)).map_err(|e| ReportError::Write(e.to_string()))
+    serde_json::to_string_pretty(&export(analysis, info)).map_err(|e| ReportError::Write(e.into()))
 }
 
 /// The analysis in the exported shape.
@@ -90,7 +90,12 @@ fn scenario(of: &ScenarioAnalysis) -> Scenario {
         scalability: of.scalability.iter().map(scalability).collect(),
         effects: of.effects.iter().flatten().flat_map(|e| &e.effects).map(effect).collect(),
         timelines: of.timelines.iter().map(timeline).collect(),
+        content: of.content.iter().map(content).collect(),
     }
+}
+
+fn content(of: &analysis::ContentCheck) -> Content {
+    Content { table: of.table.clone(), arms: of.arms.clone(), sha256: of.hash.clone(), odd: of.odd.clone() }
 }
 
 fn alert(of: &analysis::AlertResult) -> Alert {

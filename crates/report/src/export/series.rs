@@ -34,8 +34,7 @@ const COLUMNS: [&str; 15] = [
 /// When the run file is damaged or the output cannot be written.
 pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
     let mut writer = csv::Writer::from_writer(out);
-    let failed = |e: csv::Error| ReportError::Write(e.to_string());
-    writer.write_record(COLUMNS).map_err(failed)?;
+    writer.write_record(COLUMNS)?;
     let mut trials = Vec::new();
     file.trials(&mut |trial| {
         if matches!(trial.record.outcome, Outcome::Measured(_)) {
@@ -48,10 +47,10 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
         let label = info.plan.arms.get(arm).map(litelab_model::Arm::label).unwrap_or_default();
         let head = [block.to_string(), arm.to_string(), scenario.map(|s| s.name.clone()).unwrap_or_default(), label];
         for row in rows(&file.series(id)?) {
-            writer.write_record(head.iter().chain(&row)).map_err(failed)?;
+            writer.write_record(head.iter().chain(&row))?;
         }
     }
-    writer.flush().map_err(|e| ReportError::Write(e.to_string()))
+    writer.flush().map_err(ReportError::Write)
 }
 
 fn rows(series: &Series) -> Vec<[String; 11]> {

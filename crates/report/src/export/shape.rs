@@ -115,6 +115,8 @@ pub struct Scenario {
     pub effects: Vec<Effect>,
     /// Arms over the time of their trials.
     pub timelines: Vec<Timeline>,
+    /// Whether arms with the same rows to leave left the same.
+    pub content: Vec<Content>,
 }
 
 /// What a choice does on the average over all others.
@@ -134,6 +136,20 @@ pub struct Effect {
     /// Geometric mean of the ratios to the baseline's choice; for an interaction how much greater that is under the other
     /// choice.
     pub ratio: Option<Estimate>,
+}
+
+/// A table that arms with the same work were to leave alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Content {
+    /// The table; `table#1` for one of several databases.
+    pub table: String,
+    /// Indices of the arms.
+    pub arms: Vec<usize>,
+    /// Hex SHA-256 of what most of them left.
+    pub sha256: String,
+    /// Indices of those that left something else: a failed self-check.
+    pub odd: Vec<usize>,
 }
 
 /// An arm over the time of its trials.

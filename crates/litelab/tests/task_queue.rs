@@ -1,0 +1,82 @@
+//! The task queue's paths that no other study has: claims that begin deferred, dead letters, workers killed at work. With
+//! the real runner, as in `end_to_end.rs`.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Runs scenarios of the study at its quick scale, which must end with this code, and returns the run as JSON.
+fn run(scenarios: &str, blocks: &str, more: &[&str], code: i32) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let litelab = |arguments: &[&str], code: i32| {
+        let output = Command::new(env!("CARGO_BIN_EXE_litelab"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("LITELAB_HOME", Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let study = ["run", "task-queue", "--quick", "-o", "run.db", "--only", scenarios, "--blocks", blocks];
+    litelab(&[&study[..], more].concat(), code);
+    serde_json::from_slice(&litelab(&["export", "run.db"], 0)).unwrap()
+}
+
+/// Arms of a scenario with these dimensions.
+fn arms<'a>(run: &'a Value, scenario: &str, dimensions: &[(&str, Value)]) -> Vec<&'a Value> {
+    let agrees = |arm: &&Value| {
+        arm["scenario"] == scenario && dimensions.iter().all(|(name, value)| arm["dimensions"][name] == *value)
+    };
+    let found: Vec<&Value> = run["arms"].as_array().unwrap().iter().filter(agrees).collect();
+    assert!(!found.is_empty(), "no arm of {scenario} has {dimensions:?}");
+    found
+}
+
+/// Errors of an arm's claims by code, and how many of those were seen.
+fn busy(arm: &Value) -> u64 {
+    let errors = arm["errors"].as_array().unwrap().iter();
+    errors
+        .filter(|e| e["transaction"] == "claim")
+        .inspect(|e| assert!(e["code"].as_str().unwrap().starts_with("SQLITE_BUSY"), "{e}"))
+        .map(|e| e["seen"].as_u64().unwrap())
+        .sum()
+}
+
+#[test]
+fn a_claim_that_reads_before_it_writes_fails_at_once_when_it_begins_deferred() {
+    let run = run("begin", "2", &[], 0);
+    for arm in arms(&run, "begin", &[("begin", "immediate".into())]) {
+        assert_eq!((busy(arm), arm["measured"].as_u64()), (0, Some(2)), "{arm}");
+    }
+    // With a pause between reading and writing, so that there is always another to meet.
+    for arm in arms(&run, "begin", &[("begin", "deferred".into()), ("pause", 1.into())]) {
+        assert!(busy(arm) > 0, "{arm}");
+        // The busy timeout is seconds, and no claim waited for it.
+        let longest = arm["metrics"]["max:claim"]["values"][0].as_f64().unwrap();
+        assert!(longest < 4e9, "{longest} ns");
+    }
+}
+
+#[test]
+fn killed_workers_and_failing_tasks_leave_every_task_done_or_dead() {
+    let run = run("recovery,dead-letters", "1", &[], 0);
+    // Their invariants say it, and a trial that breaks one is a failure; exit code 0 says that there was none.
+    let recovery = arms(&run, "recovery", &[]);
+    assert!(recovery.iter().all(|arm| arm["measured"] == 1), "{recovery:?}");
+    assert!(arms(&run, "dead-letters", &[]).iter().all(|arm| arm["measured"] == 1));
+}
+
+#[test]
+fn a_lease_that_outlasts_the_trial_leaves_tasks_of_killed_workers_unfinished() {
+    // Most of its time a worker holds a task, so that of six that are killed at least one does.
+    let run = run("recovery", "3", &["--set", "lease=60000"], 1);
+    let failures = arms(&run, "recovery", &[("attempts", 3.into())])[0]["failures"].as_array().unwrap().clone();
+    assert!(!failures.is_empty());
+    assert!(failures.iter().all(|f| f["reason"].as_str().unwrap().contains("every task has ended")), "{failures:?}");
+}
