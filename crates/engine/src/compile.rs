@@ -38,6 +38,12 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
 
 fn one(arm: &mut Arm) -> Result<(), String> {
     let connection = empty(arm)?;
+    let invokes = |t: &Transaction| t.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))));
+    if arm.data.as_ref().and_then(|data| data.transaction.as_ref()).is_some_and(invokes) {
+        return Err(
+            "data.transaction: the core makes the rows, by SQL; it knows no library that could be called".into()
+        );
+    }
     for transaction in
         arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
     {
@@ -90,7 +96,6 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             transaction.begin = Begin::None;
         }
     }
-    let invokes = |t: &Transaction| t.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))));
     if arm.trial.transactions.iter().any(invokes) {
         // The library makes its own tables; the invariants' queries on them are compiled when they are asked.
         return Ok(());

@@ -24,6 +24,7 @@ pub fn run(
     while let Some(rate) = search.next(kept, broken) {
         let arm = at_rate(arm, search, rate);
         let mut probe = Probe { rate, ..Probe::default() };
+        let mut last = None;
         while probe.kept.max(probe.broken) <= search.repeats / 2 {
             let number = probes.len();
             let (outcome, series) = trial::run(&arm, &format!("{id}/{number}"), bench);
@@ -41,12 +42,13 @@ pub fn run(
                     (probe.condition, probe.reason) = (condition, reason);
                 }
             }
-            // One that was kept, or as long as there is none, any.
-            if probe.kept > probe.broken || kept.is_none() {
-                best = Some((measurement, series));
-            }
+            last = Some((measurement, series));
         }
         report(&probe);
+        // The trial that made the majority, so it is of the same mind; as long as no rate was kept, any.
+        if probe.held() || kept.is_none() {
+            best = last;
+        }
         if probe.held() {
             kept = Some(rate)
         } else {

@@ -1,6 +1,7 @@
 //! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
@@ -120,11 +121,14 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
         total_cpu = total_cpu.zip(exited.usage).map(|(sum, u)| sum + u.user_ns + u.system_ns);
         evidence.stderr.push_str(&process.stderr());
-        if !exited.status.success() && !process.was_killed() {
-            ended_badly.get_or_insert_with(|| {
-                format!("the runner gave its result and did not end well ({}){}", exited.status, process.evidence())
-            });
-        }
+        let status = exited.status;
+        let what = match process.was_killed() {
+            true if by_kill(status) => continue,
+            true => "a runner that was to be killed had died by itself before",
+            false if status.success() => continue,
+            false => "the runner gave its result and did not end well",
+        };
+        ended_badly.get_or_insert_with(|| format!("{what} ({status}){}", process.evidence()));
     }
     timed?;
     if let Some(reason) = ended_badly {
@@ -156,6 +160,18 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         result,
         search: None,
     })
+}
+
+/// Whether a process ended by the signal that a trial kills with.
+#[cfg(unix)]
+fn by_kill(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal() == Some(rustix::process::Signal::KILL.as_raw())
+}
+
+#[cfg(not(unix))]
+fn by_kill(_: ExitStatus) -> bool {
+    true
 }
 
 /// Copies the prepared database, or says how to make it in memory. Returns what the runner opens and the files to check

@@ -163,8 +163,11 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
         if let Load::Open { rate, .. } = role.load {
             let unserved: u64 = operations(result, &role.name).map(|o| o.unserved).sum();
             let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
+            // Arrivals of workers that were killed are no one's.
+            let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
+            let alive = f64::from(role.workers.saturating_sub(killed)) / f64::from(role.workers.max(1));
             let offered = match role.until {
-                Until::Time { ms } => rate * ms as f64 / 1e3 * f64::from(arm.databases),
+                Until::Time { ms } => rate * alive * ms as f64 / 1e3 * f64::from(arm.databases),
                 _ => (done + unserved) as f64,
             };
             let achieved = done as f64 / offered.max(1.0);
@@ -239,6 +242,9 @@ fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
     }
 }
 
+/// Whether what was found and what was expected go together.
+type Keeps = fn(f64, f64) -> bool;
+
 /// Opens a trial's databases after the runner has ended and checks them: integrity, invariants, content.
 ///
 /// With several databases an invariant's findings are added up. Its expression is taken to be affine in the counts, so
@@ -257,7 +263,7 @@ pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<B
         for connection in &connections {
             found += number(connection, &invariant.sql).map_err(|e| fail(describe(&e)))?;
         }
-        let keeps: [(&Option<String>, &str, fn(f64, f64) -> bool); 3] = [
+        let keeps: [(&Option<String>, &str, Keeps); 3] = [
             (&invariant.equals, "", |found, expected| found == expected),
             (&invariant.at_least, "at least ", |found, expected| found >= expected),
             (&invariant.at_most, "at most ", |found, expected| found <= expected),

@@ -176,14 +176,17 @@ fn one_failed_trial_leaves_a_claim_open() {
 }
 
 #[test]
-fn a_skipped_arm_is_a_row_with_its_reason_and_no_member_of_the_family() {
+fn a_skipped_arm_is_a_line_with_its_reason_and_no_member_of_the_family() {
     let mut plan = flat(3, 6);
     plan.arms[2].skipped = Some("runner `go` is not built".into());
     let (info, analysis) = run(&plan, |_, arm| (arm != 2).then(|| throughput(1e6 * [1.0, 2.0][arm])).flatten());
     assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
     assert_eq!(analysis.scenarios[0].confidence, 0.95);
     let text = show(&analysis, &info, Style::PLAIN);
-    assert!(text.contains("– profile=p2 was skipped: runner `go` is not built"), "{text}");
+    assert!(text.contains("– 1 arm skipped: runner `go` is not built"), "{text}");
+    assert!(text.contains("6 of 6 blocks · 1 of 3 arms skipped · baseline profile=p0"), "{text}");
+    assert_eq!(text.matches("not built").count(), 1, "{text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("p2")), "{text}");
 }
 
 #[test]

@@ -94,6 +94,11 @@ pub(super) fn kill(kill: &Kill, trial: &mut Trial, vars: &mut Vars) -> Result<Ki
         }
         _ => return Err(format!("role `{}` must end by time (`for`): nobody does the work of the killed", role.name)),
     }
+    if vars.contains_key("killed") {
+        return Err(
+            "`killed` is a variable already: it is the number of processes here, so give yours another name".into()
+        );
+    }
     vars.insert("killed".into(), Scalar::Integer(processes.into()));
     Ok(KillPlan { role: role.name.clone(), processes, after_ms })
 }

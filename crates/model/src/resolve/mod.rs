@@ -138,6 +138,12 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     if timeline.is_some_and(|windows| !(1..=100).contains(&windows)) {
         return Err(context.scenario_error(scenario, "timeline: allowed is 1 to 100 windows"));
     }
+    let known = workload.transactions.keys().map(String::as_str);
+    let named = metrics.iter().chain(alerts.iter().map(|limit| &limit.metric));
+    let unheard = named.filter_map(|m| m.transaction.as_ref()).find(|t| !workload.transactions.contains_key(*t));
+    if let Some(name) = unheard {
+        return Err(context.scenario_error(scenario, unknown("transaction", name, known)));
+    }
     let first = plan.arms.len();
     let index = plan.scenarios.len();
     for dimensions in &combinations {
@@ -331,6 +337,10 @@ fn arm(
     check_combination(&trial, choice.location)?;
     if trial.executor == Executor::Processes {
         roles::check_processes(&trial.roles)?;
+    }
+    if let Some(search) = scenario.search.as_ref().filter(|s| choice.rate.contains_key(&s.rate)) {
+        let role = &search.rate;
+        return Err(format!("dimension `{role}.rate` has no effect: the search gives role `{role}` its rate").into());
     }
     let search = scenario.search.as_ref().map(|s| conditions::search(s, &mut trial, &vars));
     let search = search.transpose().map_err(|e| format!("search: {e}"))?;

@@ -38,15 +38,10 @@ pub fn input(value: &Scalar) -> PragmaInput {
 /// # Errors
 /// The first thing that SQLite would not understand as it was meant.
 pub fn check(profile: &Profile, text: &Text) -> Result<Retry, ModelError> {
-    let mut values = Vec::new();
     for (name, value) in &profile.pragma {
-        let parsed = pragma::parse(name, &input(value)).map_err(|e| at_key(text, name, &e.to_string()))?;
-        values.push((name, parsed));
+        pragma::parse(name, &input(value)).map_err(|e| at_key(text, name, &e.to_string()))?;
     }
-    let parsed: Vec<_> = values.iter().map(|(_, v)| *v).collect();
-    if let Some(fault) = pragma::check_order(&parsed).into_iter().find(|f| f.severity() == Severity::Error) {
-        return Err(ModelError::new(&text.file, fault.to_string()));
-    }
+    order(profile).map_err(|fault| ModelError::new(&text.file, fault))?;
     match &profile.retry {
         None => Ok(no_retry()),
         Some(retry) => retry.resolve().map_err(|e| ModelError::new(&text.file, e)),
@@ -55,13 +50,26 @@ pub fn check(profile: &Profile, text: &Text) -> Result<Retry, ModelError> {
 
 /// Puts the values of an arm's dimensions `pragma.NAME` in the place of the profile's; new ones come last.
 pub(super) fn change(profile: &mut Profile, pragmas: &indexmap::IndexMap<String, Scalar>) -> Result<(), String> {
+    if pragmas.is_empty() {
+        return Ok(());
+    }
     for (name, value) in pragmas {
         let known = pragma::parse(name, &input(value)).map_err(|e| format!("dimension `pragma.{name}`: {e}"))?;
         let same = |key: &&String| pragma::find(key).is_some_and(|p| p.name == known.name());
         let key = profile.pragma.keys().find(same).unwrap_or(name).clone();
         profile.pragma.insert(key, value.clone());
     }
-    Ok(())
+    // A fault of order is then the dimensions', not one of the profile's file.
+    let names = || pragmas.keys().map(|name| format!("`pragma.{name}`")).collect::<Vec<_>>().join(", ");
+    order(profile).map_err(|fault| format!("profile `{}` with {}: {fault}", profile.name, names()))
+}
+
+/// The first PRAGMA that has no effect where it stands.
+fn order(profile: &Profile) -> Result<(), String> {
+    let parsed = profile.pragma.iter().filter_map(|(name, value)| pragma::parse(name, &input(value)).ok());
+    let faults = pragma::check_order(&parsed.collect::<Vec<_>>());
+    let fault = faults.into_iter().find(|f| f.severity() == Severity::Error);
+    fault.map_or(Ok(()), |fault| Err(fault.to_string()))
 }
 
 /// The line on which a key of `[pragma]` stands.

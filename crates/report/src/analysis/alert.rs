@@ -34,11 +34,13 @@ pub(super) fn examine(limit: &LimitPlan, arms: &[&ArmAnalysis]) -> AlertResult {
     for arm in arms {
         let values = arm.values(&limit.metric);
         result.trials += values.len() as u64;
-        let beyond = values.iter().map(|(_, value)| *value).filter(|value| !limit.keeps(*value));
-        // Where there is an upper bound the highest is the worst; a value below the lower one can only be so without.
-        let worse = |a: f64, b: f64| if limit.at_most.is_some() { a.max(b) } else { a.min(b) };
-        let beyond: Vec<f64> = beyond.collect();
-        if let Some(worst) = beyond.iter().copied().reduce(worse) {
+        // How far it lies outside, on whichever side.
+        let distance = |value: f64| {
+            let above = limit.at_most.map_or(f64::NEG_INFINITY, |high| value - high);
+            above.max(limit.at_least.map_or(f64::NEG_INFINITY, |low| low - value))
+        };
+        let beyond: Vec<f64> = values.iter().map(|(_, value)| *value).filter(|value| !limit.keeps(*value)).collect();
+        if let Some(worst) = beyond.iter().copied().max_by(|a, b| distance(*a).total_cmp(&distance(*b))) {
             let (trials, of) = (beyond.len() as u64, values.len() as u64);
             result.fired.push(Fired { arm: arm.index, trials, of, worst });
         }

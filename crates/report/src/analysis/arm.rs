@@ -43,6 +43,8 @@ pub struct ArmAnalysis {
     pub caveat: Option<&'static str>,
     /// Settings in effect, over all connections of all trials.
     pub settings: BTreeMap<String, BTreeSet<String>>,
+    /// Hex SHA-256 of each table's content, over all trials in which no transaction failed.
+    pub content: BTreeMap<String, BTreeSet<String>>,
     /// Errors of all trials, by transaction and extended result code.
     pub errors: BTreeMap<(String, String), ErrorCount>,
     /// What is to be said beside the numbers.
@@ -100,6 +102,7 @@ impl ArmAnalysis {
             durability: None,
             caveat: None,
             settings: BTreeMap::new(),
+            content: BTreeMap::new(),
             errors: BTreeMap::new(),
             notes: Vec::new(),
         })

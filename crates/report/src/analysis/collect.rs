@@ -33,6 +33,7 @@ struct Numbers {
     flags: Flags,
     rung: Option<Rung>,
     settings: BTreeMap<String, BTreeSet<String>>,
+    content: BTreeMap<String, BTreeSet<String>>,
     /// What kept a search from a higher rate, and in how many trials.
     limits: BTreeMap<String, u64>,
     errors: BTreeMap<(String, String), ErrorCount>,
@@ -133,6 +134,11 @@ impl Numbers {
     fn measure(&mut self, block: u32, measurement: &Measurement, metrics: &[Metric]) {
         self.measured += 1;
         self.flags.add(&measurement.flags);
+        if measurement.result.operations.iter().all(|o| o.failed == 0) {
+            for (table, hash) in &measurement.content {
+                self.content.entry(table.clone()).or_default().insert(hash.clone());
+            }
+        }
         for operation in &measurement.result.operations {
             for (code, count) in &operation.errors {
                 let sum = self.errors.entry((operation.transaction.clone(), code.clone())).or_default();
@@ -202,6 +208,7 @@ impl Numbers {
             durability: rung.worst,
             caveat: rung.caveat,
             settings: self.settings.clone(),
+            content: self.content.clone(),
             errors: self.errors.clone(),
             notes: self.notes(),
             ..arm

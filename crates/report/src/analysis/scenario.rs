@@ -7,6 +7,7 @@ use litelab_stats::{Confidence, Tolerance, Verdict, holm};
 
 use super::alert::{self, AlertResult};
 use super::arm::ArmAnalysis;
+use super::content::{self, ContentCheck};
 use super::effect::{self, Effects};
 use super::harness::{self, HarnessCost};
 use super::noise::{self, AaCheck};
@@ -41,6 +42,8 @@ pub struct ScenarioAnalysis {
     pub comparisons: Vec<ArmComparison>,
     /// Two identical arms compared.
     pub aa: Vec<AaCheck>,
+    /// Whether arms with the same rows to leave left the same.
+    pub content: Vec<ContentCheck>,
     /// What the harness itself costs.
     pub harness: Vec<HarnessCost>,
     /// Bounds that every trial was looked at by.
@@ -123,6 +126,7 @@ pub(super) fn analyse(
         confidence: confidence.level(),
         comparisons,
         aa: noise::check(&mine, &judged, tolerance),
+        content: content::check(&arms, plan.baseline, &info.plan),
         harness: harness::costs(index, &arms, info),
         alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &arms)).collect(),
         scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &arms)),

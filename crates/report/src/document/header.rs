@@ -1,13 +1,12 @@
 //! What was run, when, and where.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
 use litelab_engine::record::RunInfo;
 use litelab_model::metric::Unit;
-use litelab_protocol::DriverDescription;
 
-use super::{Block, Document, Marked};
+use super::{Block, Document, Marked, drivers};
 use crate::analysis::Analysis;
 use crate::number;
 use crate::style::Tone;
@@ -29,6 +28,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     facts.retain(|(_, value)| !value.is_empty());
     document.blocks.push(Block::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
     document.marked(warnings(info));
+    document.marked(skipped(info));
 }
 
 /// The file's name and not its path, which may name a person.
@@ -121,15 +121,12 @@ fn load(info: &RunInfo) -> String {
     parts.join(" · ")
 }
 
-/// Drivers that the plan uses, with the SQLite inside each.
+/// The driver of the plan with the SQLite inside; several have a table of their own.
 fn builds(info: &RunInfo) -> String {
-    let used: BTreeSet<&str> = info.plan.arms.iter().map(|a| a.driver.as_str()).collect();
-    used.into_iter().map(|name| described(info, name)).collect::<Vec<_>>().join(" · ")
-}
-
-fn described(info: &RunInfo, name: &str) -> String {
-    match driver(info, name) {
-        None => name.to_owned(),
+    let used = drivers::used(info);
+    let [name] = used.as_slice() else { return String::new() };
+    match drivers::driver(info, name) {
+        None => (*name).to_owned(),
         Some(driver) => match &driver.sqlite {
             Some(build) => format!("{name} {}: SQLite {}", driver.version, build.version),
             None => format!("{name} {}", driver.version),
@@ -137,11 +134,16 @@ fn described(info: &RunInfo, name: &str) -> String {
     }
 }
 
-/// A driver's own description, by `driver` or `runner:driver`.
-pub(crate) fn driver<'a>(info: &'a RunInfo, name: &str) -> Option<&'a DriverDescription> {
-    let (runner, bare) = name.split_once(':').map_or((None, name), |(runner, bare)| (Some(runner), bare));
-    let runners = info.runners.iter().filter(|r| runner.is_none_or(|runner| r.runner == runner));
-    runners.flat_map(|r| &r.drivers).find(|d| d.name == bare)
+/// One line for each reason why arms were left out.
+fn skipped(info: &RunInfo) -> Vec<Marked> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for reason in info.plan.arms.iter().filter_map(|arm| arm.skipped.as_deref()) {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let line = |(reason, n): (&str, u64)| {
+        Marked::new("–", Tone::Warn, format!("{} skipped: {reason}", number::counted(n, "arm")))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 fn warnings(info: &RunInfo) -> Vec<Marked> {

@@ -3,9 +3,12 @@
 mod cell;
 mod claims;
 mod comparison;
+mod content;
+mod drivers;
 mod header;
 mod legend;
 mod outcome;
+mod overview;
 mod scenario;
 mod table;
 mod timeline;
@@ -14,7 +17,7 @@ use litelab_engine::record::RunInfo;
 
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
-pub(crate) use header::driver;
+pub(crate) use drivers::driver;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 
@@ -85,9 +88,11 @@ impl Document {
 pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
     header::add(&mut document, analysis, info);
+    drivers::add(&mut document, info);
     for scenario in &analysis.scenarios {
-        scenario::add(&mut document, scenario, analysis);
+        scenario::add(&mut document, scenario, analysis, info);
     }
+    overview::add(&mut document, analysis, info);
     claims::add(&mut document, analysis);
     if !analysis.findings.is_empty() {
         document.heading("Findings", "");

@@ -36,9 +36,8 @@ fn law(of: &Scalability) -> Marked {
         }
         Err(why) => text.push_str(&format!("no fit: {why}")),
     }
-    if let Some((level, value)) = of.best {
-        text.push_str(&format!("; best measured at {level} ({})", number::value(value, unit)));
-    }
+    let Some((level, value)) = of.best else { return Marked::new("∿", Tone::Plain, text) };
+    text.push_str(&format!("; best measured at {level} ({})", number::value(value, unit)));
     match &of.falls {
         Some((level, ratio)) => {
             let ratio = number::ratio(ratio).unwrap_or_default();
@@ -95,7 +94,8 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
             let arm = analysis.arms.get(fired.arm).map_or("?", |arm| arm.label.as_str());
             let worst = number::value(fired.worst, alert.limit.metric.measure.unit());
             let of = number::counted(fired.of, "trial");
-            let text = format!("alert: {}: {arm}: in {} of {of}, up to {worst}", condition(&alert.limit), fired.trials);
+            let way = if alert.limit.at_least.is_some_and(|low| fired.worst < low) { "down to" } else { "up to" };
+            let text = format!("alert: {}: {arm}: in {} of {of}, {way} {worst}", condition(&alert.limit), fired.trials);
             lines.push(Marked::new("!", Tone::Warn, text));
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use litelab_engine::record::RunInfo;
 use litelab_stats::Verdict;
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell, outcome, timeline};
-use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, Noise, ScenarioAnalysis};
+use super::{Block, Document, Marked, cell, content, drivers, outcome, timeline};
+use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, HarnessCost, Noise, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
 
@@ -30,13 +31,17 @@ impl Footnotes {
     }
 }
 
-pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis) {
+pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) {
     document.heading(&scenario.name, &scenario.question);
-    let arms: Vec<&ArmAnalysis> = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).collect();
+    let arms = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i));
+    // Why some were skipped is said once for the whole run.
+    let arms: Vec<&ArmAnalysis> = arms.filter(|arm| arm.skipped.is_none()).collect();
     let mut footnotes = Footnotes::default();
-    let table = table(scenario, &arms, &mut footnotes);
+    let table = table(scenario, &arms, &mut footnotes, info);
     document.text(Tone::Dim, caption(scenario, analysis));
-    document.blocks.push(Block::Table(table));
+    if !arms.is_empty() {
+        document.blocks.push(Block::Table(table));
+    }
     let lines = footnotes.0.into_iter().enumerate();
     document.marked(lines.map(|(i, text)| Marked::new(cell::raised(i + 1), Tone::Warn, text)).collect());
     let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
@@ -45,6 +50,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));
     document.marked(outcome::alerts(scenario, analysis));
+    document.marked(content::lines(scenario));
     document.marked(noise(scenario, analysis));
     document.marked(harness(scenario, analysis));
 }
@@ -55,6 +61,11 @@ fn is_twin_of(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> bool {
 
 fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     let mut text = format!("{} of {}", scenario.done, number::counted(scenario.planned, "block"));
+    let arms = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i));
+    match arms.filter(|arm| arm.skipped.is_some()).count() {
+        0 => {}
+        n => text.push_str(&format!(" · {n} of {} skipped", number::counted(scenario.arms.len() as u64, "arm"))),
+    }
     let baseline = analysis.arms.get(scenario.baseline);
     if scenario.comparisons.is_empty() && scenario.arms.len() > 1 && baseline.is_some_and(|a| a.skipped.is_some()) {
         text.push_str(" · nothing is compared, for the baseline was skipped");
@@ -73,11 +84,15 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     text
 }
 
-fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Footnotes) -> Table {
+fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Footnotes, info: &RunInfo) -> Table {
     let names = dimensions(scenario);
     let settings = differing(arms);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::left(name, 0)).collect();
     let keys = columns.len();
+    let of_drivers = names.iter().any(|name| name == "driver");
+    if of_drivers {
+        columns.extend(drivers::COLUMNS.map(|title| Column::left(title, VALUES)));
+    }
     columns.extend(scenario.metrics.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
     columns.push(Column::left("durability", VALUES));
     let compared = !scenario.comparisons.is_empty();
@@ -88,7 +103,12 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     columns.extend(settings.iter().map(|name| Column::left(name, SETTINGS)));
     let rows = arms.iter().map(|arm| {
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
-        let mut row = key_cells(arm, &names, remarks(arm, comparison), footnotes);
+        let mut remarks = remarks(arm, comparison);
+        remarks.extend(content::remark(scenario, arm));
+        let mut row = key_cells(arm, &names, remarks, footnotes);
+        if of_drivers {
+            row.extend(drivers::cells(info, &arm.driver));
+        }
         row.extend(scenario.metrics.iter().map(|metric| cell::estimate(arm.estimate(metric), metric)));
         row.push(Cell::plain(arm.durability.map_or_else(|| "?".into(), |rung| rung.to_string())));
         if compared {
@@ -191,10 +211,8 @@ fn setting(arm: &ArmAnalysis, name: &str) -> String {
     }
 }
 
-/// Why trials of an arm are missing: it was skipped, or they failed.
+/// Why trials of an arm are missing.
 fn failures(arm: &ArmAnalysis) -> Vec<Marked> {
-    let skipped =
-        arm.skipped.iter().map(|why| Marked::new("–", Tone::Warn, format!("{} was skipped: {why}", arm.label)));
     let all = arm.measured + arm.failed();
     let line = |failure: &crate::analysis::FailureCount| {
         let word = serde_json::to_value(failure.kind).ok();
@@ -204,7 +222,7 @@ fn failures(arm: &ArmAnalysis) -> Vec<Marked> {
             format!("{}: {count} of {} failed ({kind}): {}", arm.label, number::counted(all, "trial"), failure.reason);
         Marked::new("✘", Tone::Bad, text)
     };
-    skipped.chain(arm.failures.iter().map(line)).collect()
+    arm.failures.iter().map(line).collect()
 }
 
 fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
@@ -243,18 +261,23 @@ fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
 }
 
 fn harness(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
-    let line = |cost: &crate::analysis::HarnessCost| {
-        let nanos = number::value(cost.nanos, litelab_model::metric::Unit::Nanos);
-        let share = cost.share.zip(cost.fastest).map(|(share, arm)| {
-            let arm = analysis.arms.get(arm).map_or("?", |a| a.label.as_str());
-            format!(", {} of the mean transaction of its fastest arm ({arm})", number::percent(share))
-        });
-        let text = format!(
-            "harness: {nanos} per transaction in runner {}{}; not subtracted",
-            cost.runner,
-            share.unwrap_or_default()
-        );
-        Marked::new("·", Tone::Dim, text)
+    let nanos = |cost: &HarnessCost| number::value(cost.nanos, litelab_model::metric::Unit::Nanos);
+    let text = match scenario.harness.as_slice() {
+        [] => return Vec::new(),
+        [only] => {
+            let share = only.share.zip(only.fastest).map(|(share, arm)| {
+                let arm = analysis.arms.get(arm).map_or("?", |a| a.label.as_str());
+                format!(", {} of the mean transaction of its fastest arm ({arm})", number::percent(share))
+            });
+            format!("{} per transaction in runner {}{}", nanos(only), only.runner, share.unwrap_or_default())
+        }
+        several => {
+            let share =
+                |cost: &HarnessCost| cost.share.map_or_else(String::new, |s| format!(" ({})", number::percent(s)));
+            let each: Vec<String> =
+                several.iter().map(|cost| format!("{} {}{}", cost.runner, nanos(cost), share(cost))).collect();
+            format!("per transaction, and its share of that of the runner's fastest arm: {}", each.join(", "))
+        }
     };
-    scenario.harness.iter().map(line).collect()
+    vec![Marked::new("·", Tone::Dim, format!("harness: {text}; not subtracted"))]
 }

@@ -18,6 +18,10 @@ pub struct Numbers {
     pub cpu_ns: u64,
     pub wal_peak: u64,
     pub flags: Vec<Flag>,
+    /// Transactions given up.
+    pub failed: u64,
+    /// Hash of each table.
+    pub content: Vec<(&'static str, &'static str)>,
     /// `journal_mode` and `synchronous` of each connection.
     pub settings: Vec<(&'static str, i64)>,
 }
@@ -31,6 +35,8 @@ impl Default for Numbers {
             cpu_ns: 500,
             wal_peak: 4 << 20,
             flags: vec![],
+            failed: 0,
+            content: vec![],
             settings: vec![("wal", 1), ("wal", 1)],
         }
     }
@@ -44,6 +50,7 @@ impl Numbers {
         let role = arm.trial.roles.first().map_or("writers", |r| r.name.as_str());
         let operation = Operation {
             committed: self.committed,
+            failed: self.failed,
             measured: self.committed,
             rows: self.committed,
             ..operation(role, "insert", service)
@@ -76,7 +83,7 @@ impl Numbers {
             cpu_ns: self.cpu_ns.saturating_mul(self.committed),
             database_bytes: 8 << 20,
             wal_after_bytes: 0,
-            content: BTreeMap::new(),
+            content: self.content.iter().map(|(t, h)| ((*t).to_owned(), (*h).to_owned())).collect(),
             flags: self.flags.clone(),
             search: None,
         }

@@ -1,0 +1,48 @@
+//! What arms with the same work left in the database.
+
+use super::Marked;
+use crate::analysis::{ArmAnalysis, ContentCheck, ScenarioAnalysis};
+use crate::number;
+use crate::style::Tone;
+
+/// Digits of a hash that are shown: enough to tell contents apart by eye.
+const DIGITS: usize = 12;
+
+/// What is to be said beside the numbers of an arm that left something else than the others.
+pub(super) fn remark(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> {
+    let checks: Vec<&ContentCheck> = scenario.content.iter().filter(|c| c.odd.contains(&arm.index)).collect();
+    let first = checks.first()?;
+    let tables: Vec<String> = checks.iter().map(|c| format!("`{}`", c.table)).collect();
+    Some(format!(
+        "self-check failed: what it left in {} is not what {} with the same work left; its numbers are of other work",
+        tables.join(", "),
+        number::counted((first.arms.len() - first.odd.len()) as u64, "arm")
+    ))
+}
+
+/// A line for each table: that all left the same, or how many did not.
+pub(super) fn lines(scenario: &ScenarioAnalysis) -> Vec<Marked> {
+    let noun = if scenario.dimensions == ["driver"] { "driver" } else { "arm" };
+    let mut tables: Vec<&str> = scenario.content.iter().map(|c| c.table.as_str()).collect();
+    tables.sort_unstable();
+    tables.dedup();
+    tables.into_iter().map(|table| line(table, noun, scenario)).collect()
+}
+
+fn line(table: &str, noun: &str, scenario: &ScenarioAnalysis) -> Marked {
+    let checks: Vec<&ContentCheck> = scenario.content.iter().filter(|c| c.table == table).collect();
+    let (odd, all) = checks.iter().fold((0, 0), |(odd, all), c| (odd + c.odd.len(), all + c.arms.len()));
+    let hash = match checks.as_slice() {
+        [only] => format!(" (SHA-256 {}…)", only.hash.chars().take(DIGITS).collect::<String>()),
+        several => format!(", in each of {} with the same work", number::counted(several.len() as u64, "group")),
+    };
+    if odd == 0 {
+        return Marked::new(
+            "=",
+            Tone::Good,
+            format!("content: all {all} {noun}s left the same bytes in `{table}`{hash}"),
+        );
+    }
+    let text = format!("content: {odd} of {all} {noun}s left other bytes in `{table}` than the rest{hash}");
+    Marked::new("✘", Tone::Bad, text)
+}

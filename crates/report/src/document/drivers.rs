@@ -1,0 +1,133 @@
+//! The drivers of a run: their languages, and the SQLite inside each.
+
+use std::collections::BTreeSet;
+
+use litelab_engine::record::RunInfo;
+use litelab_protocol::{Description, DriverDescription, SqliteBuild};
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Document};
+use crate::number;
+use crate::style::Tone;
+
+/// Beginnings of the compile options that bear on the speed of every statement: those that
+/// <https://sqlite.org/compile.html> recommends for it, and features that work beside all others. Defaults of settings are
+/// not among them: what is in force is read back.
+const TELLING: [&str; 15] = [
+    "DEFAULT_MEMSTATUS",
+    "DIRECT_OVERFLOW_READ",
+    "DISABLE_INTRINSIC",
+    "ENABLE_API_ARMOR",
+    "ENABLE_MEMORY_MANAGEMENT",
+    "ENABLE_PREUPDATE_HOOK",
+    "ENABLE_STAT4",
+    "ENABLE_UNLOCK_NOTIFY",
+    "OMIT_DECLTYPE",
+    "OMIT_LOOKASIDE",
+    "OMIT_PROGRESS_CALLBACK",
+    "SECURE_DELETE",
+    "TEMP_STORE",
+    "THREADSAFE",
+    "USE_ALLOCA",
+];
+
+/// A driver and its runner, by `driver` or `runner:driver`. A driver's own name may hold a colon (`node:sqlite`), so that
+/// is looked for first.
+pub(super) fn find<'a>(info: &'a RunInfo, name: &str) -> Option<(&'a Description, &'a DriverDescription)> {
+    let all = || info.runners.iter().flat_map(|r| r.drivers.iter().map(move |d| (r, d)));
+    all().find(|(_, driver)| driver.name == name).or_else(|| {
+        let (runner, bare) = name.split_once(':')?;
+        all().find(|(r, driver)| r.runner == runner && driver.name == bare)
+    })
+}
+
+/// A driver's own description, by `driver` or `runner:driver`.
+pub(crate) fn driver<'a>(info: &'a RunInfo, name: &str) -> Option<&'a DriverDescription> {
+    find(info, name).map(|(_, driver)| driver)
+}
+
+/// Names of the drivers that were run, as the study names them, in its order.
+pub(super) fn used(info: &RunInfo) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for arm in info.plan.arms.iter().filter(|arm| arm.skipped.is_none()) {
+        if !names.contains(&arm.driver.as_str()) {
+            names.push(&arm.driver);
+        }
+    }
+    names
+}
+
+/// What tells a driver's users most about it, as cells: its language, and the version of its SQLite.
+pub(super) fn cells(info: &RunInfo, name: &str) -> [Cell; 2] {
+    let found = find(info, name);
+    let sqlite = found.and_then(|(_, d)| d.sqlite.as_ref());
+    [found.map(|(runner, _)| language(&runner.language).to_owned()), sqlite.map(|build| build.version.clone())]
+        .map(text)
+}
+
+/// Titles of [`cells`].
+pub(super) const COLUMNS: [&str; 2] = ["language", "SQLite"];
+
+fn text(of: Option<String>) -> Cell {
+    of.map_or_else(|| Cell::new(Tone::Dim, number::NONE), Cell::plain)
+}
+
+/// The table, where there are several drivers.
+pub(super) fn add(document: &mut Document, info: &RunInfo) {
+    let names = used(info);
+    if names.len() < 2 {
+        return;
+    }
+    let builds: Vec<&SqliteBuild> = names.iter().filter_map(|name| driver(info, name)?.sqlite.as_ref()).collect();
+    let telling = telling(&builds);
+    let columns = ["driver", "language", "runtime", "library", "SQLite", "compiled unlike most"];
+    let row = |name: &&str| {
+        let found = find(info, name);
+        let runtime = found.map(|(runner, _)| runner.runtime.split(" (").next().unwrap_or_default().to_owned());
+        let [language, sqlite] = cells(info, name);
+        let options = found.and_then(|(_, d)| d.sqlite.as_ref()).map(|build| unlike(build, &telling));
+        let library = text(found.map(|(_, d)| d.version.clone()));
+        vec![Cell::plain(*name), language, text(runtime), library, sqlite, text(options)]
+    };
+    let columns = columns.iter().enumerate().map(|(i, title)| Column::left(*title, u8::from(i > 0)));
+    document.heading("Drivers", "and the SQLite inside each");
+    document.blocks.push(Block::Table(Table {
+        keys: 1,
+        columns: columns.collect(),
+        rows: names.iter().map(row).collect(),
+    }));
+    let full =
+        "compile options that bear on speed; all of each driver: `litelab export --format json`, under `runners`";
+    document.text(Tone::Dim, full);
+}
+
+/// Telling options that more than half of the builds have, and those that fewer have.
+fn telling<'a>(builds: &[&'a SqliteBuild]) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
+    let all = builds.iter().flat_map(|b| &b.compile_options).map(String::as_str);
+    let bears = all.filter(|option| TELLING.iter().any(|start| option.starts_with(start)));
+    let have = |option: &&str| builds.iter().filter(|b| b.compile_options.iter().any(|o| o == option)).count();
+    bears.partition(|option| 2 * have(option) > builds.len())
+}
+
+/// What a build has that most do not, and what it lacks that most have; of an option with a value only its own.
+fn unlike(build: &SqliteBuild, (most, few): &(BTreeSet<&str>, BTreeSet<&str>)) -> String {
+    let has = |option: &str| build.compile_options.iter().any(|o| o == option);
+    let own: Vec<&str> = few.iter().copied().filter(|option| has(option)).collect();
+    let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+    let replaced = |option: &&&str| option.contains('=') && own.iter().any(|o| name(o) == name(option));
+    let lacks = most.iter().filter(|option| !has(option) && !replaced(option)).map(|option| format!("no {option}"));
+    let all: Vec<String> = own.iter().map(|o| (*o).to_owned()).chain(lacks).collect();
+    if all.is_empty() { "as most".into() } else { all.join(", ") }
+}
+
+/// As people write it.
+fn language(name: &str) -> &str {
+    match name {
+        "c" => "C",
+        "go" => "Go",
+        "node" => "Node.js",
+        "python" => "Python",
+        "rust" => "Rust",
+        other => other,
+    }
+}

@@ -1,0 +1,101 @@
+//! Scenarios that vary the same one dimension, beside each other: a row for each of its values.
+
+use litelab_engine::record::RunInfo;
+use litelab_model::Scalar;
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Document, drivers};
+use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
+use crate::number;
+use crate::style::Tone;
+
+/// Fewer scenarios are read as easily one by one.
+const LEAST: usize = 3;
+
+/// The table, where there are several scenarios with the same only dimension.
+pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
+    let Some(dimension) = shared(analysis) else { return };
+    let scenarios: Vec<&ScenarioAnalysis> = analysis.scenarios.iter().filter(|s| s.dimensions == [dimension]).collect();
+    let values = values(&scenarios, analysis, dimension);
+    if values.len() < 2 {
+        return;
+    }
+    let of_drivers = dimension == "driver";
+    let mut columns = vec![Column::left(dimension, 0)];
+    if of_drivers {
+        columns.extend(drivers::COLUMNS.map(|title| Column::left(title, 1)));
+    }
+    let rungs: Vec<Option<String>> = scenarios.iter().map(|s| common_rung(s, analysis)).collect();
+    for (scenario, rung) in scenarios.iter().zip(&rungs) {
+        let rung = rung.as_ref().map_or_else(String::new, |rung| format!(" {rung}"));
+        columns.push(Column::right(format!("{}{rung}", scenario.name), 1));
+    }
+    let row = |value: &Scalar| {
+        let mut row = vec![Cell::plain(value.to_string())];
+        if of_drivers {
+            row.extend(drivers::cells(info, &value.to_string()));
+        }
+        row.extend(scenarios.iter().zip(&rungs).map(|(s, rung)| cell(s, analysis, (dimension, value), rung.is_none())));
+        row
+    };
+    document
+        .heading("Overview", &format!("the first metric of {}", number::counted(scenarios.len() as u64, "scenario")));
+    document.blocks.push(Block::Table(Table { keys: 1, columns, rows: values.iter().map(row).collect() }));
+    let text = "median ± the farther end of its 95 % interval ([?]: too few blocks for one), and the durability it has; \
+                what is told apart is said in each scenario";
+    document.text(Tone::Dim, text);
+    let metrics: Vec<String> =
+        scenarios.iter().filter_map(|s| Some(format!("{} {}", s.name, s.metrics.first()?))).collect();
+    document.text(Tone::Dim, format!("shown is of {}", metrics.join(" · ")));
+}
+
+/// The dimension that most scenarios have as their only one.
+fn shared(analysis: &Analysis) -> Option<&str> {
+    let only = |s: &&ScenarioAnalysis| s.dimensions.len() == 1;
+    let names: Vec<&str> = analysis.scenarios.iter().filter(only).map(|s| s.dimensions[0].as_str()).collect();
+    let count = |name: &&str| names.iter().filter(|n| *n == name).count();
+    let most = names.iter().max_by_key(|name| count(name))?;
+    (count(most) >= LEAST).then_some(*most)
+}
+
+/// Values of the dimension in order of first appearance, of arms that were run.
+fn values(scenarios: &[&ScenarioAnalysis], analysis: &Analysis, dimension: &str) -> Vec<Scalar> {
+    let mut values: Vec<Scalar> = Vec::new();
+    for arm in scenarios.iter().flat_map(|s| arms(s, analysis)).filter(|arm| arm.skipped.is_none()) {
+        match arm.dimensions.get(dimension) {
+            Some(value) if !values.contains(value) => values.push(value.clone()),
+            _ => {}
+        }
+    }
+    values
+}
+
+fn arms<'a>(scenario: &ScenarioAnalysis, analysis: &'a Analysis) -> Vec<&'a ArmAnalysis> {
+    scenario.arms.iter().filter_map(|index| analysis.arms.get(*index)).collect()
+}
+
+/// The rung of all arms of a scenario, if they have the same.
+fn common_rung(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<String> {
+    let measured = arms(scenario, analysis).into_iter().filter(|arm| arm.measured > 0);
+    let mut rungs = measured.map(|arm| arm.durability);
+    let first = rungs.next()??;
+    rungs.all(|rung| rung == Some(first)).then(|| first.to_string())
+}
+
+fn cell(
+    scenario: &ScenarioAnalysis,
+    analysis: &Analysis,
+    (dimension, value): (&str, &Scalar),
+    with_rung: bool,
+) -> Cell {
+    let none = || Cell::new(Tone::Dim, number::NONE);
+    let Some(metric) = scenario.metrics.first() else { return none() };
+    let arm = arms(scenario, analysis).into_iter().find(|arm| arm.dimensions.get(dimension) == Some(value));
+    let Some((arm, estimate)) = arm.and_then(|arm| Some((arm, arm.estimate(metric)?))) else { return none() };
+    let mut text = number::brief(estimate, metric.measure.unit());
+    if with_rung {
+        let rung = arm.durability.map_or_else(|| "?".to_owned(), |rung| rung.to_string());
+        text.push_str(&format!(" {rung}"));
+    }
+    Cell::plain(text)
+}
