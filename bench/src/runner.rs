@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<bool> {
             println!("{name}: skipped, it is not built");
             continue;
         };
-        for driver in description.drivers.iter().filter(|d| d.name != "noop") {
+        for driver in description.drivers.iter().filter(|d| d.name != "noop" && d.interface.is_none()) {
             for (index, arm) in plan.arms.iter().enumerate() {
                 let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));

@@ -170,6 +170,9 @@ pub struct Probe {
     pub pool_wait: Option<Histogram>,
     /// Share of time that the event loop was busy, 0 to 1.
     pub utilization: Option<f64>,
+    /// Nanoseconds that runnable tasks of the runtime waited for a processor, where the runtime counts them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Histogram>,
 }
 
 /// Why a trial could not go on.

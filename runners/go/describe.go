@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -18,9 +19,12 @@ var (
 func describe() (*Description, error) {
 	d := &Description{Protocol: Version, Runner: "go", Language: "go", Runtime: runtime.Version()}
 	for _, driver := range drivers {
-		description := DriverDescription{driver.Name, moduleVersion(driver.Module), nil, accesses, executors}
+		description := DriverDescription{
+			Name: driver.Name, Version: moduleVersion(driver.Module), Accesses: driver.accesses(), Executors: executors,
+			Interface: driver.Interface,
+		}
 		if driver.Module != "" {
-			build, err := sqliteBuild(driver)
+			build, err := sqliteBuild(cmp.Or(driver.Under, driver))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", driver.Name, err)
 			}
@@ -29,6 +33,13 @@ func describe() (*Description, error) {
 		d.Drivers = append(d.Drivers, description)
 	}
 	return d, nil
+}
+
+func (d *Driver) accesses() []string {
+	if d.Accesses != nil {
+		return d.Accesses
+	}
+	return accesses
 }
 
 // moduleVersion asks the program which version was linked.

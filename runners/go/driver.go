@@ -17,10 +17,15 @@ type Driver struct {
 	Code func(error) (int, bool)
 	// Pool makes the driver's own kind of pool; nil where an application would use database/sql's.
 	Pool func(database *Database, connection *Connection, size int) (Pool, error)
+
+	// Of a library that keeps tables of its own, on the SQLite of another driver:
+	Interface string   // what it offers in place of SQL
+	Accesses  []string // those it supports, where that is not all
+	Under     *Driver
 }
 
 // drivers in the order in which `describe` lists them.
-var drivers = []*Driver{&mattn, &modernc, &ncruces, &zombiezen, &noop}
+var drivers = []*Driver{&mattn, &modernc, &ncruces, &ncrucesDirect, &zombiezen, &goqite, &noop}
 
 // Client opens connections to one database, and closes all of them.
 type Client interface {

@@ -3,8 +3,9 @@
 //
 // Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution;
 // statement.go is what the drivers of database/sql have in common, and mattn.go, modernc.go and ncruces.go what they
-// do not; zombiezen.go is a driver with an interface of its own, noop.go one without a database. A new driver
-// implements Driver (driver.go).
+// do not; raw.go is what those with an interface of their own close to C's have in common, zombiezen.go and
+// ncruces_direct.go what they do not; queue.go is for a library that offers a task queue in place of SQL, goqite.go one of
+// them; noop.go is a driver without a database. A new one implements Driver (driver.go).
 package main
 
 import (

@@ -18,7 +18,7 @@ var ncruces = Driver{
 	Module: "github.com/ncruces/go-sqlite3",
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		if database.Kind == "memory" && database.Shared {
-			return nil, errors.New("this SQLite has no shared cache, a database in memory is private to a connection")
+			return nil, errNoSharedCache
 		}
 		return openSQL(&driver.SQLite{}, "_pragma _timefmt _txlock", database, connection)
 	},
@@ -30,3 +30,5 @@ var ncruces = Driver{
 		return 0, false
 	},
 }
+
+var errNoSharedCache = errors.New("this SQLite has no shared cache, a database in memory is private to a connection")

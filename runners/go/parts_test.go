@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math"
 	"os"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,32 @@ func TestAStallIsSeenAtItsLength(t *testing.T) {
 	close(stop)
 	if h := probe(Clock{time.Now()}, 3_600_000, 0, stop); h.TotalCount() != 0 {
 		t.Errorf("%d timers in no time", h.TotalCount())
+	}
+}
+
+func TestTheSchedulersWaitsAreThoseBetweenTwoReadings(t *testing.T) {
+	inf := math.Inf(1)
+	of := func(counts ...uint64) *metrics.Float64Histogram {
+		return &metrics.Float64Histogram{Counts: counts, Buckets: []float64{math.Inf(-1), 0, 1e-6, 1e-3, inf}}
+	}
+	h := waited(of(1, 2, 3, 4), of(1, 2, 13, 6))
+	if h.TotalCount() != 12 || h.Max() < 999_000 || h.Max() > 1_001_000 || h.ValueAtQuantile(50) > 1_001_000 {
+		t.Errorf("%d waits, up to %d ns", h.TotalCount(), h.Max())
+	}
+	if waited(nil, of(1, 1, 1, 1)) != nil {
+		t.Error("waits since nothing")
+	}
+	// The runtime of this program counts them.
+	before := waits()
+	done := make(chan struct{})
+	for range 100 {
+		go func() { done <- struct{}{} }()
+	}
+	for range 100 {
+		<-done
+	}
+	if h := waited(before, waits()); h == nil || h.TotalCount() == 0 {
+		t.Error("no goroutine ever waited")
 	}
 }
 

@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"math"
+	"runtime/metrics"
+	"time"
+)
 
 // probe is a goroutine with a timer, and how late it ran. It runs until stop is closed. A timer that is due while the
 // last one is still late counts, too, so a stall of ten periods weighs as ten. Dues before `from` (the end of the
@@ -24,4 +28,38 @@ func probe(clock Clock, periodMs, from int64, stop <-chan struct{}) *Histogram {
 		}
 		timer.Reset(time.Duration(due - clock.now()))
 	}
+}
+
+// schedulerLatencies is what the runtime itself counts: how long goroutines that could run waited for a thread.
+const schedulerLatencies = "/sched/latencies:seconds"
+
+// waits are the scheduler's counts so far, nil where the runtime has none.
+func waits() *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: schedulerLatencies}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return nil
+	}
+	return sample[0].Value.Float64Histogram()
+}
+
+// waited are the waits between two readings. Each counts as the end of its bucket that is known, the longer one where
+// both are; the runtime's buckets are an eighth apart.
+func waited(before, after *metrics.Float64Histogram) *Histogram {
+	if before == nil || after == nil {
+		return nil
+	}
+	histogram := newHistogram()
+	for i, count := range after.Counts {
+		count -= before.Counts[i]
+		seconds := after.Buckets[i+1]
+		if math.IsInf(seconds, 1) {
+			seconds = after.Buckets[i]
+		}
+		if count > 0 {
+			// Cannot fail within the bounds.
+			_ = histogram.RecordValues(min(max(int64(seconds*1e9), 0), highest), int64(count))
+		}
+	}
+	return histogram
 }

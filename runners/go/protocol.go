@@ -234,6 +234,7 @@ type Probe struct {
 	Lateness    *Histogram `json:"lateness"`
 	PoolWait    *Histogram `json:"pool_wait"`
 	Utilization *float64   `json:"utilization"`
+	Scheduler   *Histogram `json:"scheduler,omitempty"`
 }
 
 type Failed struct {
@@ -256,6 +257,7 @@ type DriverDescription struct {
 	SQLite    *SQLiteBuild `json:"sqlite"`
 	Accesses  []string     `json:"accesses"`
 	Executors []string     `json:"executors"`
+	Interface string       `json:"interface,omitempty"`
 }
 
 type SQLiteBuild struct {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -143,6 +144,9 @@ func newStage(trial *Trial) (*Stage, *Ready, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if kind := trial.Access.Kind; !slices.Contains(d.accesses(), kind) {
+		return nil, nil, fmt.Errorf("access %s is not supported by %s", kind, d.Name)
+	}
 	if s.retry, err = newRetrying(trial.Retry); err != nil {
 		return nil, nil, err
 	}
@@ -259,7 +263,9 @@ func (s *Stage) run() (*Probe, error) {
 	close(start)
 
 	stop, lateness := make(chan struct{}), make(chan *Histogram, 1)
+	var before atomic.Pointer[metrics.Float64Histogram]
 	if s.trial.ProbeMs > 0 {
+		time.AfterFunc(time.Duration(millis(s.trial.WarmupMs)), func() { before.Store(waits()) })
 		go func() { lateness <- probe(clock, s.trial.ProbeMs, millis(s.trial.WarmupMs), stop) }()
 	}
 	ticker := time.NewTicker(time.Duration(millis(max(s.trial.TickMs, 1))))
@@ -285,7 +291,7 @@ func (s *Stage) run() (*Probe, error) {
 	if s.trial.ProbeMs == 0 {
 		return nil, nil
 	}
-	return &Probe{Lateness: <-lateness}, nil
+	return &Probe{Lateness: <-lateness, Scheduler: waited(before.Load(), waits())}, nil
 }
 
 func (s *Stage) work(w *Worker, clock Clock) (err error) {

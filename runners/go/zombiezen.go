@@ -17,14 +17,18 @@ var zombiezen = Driver{
 	Module: "zombiezen.com/go/sqlite",
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		flags, err := openFlags(connection)
-		return &zombieClient{zombiePath(database), flags, connection.Pragmas, nil}, err
+		open := func() (rawConn, error) {
+			conn, err := sqlite.OpenConn(zombiePath(database), flags)
+			return zombieConn{conn}, said(err)
+		}
+		return &rawClient{open: open, pragmas: connection.Pragmas}, err
 	},
 	Pool: func(database *Database, connection *Connection, size int) (Pool, error) {
 		flags, err := openFlags(connection)
 		if err != nil {
 			return nil, err
 		}
-		set := func(conn *sqlite.Conn) error { return runPragmas(conn, connection.Pragmas) }
+		set := func(conn *sqlite.Conn) error { return runPragmas(zombieConn{conn}, connection.Pragmas) }
 		options := sqlitex.PoolOptions{Flags: flags, PoolSize: size, PrepareConn: set}
 		pool, err := sqlitex.NewPool(zombiePath(database), options)
 		return &zombiePool{pool, map[*sqlite.Conn]*zombieLease{}}, said(err)
@@ -80,39 +84,6 @@ func zombiePath(database *Database) string {
 	return database.Path
 }
 
-func runPragmas(conn *sqlite.Conn, pragmas []Pragma) error {
-	for _, p := range pragmas {
-		sql := "PRAGMA " + p.Name + " = " + p.Value
-		if err := sqlitex.ExecuteTransient(conn, sql, nil); err != nil {
-			return fmt.Errorf("%s: %w", sql, said(err))
-		}
-	}
-	return nil
-}
-
-type zombieClient struct {
-	path    string
-	flags   sqlite.OpenFlags
-	pragmas []Pragma
-	opened  []*sqlite.Conn
-}
-
-func (s *zombieClient) Session() (Session, error) {
-	conn, err := sqlite.OpenConn(s.path, s.flags)
-	if err != nil {
-		return nil, said(err)
-	}
-	s.opened = append(s.opened, conn)
-	return &zombieSession{conn: conn}, runPragmas(conn, s.pragmas)
-}
-
-func (s *zombieClient) Close() (err error) {
-	for _, conn := range s.opened {
-		err = errors.Join(err, said(conn.Close()))
-	}
-	return err
-}
-
 // zombiePool is sqlitex.Pool; a connection's session is found by the connection.
 type zombiePool struct {
 	pool   *sqlitex.Pool
@@ -120,7 +91,8 @@ type zombiePool struct {
 }
 
 type zombieLease struct {
-	session *zombieSession
+	conn    *sqlite.Conn
+	session *rawSession
 	pool    *sqlitex.Pool
 }
 
@@ -132,7 +104,7 @@ func (p *zombiePool) Take() (Lease, error) {
 	}
 	lease := p.leases[conn]
 	if lease == nil {
-		lease = &zombieLease{&zombieSession{conn: conn}, p.pool}
+		lease = &zombieLease{conn, &rawSession{conn: zombieConn{conn}}, p.pool}
 		p.leases[conn] = lease
 	}
 	return lease, nil
@@ -140,4 +112,92 @@ func (p *zombiePool) Take() (Lease, error) {
 
 func (p *zombiePool) Close() error      { return said(p.pool.Close()) }
 func (l *zombieLease) Session() Session { return l.session }
-func (l *zombieLease) Give()            { l.pool.Put(l.session.conn) }
+func (l *zombieLease) Give()            { l.pool.Put(l.conn) }
+
+type zombieConn struct{ *sqlite.Conn }
+
+func (c zombieConn) autocommit() bool { return c.AutocommitEnabled() }
+func (c zombieConn) changes() int64   { return int64(c.Changes()) }
+func (c zombieConn) close() error     { return said(c.Close()) }
+
+// run takes a statement that is asked for again from the connection's cache, as the driver's own sqlitex.Transaction
+// does.
+func (c zombieConn) run(sql string, again bool) error {
+	if again {
+		return said(sqlitex.Execute(c.Conn, sql, nil))
+	}
+	return said(sqlitex.ExecuteTransient(c.Conn, sql, nil))
+}
+
+func (c zombieConn) prepare(sql string, again bool) (rawStmt, error) {
+	if again {
+		stmt, err := c.Prepare(sql)
+		return &zombieStmt{stmt, true}, said(err)
+	}
+	stmt, _, err := c.PrepareTransient(sql)
+	return &zombieStmt{stmt, false}, said(err)
+}
+
+type zombieStmt struct {
+	stmt *sqlite.Stmt
+	kept bool // in the connection's cache, which finalizes it when it is closed
+}
+
+func (s *zombieStmt) parameters() int { return s.stmt.BindParamCount() }
+func (s *zombieStmt) reset() error    { return said(s.stmt.Reset()) }
+
+func (s *zombieStmt) close() error {
+	if s.kept {
+		return nil
+	}
+	return said(s.stmt.Finalize())
+}
+
+func (s *zombieStmt) columns() []string {
+	names := make([]string, s.stmt.ColumnCount())
+	for i := range names {
+		names[i] = s.stmt.ColumnName(i)
+	}
+	return names
+}
+
+// bind says nothing of errors, which the next step returns.
+func (s *zombieStmt) bind(slots, yielded []Value) error {
+	for i := range slots {
+		switch value := slots[i].bound(yielded); value.Kind {
+		case Integer:
+			s.stmt.BindInt64(i+1, value.Integer)
+		case Real:
+			s.stmt.BindFloat(i+1, value.Real)
+		case Text:
+			s.stmt.BindText(i+1, value.Text)
+		default:
+			s.stmt.BindNull(i + 1)
+		}
+	}
+	return nil
+}
+
+func (s *zombieStmt) next() (bool, error) {
+	more, err := s.stmt.Step()
+	return more, said(err)
+}
+
+func (s *zombieStmt) read(row []Value) error {
+	for i := range row {
+		switch s.stmt.ColumnType(i) {
+		case sqlite.TypeInteger:
+			row[i] = Value{Kind: Integer, Integer: s.stmt.ColumnInt64(i)}
+		case sqlite.TypeFloat:
+			row[i] = Value{Kind: Real, Real: s.stmt.ColumnFloat(i)}
+		case sqlite.TypeText:
+			row[i] = Value{Kind: Text, Text: s.stmt.ColumnText(i)}
+		case sqlite.TypeBlob:
+			s.stmt.ColumnBytes(i, make([]byte, s.stmt.ColumnLen(i)))
+			row[i] = Value{Kind: Other}
+		default:
+			row[i] = Value{}
+		}
+	}
+	return nil
+}

@@ -48,9 +48,10 @@ const blocking = {
         }
     },
 
-    read(db, n, seed) {
+    rows: (db) => db.prepare('SELECT count(*) AS rows FROM kv').get().rows,
+
+    read(db, n, seed, rows) {
         const uniform = stream(seed, 'read.id');
-        const { rows } = db.prepare('SELECT count(*) AS rows FROM kv').get();
         const read = db.prepare(READ);
         let sum = 0;
         for (let at = 0; at < n; at++) {
@@ -88,9 +89,10 @@ const offloaded = {
         }
     },
 
-    async read(db, n, seed) {
+    rows: async (db) => (await call(db, 'all', 'SELECT count(*) AS rows FROM kv'))[0].rows,
+
+    async read(db, n, seed, rows) {
         const uniform = stream(seed, 'read.id');
-        const [{ rows }] = await call(db, 'all', 'SELECT count(*) AS rows FROM kv');
         const read = db.prepare(READ);
         let sum = 0;
         const add = (_, row) => (sum += row.id + row.k + row.v.length);
@@ -108,7 +110,8 @@ if (isMainThread) {
     const [driver, verb, path, n, seed] = workerData;
     const loops = driver === 'sqlite3' ? offloaded : blocking;
     const db = await loops.open(driver, path);
+    const rows = await loops.rows(db);
     const start = performance.now();
-    await loops[verb](db, Number(n), Number(seed));
-    console.log(((Number(n) / (performance.now() - start)) * 1000).toFixed(0));
+    await loops[verb](db, Number(n), Number(seed), rows);
+    console.log(((Number(n) / (performance.now() - start)) * 1000).toFixed(3));
 }

@@ -96,6 +96,23 @@ impl Started {
         Ok(Heard { connections: self.connections, ticks, result: merge(results), took })
     }
 
+    /// Hears ticks of the first process until there are enough, and kills all of them there. Returns the ticks.
+    pub fn killed_when(mut self, enough: impl Fn(&[Tick]) -> bool) -> Result<Vec<Tick>, String> {
+        let begun = self.begun.unwrap_or_else(Instant::now);
+        let mut ticks = Vec::new();
+        while !enough(&ticks) {
+            let Some(process) = self.processes.first_mut() else { break };
+            match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial)? {
+                Line::Tick(tick) => ticks.push(tick),
+                Line::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason)),
+                other => return Err(format!("it was to be killed, and said {} before", brief(&other))),
+            }
+        }
+        // Whoever is dropped and has not ended is killed.
+        drop(self);
+        Ok(ticks)
+    }
+
     /// Closes the input of every process; none may say another thing, and each must end with exit code 0.
     pub fn close_input(mut self) -> Result<(), String> {
         for process in &mut self.processes {
@@ -127,6 +144,16 @@ impl Started {
 
 /// A trial that must fail: the reason, and exit code 1.
 pub fn refusal(subject: &Subject<'_>, trial: &Trial) -> Result<Failed, String> {
+    // Some things show only when they are executed.
+    refused(subject, trial, true)
+}
+
+/// A trial that must fail in place of `ready`: the reason, and exit code 1.
+pub fn refused_at_once(subject: &Subject<'_>, trial: &Trial) -> Result<Failed, String> {
+    refused(subject, trial, false)
+}
+
+fn refused(subject: &Subject<'_>, trial: &Trial, later: bool) -> Result<Failed, String> {
     let mut process = RunnerProcess::start(subject.runner, trial, subject.directory, &[])?;
     let mut told = false;
     loop {
@@ -135,8 +162,7 @@ pub fn refusal(subject: &Subject<'_>, trial: &Trial) -> Result<Failed, String> {
                 exit_code(&mut process, 1, "after `failed`")?;
                 return if failed.reason.trim().is_empty() { Err("its reason is empty".into()) } else { Ok(failed) };
             }
-            // Some things show only when they are executed.
-            Line::Ready(_) if !told => {
+            Line::Ready(_) if later && !told => {
                 process.go();
                 told = true;
             }

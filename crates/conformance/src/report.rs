@@ -1,5 +1,6 @@
 //! What the suite found.
 
+use litelab_engine::runner::Absent;
 use serde::{Deserialize, Serialize};
 
 /// The findings on one runner.
@@ -11,6 +12,8 @@ pub struct Report {
     pub checks: Vec<CheckOutcome>,
     /// One entry for each driver that was checked.
     pub drivers: Vec<DriverReport>,
+    /// Optional drivers that are not here and so were not checked: no failure, and no pass either.
+    pub absent: Vec<Absent>,
 }
 
 /// The findings on one driver.
@@ -48,7 +51,7 @@ pub enum Verdict {
 }
 
 impl Report {
-    /// Whether the runner may be used: nothing failed, and something was checked.
+    /// Whether the runner may be used: nothing failed, and something was checked. Of absent drivers it says nothing.
     #[must_use]
     pub fn passed(&self) -> bool {
         !self.drivers.is_empty() && self.failures().next().is_none()
@@ -69,7 +72,12 @@ mod tests {
     fn report(verdicts: &[Verdict]) -> Report {
         let outcome = |v: &Verdict| CheckOutcome { name: "c".into(), verdict: *v, detail: String::new(), seconds: 0.0 };
         let checks = verdicts.iter().map(outcome).collect();
-        Report { runner: "r".into(), checks: vec![], drivers: vec![DriverReport { driver: "d".into(), checks }] }
+        Report {
+            runner: "r".into(),
+            checks: vec![],
+            drivers: vec![DriverReport { driver: "d".into(), checks }],
+            absent: vec![],
+        }
     }
 
     #[test]

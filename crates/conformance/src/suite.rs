@@ -7,7 +7,7 @@ use litelab_engine::runner::Runner;
 use litelab_engine::{EngineError, Runners};
 use litelab_protocol::Description;
 
-use crate::check::{self, CHECKS, Check, Finding};
+use crate::check::{self, Check, Finding};
 use crate::conversation::Limits;
 use crate::report::{CheckOutcome, DriverReport, Report, Verdict};
 use crate::subject::Subject;
@@ -91,19 +91,22 @@ impl<'a> Suite<'a> {
         // Runners work in another directory than the suite.
         let absolute = std::path::absolute(directory.path())
             .map_err(|e| EngineError::BadInput(format!("{}: {e}", directory.path().display())))?;
-        let mut report = Report { runner: runner.manifest.name.clone(), checks: Vec::new(), drivers: Vec::new() };
+        let runner_name = runner.manifest.name.clone();
+        let mut report = Report { runner: runner_name, checks: Vec::new(), drivers: Vec::new(), absent: Vec::new() };
         let begun = Instant::now();
         progress(Progress::Started { driver: None, check: check::describe::NAME });
         let described = check::describe::describe(runner);
         let outcome = outcome(
             check::describe::NAME,
-            described.as_ref().map(|(_, seen)| Finding::Passed(seen.clone())).map_err(Clone::clone),
+            described.as_ref().map(|(.., seen)| Finding::Passed(seen.clone())).map_err(Clone::clone),
             begun,
         );
         progress(Progress::Ended { driver: None, outcome: &outcome });
         report.checks.push(outcome);
-        let Ok((description, _)) = described else { return Ok(report) };
-        for described in description.drivers.iter().filter(|d| driver.as_ref().is_none_or(|name| d.name == *name)) {
+        let Ok((description, absent, _)) = described else { return Ok(report) };
+        let wanted = |name: &str| driver.as_ref().is_none_or(|wanted| wanted == name);
+        report.absent = absent.into_iter().filter(|a| wanted(&a.driver)).collect();
+        for described in description.drivers.iter().filter(|d| wanted(&d.name)) {
             let checks = self.driver(runner, &description, &described.name, &absolute, progress);
             report.drivers.push(DriverReport { driver: described.name.clone(), checks });
         }
@@ -124,13 +127,14 @@ impl<'a> Suite<'a> {
     ) -> Vec<CheckOutcome> {
         let Some(described) = description.drivers.iter().find(|d| d.name == driver) else { return Vec::new() };
         let mut outcomes: Vec<CheckOutcome> = Vec::new();
-        for (i, check) in CHECKS.iter().filter(|c| self.wants(c)).enumerate() {
+        let checks = check::of(described);
+        for (i, check) in checks.iter().filter(|c| self.wants(c)).enumerate() {
             let begun = Instant::now();
             progress(Progress::Started { driver: Some(driver), check: check.name });
             // What does not even insert ten rows would take every deadline of every other check.
-            let dead = outcomes.first().is_some_and(|o| o.name == CHECKS[0].name && o.verdict == Verdict::Failed);
+            let dead = outcomes.first().is_some_and(|o| o.name == checks[0].name && o.verdict == Verdict::Failed);
             let found = if dead {
-                Ok(Finding::Skipped(format!("not tried, for `{}` failed", CHECKS[0].name)))
+                Ok(Finding::Skipped(format!("not tried, for `{}` failed", checks[0].name)))
             } else {
                 let folder = directory.join(format!("{driver}-{i}"));
                 let found = std::fs::create_dir(&folder)

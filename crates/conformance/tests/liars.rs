@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use litelab_conformance::{CHECKS, CheckOutcome, Limits, Suite, Verdict};
+use litelab_conformance::{CHECKS, CheckOutcome, Limits, QUEUE_CHECKS, Suite, Verdict};
 
 /// Driver, the check that must fail, and what it must say.
 const LIES: &[(&str, &str, &str)] = &[
@@ -48,6 +48,19 @@ const LIES: &[(&str, &str, &str)] = &[
     ("outlives-core", "ends-alone", "nobody hears it any more"),
     ("primary-codes", "error-names", "SQLITE_CONSTRAINT_UNIQUE is due"),
     ("prints-garbage", "answers", "Inserting rows, please wait..."),
+    ("queue-accepts-sql", "queue-refusals", "SQL: it said `ready` in place of `failed`"),
+    ("queue-changes-payload", "queue-claims", "that of task 0 was 0 times"),
+    ("queue-claims-twice", "queue-workers", "that of task 99 was 2 times"),
+    ("queue-claims-unlocked", "queue-workers", "was 2 times"),
+    ("queue-completes-nothing", "queue-completes", "left the file as it was"),
+    ("queue-keeps-failed", "queue-fails", "were [(1, 3), (1, 0), (0, 0)]"),
+    ("queue-lies-about-pragma", "queue-settings", "the file, opened by the suite, has delete"),
+    ("queue-lies-about-pragma", "queue-busy", "a busy_timeout of 0ns"),
+    ("queue-loses-task", "queue-answers", "10 times `enqueue` are due"),
+    ("queue-loses-task", "queue-claims", "of 40 tasks and 4 claims more"),
+    ("queue-loses-task", "queue-killed", "claimed and claimed in vain were"),
+    ("queue-never-empty", "queue-claims", "of 40 tasks and 4 claims more"),
+    ("queue-never-ticks", "queue-ticks", "0 ticks were heard"),
     ("skips-late-starts", "late-starts", "longest lag"),
     ("slow-clock", "time-limit", "one took"),
     ("starts-early", "waits-for-go", "it was not told to go"),
@@ -97,13 +110,13 @@ fn every_lie_is_caught_and_named() {
 #[test]
 fn every_check_and_every_lie_has_its_line() {
     let checked: BTreeSet<&str> = LIES.iter().map(|(_, check, _)| *check).collect();
-    let known: BTreeSet<&str> = CHECKS.iter().map(|c| c.name).collect();
+    let known: BTreeSet<&str> = CHECKS.iter().chain(QUEUE_CHECKS).map(|c| c.name).collect();
     assert_eq!(checked, known);
     let runners = common::runners();
     let drivers = &runners.get("mock").expect("found").manifest.drivers;
     let lying: BTreeSet<&str> = LIES.iter().map(|(driver, ..)| *driver).collect();
     let listed: BTreeSet<&str> =
-        drivers.iter().map(String::as_str).filter(|d| !["scripted", "noop"].contains(d)).collect();
+        drivers.iter().map(String::as_str).filter(|d| !["scripted", "noop", "queue"].contains(d)).collect();
     assert_eq!(lying, listed);
 }
 

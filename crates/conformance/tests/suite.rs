@@ -2,7 +2,7 @@
 
 mod common;
 
-use litelab_conformance::{CHECKS, Progress, Verdict, check};
+use litelab_conformance::{CHECKS, Progress, QUEUE_CHECKS, Verdict, check};
 
 #[test]
 fn the_reference_runner_passes() {
@@ -32,5 +32,19 @@ fn the_reference_runner_passes() {
     let noop = report.drivers.iter().find(|d| d.driver == "noop").expect("reported");
     assert!(noop.checks.iter().filter(|c| c.verdict == Verdict::Passed).count() >= 12);
     assert_eq!(started.len(), 1 + 2 * CHECKS.len());
+    assert_eq!(std::fs::read_dir(scratch.path()).expect("readable").count(), 0, "files are left");
+}
+
+#[test]
+fn an_honest_queue_passes_the_checks_of_its_interface_and_meets_no_other() {
+    let scratch = common::scratch();
+    let report = check(&common::runners(), "mock:queue", scratch.path(), &mut |_| {}).expect("there is such a driver");
+    let checks = &report.drivers[0].checks;
+    assert!(checks.iter().all(|c| c.verdict == Verdict::Passed), "{checks:#?}");
+    let names = |list: Vec<&str>| list.join(" ");
+    assert_eq!(
+        names(checks.iter().map(|c| c.name.as_str()).collect()),
+        names(QUEUE_CHECKS.iter().map(|c| c.name).collect())
+    );
     assert_eq!(std::fs::read_dir(scratch.path()).expect("readable").count(), 0, "files are left");
 }

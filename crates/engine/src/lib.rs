@@ -7,6 +7,7 @@ pub mod environment;
 mod error;
 pub mod event;
 mod kills;
+mod manifest;
 pub mod measure;
 pub mod merge;
 pub mod observe;

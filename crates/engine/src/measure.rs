@@ -64,6 +64,7 @@ impl<'a> Meter<'a> {
             Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
             Measure::Fairness => whole(fairness(result)),
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
+            Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
             Measure::WalRestarts => whole(Some(summary.wal_restarts as f64)),
             Measure::Latency(..) => None,
         }
@@ -135,8 +136,12 @@ fn fairness(result: &TrialResult) -> Option<f64> {
 }
 
 fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>) -> Option<Cow<'a, Histogram>> {
-    if timing == Timing::Probe {
-        return result.probe.as_ref().filter(|_| transaction.is_none()).map(|probe| Cow::Borrowed(&probe.lateness));
+    let host = result.probe.as_ref().filter(|_| transaction.is_none());
+    match timing {
+        Timing::Probe => return host.map(|probe| Cow::Borrowed(&probe.lateness)),
+        Timing::PoolWait => return host.and_then(|probe| probe.pool_wait.as_ref()).map(Cow::Borrowed),
+        Timing::Scheduler => return host.and_then(|probe| probe.scheduler.as_ref()).map(Cow::Borrowed),
+        _ => {}
     }
     let mut merged: Option<Cow<'a, Histogram>> = None;
     for operation in result.operations.iter().filter(|o| transaction.is_none_or(|name| o.transaction == name)) {
@@ -157,6 +162,6 @@ fn of(operation: &Operation, timing: Timing) -> Option<&Histogram> {
         Timing::Wait => operation.wait.as_ref(),
         Timing::Query => operation.query.as_ref(),
         Timing::FirstRow => operation.first_row.as_ref(),
-        Timing::Probe => None,
+        Timing::Probe | Timing::PoolWait | Timing::Scheduler => None,
     }
 }

@@ -64,6 +64,7 @@ fn add_histogram(into: &mut Option<Histogram>, other: Option<&Histogram>) {
 fn add_probe(mut a: Probe, b: &Probe) -> Probe {
     a.lateness.merge(&b.lateness);
     add_histogram(&mut a.pool_wait, b.pool_wait.as_ref());
+    add_histogram(&mut a.scheduler, b.scheduler.as_ref());
     // Of several event loops the busiest is the one that matters.
     a.utilization = match (a.utilization, b.utilization) {
         (Some(x), Some(y)) => Some(x.max(y)),

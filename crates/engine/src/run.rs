@@ -291,19 +291,23 @@ fn blocks(plan: &Plan) -> u32 {
     plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default()
 }
 
-/// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner is not
-/// there are skipped, for a missing toolchain must not keep the others from running.
+/// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
+/// is not here are skipped, for a missing toolchain must not keep the others from running.
 fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
     let mut descriptions = BTreeMap::new();
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
+    let mut absent = Vec::new();
     for index in 0..plan.arms.len() {
         let here = |e: String| EngineError::BadInput(format!("{}: {e}", plan.arm_name(index)));
         let arm = &plan.arms[index];
         let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
         if !descriptions.contains_key(name) && !missing.contains_key(name) {
-            match driver.runner.describe() {
-                Ok(description) => drop(descriptions.insert(name.clone(), description)),
+            match driver.runner.look() {
+                Ok((description, not_here)) => {
+                    descriptions.insert(name.clone(), description);
+                    absent.extend(not_here);
+                }
                 Err(e) => drop(missing.insert(name.clone(), e.to_string())),
             }
         }
@@ -315,7 +319,13 @@ fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Descr
                 None
             }
             (None, Some(reason)) => Some(reason.clone()),
-            (None, None) => Some(format!("runner `{name}` says it has no driver `{}` here", driver.name)),
+            (None, None) => Some(match absent.iter().find(|a| a.runner == *name && a.driver == driver.name) {
+                Some(absent) => absent.to_string(),
+                None => format!(
+                    "runner `{name}` does not say that it has driver `{}`: `litelab runners check {name}` says what is wrong",
+                    driver.name
+                ),
+            }),
         };
         let name = driver.name;
         let arm = &mut plan.arms[index];

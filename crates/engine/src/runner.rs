@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use litelab_protocol::{Description, DriverDescription, Invocation};
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
+pub use crate::manifest::{Absent, Manifest, Need, Optional};
 
 /// Says what a runner was built from.
 const STAMP: &str = ".built";
@@ -20,47 +20,6 @@ pub struct Runner {
     pub directory: PathBuf,
     /// What it says.
     pub manifest: Manifest,
-}
-
-/// `runner.toml`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Manifest {
-    /// Unique.
-    pub name: String,
-    /// `rust`, `go`, …
-    pub language: String,
-    /// Commands that build it, run in its folder one after the other.
-    #[serde(default)]
-    pub build: Vec<Vec<String>>,
-    /// Files that decide whether it has to be built again, for tools that do everything anew each time (pip, npm). Without
-    /// them it is always built: cargo and go see for themselves what is to do.
-    #[serde(default)]
-    pub built_from: Vec<String>,
-    /// Command that starts it; a verb is appended. A first word with a `/` is relative to its folder.
-    pub command: Vec<String>,
-    /// Names of its drivers.
-    pub drivers: Vec<String>,
-    /// Whether it is there to test litelab itself, and no runner to measure with.
-    #[serde(default)]
-    pub test_double: bool,
-    /// Command of the loops written by hand that the bench compares it with: `… DRIVER VERB DB N SEED` prints operations
-    /// per second.
-    #[serde(default)]
-    pub handwritten: Vec<String>,
-    /// Tools it needs before it can be built.
-    #[serde(default)]
-    pub needs: Vec<Need>,
-}
-
-/// A tool that must be there.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Need {
-    /// Name of an executable on PATH.
-    pub tool: String,
-    /// What to do where it is not.
-    pub remedy: String,
 }
 
 /// All runners that were found.
@@ -107,9 +66,7 @@ impl Runners {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
             let manifest: Manifest = toml::from_str(&text)
                 .map_err(|e| EngineError::BadInput(format!("{}: {}", file.display(), e.message())))?;
-            if manifest.command.is_empty() {
-                return Err(EngineError::BadInput(format!("{}: `command` is empty", file.display())));
-            }
+            manifest.check().map_err(|e| EngineError::BadInput(format!("{}: {e}", file.display())))?;
             let name = manifest.name.clone();
             if runners.insert(name.clone(), Runner { directory, manifest }).is_some() {
                 return Err(EngineError::BadInput(format!("{}: two runners are named `{name}`", folder.display())));
@@ -275,6 +232,14 @@ impl Runner {
     /// # Errors
     /// When it cannot be started, does not answer, or speaks another protocol; with the remedy.
     pub fn describe(&self) -> Result<Description, EngineError> {
+        Ok(self.look()?.0)
+    }
+
+    /// As [`Runner::describe`], and those of its optional drivers that are not here.
+    ///
+    /// # Errors
+    /// As [`Runner::describe`].
+    pub fn look(&self) -> Result<(Description, Vec<Absent>), EngineError> {
         let name = &self.manifest.name;
         let failed = |what: String| EngineError::Failed(format!("runner `{name}`: {what}"));
         if !self.is_built() {
@@ -298,7 +263,8 @@ impl Runner {
                 litelab_protocol::VERSION
             )));
         }
-        Ok(description)
+        let absent = self.manifest.absent(&description, &String::from_utf8_lossy(&output.stderr));
+        Ok((description, absent))
     }
 }
 
@@ -322,6 +288,11 @@ pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Re
             driver.name,
             names.join(", ")
         ));
+    }
+    let statements = || arm.trial.transactions.iter().flat_map(|t| &t.statements);
+    let is_invocation = |s: &litelab_protocol::Statement| matches!(Invocation::parse(&s.sql), Ok(Some(_)));
+    if statements().any(is_invocation) && !statements().all(is_invocation) {
+        return Err("the workload mixes SQL with `CALL`: a driver takes one or the other".into());
     }
     let mut invoked = arm.trial.transactions.iter().flat_map(|t| &t.statements).map(|s| Invocation::parse(&s.sql));
     match (invoked.find_map(|parsed| parsed.ok().flatten()), &driver.interface) {

@@ -44,6 +44,10 @@ pub enum Timing {
     FirstRow,
     /// How late a timer of the host program ran.
     Probe,
+    /// Waiting of a trivial job in the runtime's blocking pool.
+    PoolWait,
+    /// Waiting of the runtime's runnable tasks for a processor.
+    Scheduler,
 }
 
 /// What a metric measures.
@@ -80,6 +84,8 @@ pub enum Measure {
     Sustainable,
     /// How often the log was begun anew after a checkpoint.
     WalRestarts,
+    /// Share of time that the event loop was busy.
+    Utilization,
 }
 
 /// A measure, of one transaction or of all.
@@ -108,13 +114,13 @@ pub enum Unit {
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 41] = {
+const NAMES: [(&str, Measure); 48] = {
     use Measure::{
         Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, RowTime, RowsPerSecond, Sustainable,
-        Throughput, WalAfter, WalPeak, WalRestarts, Written,
+        Throughput, Utilization, WalAfter, WalPeak, WalRestarts, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
-    use Timing::{FirstRow, Lag, Probe, Query, Response, Service, Wait};
+    use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
     [
         ("throughput", Throughput),
         ("rows_per_second", RowsPerSecond),
@@ -146,6 +152,13 @@ const NAMES: [(&str, Measure); 41] = {
         ("probe_p50", Latency(Probe, P50)),
         ("probe_p99", Latency(Probe, P99)),
         ("probe_max", Latency(Probe, Max)),
+        ("pool_wait_p50", Latency(PoolWait, P50)),
+        ("pool_wait_p99", Latency(PoolWait, P99)),
+        ("pool_wait_max", Latency(PoolWait, Max)),
+        ("scheduler_p50", Latency(Scheduler, P50)),
+        ("scheduler_p99", Latency(Scheduler, P99)),
+        ("scheduler_max", Latency(Scheduler, Max)),
+        ("utilization", Utilization),
         ("cpu", Cpu),
         ("wal_peak", WalPeak),
         ("wal_after", WalAfter),
@@ -174,7 +187,7 @@ impl Measure {
             Self::Throughput | Self::RowsPerSecond | Self::Sustainable => Unit::PerSecond,
             Self::RowTime | Self::Latency(..) | Self::Cpu => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
-            Self::FailedShare | Self::ErrorShare | Self::Fairness => Unit::Share,
+            Self::FailedShare | Self::ErrorShare | Self::Fairness | Self::Utilization => Unit::Share,
             Self::WalRestarts => Unit::Count,
         }
     }

@@ -48,7 +48,8 @@ fn measurement() -> Measurement {
     result.measured_ns = 2_000_000_000;
     result.operations = vec![write, read];
     result.workers = vec![worker("writers", 60), worker("writers", 90), worker("readers", 50)];
-    result.probe = Some(Probe { lateness: histogram([11, 12, 13]), pool_wait: None, utilization: None });
+    result.probe =
+        Some(Probe { lateness: histogram([11, 12, 13]), pool_wait: None, utilization: None, scheduler: None });
     measurement.cpu_ns = 400_000;
     measurement.summary.written_bytes = Some(800_000);
     measurement.summary.wal_peak_bytes = 12_345;

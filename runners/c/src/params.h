@@ -60,9 +60,7 @@ int params_new(Params *params, uint64_t seed, const Transaction *transaction, ui
 /* `into` has room for slot_count slots. */
 void params_draw(const Params *params, uint64_t operation, Values *into);
 
-/* Where the `repetition`-th execution of a statement finds its own. */
-static inline const Slot *params_slots(const Params *params, const Values *values, size_t statement,
-                                       size_t repetition) {
-    const struct Layout *layout = &params->statements[statement];
-    return values->slots + layout->from + repetition * layout->slots;
+/* Where a statement finds its own: those of its first execution, then those of the next. */
+static inline const Slot *params_slots(const Params *params, const Values *values, size_t statement) {
+    return values->slots + params->statements[statement].from;
 }

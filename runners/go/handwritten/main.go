@@ -16,6 +16,7 @@ import (
 	"time"
 
 	_ "github.com/mattn/go-sqlite3"
+	"github.com/ncruces/go-sqlite3"
 	_ "github.com/ncruces/go-sqlite3/driver"
 	_ "github.com/ncruces/go-sqlite3/embed"
 	_ "modernc.org/sqlite"
@@ -30,6 +31,9 @@ const (
 	insertSQL  = "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')"
 	selectSQL  = "SELECT id, k, v FROM kv WHERE id = ?1"
 	batch      = 1000
+	beginSQL   = "BEGIN IMMEDIATE"
+	commitSQL  = "COMMIT"
+	countSQL   = "SELECT count(*) FROM kv"
 	journalSQL = "PRAGMA journal_mode = WAL"
 	syncSQL    = "PRAGMA synchronous = NORMAL"
 )
@@ -73,24 +77,58 @@ func main() {
 	must(err)
 	seed, err := strconv.ParseUint(os.Args[5], 10, 64)
 	must(err)
-	var took time.Duration
-	if driver == "zombiezen" {
-		took = zombiezen(verb, path, n, seed)
-	} else {
+	var l *loop
+	switch driver {
+	case "zombiezen":
+		l = zombiezen(path)
+	case "ncruces-direct":
+		l = ncrucesDirect(path)
+	default:
 		name := map[string]string{"mattn": "sqlite3", "modernc": "sqlite", "ncruces": "ncruces"}[driver]
-		took = databaseSQL(name, verb, path, n, seed)
+		l = databaseSQL(name, path)
 	}
-	fmt.Printf("%.0f\n", float64(n)/took.Seconds())
+	fmt.Printf("%.0f\n", float64(n)/l.run(verb, n, seed).Seconds())
 }
 
-func databaseSQL(driver, verb, path string, n, seed uint64) time.Duration {
+// loop is a connection with its statements prepared; read reads one row by its rowid.
+type loop struct {
+	rows          uint64
+	begin, commit func()
+	insert, read  func(int64)
+}
+
+func (l *loop) run(verb string, n, seed uint64) time.Duration {
+	start := time.Now()
+	switch verb {
+	case "insert":
+		key := key(seed, "insert.k")
+		for row := range n {
+			l.insert(uniform(key, row, 1_000_000))
+		}
+	case "batch":
+		key := key(seed, "batch.k")
+		for b := range n {
+			l.begin()
+			for row := range uint64(batch) {
+				l.insert(uniform(key, b*batch+row, 1_000_000))
+			}
+			l.commit()
+		}
+	case "read":
+		key := key(seed, "read.id")
+		for row := range n {
+			l.read(uniform(key, row, l.rows))
+		}
+	}
+	return time.Since(start)
+}
+
+func databaseSQL(driver, path string) *loop {
 	ctx := context.Background()
 	db, err := sql.Open(driver, "file:"+path)
 	must(err)
-	defer db.Close()
 	conn, err := db.Conn(ctx)
 	must(err)
-	defer conn.Close()
 	prepare := func(text string) *sql.Stmt {
 		stmt, err := conn.PrepareContext(ctx, text)
 		must(err)
@@ -104,30 +142,16 @@ func databaseSQL(driver, verb, path string, n, seed uint64) time.Duration {
 		_, err := conn.ExecContext(ctx, text)
 		must(err)
 	}
-	begin, commit, insert := prepare("BEGIN IMMEDIATE"), prepare("COMMIT"), prepare(insertSQL)
-	query := prepare(selectSQL)
+	begin, commit, insert, query := prepare(beginSQL), prepare(commitSQL), prepare(insertSQL), prepare(selectSQL)
 	var rows uint64
-	must(conn.QueryRowContext(ctx, "SELECT count(*) FROM kv").Scan(&rows))
-	start := time.Now()
-	switch verb {
-	case "insert":
-		key := key(seed, "insert.k")
-		for row := range n {
-			exec(insert, uniform(key, row, 1_000_000))
-		}
-	case "batch":
-		key := key(seed, "batch.k")
-		for b := range n {
-			exec(begin)
-			for row := range uint64(batch) {
-				exec(insert, uniform(key, b*batch+row, 1_000_000))
-			}
-			exec(commit)
-		}
-	case "read":
-		key := key(seed, "read.id")
-		for row := range n {
-			found, err := query.QueryContext(ctx, uniform(key, row, rows))
+	must(conn.QueryRowContext(ctx, countSQL).Scan(&rows))
+	return &loop{
+		rows:   rows,
+		begin:  func() { exec(begin) },
+		commit: func() { exec(commit) },
+		insert: func(k int64) { exec(insert, k) },
+		read: func(id int64) {
+			found, err := query.QueryContext(ctx, id)
 			must(err)
 			for found.Next() {
 				var id, k int64
@@ -137,47 +161,31 @@ func databaseSQL(driver, verb, path string, n, seed uint64) time.Duration {
 			}
 			must(found.Err())
 			must(found.Close())
-		}
+		},
 	}
-	return time.Since(start)
 }
 
-func zombiezen(verb, path string, n, seed uint64) time.Duration {
+func zombiezen(path string) *loop {
 	conn, err := sqlite.OpenConn(path)
 	must(err)
-	defer conn.Close()
 	run := func(text string) { must(sqlitex.Execute(conn, text, nil)) }
 	run(journalSQL)
 	run(syncSQL)
 	insert, query := conn.Prep(insertSQL), conn.Prep(selectSQL)
-	exec := func(k int64) {
-		insert.BindInt64(1, k)
-		_, err := insert.Step()
-		must(err)
-		must(insert.Reset())
-	}
-	rows, err := sqlitex.ResultInt64(conn.Prep("SELECT count(*) FROM kv"))
+	rows, err := sqlitex.ResultInt64(conn.Prep(countSQL))
 	must(err)
-	start := time.Now()
-	switch verb {
-	case "insert":
-		key := key(seed, "insert.k")
-		for row := range n {
-			exec(uniform(key, row, 1_000_000))
-		}
-	case "batch":
-		key := key(seed, "batch.k")
-		for b := range n {
-			run("BEGIN IMMEDIATE")
-			for row := range uint64(batch) {
-				exec(uniform(key, b*batch+row, 1_000_000))
-			}
-			run("COMMIT")
-		}
-	case "read":
-		key := key(seed, "read.id")
-		for row := range n {
-			query.BindInt64(1, uniform(key, row, uint64(rows)))
+	return &loop{
+		rows:   uint64(rows),
+		begin:  func() { run(beginSQL) },
+		commit: func() { run(commitSQL) },
+		insert: func(k int64) {
+			insert.BindInt64(1, k)
+			_, err := insert.Step()
+			must(err)
+			must(insert.Reset())
+		},
+		read: func(id int64) {
+			query.BindInt64(1, id)
 			for {
 				more, err := query.Step()
 				must(err)
@@ -187,7 +195,40 @@ func zombiezen(verb, path string, n, seed uint64) time.Duration {
 				sink += int(query.ColumnInt64(0)+query.ColumnInt64(1)) + len(query.ColumnText(2))
 			}
 			must(query.Reset())
-		}
+		},
 	}
-	return time.Since(start)
+}
+
+func ncrucesDirect(path string) *loop {
+	conn, err := sqlite3.Open("file:" + path)
+	must(err)
+	run := func(text string) { must(conn.Exec(text)) }
+	prepare := func(text string) *sqlite3.Stmt {
+		stmt, _, err := conn.Prepare(text)
+		must(err)
+		return stmt
+	}
+	run(journalSQL)
+	run(syncSQL)
+	insert, query, count := prepare(insertSQL), prepare(selectSQL), prepare(countSQL)
+	count.Step()
+	rows, row := uint64(count.ColumnInt64(0)), make([]any, 3)
+	must(count.Close()) // left open, it would hold its read transaction for all that follows
+	return &loop{
+		rows:   rows,
+		begin:  func() { run(beginSQL) },
+		commit: func() { run(commitSQL) },
+		insert: func(k int64) {
+			must(insert.BindInt64(1, k))
+			must(insert.Exec())
+		},
+		read: func(id int64) {
+			must(query.BindInt64(1, id))
+			for query.Step() {
+				must(query.Columns(row...))
+				sink += len(row[2].(string))
+			}
+			must(query.Reset())
+		},
+	}
 }

@@ -94,6 +94,28 @@ faults! {
     StartsEarly = "starts-early",
     /// A role that should end with another one has a time of its own.
     StopsLate = "stops-late",
+    /// No lie: a task queue, made of the honest runner's SQL. So are the next ones, but for what they are named after.
+    Queue = "queue",
+    /// Takes SQL as well.
+    QueueAcceptsSql = "queue-accepts-sql",
+    /// Hands over another payload than was enqueued.
+    QueueChangesPayload = "queue-changes-payload",
+    /// Gives one task to two claims.
+    QueueClaimsTwice = "queue-claims-twice",
+    /// Looks for a task and then takes it, without a lock in between.
+    QueueClaimsUnlocked = "queue-claims-unlocked",
+    /// Completing a task does nothing.
+    QueueCompletesNothing = "queue-completes-nothing",
+    /// A task that is given back is never claimed again.
+    QueueKeepsFailed = "queue-keeps-failed",
+    /// Leaves out all PRAGMAs and reports that they are in effect.
+    QueueLiesAboutPragma = "queue-lies-about-pragma",
+    /// One task is acknowledged and never claimed.
+    QueueLosesTask = "queue-loses-task",
+    /// When there is no task left the last one is claimed again.
+    QueueNeverEmpty = "queue-never-empty",
+    /// Reports no progress.
+    QueueNeverTicks = "queue-never-ticks",
     /// Finds every hash right.
     TrustsHashes = "trusts-hashes",
     /// Draws from another seed.
@@ -104,6 +126,11 @@ impl Fault {
     /// By the name of its driver.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(fault, _)| *fault)
+    }
+
+    /// Whether it is a task queue, which takes no SQL.
+    pub fn is_queue(self) -> bool {
+        Self::ALL.iter().any(|(fault, name)| *fault == self && name.starts_with("queue"))
     }
 
     /// What is passed on in place of the trial.
@@ -144,7 +171,7 @@ impl Fault {
                 }
             }
             Self::IgnoresWeights => trial.roles.iter_mut().for_each(|r| r.order = Order::Cycle),
-            Self::LiesAboutPragma => trial.connection.pragmas.clear(),
+            Self::LiesAboutPragma | Self::QueueLiesAboutPragma => trial.connection.pragmas.clear(),
             Self::MeasuresWarmUp => trial.warmup_ms = 0,
             Self::NoProbe => trial.probe_ms = 0,
             Self::OneDatabase => trial.databases.truncate(1),
@@ -163,7 +190,7 @@ impl Fault {
     /// What is reported in place of the settings; `asked` is the trial as it came.
     pub fn falsify_ready(self, asked: &Trial, ready: &mut Ready) {
         let claims = |name: &str| match self {
-            Self::LiesAboutPragma => true,
+            Self::LiesAboutPragma | Self::QueueLiesAboutPragma => true,
             Self::LiesAboutSynchronous => name == "synchronous",
             _ => false,
         };

@@ -12,6 +12,7 @@ mod describe;
 mod fault;
 mod histogram;
 mod proxy;
+mod queue;
 mod script;
 mod scripted;
 mod settings;

@@ -8,7 +8,7 @@ use litelab_protocol::{Database, Line, Trial};
 use rusqlite::Connection;
 
 use crate::fault::{Fault, is_after_go};
-use crate::say;
+use crate::{queue, say};
 
 const GO: &[u8] = b"{\"type\":\"go\"}\n";
 
@@ -20,6 +20,9 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     let mut trial = asked.clone();
     trial.driver = "rusqlite".into();
     fault.falsify_trial(&mut trial);
+    if fault.is_queue() {
+        queue::translate(fault, &mut trial)?;
+    }
     let mut child = Command::new(target())
         .arg("run")
         .stdin(Stdio::piped())
@@ -61,7 +64,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                 fault.falsify_ready(&asked, &mut ready);
                 say(&Line::Ready(ready));
             }
-            Line::Tick(_) if fault == Fault::NeverTicks => {}
+            Line::Tick(_) if matches!(fault, Fault::NeverTicks | Fault::QueueNeverTicks) => {}
             Line::Result(_) if fault == Fault::NoLastLine => {}
             Line::Result(mut result) => {
                 if fault == Fault::LosesRow {

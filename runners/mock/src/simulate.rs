@@ -141,7 +141,7 @@ impl<'a> Stage<'a> {
             let timers = elapsed_ns / (self.trial.probe_ms * MS);
             let list = if self.script.lateness_ns.is_empty() { &[0][..] } else { &self.script.lateness_ns };
             list.iter().cycle().take(timers as usize).for_each(|late| lateness.record(*late));
-            Probe { lateness, pool_wait: None, utilization: None }
+            Probe { lateness, pool_wait: None, utilization: None, scheduler: None }
         });
         let result = TrialResult {
             elapsed_ns,

@@ -51,10 +51,10 @@ export const own = ({ kind }) => kind === 'per-worker' || kind === 'write-lock';
  * @param {(places: number) => object} gate makes one
  */
 export function gates(access, gate) {
-    if (access.kind === 'shared') return same({ gate: gate(1), first: 0 });
-    if (access.kind === 'pool') return same({ gate: gate(access.connections), first: 0 });
-    if (access.kind === 'split')
-        return { write: { gate: gate(1), first: 0 }, read: { gate: gate(access.readers), first: 1 } };
+    const places = (first, count) => ({ gate: gate(count), first, count });
+    if (access.kind === 'shared') return same(places(0, 1));
+    if (access.kind === 'pool') return same(places(0, access.connections));
+    if (access.kind === 'split') return { write: places(0, 1), read: places(1, access.readers) };
     return null;
 }
 
@@ -71,7 +71,7 @@ export function ways(access, shared, writeLock, sessions) {
         const free = { gate: null, sessions };
         return access.kind === 'write-lock' ? { write: { gate: writeLock, sessions }, read: free } : same(free);
     }
-    const way = ({ gate, first }) => ({ gate, sessions: sessions.slice(first) });
+    const way = ({ gate, first, count }) => ({ gate, sessions: sessions.slice(first, first + count) });
     return { write: way(shared.write), read: way(shared.read) };
 }
 

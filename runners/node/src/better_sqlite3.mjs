@@ -28,9 +28,10 @@ class BetterSqlite3 extends Blocking {
     }
 }
 
-function open(path, options) {
+/** The library's own connection. */
+export function connect(path, options) {
     try {
-        return new BetterSqlite3(new Database(path, options));
+        return new Database(path, options);
     } catch (error) {
         // It looks for the folder itself, before SQLite can say that it cannot open the file.
         if (error instanceof TypeError && /directory does not exist/.test(error.message)) {
@@ -48,5 +49,5 @@ export default {
     integers: 'bigint',
     // Compiled with SQLITE_OMIT_SHARED_CACHE and without SQLITE_USE_URI.
     sharedMemory: false,
-    open,
+    open: (path, options) => new BetterSqlite3(connect(path, options)),
 };

@@ -4,15 +4,67 @@
 
 import { Fault } from './driver.mjs';
 import { ofDoubles, typed } from './placeholders.mjs';
-import { job, yielded } from './work.mjs';
+import { job, next, take, yielded } from './work.mjs';
 
 /** Statements that count changes. After others SQLite still has the count of the last one that did. */
 const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
 
 const BEGIN = { deferred: 'BEGIN DEFERRED', immediate: 'BEGIN IMMEDIATE', exclusive: 'BEGIN EXCLUSIVE' };
 
+/**
+ * By the way to fetch, what makes of a statement and its task the function that executes it. `apply` hands arguments on
+ * in half the time of `...`.
+ *
+ * @type {Record<string, (statement: object, task: import('./work.mjs').Task) => import('./driver.mjs').Execute>}
+ */
+const EXECUTE = {
+    run: (statement, { counts }) => (args) => {
+        // An argument on its own is handed on without an array, which an insert in a batch feels.
+        const { changes } = args.length === 1 ? statement.run(args[0]) : statement.run.apply(statement, args);
+        return counts ? changes : 0;
+    },
+
+    first: (statement, task) => (args, effect) => {
+        const row = statement.get.apply(statement, args);
+        if (row === undefined) return 0;
+        take(task, row, effect);
+        return 1;
+    },
+
+    'first-of-all': (statement, task) => (args, effect) => {
+        const row = statement.all.apply(statement, args)[0];
+        if (row === undefined) return 0;
+        take(task, row, effect);
+        return 1;
+    },
+
+    buffer: (statement, task) => (args, effect) => {
+        const all = statement.all.apply(statement, args);
+        if (effect.timed) effect.query = effect.clock.now();
+        for (let at = 0; at < all.length; at++) next(task, all[at], at, effect);
+        return all.length;
+    },
+
+    all: (statement, task) => (args, effect) => {
+        let count = 0;
+        const cursor = statement.iterate.apply(statement, args);
+        if (effect.timed) effect.query = effect.clock.now();
+        for (const row of cursor) next(task, row, count++, effect);
+        return count;
+    },
+
+    none: (statement, { yields }) => (args, effect) => {
+        let count = 0;
+        for (const row of statement.iterate.apply(statement, args)) {
+            if (count++ === 0 && yields > 0) effect.first = yielded(row, yields);
+        }
+        return count;
+    },
+};
+
 /** @implements {import('./driver.mjs').Session} */
 export class Blocking {
+    /** By transaction and statement of the trial. */
     statements = [];
     /** `BEGIN …`, `COMMIT` and `ROLLBACK`; under `prepare = "each"` they are compiled each time, too. */
     brackets = null;
@@ -68,15 +120,16 @@ export class Blocking {
         // An autocommit that fails when the statement is left after its first row is lost on these drivers; stepped to
         // the end it is not. All of what such a statement changes is done before its first row anyway.
         const stepOut = transaction.writes && transaction.begin === 'none';
-        return {
-            statement: once ? statement : null,
-            text,
-            order,
-            job: job(spec.work, columns),
-            fetch: columns.length === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch,
-            yields: spec.yields.length,
-            counts: CHANGES.test(spec.sql),
-        };
+        const fetch = columns.length === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
+        const task = { job: job(spec.work, columns), yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
+        const execute = once
+            ? EXECUTE[fetch](statement, task)
+            : (args, effect) => EXECUTE[fetch](this.db.prepare(text), task)(args, effect);
+        return order === null ? execute : (args, effect) => execute(order.map((place) => args[place]), effect);
+    }
+
+    statement(transaction, at) {
+        return this.statements[transaction][at];
     }
 
     begin(begin) {
@@ -95,64 +148,6 @@ export class Blocking {
     #bracket(sql) {
         if (this.brackets === null) this.db.exec(sql);
         else this.brackets.get(sql).run();
-    }
-
-    execute(transaction, at, args, effect) {
-        const prepared = this.statements[transaction][at];
-        const statement = prepared.statement ?? this.db.prepare(prepared.text);
-        const given = prepared.order === null ? args : prepared.order.map((place) => args[place]);
-        let count = 0;
-        // `apply` hands the arguments on in half the time of `...`.
-        switch (prepared.fetch) {
-            case 'run': {
-                const { changes } = statement.run.apply(statement, given);
-                return prepared.counts ? changes : 0;
-            }
-            case 'first': {
-                const row = statement.get.apply(statement, given);
-                if (row === undefined) return 0;
-                this.#take(prepared, row, effect);
-                return 1;
-            }
-            case 'first-of-all': {
-                const row = statement.all.apply(statement, given)[0];
-                if (row === undefined) return 0;
-                this.#take(prepared, row, effect);
-                return 1;
-            }
-            case 'buffer': {
-                const all = statement.all.apply(statement, given);
-                if (effect.timed) effect.query = effect.clock.now();
-                for (const row of all) this.#next(prepared, row, count++, effect);
-                return count;
-            }
-            case 'all': {
-                const cursor = statement.iterate.apply(statement, given);
-                if (effect.timed) effect.query = effect.clock.now();
-                for (const row of cursor) this.#next(prepared, row, count++, effect);
-                return count;
-            }
-            default: {
-                for (const row of statement.iterate.apply(statement, given)) {
-                    if (count++ === 0 && prepared.yields > 0) effect.first = yielded(row, prepared.yields);
-                }
-                return count;
-            }
-        }
-    }
-
-    #next(prepared, row, before, effect) {
-        if (before > 0) {
-            if (prepared.job !== null) prepared.job(row, effect);
-            return;
-        }
-        this.#take(prepared, row, effect);
-        if (effect.timed) effect.firstRow = effect.clock.now();
-    }
-
-    #take(prepared, row, effect) {
-        if (prepared.job !== null) prepared.job(row, effect);
-        if (prepared.yields > 0) effect.first = yielded(row, prepared.yields);
     }
 
     close() {

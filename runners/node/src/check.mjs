@@ -14,6 +14,10 @@ export function check(trial, driver) {
     if (!driver.executors.includes(trial.executor))
         fail(`executor ${trial.executor} is not supported by ${trial.driver}`);
     const { kind, connections: pool, readers } = trial.access;
+    if (driver.accesses?.includes(kind) === false) fail(`access ${kind} is not supported by ${trial.driver}`);
+    if (driver.interface !== undefined && trial.databases.some((database) => database.kind !== 'file')) {
+        fail(`the ${driver.interface} of ${trial.driver} needs a database in a file`);
+    }
     if (connections(trial).length === 0 || pool === 0 || readers === 0) {
         fail(`access ${kind} needs at least one connection`);
     }

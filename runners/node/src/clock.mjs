@@ -1,5 +1,7 @@
 // Time since `go`, and pauses: blocking ones in a thread of its own, timers on an event loop.
 
+// The global of this name is a getter, which takes as long as the clock itself.
+import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 
 /** How long a pause may outlast the event that should end it, in nanoseconds. */

@@ -14,13 +14,14 @@ export async function describe() {
     for (const name of NAMES) {
         try {
             const driver = await load(name);
-            const { version, executors } = driver;
+            const { version, executors, accesses = ACCESSES, interface: offered } = driver;
             drivers.push({
                 name,
                 version,
                 sqlite: name === 'noop' ? null : await build(driver),
-                accesses: ACCESSES,
+                accesses,
                 executors,
+                interface: offered,
             });
         } catch (error) {
             console.error(`driver ${name} is left out: ${Fault.from(error).line().reason}`);

@@ -2,6 +2,10 @@
 
 import { codeOf, nameOf } from './codes.mjs';
 
+/** How a transaction ended, where it is not with a number of rows. */
+export const EMPTY = -1;
+export const FAILED = -2;
+
 /**
  * One open connection with its prepared statements. A method may return its value or, where the driver answers later,
  * a promise of it; only one call is under way at a time.
@@ -13,9 +17,14 @@ import { codeOf, nameOf } from './codes.mjs';
  * @property {(begin: string) => void | Promise<void>} begin Sends the begin (`deferred`, `immediate`, `exclusive`).
  * @property {() => void | Promise<void>} commit Sends `COMMIT`.
  * @property {() => void | Promise<void>} rollback Sends `ROLLBACK` where a transaction is open.
- * @property {(transaction: number, statement: number, args: any[], effect: Effect) => number | Promise<number>} execute
- *   Binds, runs and fetches once. Returns the rows fetched, or changed where the statement yields none.
+ * @property {(transaction: number, statement: number) => Execute} statement One of those that were compiled.
  * @property {() => void | Promise<void>} close
+ */
+
+/**
+ * Binds, runs and fetches a statement once. Gives the rows fetched, or changed where it yields none.
+ *
+ * @typedef {(args: any[], effect: Effect) => number | Promise<number>} Execute
  */
 
 /**
@@ -37,6 +46,8 @@ import { codeOf, nameOf } from './codes.mjs';
  * @typedef {object} Driver
  * @property {string} version Of the library.
  * @property {string[]} executors
+ * @property {string[]} [accesses] Those it supports, where that is not all.
+ * @property {string} [interface] What it offers in place of SQL.
  * @property {string[]} options Names of its own options that a trial may give.
  * @property {'bigint' | 'number'} integers As what a constant or yielded integer is bound.
  * @property {boolean} sharedMemory Whether `file:NAME?mode=memory&cache=shared` opens one database for several.
@@ -47,6 +58,7 @@ const MODULES = {
     'better-sqlite3': './better_sqlite3.mjs',
     sqlite3: './sqlite3.mjs',
     'node:sqlite': './node_sqlite.mjs',
+    plainjob: './plainjob.mjs',
     noop: './noop.mjs',
 };
 

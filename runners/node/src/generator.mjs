@@ -29,7 +29,9 @@ export class Word {
         const nLo = n | 0;
         const nHi = (n / TWO32) | 0;
         let lo = Math.imul(nLo, GAMMA_LO);
-        let hi = (high(nLo, GAMMA_LO) + Math.imul(nLo, GAMMA_HI) + Math.imul(nHi, GAMMA_LO)) | 0;
+        // `| 0` tells the compiler of a range that it does not see through the call. It would bet on the sum to stay in
+        // it, as for small `n` it nearly always does, and compile all anew when it does not.
+        let hi = ((high(nLo, GAMMA_LO) | 0) + Math.imul(nLo, GAMMA_HI) + Math.imul(nHi, GAMMA_LO)) | 0;
         const sum = (lo + keyLo) | 0;
         hi = (hi + keyHi + (sum >>> 0 < lo >>> 0 ? 1 : 0)) | 0;
         lo = sum;

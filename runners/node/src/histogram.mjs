@@ -91,7 +91,7 @@ function push(bytes, number) {
     bytes.push(number);
 }
 
-/** Counts in a histogram that there may not be a time that there may not be. */
-export function note(histogram, nanos) {
-    if (histogram !== null && nanos !== null) histogram.record(nanos);
+/** Counts how long it took until something that may not have happened. */
+export function note(histogram, moment, start) {
+    if (moment !== null) histogram.record(moment - start);
 }

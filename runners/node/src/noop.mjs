@@ -12,12 +12,14 @@ class Noop {
     commit() {}
     rollback() {}
 
-    execute(transaction, statement, args, effect) {
-        if (effect.timed) {
-            effect.query = effect.clock.now();
-            effect.firstRow = effect.clock.now();
-        }
-        return 1;
+    statement() {
+        return (args, effect) => {
+            if (effect.timed) {
+                effect.query = effect.clock.now();
+                effect.firstRow = effect.clock.now();
+            }
+            return 1;
+        };
     }
 
     close() {}

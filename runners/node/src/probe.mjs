@@ -1,11 +1,11 @@
 // The host probe: what the main event loop and libuv's thread pool suffered while the driver worked.
 
-import { deflate } from 'node:zlib';
+import { randomFill } from 'node:crypto';
 
 import { Histogram } from './histogram.mjs';
 
 /** The trivial job of the pool. */
-const JOB = Buffer.from('asdf');
+const JOB = new Uint8Array(1);
 
 /**
  * A timer due every `period`. One that is due while the last is still late counts too, so a stall of ten periods weighs
@@ -40,7 +40,7 @@ export class Probe {
         if (now >= this.due) {
             if (now >= this.warm) {
                 this.#since ??= performance.eventLoopUtilization();
-                deflate(JOB, () => this.pool.record(this.clock.now() - now));
+                randomFill(JOB, () => this.pool.record(this.clock.now() - now));
             }
             for (; this.due <= now; this.due += this.period) {
                 if (this.due >= this.warm) this.lateness.record(now - this.due);

@@ -6,11 +6,10 @@ import { Histogram } from './histogram.mjs';
 
 const HISTOGRAMS = ['service', 'wait', 'response', 'lag', 'query', 'first_row'];
 
-export const COMMITTED = 0;
-export const EMPTY = 1;
-export const FAILED = 2;
-const ERRORS = 3;
+/** The place of EMPTY is 1, that of FAILED is 2. */
 const KINDS = ['committed', 'empty', 'failed', 'errors'];
+const COMMITTED = 0;
+const ERRORS = 3;
 
 /** Doubles from one step's counts to the next: 128 bytes, two cache lines, for processors that fetch them in pairs. */
 const STRIDE = 16;
@@ -82,9 +81,9 @@ export class Counters {
         this.at = at * STRIDE;
     }
 
-    /** One execution more, with its ending and the number of its errors. An aligned double is stored in one piece. */
-    add(ending, errors) {
-        this.memory[this.at + ending]++;
+    /** One execution more: what it gave, and the number of its errors. An aligned double is stored in one piece. */
+    add(seen, errors) {
+        this.memory[this.at + (seen >= 0 ? COMMITTED : -seen)]++;
         if (errors > 0) this.memory[this.at + ERRORS] += errors;
     }
 }

@@ -37,14 +37,16 @@ export class Remote {
         this.#ask('rollback');
     }
 
-    execute(transaction, statement, args, effect) {
-        const { rows, left } = this.#ask('execute', transaction, statement, args, effect.timed);
-        effect.verified += left.verified;
-        effect.mismatches += left.mismatches;
-        effect.query ??= left.query;
-        effect.firstRow ??= left.firstRow;
-        effect.first = left.first;
-        return rows;
+    statement(transaction, at) {
+        return (args, effect) => {
+            const { rows, left } = this.#ask('execute', transaction, at, args, effect.timed);
+            effect.verified += left.verified;
+            effect.mismatches += left.mismatches;
+            effect.query ??= left.query;
+            effect.firstRow ??= left.firstRow;
+            effect.first = left.first;
+            return rows;
+        };
     }
 }
 
@@ -56,10 +58,10 @@ export class Remote {
  */
 export function serve({ port, answered }, session, clock) {
     let since = null;
-    const execute = async (transaction, statement, args, timed) => {
+    const execute = async (transaction, at, args, timed) => {
         const left = { timed, query: null, firstRow: null, first: null, verified: 0, mismatches: 0 };
         left.clock = since ??= clock();
-        const rows = await session.execute(transaction, statement, args, left);
+        const rows = await session.statement(transaction, at)(args, left);
         delete left.clock;
         return { rows, left };
     };

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { nameOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
 import { of32Bits, typed } from './placeholders.mjs';
-import { job, yielded } from './work.mjs';
+import { job, next, take, yielded } from './work.mjs';
 
 const require = createRequire(import.meta.url);
 const library = require('sqlite3');
@@ -25,17 +25,103 @@ function answer(on, method, ...args) {
     });
 }
 
-/** A statement that found a lock taken goes on holding its snapshot, even over a ROLLBACK, until it is reset. */
-async function reset(statement, error) {
-    await answer(statement, 'reset');
-    throw error;
+/**
+ * The same of a statement that is kept. One that found a lock taken goes on holding its snapshot, even over a ROLLBACK,
+ * until it is reset.
+ */
+function ask(statement, method, args) {
+    return new Promise((resolve, reject) => {
+        statement[method](args, (error, value) => (error ? reset(statement, fault(error), reject) : resolve(value)));
+    });
 }
+
+const reset = (statement, error, reject) => statement.reset(() => reject(error));
 
 /** The library names primary codes only; the number is the extended one. */
 const fault = ({ errno, message }) => new Fault(`${nameOf(errno)}: ${message}`, errno);
 
+/**
+ * By the way to fetch, what makes of a statement and its task the function that executes it. There is one promise for
+ * each call of the library, and none around it.
+ *
+ * @type {Record<string, (statement: object, task: import('./work.mjs').Task, session: Sqlite3) =>
+ *     import('./driver.mjs').Execute>}
+ */
+const EXECUTE = {
+    run: (statement, { counts }) => (args) =>
+        new Promise((resolve, reject) => {
+            statement.run(args, (error) =>
+                error ? reset(statement, fault(error), reject) : resolve(counts ? statement.changes : 0),
+            );
+        }),
+
+    first: (statement, task) => async (args, effect) => {
+        const row = await ask(statement, 'get', args);
+        // Until it is reset it keeps its read transaction open.
+        await answer(statement, 'reset');
+        if (row === undefined) return 0;
+        take(task, row, effect);
+        return 1;
+    },
+
+    'first-of-all': (statement, task) => async (args, effect) => {
+        const row = (await ask(statement, 'all', args))[0];
+        if (row === undefined) return 0;
+        take(task, row, effect);
+        return 1;
+    },
+
+    buffer: (statement, task) => async (args, effect) => {
+        const all = await ask(statement, 'all', args);
+        if (effect.timed) effect.query = effect.clock.now();
+        all.forEach((row, before) => next(task, row, before, effect));
+        return all.length;
+    },
+
+    /**
+     * Its error and its end come by different ways in no order; what is queued behind it, as a reset, comes after both.
+     * After a row the end is believed at once, for errors are rare then: one that comes late ends the trial.
+     */
+    all: (statement, task, session) => (args, effect) =>
+        new Promise((resolve, reject) => {
+            if (session.late !== null) return reject(session.late);
+            let count = 0;
+            let over = false;
+            let failed = false;
+            const fail = (error) => {
+                if (over) session.late = new Fault(`after its rows: ${error.message}`);
+                else reset(statement, error, reject);
+                failed = true;
+            };
+            const row = (error, row) => {
+                if (error) return fail(fault(error));
+                try {
+                    next(task, row, count++, effect);
+                } catch (error) {
+                    fail(error);
+                }
+            };
+            const end = () => {
+                if (failed) return;
+                if (count === 0) return statement.reset(() => failed || resolve(0));
+                over = true;
+                resolve(count);
+            };
+            statement.each(args, row, end);
+            if (effect.timed) effect.query = effect.clock.now();
+        }),
+
+    none: (statement, { yields }) => async (args, effect) => {
+        const all = await ask(statement, 'all', args);
+        if (effect.timed) effect.query = effect.clock.now();
+        if (all.length > 0 && yields > 0) effect.first = yielded(all[0], yields);
+        return all.length;
+    },
+};
+
 /** @implements {import('./driver.mjs').Session} */
 class Sqlite3 {
+    /** By transaction and statement of the trial. */
     statements = [];
     brackets = new Map();
     /** All that are kept. */
@@ -89,14 +175,21 @@ class Sqlite3 {
         }
         // An autocommit that fails when the statement is left after its first row is lost; stepped out it is not.
         const stepOut = transaction.writes && transaction.begin === 'none';
-        return {
-            sql,
-            statement: once ? await this.#keep(sql) : null,
-            job: job(spec.work, null),
-            fetch: columns === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch,
-            yields: spec.yields.length,
-            counts: CHANGES.test(spec.sql),
+        const fetch = columns === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
+        const task = { job: job(spec.work, null), yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
+        if (once) return EXECUTE[fetch](await this.#keep(sql), task, this);
+        return async (args, effect) => {
+            const statement = await this.compile(sql);
+            try {
+                return await EXECUTE[fetch](statement, task, this)(args, effect);
+            } finally {
+                await answer(statement, 'finalize');
+            }
         };
+    }
+
+    statement(transaction, at) {
+        return this.statements[transaction][at];
     }
 
     begin(begin) {
@@ -118,104 +211,7 @@ class Sqlite3 {
 
     #bracket(sql) {
         const statement = this.brackets.get(sql);
-        if (statement === undefined) return answer(this.db, 'run', sql);
-        return answer(statement, 'run').catch((error) => reset(statement, error));
-    }
-
-    execute(transaction, at, args, effect) {
-        if (this.late !== null) throw this.late;
-        const prepared = this.statements[transaction][at];
-        if (prepared.statement !== null) return this.#run(prepared, prepared.statement, args, effect);
-        return this.#once(prepared, args, effect);
-    }
-
-    async #once(prepared, args, effect) {
-        const statement = await this.compile(prepared.sql);
-        try {
-            return await this.#run(prepared, statement, args, effect);
-        } finally {
-            await answer(statement, 'finalize');
-        }
-    }
-
-    async #run(prepared, statement, args, effect) {
-        try {
-            switch (prepared.fetch) {
-                case 'run':
-                    await answer(statement, 'run', args);
-                    return prepared.counts ? statement.changes : 0;
-                case 'first': {
-                    const row = await answer(statement, 'get', args);
-                    // Until it is reset it keeps its read transaction open.
-                    await answer(statement, 'reset');
-                    if (row === undefined) return 0;
-                    this.#take(prepared, row, effect);
-                    return 1;
-                }
-                case 'first-of-all': {
-                    const row = (await answer(statement, 'all', args))[0];
-                    if (row === undefined) return 0;
-                    this.#take(prepared, row, effect);
-                    return 1;
-                }
-                case 'all':
-                    return await this.#each(prepared, statement, args, effect);
-                default: {
-                    const all = await answer(statement, 'all', args);
-                    if (effect.timed) effect.query = effect.clock.now();
-                    if (prepared.fetch === 'none') {
-                        if (all.length > 0 && prepared.yields > 0) effect.first = yielded(all[0], prepared.yields);
-                    } else {
-                        all.forEach((row, before) => this.#next(prepared, row, before, effect));
-                    }
-                    return all.length;
-                }
-            }
-        } catch (error) {
-            return reset(statement, error);
-        }
-    }
-
-    /**
-     * Its error and its end come by different ways in no order; what is queued behind it, as a reset, comes after both.
-     * After a row the end is believed at once, for errors are rare then: one that comes late ends the trial.
-     */
-    #each(prepared, statement, args, effect) {
-        let count = 0;
-        return new Promise((resolve, reject) => {
-            let over = false;
-            const fail = (error) =>
-                over ? (this.late = new Fault(`after its rows: ${error.message}`)) : reject(error);
-            const row = (error, row) => {
-                if (error) return fail(fault(error));
-                try {
-                    this.#next(prepared, row, count++, effect);
-                } catch (error) {
-                    fail(error);
-                }
-            };
-            const end = () => {
-                if (count === 0) return statement.reset(() => resolve(0));
-                over = true;
-                resolve(count);
-            };
-            statement.each(args, row, end);
-            if (effect.timed) effect.query = effect.clock.now();
-        });
-    }
-
-    #next(prepared, row, before, effect) {
-        if (before > 0) {
-            if (prepared.job !== null) prepared.job(row, effect);
-            return;
-        }
-        this.#take(prepared, row, effect);
-        if (effect.timed) effect.firstRow = effect.clock.now();
-    }
-
-    #take(prepared, row, effect) {
-        if (prepared.job !== null) prepared.job(row, effect);
-        if (prepared.yields > 0) effect.first = yielded(row, prepared.yields);
+        return statement === undefined ? answer(this.db, 'run', sql) : ask(statement, 'run', []);
     }
 
     async close() {

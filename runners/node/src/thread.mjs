@@ -26,7 +26,7 @@ const verbs = {
     },
 
     prepare({ lines }) {
-        const way = ({ gate, first }) => ({ gate: new FutexGate(gate), first });
+        const way = ({ gate, ...places }) => ({ gate: new FutexGate(gate), ...places });
         const shared = gates === null ? null : { write: way(gates.write), read: way(gates.read) };
         const sessions = shared === null ? [session] : lines.map((line) => new Remote(line));
         const open = ways(trial.access, shared, new FutexGate(stage.writeLock), sessions);

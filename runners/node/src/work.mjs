@@ -16,6 +16,7 @@ export let kept;
  */
 export function job(work, columns) {
     if (work.kind === 'none') return null;
+    const read = columns === null ? readAll : reading(columns);
     if (work.kind === 'read') return read;
     for (const name of columns === null ? [] : [work.value, work.hash]) {
         if (!columns.includes(name)) throw new Fault(`no column \`${name}\` to verify among ${columns.join(', ')}`);
@@ -27,7 +28,14 @@ export function job(work, columns) {
     };
 }
 
-function read(row) {
+/** Reads columns by their names: of a row of node:sqlite it takes 0.1 µs each to find them. */
+function reading(names) {
+    return (row) => {
+        for (let at = 0; at < names.length; at++) kept = row[names[at]];
+    };
+}
+
+function readAll(row) {
     for (const name in row) kept = row[name];
 }
 
@@ -38,6 +46,31 @@ export function agree(digits, digest) {
     const bytes = Buffer.from(digits, 'hex');
     if (bytes.length * 2 !== digits.length) return false;
     return hash('sha256', bytes, 'hex') === digest.toLowerCase();
+}
+
+/**
+ * What is done with the rows of a statement.
+ *
+ * @typedef {object} Task
+ * @property {((row: object, effect: import('./driver.mjs').Effect) => void) | null} job
+ * @property {number} yields How many columns of the first row are yielded.
+ * @property {boolean} counts Whether the statement counts changes.
+ */
+
+/** The work on a row that has so many before it. */
+export function next(task, row, before, effect) {
+    if (before > 0) {
+        if (task.job !== null) task.job(row, effect);
+        return;
+    }
+    take(task, row, effect);
+    if (effect.timed) effect.firstRow = effect.clock.now();
+}
+
+/** The work on a first row. */
+export function take(task, row, effect) {
+    if (task.job !== null) task.job(row, effect);
+    if (task.yields > 0) effect.first = yielded(row, task.yields);
 }
 
 /** The columns of a row that are yielded, which cannot be BLOBs. */

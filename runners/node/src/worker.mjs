@@ -3,10 +3,11 @@
 import { Stream } from './generator.mjs';
 import { End } from './clock.mjs';
 import { Params } from './params.mjs';
+import { EMPTY, FAILED } from './driver.mjs';
 import { note } from './histogram.mjs';
-import { COMMITTED, Counters, EMPTY, FAILED, Record } from './record.mjs';
+import { Counters, Record } from './record.mjs';
 import { Schedule } from './schedule.mjs';
-import { Memory, Plan, Retrying, run } from './transaction.mjs';
+import { Execution, Memory, Retrying } from './transaction.mjs';
 
 /**
  * Who a worker is.
@@ -54,38 +55,39 @@ export class Worker {
      */
     constructor(trial, seat, ways, integers, stage) {
         const role = trial.roles[seat.role];
-        const names = new Map();
-        const place = (name) => names.get(name) ?? names.set(name, names.size).size - 1;
+        const retry = new Retrying(trial.retry);
+        const memory = new Memory(integers);
+        const place = (name) => memory.place(name);
         this.seat = seat;
         this.role = role;
-        this.integers = integers;
-        this.names = names;
-        this.retry = new Retrying(trial.retry);
         this.schedule = Schedule.of(trial.seed, role, stage.schedules[seat.role]);
         this.choice = new Stream(trial.seed, `${role.name}.step`);
         this.weights = role.steps.reduce((sum, step) => sum + step.weight, 0);
         this.warm = trial.warmup_ms * 1e6;
         this.end = endOf(trial, role, stage.ended);
-        this.steps = role.steps.map((step, at) => {
-            const spec = trial.transactions[step.transaction];
-            const way = spec.writes ? ways.write : ways.read;
+        this.memory = memory;
+        this.steps = role.steps.map(({ transaction, stride, offset }, at) => {
+            const spec = trial.transactions[transaction];
+            const { gate, sessions } = spec.writes ? ways.write : ways.read;
+            const params = new Params(trial.seed, spec, seat.worker, integers, place);
             return {
-                step,
-                way,
-                plan: new Plan(step.transaction, spec, place),
-                params: new Params(trial.seed, spec, seat.worker, integers, place),
-                record: new Record(spec, way.gate !== null, this.schedule !== null),
+                gate,
+                /** On each of the connections behind the gate. */
+                executions: sessions.map((session) => new Execution(transaction, spec, session, params, memory, retry)),
+                params,
+                record: new Record(spec, gate !== null, this.schedule !== null),
                 counters: new Counters(stage.board, seat.counters + at),
-                /** How often this worker has started it. */
-                times: 0,
+                /** The operation that comes next. */
+                operation: offset + seat.place,
+                stride,
             };
         });
     }
 
     /** Works until the role ends, or something goes wrong that is not SQLite's. */
     async run(clock) {
-        const { role, end, warm, schedule } = this;
-        const memory = new Memory(clock, this.names.size, this.integers);
+        const { role, end, warm, schedule, memory, steps } = this;
+        memory.clock = clock;
         const limit = role.until.kind === 'count' ? role.until.transactions : Infinity;
         const think = role.load.kind === 'closed' ? role.load.think_us * 1000 : 0;
         let inside = 0;
@@ -103,40 +105,39 @@ export class Worker {
                 }
             }
             if (role.order === 'weighted') at = this.#byWeight(number);
-            const task = this.steps[at];
-            task.params.draw(task.times * task.step.stride + task.step.offset + this.seat.place);
+            const task = steps[at];
+            const { gate } = task;
+            task.params.draw(task.operation);
             if (due !== null) await end.sleep(clock, due);
             const start = clock.now();
             if (end.isPast(start)) {
                 left = due;
                 break;
             }
-            task.times++;
+            task.operation += task.stride;
 
-            const { gate, sessions } = task.way;
             let held = 0;
-            memory.had = null;
+            let had = start;
             if (gate !== null) {
-                const taken = gate.take();
-                held = typeof taken === 'number' ? taken : await taken;
-                memory.had = clock.now();
+                held = gate.take();
+                if (typeof held !== 'number') held = await held;
+                had = clock.now();
             }
-            const execution = run(task.plan, sessions[held], task.params, memory, this.retry);
-            const begun = execution.next();
-            if (!begun.done) await finish(execution, begun.value);
+            let seen = task.executions[held].run();
+            if (typeof seen !== 'number') seen = await seen;
             if (gate !== null) gate.give(held);
 
-            count(task, memory);
-            if (start >= warm && memory.ending === COMMITTED) measure(task.record, memory, start, due);
+            count(task, memory, seen);
+            if (start >= warm && seen >= 0) measure(task.record, memory, seen, start, had, due);
             if (memory.end > warm) inside += memory.end - Math.max(start, warm);
-            at = memory.ending === EMPTY || at + 1 === this.steps.length ? 0 : at + 1;
+            at = seen === EMPTY || at + 1 === steps.length ? 0 : at + 1;
             if (think > 0) await end.sleep(clock, clock.now() + think);
             // An application's requests come in by the event loop: each has its turn.
             if (clock.shares) await new Promise(setImmediate);
         }
         const ended = clock.now();
         const outside = Math.max(0, ended - warm - inside);
-        return { seat: this.seat, records: this.steps.map(({ record }) => record), ended, inside, outside, left };
+        return { seat: this.seat, records: steps.map(({ record }) => record), ended, inside, outside, left };
     }
 
     /** The first step whose cumulative weight exceeds the draw. */
@@ -155,41 +156,34 @@ function endOf(trial, role, ended) {
     return new End(Infinity, ended, other);
 }
 
-/** Goes on with an execution that has to wait. */
-async function finish(execution, waiting) {
-    for (;;) {
-        let value;
-        let failed = false;
-        try {
-            value = await waiting;
-        } catch (error) {
-            value = error;
-            failed = true;
-        }
-        const step = failed ? execution.throw(value) : execution.next(value);
-        if (step.done) return;
-        waiting = step.value;
-    }
-}
-
 /** What counts from `go` on. */
-function count({ record, counters }, memory) {
-    counters.add(memory.ending, memory.errors.length);
-    record.verified += memory.verified;
-    record.mismatches += memory.mismatches;
-    if (memory.errors.length > 0) record.count(memory.errors, memory.ending !== FAILED);
+function count({ record, counters }, memory, seen) {
+    const { errors } = memory;
+    counters.add(seen, errors.length);
+    if (errors.length > 0) {
+        record.count(errors, seen !== FAILED);
+        memory.errors = [];
+    }
+    if (memory.verified > 0) {
+        record.verified += memory.verified;
+        record.mismatches += memory.mismatches;
+        memory.verified = memory.mismatches = 0;
+    }
 }
 
 /** What counts after the warm-up. */
-function measure(record, memory, start, due) {
+function measure(record, memory, rows, start, had, due) {
+    const { end } = memory;
     record.measured++;
-    record.rows += memory.rows;
-    record.service.record(memory.end - start);
-    if (memory.had !== null) note(record.wait, memory.had - start);
-    if (due !== null) {
-        record.response.record(memory.end - due);
+    record.rows += rows;
+    record.service.record(end - start);
+    if (record.wait !== null) record.wait.record(had - start);
+    if (record.response !== null) {
+        record.response.record(end - due);
         record.lag.record(start - due);
     }
-    if (memory.query !== null) note(record.query, memory.query - start);
-    if (memory.firstRow !== null) note(record.first_row, memory.firstRow - start);
+    if (record.query !== null) {
+        note(record.query, memory.query, start);
+        note(record.first_row, memory.firstRow, start);
+    }
 }

@@ -34,19 +34,21 @@ const LABELS = {
     pool: ['pool', 'pool'],
 };
 
-const drivers = description.drivers.map(({ name }) => name);
+/** Those that take SQL. */
+const described = description.drivers.filter(({ interface: other }) => other === undefined);
+const drivers = described.map(({ name }) => name);
 const databases = drivers.filter((name) => name !== 'noop');
 const total = (encoded) => hdr.decodeFromCompressedBase64(encoded).totalCount;
 
 test('it says what it can do', () => {
     assert.ok(drivers.includes('better-sqlite3') && drivers.includes('node:sqlite') && drivers.includes('noop'));
-    for (const { name, sqlite } of description.drivers) {
+    for (const { name, sqlite } of described) {
         assert.equal(sqlite === null, name === 'noop');
         if (sqlite !== null) assert.match(`${sqlite.version} ${sqlite.source_id}`, /^3\.\d+\.\d+ 20\d\d-/);
     }
 });
 
-for (const { name: driver, executors } of description.drivers) {
+for (const { name: driver, executors } of described) {
     for (const executor of executors) {
         test(`${driver} on ${executor}: counts are the rows there, whatever the access`, async (t) => {
             for (const access of executor === 'processes' ? ACCESSES.slice(0, 1) : ACCESSES) {

@@ -1,5 +1,6 @@
 """The loop that someone would write by hand for one question, to see what the runner adds to it: the same random
-values from the same generator, no clock around a transaction, no histogram, no choice of anything.
+values from the same generator, in a thread of its own as a worker has, no clock around a transaction, no histogram, no
+choice of anything.
 
 `handwritten.py DRIVER insert|batch|read DB N SEED [connection]` inserts N rows one by one under autocommit, inserts
 N batches of 1000 in transactions, or reads N random rows by their rowid. Prints operations per second. With
@@ -8,6 +9,7 @@ N batches of 1000 in transactions, or reads N random rows by their rowid. Prints
 
 import sys
 from pathlib import Path
+from threading import Thread
 from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -40,14 +42,14 @@ def uniform(stream: Stream, first: int, count: int, width: int) -> list[tuple[in
     return [(1 + int((word >> 11) * factor),) for word in words]
 
 
-def insert(caller, n: int, seed: int) -> None:
+def insert(caller, n: int, seed: int, _rows: int) -> None:
     stream, execute = Stream(seed, "insert.k"), caller.execute
     for first in range(0, n, CHUNK):
         for values in uniform(stream, first, min(CHUNK, n - first), 1_000_000):
             execute(INSERT, values)
 
 
-def batch(caller, n: int, seed: int) -> None:
+def batch(caller, n: int, seed: int, _rows: int) -> None:
     stream = Stream(seed, "batch.k")
     for at in range(n):
         rows = uniform(stream, at * 1000, 1000, 1_000_000)
@@ -56,8 +58,7 @@ def batch(caller, n: int, seed: int) -> None:
         caller.execute("COMMIT")
 
 
-def read(caller, n: int, seed: int) -> None:
-    [(rows,)] = caller.execute("SELECT count(*) FROM kv")
+def read(caller, n: int, seed: int, rows: int) -> None:
     stream, execute = Stream(seed, "read.id"), caller.execute
     for first in range(0, n, CHUNK):
         for values in uniform(stream, first, min(CHUNK, n - first), rows):
@@ -68,10 +69,13 @@ def read(caller, n: int, seed: int) -> None:
 def main(driver: str, verb: str, path: str, n: str, seed: str, *style: str) -> None:
     connection = connect(driver, path)
     caller = connection if style else connection.cursor()
+    [(rows,)] = caller.execute("SELECT count(*) FROM kv")
     start = perf_counter()
-    {"insert": insert, "batch": batch, "read": read}[verb](caller, int(n), int(seed))
-    print(f"{int(n) / (perf_counter() - start):.0f}")
+    {"insert": insert, "batch": batch, "read": read}[verb](caller, int(n), int(seed), rows)
+    print(f"{int(n) / (perf_counter() - start):.3f}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    thread = Thread(target=main, args=sys.argv[1:])
+    thread.start()
+    thread.join()

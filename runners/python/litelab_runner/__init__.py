@@ -2,7 +2,8 @@
 
 Read in this order: `trial` opens, starts and reports; `worker` is the loop; `transaction` is one execution;
 `statement` is the driver under measurement, with `stdlib` and `apsw_driver` for what differs; `noop` is the same
-without a database. `params` draws values, `record` keeps latencies.
+without a database. `queues` has drivers that offer a task queue in place of SQL. `params` draws values, `record` keeps
+latencies.
 
 A new driver is a module like `apsw_driver` and a line in `driver.DRIVERS`.
 """

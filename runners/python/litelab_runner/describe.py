@@ -1,14 +1,10 @@
 """The verb `describe`: what this runner is and can do."""
 
 import platform
+import sys
 
 from . import PROTOCOL, RUNNER
 from .driver import DRIVERS, find
-
-ACCESSES = ["per-worker", "shared", "pool", "write-lock", "split"]
-
-# Threads, and processes of one such thread each.
-EXECUTORS = ["threads", "processes"]
 
 
 def describe() -> dict:
@@ -17,7 +13,18 @@ def describe() -> dict:
         "runner": RUNNER,
         "language": "python",
         "runtime": f"{platform.python_implementation()} {platform.python_version()}",
-        "drivers": [
-            {"name": name, **find(name).build(), "accesses": ACCESSES, "executors": EXECUTORS} for name in DRIVERS
-        ],
+        "drivers": [described for name in DRIVERS if (described := of_driver(name))],
     }
+
+
+def of_driver(name: str) -> dict | None:
+    """None where its library cannot be imported, which must not keep the others from being used."""
+    try:
+        driver = find(name)
+    except ImportError as error:
+        print(f"driver {name}: {error}", file=sys.stderr)
+        return None
+    interface = {"interface": driver.interface} if driver.interface else {}
+    return {
+        "name": name, **driver.build(), "accesses": driver.accesses, "executors": driver.executors, **interface
+    }  # fmt: skip

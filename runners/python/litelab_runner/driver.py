@@ -11,7 +11,14 @@ EMPTY = -1
 FAILED = -2
 
 # Imported when asked for: a process that measures one SQLite has no other loaded.
-DRIVERS = {"sqlite3": "stdlib.Sqlite3", "apsw": "apsw_driver.Apsw", "noop": "noop.Noop"}
+DRIVERS = {
+    "sqlite3": "stdlib.Sqlite3",
+    "apsw": "apsw_driver.Apsw",
+    "litequeue": "queues.litequeue.Litequeue",
+    "persist-queue": "queues.persist_queue.PersistQueue",
+    "huey": "queues.huey.Huey",
+    "noop": "noop.Noop",
+}
 
 
 class Fault(Exception):
@@ -37,6 +44,12 @@ class Fault(Exception):
 
 class Session:
     """One open connection. It goes from thread to thread, and is never used by two at the same time."""
+
+    # What a driver supports unless it says otherwise. Executors are threads, and processes of one such thread each.
+    accesses = ["per-worker", "shared", "pool", "write-lock", "split"]
+    executors = ["threads", "processes"]
+    # What it offers in place of SQL.
+    interface: str | None = None
 
     # Executes a statement with its values and returns an iterator over its rows.
     run: Callable[..., Iterable]
@@ -104,5 +117,5 @@ def find(name: str) -> type[Session]:
     """The class of a driver by its name."""
     if name not in DRIVERS:
         raise Fault(f"driver `{name}` is none of {', '.join(DRIVERS)}")
-    module, _, cls = DRIVERS[name].partition(".")
+    module, _, cls = DRIVERS[name].rpartition(".")
     return getattr(import_module(f"{__package__}.{module}"), cls)

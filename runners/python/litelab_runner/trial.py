@@ -7,7 +7,6 @@ from time import perf_counter_ns as now
 
 from . import PROTOCOL, probe
 from .access import Opened
-from .describe import EXECUTORS
 from .driver import Fault, find
 from .message import next_line, say
 from .record import Board, Latencies
@@ -42,9 +41,13 @@ def check(trial: dict) -> None:
     """What this runner could not do, or would do wrong without a word."""
     if trial["protocol"] != PROTOCOL:
         raise Fault(f"protocol {trial['protocol']} is not {PROTOCOL}")
-    find(trial["driver"])
-    if trial["executor"] not in EXECUTORS:
-        raise Fault(f"executor {trial['executor']} is not supported")
+    driver = find(trial["driver"])
+    for kind, asked, known in (
+        ("executor", trial["executor"], driver.executors),
+        ("access", trial["access"]["kind"], driver.accesses),
+    ):
+        if asked not in known:
+            raise Fault(f"{kind} {asked} is not supported by {trial['driver']}, which has {', '.join(known)}")
     roles = {role["name"]: role for role in trial["roles"]}
     for name, role in roles.items():
         if any(step["transaction"] >= len(trial["transactions"]) for step in role["steps"]):

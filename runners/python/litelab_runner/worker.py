@@ -56,6 +56,9 @@ class Task:
         self.draws = params.operations(step["offset"] + place, step["stride"], self.record.between)
         self.yields = any(statement["yields"] for statement in spec["statements"])
         self.verifies = any(statement["work"]["kind"] == "sha256-verify" for statement in spec["statements"])
+        required = any(statement["required"] for statement in spec["statements"])
+        # Whether there is more to look at than whether it committed and how many rows it had.
+        self.more = self.yields or self.verifies or required
 
 
 class Worker:
@@ -105,7 +108,7 @@ class Worker:
         """Whether this worker does one thing again and again, with nothing to wait for or to look after."""
         [task, *others] = self.tasks
         closed = self.schedule is None and not self.think
-        return closed and not (others or task.waits or task.yields or task.verifies)
+        return closed and not (others or task.waits or task.more)
 
     def _by_weight(self, number: int) -> int:
         """The first step whose cumulative weight exceeds the draw."""
@@ -170,29 +173,28 @@ class Worker:
         a call of SQLite every name that Python looks up costs some ten nanoseconds, and a point read takes three
         thousand."""
         end, memory, record, session = self.end, self.memory, task.record, task.handle.session
-        attempt, note = session.attempts[task.index], record.service.note
+        attempt, note, clock = session.attempts[task.index], record.service.note, now
         timed = record.query is not None
-        note_query, note_first_row = (record.query.note, record.first_row.note) if timed else (None, None)
         rows = 0
         for values in islice(task.draws, times):
-            start = now()
+            start = clock()
             if start > end.time:
                 break
             try:
                 seen = attempt(values, memory)
-                took = now() - start
+                took = clock() - start
             except Exception as error:
                 seen, ended = self._recover(session, attempt, values, error, record)
                 took = ended - start
-            if seen < 0:
-                self._otherwise(record, seen, took)
-                continue
+                if seen == FAILED:
+                    self._otherwise(record, seen, took)
+                    continue
             note(took)
             rows += seen
             if timed:
-                note_query(memory.query - start)
+                record.query.note(memory.query - start)
                 if memory.first_row:
-                    note_first_row(memory.first_row - start)
+                    record.first_row.note(memory.first_row - start)
         record.rows += rows
 
     def _otherwise(self, record: Record, seen: int, inside: int) -> None:

@@ -428,7 +428,9 @@ class Protocol(Runs):
 
     def test_describe(self):
         described = self.verb("describe")
-        self.assertEqual([driver["name"] for driver in described["drivers"]], ["sqlite3", "apsw", "noop"])
+        interfaces = {driver["name"]: driver.get("interface") for driver in described["drivers"]}
+        queues = dict.fromkeys(["litequeue", "persist-queue", "huey"], "queue")
+        self.assertEqual(interfaces, {"sqlite3": None, "apsw": None, **queues, "noop": None})
         self.assertEqual(described["drivers"][0]["sqlite"]["version"], sqlite3.sqlite_version)
         self.assertIn("THREADSAFE=1", described["drivers"][1]["sqlite"]["compile_options"])
 

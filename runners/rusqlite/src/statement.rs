@@ -1,17 +1,18 @@
 //! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
-//! prepares once. All unsafe code of the runner is here, but for the reading of the processor's counter in `clock`.
+//! prepares once. All unsafe code of this package is here.
 
 use std::collections::BTreeMap;
+use std::hint::cold_path;
 use std::ptr::NonNull;
 
+use litelab_harness::{Bound, Call, Effect, Fault, Job, Session};
 use litelab_protocol::{Begin, Connection as Settings, Database, Fetch, Prepare, Setting, Transaction};
-use rusqlite::types::{Null, Value, ValueRef};
+use rusqlite::types::{Null, Value};
 use rusqlite::{Connection, Rows, Statement, ffi};
 
 use crate::connect;
-use crate::driver::{Call, Effect, Fault, Session};
-use crate::params::Bound;
-use crate::work::Job;
+use crate::fault::fault;
+use crate::row::{Borrowed, Owned};
 
 /// A connection and the statements prepared on it.
 ///
@@ -58,7 +59,7 @@ impl Rusqlite {
     }
 
     fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
-        let statement = self.connection().prepare(&spec.sql)?;
+        let statement = self.connection().prepare(&spec.sql).map_err(fault)?;
         let (wanted, given) = (statement.parameter_count(), spec.bind.len() * spec.tuples as usize);
         if wanted != given {
             return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
@@ -80,7 +81,8 @@ impl Session for Rusqlite {
     }
 
     fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
-        statements.iter().try_for_each(|sql| connect::run_to_end(self.connection(), sql).map_err(|f| f.during(sql)))
+        let run = |sql: &String| connect::run_to_end(self.connection(), sql).map_err(|e| fault(e).during(sql));
+        statements.iter().try_for_each(run)
     }
 
     fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
@@ -95,7 +97,7 @@ impl Session for Rusqlite {
             })
             .collect::<Result<_, _>>()?;
         if mode == Prepare::Once {
-            let prepare = |sql| self.connection().prepare(sql);
+            let prepare = |sql| self.connection().prepare(sql).map_err(fault);
             self.brackets = Some([
                 prepare("BEGIN DEFERRED")?,
                 prepare("BEGIN IMMEDIATE")?,
@@ -116,27 +118,25 @@ impl Session for Rusqlite {
             Begin::Exclusive => 2,
         };
         match (&mut self.brackets, begin.sql()) {
-            (Some(prepared), _) => drop(prepared[place].raw_execute()?),
-            (None, Some(sql)) => self.connection().execute_batch(sql)?,
-            (None, None) => {}
+            (Some(prepared), _) => prepared[place].raw_execute().map(drop).map_err(fault),
+            (None, Some(sql)) => self.connection().execute_batch(sql).map_err(fault),
+            (None, None) => Ok(()),
         }
-        Ok(())
     }
 
     #[inline]
     fn commit(&mut self) -> Result<(), Fault> {
         match &mut self.brackets {
-            Some(prepared) => drop(prepared[3].raw_execute()?),
-            None => self.connection().execute_batch("COMMIT")?,
+            Some(prepared) => prepared[3].raw_execute().map(drop).map_err(fault),
+            None => self.connection().execute_batch("COMMIT").map_err(fault),
         }
-        Ok(())
     }
 
     fn rollback(&mut self) -> Result<(), Fault> {
         let connection = self.connection();
         // Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by themselves: https://sqlite.org/lang_transaction.html
         if !connection.is_autocommit() {
-            connection.execute_batch("ROLLBACK")?;
+            connection.execute_batch("ROLLBACK").map_err(fault)?;
         }
         Ok(())
     }
@@ -148,8 +148,12 @@ impl Session for Rusqlite {
         let (columns, job) = (prepared.columns, &prepared.job);
         let rows = match &mut prepared.statement {
             Some(statement) => run(connection, statement, columns, job, call, effect)?,
-            // Dropped, and so finalized, at the end of the expression.
-            None => run(connection, &mut connection.prepare(&call.spec.sql)?, columns, job, call, effect)?,
+            None => {
+                // Preparing takes longer than all that the compiler could do for what follows it.
+                cold_path();
+                let mut statement = connection.prepare(&call.spec.sql).map_err(fault)?;
+                run(connection, &mut statement, columns, job, call, effect)?
+            }
         };
         if columns > 0 {
             return Ok(rows);
@@ -174,59 +178,56 @@ fn run(
 ) -> Result<u64, Fault> {
     for (i, slot) in call.slots.iter().enumerate() {
         match call.values.bound(slot, effect.yielded) {
-            Bound::Null => statement.raw_bind_parameter(i + 1, Null)?,
-            Bound::Integer(value) => statement.raw_bind_parameter(i + 1, value)?,
-            Bound::Real(value) => statement.raw_bind_parameter(i + 1, value)?,
-            Bound::Text(value) => statement.raw_bind_parameter(i + 1, value)?,
+            Bound::Null => statement.raw_bind_parameter(i + 1, Null),
+            Bound::Integer(value) => statement.raw_bind_parameter(i + 1, value),
+            Bound::Real(value) => statement.raw_bind_parameter(i + 1, value),
+            Bound::Text(value) => statement.raw_bind_parameter(i + 1, value),
         }
+        .map_err(fault)?;
     }
     if columns == 0 {
-        statement.raw_execute()?;
+        statement.raw_execute().map_err(fault)?;
         return Ok(0);
     }
     let mut rows = statement.raw_query();
-    if call.timed && call.spec.fetch == Fetch::All {
-        effect.query = Some(call.clock.now());
-    }
     let mut count = 0;
     match call.spec.fetch {
         Fetch::None => {
-            while let Some(row) = rows.next()? {
+            while let Some(row) = rows.next().map_err(fault)? {
                 if count == 0 {
-                    remember(|i| row.get_ref(i), call, effect)?;
+                    effect.remember(call, &Borrowed(row))?;
                 }
                 count += 1;
             }
         }
         Fetch::First => {
-            if let Some(row) = rows.next()? {
-                job.run(columns, |i| row.get_ref(i), effect)?;
-                remember(|i| row.get_ref(i), call, effect)?;
+            if let Some(row) = rows.next().map_err(fault)? {
+                job.run(columns, &Borrowed(row), effect)?;
+                effect.remember(call, &Borrowed(row))?;
                 count = 1;
             }
             drop(rows);
             reset_error(connection)?;
         }
         Fetch::All => {
-            while let Some(row) = rows.next()? {
-                job.run(columns, |i| row.get_ref(i), effect)?;
+            effect.note_query(call);
+            while let Some(row) = rows.next().map_err(fault)? {
+                job.run(columns, &Borrowed(row), effect)?;
                 if count == 0 {
-                    note_first_row(call, effect);
-                    remember(|i| row.get_ref(i), call, effect)?;
+                    effect.note_first_row(call);
+                    effect.remember(call, &Borrowed(row))?;
                 }
                 count += 1;
             }
         }
         Fetch::Buffer => {
             let all = collect(rows, columns)?;
-            if call.timed {
-                effect.query = Some(call.clock.now());
-            }
+            effect.note_query(call);
             for row in &all {
-                job.run(columns, |i| Ok(ValueRef::from(&row[i])), effect)?;
+                job.run(columns, &Owned(row), effect)?;
                 if count == 0 {
-                    note_first_row(call, effect);
-                    remember(|i| Ok(ValueRef::from(&row[i])), call, effect)?;
+                    effect.note_first_row(call);
+                    effect.remember(call, &Owned(row))?;
                 }
                 count += 1;
             }
@@ -238,29 +239,10 @@ fn run(
 /// Every row as values of its own, which is what a `fetchall` returns.
 fn collect(mut rows: Rows<'_>, columns: usize) -> Result<Vec<Vec<Value>>, Fault> {
     let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        all.push((0..columns).map(|i| row.get(i)).collect::<Result<Vec<Value>, _>>()?);
+    while let Some(row) = rows.next().map_err(fault)? {
+        all.push((0..columns).map(|i| row.get(i)).collect::<Result<Vec<Value>, _>>().map_err(fault)?);
     }
     Ok(all)
-}
-
-#[inline(always)]
-fn note_first_row(call: &Call<'_>, effect: &mut Effect<'_>) {
-    if call.timed {
-        effect.first_row = Some(call.clock.now());
-    }
-}
-
-#[inline(always)]
-fn remember<'r>(
-    column: impl Fn(usize) -> rusqlite::Result<ValueRef<'r>>,
-    call: &Call<'_>,
-    effect: &mut Effect<'_>,
-) -> Result<(), Fault> {
-    for (i, place) in call.yields.iter().enumerate() {
-        effect.yielded[*place] = connect::value(column(i)?)?;
-    }
-    Ok(())
 }
 
 /// Under autocommit a statement that is left after its first row commits when it is reset, and that commit can fail
@@ -277,9 +259,9 @@ fn reset_error(connection: &Connection) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
-    use crate::params::Values;
+    use litelab_harness::{Clock, Values};
     use litelab_protocol::Work;
+    use std::time::Instant;
 
     /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
     fn statement_memory(session: &Rusqlite) -> i32 {
@@ -312,7 +294,7 @@ mod tests {
         for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
             let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");
             session.prepare(std::slice::from_ref(&transaction), &[0], mode).expect("prepare");
-            let (clock, values) = (Clock::start(None), Values::default());
+            let (clock, values) = (Clock::at(Instant::now()), Values::default());
             let call = Call {
                 transaction: 0,
                 statement: 0,
@@ -323,8 +305,7 @@ mod tests {
                 timed: false,
                 clock,
             };
-            let mut effect = Effect { yielded: &mut [], verified: 0, mismatches: 0, query: None, first_row: None };
-            assert_eq!(session.execute(&call, &mut effect).expect("a row"), 1);
+            assert_eq!(session.execute(&call, &mut Effect::new(&mut [])).expect("a row"), 1);
             assert_eq!(statement_memory(&session) > 0, kept, "{mode:?}");
         }
     }

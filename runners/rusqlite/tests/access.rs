@@ -71,22 +71,6 @@ fn counts_are_those_of_the_rows() {
 }
 
 #[test]
-fn one_connection_serves_one_at_a_time() {
-    for (access, together) in
-        [(Access::PerWorker, true), (Access::Shared, false), (Access::Pool { connections: 1 }, false)]
-    {
-        let scratch = Scratch::new();
-        let mut read = transaction("read", Begin::Deferred, vec![], vec![select("SELECT 1", &[], Fetch::First)]);
-        read.hold_us = 20_000;
-        let mut trial = trial(vec![scratch.database()], vec![read], vec![role("r", 4, &[0], count(4))]);
-        trial.access = access;
-        let elapsed = run(&trial).result.elapsed_ns;
-        // Four pauses of 20 ms, one after the other or at the same time.
-        assert_eq!(elapsed < 75_000_000, together, "{access} {elapsed}");
-    }
-}
-
-#[test]
 fn one_writer_at_a_time_needs_no_busy_handler() {
     let accesses = [(Access::PerWorker, true), (Access::WriteLock, false), (Access::Split { readers: 1 }, false)];
     for (access, meet) in accesses {

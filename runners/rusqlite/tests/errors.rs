@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use litelab_protocol::{Access, Begin, Fetch, Prepare, Retry, Source, Trial, Until};
+use litelab_protocol::{Access, Begin, Fetch, Prepare, Retry, Source, Trial};
 
 fn no_wait(trial: &mut Trial) {
     trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
@@ -171,19 +171,4 @@ fn what_was_rolled_back_has_yielded_nothing() {
     let outcome = run(&trial(vec![scratch.database()], transactions, vec![role("w", 1, &[0, 1], count(2))]));
     assert_eq!(outcome.operation("w", "fails").errors["SQLITE_CONSTRAINT_CHECK"].seen, 1);
     assert_eq!(scratch.number("SELECT id FROM seen"), -1);
-}
-
-#[test]
-fn a_role_ends_with_another() {
-    let scratch = Scratch::new();
-    scratch.fill(10);
-    let read = transaction("read", Begin::None, vec![], vec![select("SELECT * FROM t", &[], Fetch::All)]);
-    let mut slow = insert(Begin::Immediate);
-    slow.hold_us = 20_000;
-    let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
-    roles[1].first_worker = 2;
-    let outcome = run(&trial(vec![scratch.database()], vec![slow, read], roles));
-    assert_eq!(outcome.operation("w", "insert").committed, 3);
-    assert!(outcome.operation("r", "read").committed > 50);
-    assert!((60_000_000..400_000_000).contains(&outcome.result.elapsed_ns), "{}", outcome.result.elapsed_ns);
 }

@@ -1,12 +1,11 @@
-//! What is done in which order and with which values: steps, schedules, yields, rows.
+//! What is done with which values: draws, yields, rows fetched and changed.
 
 mod common;
 
 use common::*;
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::generator::{Stream, below};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Arrivals, Begin, Fetch, Load, Order, Source, Until, Work};
+use litelab_protocol::{Begin, Fetch, Load, Source, Until, Work};
 
 #[test]
 fn values_are_those_of_the_reference() {
@@ -47,94 +46,8 @@ fn yields_reach_later_statements_and_transactions() {
     assert_eq!(scratch.number("SELECT sum(a) FROM t"), (1..=12).map(|n| n * 10 + 1).sum::<i64>());
 }
 
-#[test]
-fn a_mix_is_drawn_by_weight() {
-    let scratch = Scratch::new();
-    scratch.fill(1);
-    let read = |name: &str| transaction(name, Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::All)]);
-    let mut roles = vec![role("mix", 2, &[0, 1], count(4_000))];
-    roles[0].order = Order::Weighted;
-    roles[0].steps[0].weight = 19;
-    let outcome = run(&trial(vec![scratch.database()], vec![read("often"), read("seldom")], roles));
-    let (often, seldom) = (outcome.operation("mix", "often").committed, outcome.operation("mix", "seldom").committed);
-    assert_eq!(often + seldom, 4_000);
-    // The very draws of the contract: each number from 0 to 3999 is a row of the stream.
-    let stream = Stream::new(7, "mix.step");
-    let expected = (0..4_000).filter(|&row| below(stream.word(row), 20) >= 19).count() as u64;
-    assert_eq!(seldom, expected);
-    assert!((120..280).contains(&seldom), "{seldom}");
-}
-
-fn open_load(rate: f64, arrivals: Arrivals, hold_us: u64, ms: u64) -> Outcome {
-    let scratch = Scratch::new();
-    scratch.fill(1);
-    let mut read = transaction("read", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::All)]);
-    read.hold_us = hold_us;
-    let mut roles = vec![role("r", 2, &[0], Until::Time { ms })];
-    roles[0].load = Load::Open { rate, arrivals };
-    run(&trial(vec![scratch.database()], vec![read], roles))
-}
-
 fn some(histogram: &Option<Histogram>) -> &Histogram {
     histogram.as_ref().expect("histogram")
-}
-
-#[test]
-fn arrivals_are_served_when_due() {
-    let outcome = open_load(200.0, Arrivals::Constant, 0, 500);
-    let only = outcome.only();
-    // Due at 5, 10, … 500 ms.
-    assert_eq!(only.committed + only.unserved, 100);
-    assert!(only.committed >= 98, "{}", only.committed);
-    assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
-    // An idle machine starts within 0.1 ms; this one may be busy.
-    assert!(some(&only.lag).quantile(0.5).is_some_and(|lag| lag < 5_000_000));
-    assert!(some(&only.response).quantile(0.5) > only.service.quantile(0.5));
-    assert!(outcome.result.elapsed_ns >= 500_000_000);
-    assert!(outcome.result.workers.iter().all(|w| w.outside_ns > 400_000_000));
-}
-
-#[test]
-fn overload_is_seen_in_response_and_in_what_is_unserved() {
-    let outcome = open_load(2_000.0, Arrivals::Constant, 5_000, 300);
-    let only = outcome.only();
-    // Two workers at 5 ms each serve 400 a second.
-    assert_eq!(only.committed + only.unserved, 600);
-    assert!((40..=122).contains(&only.committed), "{}", only.committed);
-    let (service, response) = (only.service.quantile(0.5), some(&only.response).quantile(0.5));
-    assert!(response.zip(service).is_some_and(|(r, s)| r > 5 * s), "{response:?} {service:?}");
-}
-
-#[test]
-fn exponential_arrivals_are_those_of_the_stream() {
-    let only = open_load(1_000.0, Arrivals::Poisson, 0, 300).only().clone();
-    let stream = Stream::new(7, "r.arrivals.0");
-    let mut due = 0.0;
-    let expected = (0..).take_while(|&n| {
-        due -= (1.0 - litelab_protocol::generator::unit(stream.word(n))).ln() / 1_000.0;
-        due <= 0.3
-    });
-    assert_eq!(only.committed + only.unserved, expected.count() as u64);
-}
-
-#[test]
-fn a_warm_up_counts_but_is_not_measured() {
-    let scratch = Scratch::new();
-    let mut slow = insert(Begin::Immediate);
-    slow.hold_us = 5_000;
-    let mut roles = vec![role("w", 1, &[0], Until::Time { ms: 200 })];
-    roles[0].load = Load::Closed { think_us: 5_000 };
-    let mut trial = trial(vec![scratch.database()], vec![slow], roles);
-    trial.warmup_ms = 100;
-    let outcome = run(&trial);
-    let only = outcome.only();
-    assert_eq!(scratch.number("SELECT count(*) FROM t"), only.committed as i64);
-    assert!(only.measured > 0 && only.measured * 4 < only.committed * 3, "{} {}", only.measured, only.committed);
-    assert_eq!((only.measured, only.rows), (only.service.count(), only.measured));
-    let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
-    assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
-    assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns);
-    assert!(worker.inside_ns > 25_000_000 && worker.outside_ns > 25_000_000, "{worker:?}");
 }
 
 #[test]
@@ -205,7 +118,6 @@ fn only_changes_are_counted_of_writes() {
 fn memory_does_not_grow_with_the_operations() {
     use litelab_protocol::Line;
     use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
 
     let scratch = Scratch::new();
     scratch.fill(1_000);
@@ -218,12 +130,7 @@ fn memory_does_not_grow_with_the_operations() {
         idle.hold_us = 1;
         let mut trial = trial(vec![scratch.database()], vec![read, idle], roles);
         trial.roles[1].load = Load::Closed { think_us: 10_000_000 };
-        let mut child = Command::new(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"))
-            .arg("run")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("runner");
+        let mut child = RUNNER.start("run");
         let input = serde_json::to_string(&trial).expect("JSON") + "\n" + GO;
         child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
         let mut done = 0;

@@ -1,6 +1,7 @@
 //! What a runner says of itself.
 
-use litelab_engine::runner::Runner;
+use litelab_engine::runner::{Absent, Runner};
+use litelab_protocol::invocation::INTERFACES;
 use litelab_protocol::{Access, Description, DriverDescription};
 
 use super::ensure;
@@ -8,17 +9,18 @@ use super::ensure;
 /// The check's name.
 pub const NAME: &str = "describes-itself";
 
-/// Asks it, and compares the answer with its manifest. Returns the description and what was seen.
-pub fn describe(runner: &Runner) -> Result<(Description, String), String> {
+/// Asks it, and compares the answer with its manifest. Returns the description, the optional drivers it lacks, and what
+/// was seen.
+pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String), String> {
     // Reads the answer strictly: unknown and missing fields, and another version of the protocol, are errors.
-    let description = runner.describe().map_err(|e| e.to_string())?;
+    let (description, absent) = runner.look().map_err(|e| e.to_string())?;
     let manifest = &runner.manifest;
     ensure!(description.runner == manifest.name, "it calls itself `{}`", description.runner);
     ensure!(description.language == manifest.language, "it says its language is `{}`", description.language);
     ensure!(!description.runtime.is_empty(), "it names no runtime");
     for name in &manifest.drivers {
-        let found = description.drivers.iter().any(|d| d.name == *name);
-        ensure!(found, "runner.toml lists the driver `{name}`, and it says it has none of that name");
+        let here = description.drivers.iter().any(|d| d.name == *name) || absent.iter().any(|a| a.driver == *name);
+        ensure!(here, "runner.toml lists the driver `{name}`, and it says it has none of that name");
     }
     for (i, driver) in description.drivers.iter().enumerate() {
         let name = &driver.name;
@@ -28,7 +30,7 @@ pub fn describe(runner: &Runner) -> Result<(Description, String), String> {
     }
     ensure!(description.drivers.iter().any(|d| d.name == "noop"), "it has no driver `noop`");
     let seen = format!("{} {}, {} drivers", description.language, description.runtime, description.drivers.len());
-    Ok((description, seen))
+    Ok((description, absent, seen))
 }
 
 fn of_driver(driver: &DriverDescription) -> Result<(), String> {
@@ -37,6 +39,10 @@ fn of_driver(driver: &DriverDescription) -> Result<(), String> {
     for kind in &driver.accesses {
         let known = [kind.clone(), format!("{kind}(1)")].iter().any(|t| t.parse::<Access>().is_ok());
         ensure!(known, "`{kind}` is no access");
+    }
+    if let Some(interface) = &driver.interface {
+        let known = INTERFACES.iter().any(|(name, _)| name == interface);
+        ensure!(known, "`{interface}` is no interface");
     }
     if let Some(sqlite) = &driver.sqlite {
         ensure!(sqlite.version.starts_with("3."), "`{}` is no version of SQLite", sqlite.version);

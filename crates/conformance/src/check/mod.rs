@@ -1,6 +1,13 @@
 //! The checks. Each is independent of the others, takes a few tens to a few hundred milliseconds, and says in one line
 //! what is wrong.
 
+// Before the modules, for those that use it.
+macro_rules! check {
+    ($name:literal, $about:literal, $run:path) => {
+        Check { name: $name, about: $about, run: $run }
+    };
+}
+
 mod access;
 mod begin;
 mod effects;
@@ -20,6 +27,11 @@ mod values;
 mod yields;
 
 pub mod describe;
+pub mod queue;
+
+use litelab_protocol::DriverDescription;
+
+pub use queue::CHECKS as QUEUE_CHECKS;
 
 use crate::subject::Subject;
 
@@ -44,13 +56,7 @@ pub struct Check {
     pub(crate) run: fn(&Subject<'_>) -> Found,
 }
 
-macro_rules! check {
-    ($name:literal, $about:literal, $run:path) => {
-        Check { name: $name, about: $about, run: $run }
-    };
-}
-
-/// All checks of a driver, in the order in which they are made. The first is the least: where it fails, the rest is
+/// All checks of a driver that takes SQL, in the order in which they are made. The first is the least: where it fails, the rest is
 /// not tried.
 pub const CHECKS: &[Check] = &[
     check!("answers", "it opens, waits, runs ten transactions and ends", begin::answers),
@@ -85,6 +91,15 @@ pub const CHECKS: &[Check] = &[
     check!("probe", "the host probe runs when asked for, and only then", progress::probe),
     check!("inspect", "it opens as an application would and reports what took effect", inspect::inspect),
 ];
+
+/// The checks of a driver: where it offers an interface in place of SQL, those of this interface.
+pub fn of(driver: &DriverDescription) -> &'static [Check] {
+    match driver.interface.as_deref() {
+        Some("queue") => QUEUE_CHECKS,
+        // There is no other: what describes itself with one is not examined further.
+        _ => CHECKS,
+    }
+}
 
 /// Ends a check with what is wrong.
 macro_rules! ensure {

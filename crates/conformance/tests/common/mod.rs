@@ -34,6 +34,11 @@ pub fn scratch() -> tempfile::TempDir {
 
 /// Writes a runner's folder whose program is the mock's with these words before the verb.
 pub fn disguise(home: &Path, name: &str, words: &[&str], drivers: &[&str]) -> Runners {
+    disguise_with(home, name, words, drivers, "")
+}
+
+/// The same with more in its manifest.
+pub fn disguise_with(home: &Path, name: &str, words: &[&str], drivers: &[&str], more: &str) -> Runners {
     let runners = runners();
     let mock = runners.get("mock").expect("found");
     let program = mock.directory.join(&mock.manifest.command[0]);
@@ -43,8 +48,10 @@ pub fn disguise(home: &Path, name: &str, words: &[&str], drivers: &[&str]) -> Ru
         .chain(words.iter().map(|w| (*w).to_owned()))
         .map(|w| format!("{w:?}"))
         .collect();
-    let manifest =
-        format!("name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n", command.join(", "));
+    let manifest = format!(
+        "name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n{more}",
+        command.join(", ")
+    );
     std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
     Runners::find(home).expect("manifest")
 }

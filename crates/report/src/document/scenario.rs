@@ -85,7 +85,7 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
 }
 
 fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Footnotes, info: &RunInfo) -> Table {
-    let names = dimensions(scenario);
+    let names = dimensions(scenario, arms);
     let settings = differing(arms);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::left(name, 0)).collect();
     let keys = columns.len();
@@ -120,9 +120,16 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     Table { keys, columns, rows: rows.collect() }
 }
 
-/// Dimensions with more than one value; `arm` for a scenario of one.
-fn dimensions(scenario: &ScenarioAnalysis) -> Vec<String> {
-    if scenario.dimensions.is_empty() { vec!["arm".into()] } else { scenario.dimensions.clone() }
+/// The column of labels, in place of one for each dimension.
+const ARM: &str = "arm";
+
+/// Dimensions with more than one value. `arm` for a scenario of one, and where most arms have no value in most of them:
+/// one change at a time of many.
+fn dimensions(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<String> {
+    let names = &scenario.dimensions;
+    let given: usize =
+        arms.iter().map(|arm| names.iter().filter(|name| arm.dimensions.contains_key(*name)).count()).sum();
+    if given * 2 <= names.len() * arms.len() { vec![ARM.into()] } else { names.clone() }
 }
 
 fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnotes: &mut Footnotes) -> Vec<Cell> {
@@ -132,7 +139,7 @@ fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnote
         .iter()
         .map(|name| match arm.dimensions.get(name) {
             Some(value) => Cell::new(tone, value.to_string()),
-            None if arm.dimensions.is_empty() => Cell::new(tone, arm.label.as_str()),
+            None if arm.dimensions.is_empty() || name == ARM => Cell::new(tone, arm.label.as_str()),
             None => Cell::new(Tone::Dim, number::NONE),
         })
         .collect();

@@ -1,136 +1,17 @@
-//! Trials in short, and the runner as the core would start it.
+//! Trials on rusqlite, and a database to look into.
 #![allow(dead_code)]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+pub use litelab_harness::testing::*;
+use litelab_protocol::{Begin, Connection, Database, Failed, Role, Source, Transaction, Trial};
 
-use litelab_protocol::{
-    Access, Begin, Connection, Database, Executor, Failed, Fetch, Line, Load, Operation, Order, Param, Pragma, Prepare,
-    Ready, Retry, Role, Source, Statement, Step, Tick, Transaction, Trial, TrialResult, Until, VERSION, Work,
-};
-
-pub const GO: &str = "{\"type\":\"go\"}\n";
-
-/// Runs a verb with this input, which ends after it.
-pub fn runner(verb: &str, input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"))
-        .arg(verb)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("runner");
-    // A runner that refuses may not read to the end.
-    let _read = child.stdin.take().expect("stdin").write_all(input.as_bytes());
-    child.wait_with_output().expect("output")
-}
-
-pub fn lines(output: &Output) -> Vec<Line> {
-    let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).expect("a line of the protocol")).collect()
-}
-
-/// What a trial that went well said.
-pub struct Outcome {
-    pub ready: Ready,
-    pub ticks: Vec<Tick>,
-    pub result: TrialResult,
-}
-
-impl Outcome {
-    pub fn operation(&self, role: &str, transaction: &str) -> &Operation {
-        let found = self.result.operations.iter().find(|o| o.role == role && o.transaction == transaction);
-        found.unwrap_or_else(|| panic!("no {role} {transaction}"))
-    }
-
-    /// Of a trial with one role and transaction.
-    pub fn only(&self) -> &Operation {
-        assert_eq!(self.result.operations.len(), 1);
-        &self.result.operations[0]
-    }
-}
-
-/// Starts a trial, kills the runner after this many of its lines, and returns all that it or a child of it said later.
-pub fn kill_after(trial: &Trial, lines: usize) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"))
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("runner");
-    let mut stdin = child.stdin.take().expect("stdin");
-    stdin.write_all((json(trial) + GO).as_bytes()).expect("it reads");
-    let mut said = BufReader::new(child.stdout.take().expect("stdout"));
-    for _ in 0..lines {
-        said.read_line(&mut String::new()).expect("a line");
-    }
-    child.kill().expect("kill");
-    child.wait().expect("dead");
-    let mut later = String::new();
-    said.read_to_string(&mut later).expect("UTF-8");
-    later
-}
-
-fn json(trial: &Trial) -> String {
-    serde_json::to_string(trial).expect("JSON") + "\n"
-}
+pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"));
 
 pub fn run(trial: &Trial) -> Outcome {
-    let output = runner("run", &(json(trial) + GO));
-    let mut lines = lines(&output);
-    assert!(output.status.success(), "{lines:?} {}", String::from_utf8_lossy(&output.stderr));
-    let Some(Line::Result(result)) = lines.pop() else { panic!("no result") };
-    let mut lines = lines.into_iter();
-    let Some(Line::Ready(ready)) = lines.next() else { panic!("not ready") };
-    let tick = |line| if let Line::Tick(tick) = line { tick } else { panic!("{line:?} among the ticks") };
-    Outcome { ready, ticks: lines.map(tick).collect(), result: *result }
+    RUNNER.run(trial)
 }
 
-/// Runs one that has to fail.
 pub fn fail(trial: &Trial) -> Failed {
-    let output = runner("run", &(json(trial) + GO));
-    assert_eq!(output.status.code(), Some(1));
-    match lines(&output).pop() {
-        Some(Line::Failed(failed)) => failed,
-        other => panic!("{other:?}"),
-    }
-}
-
-pub fn run_without_go(trial: &Trial) -> Output {
-    runner("run", &json(trial))
-}
-
-pub fn statement(sql: &str, bind: &[u32]) -> Statement {
-    Statement {
-        sql: sql.into(),
-        bind: bind.to_vec(),
-        tuples: 1,
-        repeat: 1,
-        fetch: Fetch::None,
-        work: Work::None,
-        yields: vec![],
-        required: false,
-        hold_us: 0,
-    }
-}
-
-pub fn select(sql: &str, bind: &[u32], fetch: Fetch) -> Statement {
-    Statement { fetch, work: Work::Read, ..statement(sql, bind) }
-}
-
-pub fn param(name: &str, source: Source) -> Param {
-    Param { name: name.into(), source }
-}
-
-pub fn uniform(name: &str, low: i64, high: i64) -> Param {
-    param(name, Source::Uniform { low, high })
-}
-
-pub fn transaction(name: &str, begin: Begin, params: Vec<Param>, statements: Vec<Statement>) -> Transaction {
-    let reads = |s: &Statement| s.sql.trim_start().to_uppercase().starts_with("SELECT");
-    let writes = !statements.iter().all(reads);
-    Transaction { name: name.into(), begin, writes, hold_us: 0, timed_rows: true, params, statements }
+    RUNNER.fail(trial)
 }
 
 /// The insert that most tests use, into `t(id, a, b)`.
@@ -139,57 +20,11 @@ pub fn insert(begin: Begin) -> Transaction {
     transaction("insert", begin, params, vec![statement("INSERT INTO t(a, b) VALUES (?1, ?2)", &[0, 1])])
 }
 
-pub fn count(transactions: u64) -> Until {
-    Until::Count { transactions }
-}
-
-/// Does all the given transactions in turn.
-pub fn role(name: &str, workers: u32, transactions: &[u32], until: Until) -> Role {
-    let step = |&transaction| Step { transaction, weight: 1, stride: workers, offset: 0 };
-    Role {
-        name: name.into(),
-        workers,
-        first_worker: 0,
-        first_in_role: 0,
-        workers_in_role: workers,
-        order: Order::Cycle,
-        steps: transactions.iter().map(step).collect(),
-        load: Load::Closed { think_us: 0 },
-        until,
-    }
-}
-
-pub fn pragmas(list: &[(&str, &str)]) -> Vec<Pragma> {
-    list.iter().map(|(name, value)| Pragma { name: (*name).into(), value: (*value).into() }).collect()
-}
-
-pub fn file(path: &Path) -> Database {
-    Database::File { path: path.to_str().expect("UTF-8").into() }
-}
-
 /// One connection for each worker, WAL, no sync, no retry, no warm-up, no probe.
 pub fn trial(databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
-    Trial {
-        protocol: VERSION,
-        id: "test".into(),
-        driver: "rusqlite".into(),
-        executor: Executor::Threads,
-        access: Access::PerWorker,
-        databases,
-        connection: Connection {
-            pragmas: pragmas(&[("journal_mode", "WAL"), ("synchronous", "OFF")]),
-            ..Connection::default()
-        },
-        prepare: Prepare::Once,
-        retry: Retry { attempts: 1, multiplier: 1.0, ..Retry::default() },
-        seed: 7,
-        transactions,
-        roles,
-        warmup_ms: 0,
-        tick_ms: 20,
-        probe_ms: 0,
-        runtime_threads: None,
-    }
+    let pragmas = pragmas(&[("journal_mode", "WAL"), ("synchronous", "OFF")]);
+    let connection = Connection { pragmas, ..Connection::default() };
+    Trial { connection, ..litelab_harness::testing::trial("rusqlite", databases, transactions, roles) }
 }
 
 /// A database file with an empty `t`, in a directory that goes with it.

@@ -1,0 +1,75 @@
+//! What is in a file, whatever its tables are.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::file;
+
+/// Every row of every table, each as the bytes of its cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content(Vec<Vec<u8>>);
+
+impl Content {
+    /// Reads it all, in one transaction.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let connection = file::open(path)?;
+        read(&connection).map(Self).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    /// Rows with this text in one of their cells, as it is or within what the library made of it.
+    pub fn rows_with(&self, payload: &str) -> usize {
+        let has = |row: &&Vec<u8>| row.windows(payload.len()).any(|part| part == payload.as_bytes());
+        self.0.iter().filter(has).count()
+    }
+}
+
+fn read(connection: &Connection) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let transaction = connection.unchecked_transaction()?;
+    let tables: Vec<String> = transaction
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut all = Vec::new();
+    for table in tables {
+        let mut statement = transaction.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let mut bytes = table.clone().into_bytes();
+            for column in 0..columns {
+                // No cell runs into the next one.
+                bytes.push(0);
+                match row.get_ref(column)? {
+                    ValueRef::Null => bytes.extend(b"NULL"),
+                    ValueRef::Integer(i) => bytes.extend(i.to_string().bytes()),
+                    ValueRef::Real(r) => bytes.extend(r.to_string().bytes()),
+                    ValueRef::Text(cell) | ValueRef::Blob(cell) => bytes.extend(cell),
+                }
+            }
+            all.push(bytes);
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_found_in_any_table_and_wrapping() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("x.db");
+        let schema = "CREATE TABLE \"a \"\"b\"(x, y); CREATE TABLE c(z);
+                      INSERT INTO \"a \"\"b\" VALUES (1, 'abc'), (NULL, x'00616263ff'), ('ab', 'c'); INSERT INTO c VALUES ('xabcx')";
+        file::create(&path, schema).expect("made");
+        let before = Content::read(&path).expect("read");
+        assert_eq!((before.rows_with("abc"), before.rows_with("abd")), (3, 0));
+        file::open(&path)
+            .and_then(|c| c.execute_batch("UPDATE c SET z = NULL").map_err(|e| e.to_string()))
+            .expect("changed");
+        assert_ne!(Content::read(&path).expect("read"), before);
+    }
+}

@@ -1,0 +1,95 @@
+//! What becomes of a task that was claimed.
+
+use std::time::{Duration, Instant};
+
+use litelab_protocol::Load;
+
+use super::content::Content;
+use super::{done, draft, filled, payloads};
+use crate::check::{Found, ensure, passed, skipped};
+use crate::draft::count;
+use crate::subject::Subject;
+
+/// Pauses between a claim and its completion, in milliseconds; on a busy machine the suite may miss the first.
+const PAUSES: [u64; 3] = [300, 1_200, 4_000];
+
+/// Completing a task changes the file, unless the claim had removed it; and it is not claimed again.
+pub fn completes(subject: &Subject<'_>) -> Found {
+    let mut seen = Ending::Unchanged;
+    for pause in PAUSES {
+        seen = ending(subject, pause)?;
+        if seen != Ending::Unchanged {
+            break;
+        }
+    }
+    match seen {
+        Ending::Removed => passed("the claim removes it, and completing it does nothing"),
+        Ending::Changed => passed("completing it changes the file"),
+        Ending::Unchanged => Err("a task was claimed and then completed, and that left the file as it was".into()),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The payload is not in the file any more when it has been claimed.
+    Removed,
+    /// The file differs before and after completing.
+    Changed,
+    Unchanged,
+}
+
+/// Looks into the file between the claim and the completion of its only task, and after it.
+fn ending(subject: &Subject<'_>, pause_ms: u64) -> Result<Ending, String> {
+    let path = filled(subject, &format!("completes-{pause_ms}.db"), 1)?;
+    let mut trial = draft(subject, &path).role("c", 1, &["claim", "complete"], count(2)).build();
+    trial.roles[0].load = Load::Closed { think_us: pause_ms * 1_000 };
+    let untouched = Content::read(&path)?;
+    let mut started = subject.start(&trial)?;
+    started.go();
+    let begun = Instant::now();
+    let mut claimed = untouched.clone();
+    while claimed == untouched && begun.elapsed() < Duration::from_millis(pause_ms) {
+        std::thread::sleep(Duration::from_millis(5));
+        claimed = Content::read(&path)?;
+    }
+    let result = subject.finish(&trial, started)?.result;
+    let counts = (done(&result, "claim"), done(&result, "complete"));
+    ensure!(counts == ((1, 0), (1, 0)), "its only task was claimed and completed, and it counts {counts:?}");
+    let again = draft(subject, &path).role("c", 1, &["claim"], count(1)).build();
+    let found = done(&subject.run(&again)?.result, "claim");
+    ensure!(found == (0, 1), "its only task was completed, and claimed and claimed in vain is then {found:?}");
+    let payload = payloads(&trial, 0..1).remove(0);
+    Ok(if claimed.rows_with(&payload) == 0 {
+        Ending::Removed
+    } else if claimed == Content::read(&path)? {
+        Ending::Unchanged
+    } else {
+        Ending::Changed
+    })
+}
+
+/// The only task: claimed, given back, claimed, completed.
+pub fn fails(subject: &Subject<'_>) -> Found {
+    let path = filled(subject, "fails.db", 1)?;
+    let steps = ["claim", "fail", "claim", "complete", "claim"];
+    let trial = draft(subject, &path).role("c", 1, &steps, count(5)).build();
+    let started = match subject.start(&trial) {
+        Ok(started) => started,
+        Err(reason) => {
+            // That it is `fail` it does not have, and nothing else, is what makes it an answer.
+            let without = draft(subject, &path).role("c", 1, &["claim"], count(1)).build();
+            subject.start(&without)?.close_input()?;
+            return skipped(reason);
+        }
+    };
+    let mut started = started;
+    started.go();
+    let result = subject.finish(&trial, started)?.result;
+    let counts = ["claim", "fail", "complete"].map(|name| done(&result, name));
+    ensure!(
+        counts == [(2, 1), (1, 0), (1, 0)],
+        "its only task was claimed, given back, claimed, completed and looked for: claims, `fail` and `complete`, each \
+         with those in vain, were {counts:?}"
+    );
+    passed("given back, and claimed again")
+}

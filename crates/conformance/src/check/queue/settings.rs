@@ -1,0 +1,142 @@
+//! Settings of the library's own connections, and its errors.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use litelab_engine::observe::DatabaseHeader;
+use litelab_protocol::{ConnectionSettings, Setting, Trial};
+
+use super::{done, draft, empty};
+use crate::check::{Found, ensure, passed, settings};
+use crate::conversation::Heard;
+use crate::draft::{self, count};
+use crate::file;
+use crate::subject::Subject;
+
+/// Values that neither a library nor a build has as its default.
+const PROFILES: [&[(&str, &str)]; 2] = [
+    &[("journal_mode", "WAL"), ("synchronous", "OFF"), ("busy_timeout", "1234"), ("cache_size", "-3456")],
+    &[("journal_mode", "WAL"), ("synchronous", "EXTRA"), ("busy_timeout", "60000"), ("foreign_keys", "ON")],
+];
+/// What is asked for of a library left to itself.
+const OWN: [&str; 3] = ["journal_mode", "synchronous", "busy_timeout"];
+/// What a busy machine may add to a timeout.
+const SLACK: Duration = Duration::from_millis(1_500);
+const MS: u64 = 1_000_000;
+
+/// As it comes, and under profiles; under every access and executor.
+pub fn read_back(subject: &Subject<'_>) -> Found {
+    let mut own = None;
+    let mut seen = 0;
+    for (i, profile) in [&[][..]].iter().chain(&PROFILES).enumerate() {
+        for (executor, access) in subject.ways() {
+            let here = |e: String| format!("{access} on {executor}: {e}");
+            let path = empty(subject, &format!("settings-{i}-{executor}-{}.db", access.kind()))?;
+            let mut draft = draft(subject, &path);
+            (draft.trial.executor, draft.trial.access) = (executor, access);
+            draft.trial.connection.pragmas = profile.iter().map(|(n, v)| draft::pragma(n, v)).collect();
+            let names = OWN.iter().copied().chain(profile.iter().map(|(n, _)| *n));
+            draft.trial.connection.read_back = names.map(str::to_owned).collect();
+            let trial = draft.role("w", 2, &["enqueue"], count(2)).build();
+            let started = subject.start(&trial)?;
+            settings::connections(&trial, &started.connections).map_err(here)?;
+            let connections = started.connections.clone();
+            started.close_input()?;
+            for connection in &connections {
+                settings::reported(profile, connection).map_err(here)?;
+                plausible(connection).map_err(here)?;
+                agrees(&path, connection).map_err(here)?;
+                own.get_or_insert_with(|| shown(connection));
+            }
+            seen += connections.len();
+        }
+    }
+    passed(format!("as it comes {}; {seen} connections", own.unwrap_or_default()))
+}
+
+fn shown(connection: &ConnectionSettings) -> String {
+    let one = |name: &str| format!("{name} {}", connection.settings.get(name).unwrap_or(&Setting::Null));
+    OWN.map(one).join(", ")
+}
+
+/// Every setting in the form in which SQLite reports it.
+fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
+    for name in OWN {
+        let value = connection.settings.get(name).unwrap_or(&Setting::Null);
+        let right = if name == "journal_mode" { value.is_string() } else { value.is_i64() };
+        ensure!(right, "`{name}` is reported as {value}");
+    }
+    Ok(())
+}
+
+/// The file remembers write-ahead logging, and nothing else of a journal mode.
+fn agrees(path: &Path, connection: &ConnectionSettings) -> Result<(), String> {
+    let header = DatabaseHeader::read(path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
+    let reported = connection.settings.get("journal_mode").and_then(Setting::as_str).unwrap_or_default();
+    let asked: String =
+        file::open(path)?.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(|e| e.to_string())?;
+    ensure!(
+        header.wal == (reported == "wal") && header.wal == (asked == "wal"),
+        "it reports journal_mode {reported}, and the file, opened by the suite, has {asked}"
+    );
+    Ok(())
+}
+
+/// The suite holds the write lock when the library wants it.
+pub fn busy(subject: &Subject<'_>) -> Found {
+    for wait_ms in [0, 250] {
+        let (trial, path) = one(subject, &format!("busy-{wait_ms}.db"), wait_ms, 1)?;
+        let heard = locked(subject, &trial, &path, None)?;
+        let (seen, cured) = errors(&heard);
+        let failed = heard.result.operations[0].failed;
+        ensure!(
+            (seen, cured, failed) == (1, 0, 1),
+            "with the lock held for good an `enqueue` was refused {seen} times as SQLITE_BUSY, and given up {failed} times"
+        );
+        let (took, wanted) = (Duration::from_nanos(heard.result.elapsed_ns), Duration::from_millis(wait_ms));
+        // SQLite's last step may leave out up to a millisecond.
+        let least = wanted.saturating_sub(Duration::from_millis(2));
+        ensure!(took >= least && took <= wanted + SLACK, "a busy_timeout of {wanted:?}, and it gave up after {took:?}");
+    }
+    let (mut trial, path) = one(subject, "retried.db", 0, 400)?;
+    (trial.retry.backoff_us, trial.retry.max_backoff_us) = (5_000, 5_000);
+    let heard = locked(subject, &trial, &path, Some(Duration::from_millis(80)))?;
+    let (seen, cured) = errors(&heard);
+    ensure!(
+        done(&heard.result, "enqueue") == (1, 0) && seen > 0 && cured == seen,
+        "the lock was held for a while, and with 400 tries {:?} was enqueued; SQLITE_BUSY was seen {seen} times, cured {cured}",
+        done(&heard.result, "enqueue")
+    );
+    ensure!(heard.result.elapsed_ns > 40 * MS, "it went on while the lock was held");
+    passed(format!("refused at once and after 250 ms; cured after {seen} tries"))
+}
+
+/// A trial of one `enqueue`, with so many tries.
+fn one(subject: &Subject<'_>, name: &str, wait_ms: u64, tries: u32) -> Result<(Trial, PathBuf), String> {
+    let path = empty(subject, name)?;
+    let draft = draft(subject, &path).pragma("busy_timeout", &wait_ms.to_string());
+    let mut trial = draft.role("w", 1, &["enqueue"], count(1)).build();
+    trial.retry.attempts = tries;
+    Ok((trial, path))
+}
+
+/// Runs it while the lock is held: for so long after `go`, or to its end.
+fn locked(subject: &Subject<'_>, trial: &Trial, path: &Path, hold: Option<Duration>) -> Result<Heard, String> {
+    let mut started = subject.start(trial)?;
+    let lock = file::open(path)?;
+    lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
+    started.go();
+    if let Some(hold) = hold {
+        std::thread::sleep(hold);
+        lock.execute_batch("ROLLBACK").map_err(|e| e.to_string())?;
+    }
+    let heard = subject.finish(trial, started);
+    drop(lock);
+    heard
+}
+
+/// How often SQLITE_BUSY was seen, and how often cured.
+fn errors(heard: &Heard) -> (u64, u64) {
+    let busy = heard.result.operations.iter().filter_map(|o| o.errors.get("SQLITE_BUSY"));
+    busy.fold((0, 0), |(seen, cured), e| (seen + e.seen, cured + e.cured))
+}

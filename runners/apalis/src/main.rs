@@ -1,0 +1,24 @@
+//! A runner for apalis-sqlite, a task queue for asynchronous Rust. It takes no SQL: the library keeps its own tables, and
+//! offers the operations of interface `queue` of `docs/PROTOCOL.md`.
+//!
+//! [`queue`] is the library as an application would call it, [`pool`] opens its connections, [`session`] brings it and
+//! the harness together.
+
+mod describe;
+mod fault;
+mod pool;
+mod queue;
+mod session;
+
+use std::process::ExitCode;
+
+use litelab_harness::Driver;
+
+use crate::session::Apalis;
+
+fn main() -> ExitCode {
+    // Of the accesses these two: every operation writes, so readers apart would have nothing to do, and the library's own
+    // pool is what a pool of the harness would be.
+    let apalis = Driver::new::<Apalis>("apalis-sqlite", describe::about);
+    litelab_harness::main("apalis", [apalis.interface("queue").accesses(&["per-worker", "shared"])])
+}

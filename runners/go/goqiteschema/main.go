@@ -1,0 +1,25 @@
+// Command goqiteschema writes goqite's schema beside the runner, which embeds it. The library leaves it to the
+// application to run the schema, and has it in a file of its module that no package embeds.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "maragu.dev/goqite").Output()
+	if err == nil {
+		var schema []byte
+		if schema, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(folder)), "schema_sqlite.sql")); err == nil {
+			err = os.WriteFile("goqite_schema.sql", schema, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "goqite's schema:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// taskQueue is a library that keeps tasks in tables of its own, and takes no SQL. What each operation does is said in
+// docs/PROTOCOL.md; transactions are the library's own.
+type taskQueue interface {
+	enqueue(payload string, priority int64) error
+	// claim says whether there was a task.
+	claim() (id, payload string, found bool, err error)
+	complete(id string) error
+	fail(id string) error
+	settings(names []string) (map[string]any, error)
+	close() error
+}
+
+// queueOperations are those there are, with the number of their arguments.
+var queueOperations = map[string]int{"enqueue": 2, "claim": 0, "complete": 1, "fail": 1}
+
+var (
+	invocation   = regexp.MustCompile(`^\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*$`)
+	queueColumns = []string{"id", "payload"}
+)
+
+// queueSession is a taskQueue as a session: begin and commit do nothing, and what is repeated is repeated call by call.
+type queueSession struct {
+	queue      taskQueue
+	operations [][]string // by transaction and statement
+}
+
+func (s *queueSession) Close() error { return s.queue.close() }
+
+// Begin, Commit and Rollback: the library has done so by itself.
+func (s *queueSession) Begin(string) error { return nil }
+func (s *queueSession) Commit() error      { return nil }
+func (s *queueSession) Rollback() error    { return nil }
+
+// Script is for databases in memory, which no queue has.
+func (s *queueSession) Script(statements []string) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	return errNoSQL
+}
+
+var errNoSQL = errors.New("a task queue takes no SQL")
+
+func (s *queueSession) Settings(names []string) (map[string]any, error) {
+	return s.queue.settings(names)
+}
+
+func (s *queueSession) Prepare(transactions []Transaction, used []int, _ bool) (err error) {
+	s.operations = make([][]string, len(transactions))
+	for _, t := range used {
+		s.operations[t] = nil
+		for i := range transactions[t].Statements {
+			spec := &transactions[t].Statements[i]
+			operation, err := invoked(spec)
+			if err != nil {
+				return fmt.Errorf("%s: %w", spec.SQL, err)
+			}
+			s.operations[t] = append(s.operations[t], operation)
+		}
+	}
+	return nil
+}
+
+// invoked is the operation that a statement names, checked.
+func invoked(spec *Statement) (string, error) {
+	parts := invocation.FindStringSubmatch(spec.SQL)
+	if parts == nil {
+		return "", fmt.Errorf("%w, but CALL queue.enqueue(?1, ?2), CALL queue.claim(), CALL queue.complete(?1), "+
+			"CALL queue.fail(?1)", errNoSQL)
+	}
+	operation := parts[2]
+	count, known := queueOperations[operation]
+	if parts[1] != "queue" || !known {
+		return "", errors.New("a queue has no operation but enqueue, claim, complete, fail")
+	}
+	var wanted, given []string
+	for place := range count {
+		wanted = append(wanted, fmt.Sprintf("?%d", place+1))
+	}
+	for argument := range strings.SplitSeq(parts[3], ",") {
+		if argument = strings.TrimSpace(argument); argument != "" {
+			given = append(given, argument)
+		}
+	}
+	if !slices.Equal(wanted, given) || len(spec.Bind)*spec.Tuples != count {
+		return "", fmt.Errorf("it takes %d arguments, ?1, ?2, … in order, each bound", count)
+	}
+	if operation == "claim" {
+		_, err := newJob(spec, queueColumns)
+		return operation, err
+	}
+	if len(spec.Yields) > 0 || spec.Required {
+		return "", errors.New("it returns no row")
+	}
+	return operation, nil
+}
+
+func (s *queueSession) Execute(call *Call, effect *Effect) (uint64, error) {
+	argument := func(at int) *Value { return call.Slots[at].bound(effect.Yielded) }
+	switch operation := s.operations[call.Transaction][call.Statement]; operation {
+	case "enqueue":
+		payload, priority := argument(0), argument(1)
+		if payload.Kind != Text || priority.Kind != Integer && priority.Kind != Null {
+			return 0, errors.New("a task has a text for its payload and an integer for its priority")
+		}
+		return 1, s.queue.enqueue(payload.Text, priority.Integer)
+	case "claim":
+		id, payload, found, err := s.queue.claim()
+		if call.Timed {
+			effect.Query = call.Clock.now()
+		}
+		if err != nil || !found {
+			return 0, err
+		}
+		if call.Timed {
+			effect.FirstRow = call.Clock.now()
+		}
+		for i, place := range call.Yields {
+			effect.Yielded[place] = Value{Kind: Text, Text: [...]string{id, payload}[i]}
+		}
+		return 1, nil
+	default:
+		id := argument(0)
+		if id.Kind != Text {
+			return 0, errors.New("that is no id of a task: no task was claimed before")
+		}
+		if operation == "complete" {
+			return 1, s.queue.complete(id.Text)
+		}
+		return 1, s.queue.fail(id.Text)
+	}
+}

@@ -1,0 +1,110 @@
+//! A runner without a database, for the tests of the harness: what a statement says is what happens.
+//!
+//! `ROWS 3` gives three rows of one column, the session's own count of rows. `FAIL SQLITE_BUSY 2` fails twice and gives
+//! one row from then on. `SEES 3` and `SEES NULL` give one row where that is what is bound. `PANIC` does. Anything else is no
+//! SQLite error.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Row, Session, refuse_options};
+use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Transaction, codes};
+
+/// Counts what it was asked for.
+#[derive(Default)]
+struct Scripted {
+    rows: i64,
+    failures: u64,
+    open: bool,
+}
+
+/// A row is its number.
+struct Number(i64);
+
+impl Row for Number {
+    fn column(&self, _: usize) -> Result<Column<'_>, Fault> {
+        Ok(Column::Integer(self.0))
+    }
+}
+
+impl Session for Scripted {
+    fn open(_: &Database, connection: &Connection) -> Result<Self, Fault> {
+        refuse_options(connection, &["quiet"]).map(|()| Self::default())
+    }
+
+    fn script(&mut self, _: &[String]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        Ok(names.iter().map(|name| (name.clone(), self.rows.into())).collect())
+    }
+
+    fn prepare(&mut self, _: &[Transaction], _: &[usize], _: Prepare) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn begin(&mut self, begin: Begin) -> Result<(), Fault> {
+        self.open = begin != Begin::None;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        if std::mem::take(&mut self.open) { Ok(()) } else { Err(Fault::Other("COMMIT without a transaction".into())) }
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        self.open = false;
+        Ok(())
+    }
+
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let mut words = call.spec.sql.split_whitespace();
+        let rows = match (words.next(), words.next(), words.next()) {
+            (Some("ROWS"), Some(rows), None) => rows.parse().map_err(Fault::other)?,
+            (Some("FAIL"), Some(name), Some(times)) => {
+                if self.failures < times.parse().map_err(Fault::other)? {
+                    self.failures += 1;
+                    let code = codes::code(name).ok_or_else(|| Fault::Other(format!("`{name}` is no code")))?;
+                    return Err(Fault::Sqlite { code, message: "as told".into() });
+                }
+                1
+            }
+            (Some("SEES"), Some(expected), None) => {
+                let bound = call.slots.first().map(|slot| call.values.bound(slot, effect.yielded));
+                let seen = match bound {
+                    Some(Bound::Integer(i)) => i.to_string(),
+                    Some(Bound::Null) => "NULL".into(),
+                    other => format!("{other:?}"),
+                };
+                if seen != expected {
+                    return Err(Fault::Other(format!("it sees {seen}")));
+                }
+                1
+            }
+            (Some("PANIC"), None, None) => panic!("as told"),
+            _ => return Err(Fault::Other(format!("`{}` is not in the script", call.spec.sql))),
+        };
+        let job = Job::new(&call.spec.work, &["number"])?;
+        effect.note_query(call);
+        for at in 0..rows {
+            self.rows += 1;
+            let row = Number(self.rows);
+            job.run(1, &row, effect)?;
+            if at == 0 {
+                effect.note_first_row(call);
+                effect.remember(call, &row)?;
+            }
+        }
+        Ok(rows)
+    }
+}
+
+fn about() -> Result<About, Fault> {
+    Ok(About { version: "1".into(), sqlite: None })
+}
+
+fn main() -> ExitCode {
+    let queue = Driver::new::<Scripted>("queue", about).interface("queue").accesses(&["per-worker", "shared"]);
+    litelab_harness::main("scripted", [Driver::new::<Scripted>("scripted", about), queue])
+}

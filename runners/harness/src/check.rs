@@ -1,0 +1,91 @@
+//! What is refused before anything is opened: what the runner could not do, or would do wrong without a word.
+
+use litelab_protocol::invocation::Invocation;
+use litelab_protocol::{Begin, Database, Fetch, Order, Statement, Trial, Until, VERSION};
+
+use crate::driver::Driver;
+use crate::fault::Fault;
+
+fn fail(reason: String) -> Result<(), Fault> {
+    Err(Fault::Other(reason))
+}
+
+/// Its version, before anything else of the trial is believed.
+pub fn protocol(trial: &Trial) -> Result<(), Fault> {
+    if trial.protocol == VERSION { Ok(()) } else { fail(format!("protocol {} is not {VERSION}", trial.protocol)) }
+}
+
+/// Access, executor and interface.
+pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
+    if !driver.executors.contains(&trial.executor) {
+        return fail(format!("executor {} is not supported", trial.executor));
+    }
+    if !driver.accesses.contains(&trial.access.kind()) {
+        return fail(format!("access {} is not supported", trial.access));
+    }
+    let Some(interface) = driver.interface else { return Ok(()) };
+    if trial.databases.iter().any(|database| matches!(database, Database::Memory { .. })) {
+        return fail(format!("driver `{}` keeps its tables in a file, not in memory", driver.name));
+    }
+    for transaction in &trial.transactions {
+        if transaction.begin != Begin::None {
+            let name = &transaction.name;
+            let reason = "a library's operations are transactions of their own; write begin = \"none\"";
+            return fail(format!("transaction `{name}`: {reason}"));
+        }
+        transaction.statements.iter().try_for_each(|statement| operation(statement, interface, driver.name))?;
+    }
+    Ok(())
+}
+
+/// A statement that has to be an operation of the interface, with the arguments and the columns that it has there.
+fn operation(statement: &Statement, interface: &str, driver: &str) -> Result<(), Fault> {
+    let sql = &statement.sql;
+    let Some(invocation) = Invocation::parse(sql).map_err(Fault::Other)? else {
+        return fail(format!("driver `{driver}` takes no SQL but operations of interface `{interface}`, not `{sql}`"));
+    };
+    let Some(operation) = invocation.definition().filter(|_| invocation.interface == interface) else {
+        return fail(format!("driver `{driver}` has interface `{interface}`, and no operation `{invocation}`"));
+    };
+    let (wanted, given) = (operation.arguments.len(), statement.bind.len() * statement.tuples as usize);
+    if invocation.arguments != wanted || given != wanted {
+        return fail(format!("`{sql}`: it has {wanted} parameters, and {given} are bound"));
+    }
+    let columns = operation.columns;
+    if statement.yields.len() > columns.len() || statement.yields.iter().zip(columns).any(|(name, c)| name != c) {
+        return fail(format!("`{sql}`: it has columns {columns:?}, and yields {:?}", statement.yields));
+    }
+    if columns.is_empty() && (statement.required || statement.fetch != Fetch::None) {
+        return fail(format!("`{sql}`: it returns no row that could be fetched"));
+    }
+    Ok(())
+}
+
+/// Roles that have something to do, and an end.
+pub fn roles(trial: &Trial) -> Result<(), Fault> {
+    for role in &trial.roles {
+        let name = &role.name;
+        if role.steps.iter().any(|step| step.transaction as usize >= trial.transactions.len()) {
+            return fail(format!("role `{name}` has a step without its transaction"));
+        }
+        if role.steps.is_empty() || (role.order == Order::Weighted && role.steps.iter().all(|s| s.weight == 0)) {
+            return fail(format!("role `{name}` has no step to do"));
+        }
+        if u64::from(role.first_in_role) + u64::from(role.workers) > u64::from(role.workers_in_role) {
+            return fail(format!("role `{name}` has more workers here than in all"));
+        }
+        // A chain of roles that wait for each other has to come to one that ends by itself.
+        let mut waits_for = role;
+        for _ in 0..=trial.roles.len() {
+            let Until::Role { name: other } = &waits_for.until else { break };
+            match trial.roles.iter().find(|r| r.name == *other) {
+                Some(next) => waits_for = next,
+                None => return fail(format!("role `{name}` waits for `{other}`, and there is none")),
+            }
+        }
+        if let Until::Role { .. } = waits_for.until {
+            return fail(format!("role `{name}` never ends"));
+        }
+    }
+    Ok(())
+}

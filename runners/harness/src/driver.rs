@@ -1,0 +1,118 @@
+//! A driver as its runner lists it.
+
+use std::io::BufRead;
+
+use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteBuild, Trial};
+
+use crate::fault::Fault;
+use crate::noop::Noop;
+use crate::session::Session;
+use crate::{inspect, trial};
+
+/// [`litelab_protocol::Access::kind`]s that this library opens.
+const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
+
+/// Threads, and processes of one such thread each.
+const EXECUTORS: [Executor; 2] = [Executor::Threads, Executor::Processes];
+
+/// One driver of a runner: its name, what it can, and the verbs compiled for its [`Session`].
+pub struct Driver {
+    pub(crate) name: &'static str,
+    pub(crate) accesses: &'static [&'static str],
+    pub(crate) executors: &'static [Executor],
+    pub(crate) interface: Option<&'static str>,
+    about: fn() -> Result<About, Fault>,
+    pub(crate) run: fn(&Trial, &mut dyn BufRead) -> Result<(), Fault>,
+    pub(crate) inspect: fn(&Inspect) -> Result<Inspection, Fault>,
+}
+
+/// What `describe` says of a driver beyond what it can.
+pub struct About {
+    /// Version of the library.
+    pub version: String,
+    /// The SQLite inside, if there is one.
+    pub sqlite: Option<SqliteBuild>,
+}
+
+impl Driver {
+    /// A driver that takes SQL, with every access and executor there is. `about` is asked by `describe` alone, and may
+    /// open a database in memory.
+    #[must_use]
+    pub const fn new<S: Session>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
+        Self {
+            name,
+            accesses: &ACCESSES,
+            executors: &EXECUTORS,
+            interface: None,
+            about,
+            run: trial::with::<S>,
+            inspect: inspect::with::<S>,
+        }
+    }
+
+    /// What every runner has: [`Noop`].
+    pub(crate) fn noop() -> Self {
+        Self::new::<Noop>("noop", || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
+    }
+
+    /// Of the accesses only these, by [`litelab_protocol::Access::kind`].
+    #[must_use]
+    pub const fn accesses(mut self, kinds: &'static [&'static str]) -> Self {
+        self.accesses = kinds;
+        self
+    }
+
+    /// No SQL but the operations of this interface of [`litelab_protocol::invocation`]: what else a trial asks for is
+    /// refused before anything is opened.
+    #[must_use]
+    pub const fn interface(mut self, name: &'static str) -> Self {
+        self.interface = Some(name);
+        self
+    }
+
+    pub(crate) fn describe(&self) -> Result<DriverDescription, Fault> {
+        let About { version, sqlite } = (self.about)()?;
+        Ok(DriverDescription {
+            name: self.name.into(),
+            version,
+            sqlite,
+            accesses: self.accesses.iter().map(|kind| (*kind).into()).collect(),
+            executors: self.executors.to_vec(),
+            interface: self.interface.map(Into::into),
+        })
+    }
+}
+
+/// Finds one by name.
+pub(crate) fn find<'a>(drivers: &'a [Driver], name: &str) -> Result<&'a Driver, Fault> {
+    drivers.iter().find(|driver| driver.name == name).ok_or_else(|| {
+        let known: Vec<_> = drivers.iter().map(|driver| driver.name).collect();
+        Fault::Other(format!("driver `{name}` is none of {}", known.join(", ")))
+    })
+}
+
+/// The version of a package in the text of a lock file, for libraries that have no constant with their own.
+#[must_use]
+pub fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let name = format!("name = \"{package}\"\n");
+    let entry = lock.split("[[package]]").find(|entry| entry.trim_start().starts_with(&name))?;
+    entry.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_that_of_the_package_itself() {
+        let lock = "version = 4\n\n[[package]]\nname = \"ab\"\nversion = \"1.2\"\n\n[[package]]\nname = \"a\"\nversion = \"3\"\n";
+        assert_eq!((locked_version(lock, "a"), locked_version(lock, "b")), (Some("3"), None));
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_those_there_are() {
+        let list = [Driver::noop()];
+        assert!(find(&list, "noop").is_ok());
+        assert!(find(&list, "nop").is_err_and(|f| f.to_string() == "driver `nop` is none of noop"));
+    }
+}

@@ -1,0 +1,45 @@
+//! Why something did not work.
+
+use litelab_protocol::{Failed, codes};
+
+/// Why something did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// SQLite said no: the error is counted, and the transaction rolled back.
+    #[error("{}: {message}", codes::name(*code))]
+    Sqlite {
+        /// Extended result code.
+        code: i32,
+        /// SQLite's message.
+        message: String,
+    },
+    /// Anything else; it ends the trial.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Fault {
+    /// From any error that is not SQLite's.
+    pub fn other(error: impl std::fmt::Display) -> Self {
+        Self::Other(error.to_string())
+    }
+
+    /// Says what was being done.
+    #[must_use]
+    pub fn during(self, what: &str) -> Self {
+        match self {
+            Self::Sqlite { code, message } => Self::Sqlite { code, message: format!("{what}: {message}") },
+            Self::Other(message) => Self::Other(format!("{what}: {message}")),
+        }
+    }
+
+    /// The last line of a trial that cannot go on; a line break in a message would look like two.
+    #[must_use]
+    pub fn into_failed(self) -> Failed {
+        let reason = self.to_string().replace('\n', " ");
+        match self {
+            Self::Sqlite { code, .. } => Failed { reason, code: Some(codes::name(code).into()) },
+            Self::Other(_) => Failed { reason, code: None },
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! All of a Rust runner but its drivers: `docs/PROTOCOL.md` is the contract that both keep together.
+//!
+//! A driver is a [`Session`]; the `main` of a runner hands a list of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is
+//! the shortest runner there is.
+//!
+//! Read in this order: `session` is what a driver offers; `trial` opens, says `ready` and the result; `stage` is what the
+//! workers of a trial have in common, `threads` starts them; `watch` looks on; `worker` is the loop; `transaction` is one
+//! execution; `noop` is the driver that calls nothing.
+//!
+//! Whatever runs once per transaction is `#[inline]` or compiled for the driver, and a runner is built as one unit with
+//! fat link-time optimisation: the loop then is what an application writes by hand, and no call of this library is left
+//! in it.
+
+mod access;
+mod check;
+mod clock;
+mod driver;
+mod fault;
+mod inspect;
+mod noop;
+mod params;
+mod probe;
+mod record;
+mod region;
+mod row;
+mod schedule;
+mod session;
+mod stage;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod threads;
+mod transaction;
+mod trial;
+mod watch;
+mod work;
+mod worker;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use litelab_protocol::{Description, Inspect, Line, VERSION};
+use serde::Serialize;
+
+pub use clock::Clock;
+pub use driver::{About, Driver, locked_version};
+pub use fault::Fault;
+pub use params::{Bound, Slot, Values};
+pub use row::{Column, Row, utf8};
+pub use session::{Call, Effect, Session, refuse_options};
+pub use work::Job;
+
+/// What a runner does, from its first argument to its exit code: the verb, with these drivers and `noop`.
+pub fn main(runner: &str, drivers: impl IntoIterator<Item = Driver>) -> ExitCode {
+    let drivers: Vec<Driver> = drivers.into_iter().chain([Driver::noop()]).collect();
+    match std::env::args().nth(1).as_deref() {
+        Some("describe") => reply(describe(runner, &drivers)),
+        Some("inspect") => reply(read_inspect().and_then(|request| inspect::inspect(&request, &drivers))),
+        Some("run") => run(&drivers),
+        _ => {
+            eprintln!("usage: litelab-runner-{runner} describe|run|inspect");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn describe(runner: &str, drivers: &[Driver]) -> Result<Description, Fault> {
+    Ok(Description {
+        protocol: VERSION,
+        runner: runner.into(),
+        language: "rust".into(),
+        // The compiler of this library is that of the whole runner.
+        runtime: env!("HARNESS_RUSTC").into(),
+        drivers: drivers.iter().map(Driver::describe).collect::<Result<_, _>>()?,
+    })
+}
+
+fn run(drivers: &[Driver]) -> ExitCode {
+    match trial::run(&mut std::io::stdin().lock(), drivers) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            // Nobody is left to tell where even this cannot be written.
+            let _told = say(&Line::Failed(fault.into_failed()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read_inspect() -> Result<Inspect, Fault> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).map_err(Fault::other)?;
+    serde_json::from_str(&line).map_err(|e| Fault::Other(format!("not an inspect request: {e}")))
+}
+
+fn reply<T: Serialize>(answer: Result<T, Fault>) -> ExitCode {
+    match answer.and_then(|answer| say(&answer)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes one line of JSON and flushes it: the core reads while the trial runs.
+fn say<T: Serialize>(message: &T) -> Result<(), Fault> {
+    let mut line = serde_json::to_vec(message).map_err(Fault::other)?;
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(&line).and_then(|()| out.flush()).map_err(Fault::other)
+}

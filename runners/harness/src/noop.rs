@@ -1,0 +1,52 @@
+//! The driver `noop`: everything but the database. Its figures are the cost of the harness itself.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Transaction};
+
+use crate::fault::Fault;
+use crate::session::{Call, Effect, Session, refuse_options};
+
+/// Answers every statement with one row of no columns, so that no transaction ends empty.
+pub struct Noop;
+
+impl Session for Noop {
+    fn open(_: &Database, connection: &Connection) -> Result<Self, Fault> {
+        refuse_options(connection, &[]).map(|()| Self)
+    }
+
+    fn script(&mut self, _: &[String]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        Ok(names.iter().map(|name| (name.clone(), Setting::Null)).collect())
+    }
+
+    fn prepare(&mut self, _: &[Transaction], _: &[usize], _: Prepare) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn begin(&mut self, _: Begin) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    #[inline]
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        for slot in call.slots {
+            black_box(call.values.bound(slot, effect.yielded));
+        }
+        effect.note_query(call);
+        effect.note_first_row(call);
+        Ok(1)
+    }
+}

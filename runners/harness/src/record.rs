@@ -1,0 +1,227 @@
+//! What a worker writes down. Each has its own; they are added up when the trial is over, so that the hot path shares
+//! nothing. Only the few counts that `tick` shows are atomic, written by one thread and read by another process.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{ErrorCount, Fetch, Operation, Step, Tick, TickCount, Transaction, Trial, codes};
+
+use crate::fault::Fault;
+use crate::region::{Region, Shareable};
+
+/// Counts of one step of one worker, on cache lines of their own (two, for processors that fetch them in pairs).
+#[repr(align(128))]
+pub struct Counters {
+    pub committed: AtomicU64,
+    pub empty: AtomicU64,
+    pub failed: AtomicU64,
+    pub errors: AtomicU64,
+}
+
+// SAFETY: atomic integers, for which zero is a value.
+unsafe impl Shareable for Counters {}
+
+/// Adds without a locked instruction: there is one writer.
+#[inline]
+pub fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+}
+
+/// Histograms and counts of one step of one worker. Their size does not depend on the number of operations.
+pub struct Record {
+    pub measured: u64,
+    pub rows: u64,
+    pub verified: u64,
+    pub mismatches: u64,
+    /// By extended code; a list, for there are never more than a few.
+    pub errors: Vec<(i32, ErrorCount)>,
+    pub service: Histogram,
+    pub wait: Option<Histogram>,
+    pub response: Option<Histogram>,
+    pub lag: Option<Histogram>,
+    pub query: Option<Histogram>,
+    pub first_row: Option<Histogram>,
+}
+
+impl Record {
+    /// `shares`: whether there is something to wait for. `open`: whether arrivals are scheduled.
+    pub fn new(transaction: &Transaction, shares: bool, open: bool) -> Self {
+        let fetches = first_fetch(transaction).is_some();
+        let only = |wanted: bool| wanted.then(Histogram::new);
+        Self {
+            measured: 0,
+            rows: 0,
+            verified: 0,
+            mismatches: 0,
+            errors: Vec::new(),
+            service: Histogram::new(),
+            wait: only(shares),
+            response: only(open),
+            lag: only(open),
+            query: only(fetches),
+            first_row: only(fetches),
+        }
+    }
+
+    /// Counts the errors of one execution, the same code as often as it was seen.
+    #[cold]
+    pub fn errors(&mut self, seen: &[i32], cured: bool) {
+        for &code in seen {
+            let at = self.errors.iter().position(|(known, _)| *known == code).unwrap_or_else(|| {
+                self.errors.push((code, ErrorCount::default()));
+                self.errors.len() - 1
+            });
+            self.errors[at].1.seen += 1;
+            self.errors[at].1.cured += u64::from(cured);
+        }
+    }
+
+    /// Adds this to the whole.
+    pub fn merge_into(&self, whole: &mut Operation) {
+        whole.measured += self.measured;
+        whole.rows += self.rows;
+        whole.verified += self.verified;
+        whole.mismatches += self.mismatches;
+        for (code, count) in &self.errors {
+            let sum = whole.errors.entry(codes::name(*code).into()).or_default();
+            sum.seen += count.seen;
+            sum.cured += count.cured;
+        }
+        whole.service.merge(&self.service);
+        merge(&mut whole.wait, &self.wait);
+        merge(&mut whole.response, &self.response);
+        merge(&mut whole.lag, &self.lag);
+        merge(&mut whole.query, &self.query);
+        merge(&mut whole.first_row, &self.first_row);
+    }
+}
+
+/// Counts a value in a histogram that there may not be.
+#[inline]
+pub fn note(histogram: &mut Option<Histogram>, nanos: Option<u64>) {
+    if let (Some(histogram), Some(nanos)) = (histogram, nanos) {
+        histogram.record(nanos);
+    }
+}
+
+fn merge(whole: &mut Option<Histogram>, part: &Option<Histogram>) {
+    if let Some(part) = part {
+        whole.get_or_insert_with(Histogram::new).merge(part);
+    }
+}
+
+/// The statement that `query` and `first_row` belong to, if they are timed.
+pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
+    let fetches = transaction.statements.iter().position(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
+    fetches.filter(|_| transaction.timed_rows)
+}
+
+/// The counts of all workers, and where they belong.
+pub struct Board {
+    /// One for each step of each worker, where a [`crate::watch::Watch`] sees them.
+    pub counters: Region<Counters>,
+    /// Index into `keys` of each of those.
+    places: Vec<usize>,
+    /// Role and transaction, each pair once.
+    keys: Vec<(usize, usize)>,
+}
+
+impl Board {
+    /// In the order in which workers are made: by database, role, worker and step.
+    ///
+    /// Fails when there is no memory for them.
+    pub fn new(trial: &Trial) -> Result<Self, Fault> {
+        let mut keys = Vec::new();
+        let mut place = |role: usize, step: &Step| {
+            let key = (role, step.transaction as usize);
+            keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                keys.push(key);
+                keys.len() - 1
+            })
+        };
+        for (r, role) in trial.roles.iter().enumerate() {
+            for step in &role.steps {
+                place(r, step);
+            }
+        }
+        let mut places = Vec::new();
+        for _ in &trial.databases {
+            for (r, role) in trial.roles.iter().enumerate() {
+                places.extend((0..role.workers).flat_map(|_| &role.steps).map(|step| place(r, step)));
+            }
+        }
+        Ok(Self { counters: Region::new(places.len())?, places, keys })
+    }
+
+    /// One empty entry for each role and transaction, with its counts so far.
+    pub fn operations(&self, trial: &Trial) -> Vec<Operation> {
+        let sums = self.sums(trial);
+        let operation = |(sum, &(role, transaction)): (TickCount, &(usize, usize))| {
+            let empty = Record::new(&trial.transactions[transaction], false, false);
+            Operation {
+                role: trial.roles[role].name.clone(),
+                transaction: sum.transaction,
+                committed: sum.committed,
+                empty: sum.empty,
+                failed: sum.failed,
+                measured: 0,
+                rows: 0,
+                verified: 0,
+                mismatches: 0,
+                errors: Default::default(),
+                unserved: 0,
+                service: empty.service,
+                wait: None,
+                response: None,
+                lag: None,
+                query: empty.query,
+                first_row: empty.first_row,
+            }
+        };
+        sums.into_iter().zip(&self.keys).map(operation).collect()
+    }
+
+    /// The place in [`Board::operations`] of the counters with this index.
+    pub fn operation(&self, counters: usize) -> usize {
+        self.places[counters]
+    }
+
+    /// The place in [`Board::operations`] of a role's first step.
+    pub fn first_of(&self, role: usize) -> Option<usize> {
+        self.keys.iter().position(|(r, _)| *r == role)
+    }
+
+    fn sums(&self, trial: &Trial) -> Vec<TickCount> {
+        let named = |&(role, transaction): &(usize, usize)| TickCount {
+            role: trial.roles[role].name.clone(),
+            transaction: trial.transactions[transaction].name.clone(),
+            ..TickCount::default()
+        };
+        let mut sums: Vec<TickCount> = self.keys.iter().map(named).collect();
+        for (counters, &place) in self.counters.iter().zip(&self.places) {
+            let sum = &mut sums[place];
+            sum.committed += counters.committed.load(Ordering::Relaxed);
+            sum.empty += counters.empty.load(Ordering::Relaxed);
+            sum.failed += counters.failed.load(Ordering::Relaxed);
+            sum.errors += counters.errors.load(Ordering::Relaxed);
+        }
+        sums
+    }
+
+    /// What was counted since `last`, which becomes what is counted now.
+    pub fn tick(&self, trial: &Trial, t_ms: u64, last: &mut Vec<TickCount>) -> Tick {
+        let now = self.sums(trial);
+        last.resize_with(now.len(), TickCount::default);
+        let since = |(now, last): (&TickCount, &TickCount)| TickCount {
+            committed: now.committed - last.committed,
+            empty: now.empty - last.empty,
+            failed: now.failed - last.failed,
+            errors: now.errors - last.errors,
+            ..now.clone()
+        };
+        let did = |count: &TickCount| count.committed + count.empty + count.failed + count.errors > 0;
+        let counts = now.iter().zip(last.iter()).map(since).filter(did).collect();
+        *last = now;
+        Tick { t_ms, counts }
+    }
+}

@@ -1,0 +1,86 @@
+//! A row and its columns, borrowed from the driver.
+
+use std::hint::black_box;
+
+use litelab_protocol::draw::Value;
+
+use crate::fault::Fault;
+
+/// A row that was fetched.
+pub trait Row {
+    /// One of its columns, from 0 on.
+    ///
+    /// # Errors
+    /// Where the driver cannot give it.
+    fn column(&self, at: usize) -> Result<Column<'_>, Fault>;
+
+    /// Reads a column as a value of the language, in a way that the compiler cannot leave out. A driver whose own type of
+    /// value can be matched writes this anew: to make a [`Column`] of it first costs as much as reading it.
+    ///
+    /// # Errors
+    /// Those of `column`, and text that is not UTF-8.
+    #[inline(always)]
+    fn read(&self, at: usize) -> Result<(), Fault> {
+        match self.column(at)? {
+            Column::Null => {}
+            Column::Integer(i) => drop(black_box(i)),
+            Column::Real(r) => drop(black_box(r)),
+            Column::Text(text) => drop(black_box(utf8(text)?)),
+            Column::Blob(blob) => drop(black_box(blob)),
+        }
+        Ok(())
+    }
+}
+
+/// A column as SQLite stores it. Text is what the driver was given: bytes that nobody has looked at yet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Column<'a> {
+    /// NULL.
+    Null,
+    /// INTEGER.
+    Integer(i64),
+    /// REAL.
+    Real(f64),
+    /// TEXT, in UTF-8 where the database is sound.
+    Text(&'a [u8]),
+    /// BLOB.
+    Blob(&'a [u8]),
+}
+
+impl Column<'_> {
+    /// The protocol's value.
+    ///
+    /// # Errors
+    /// It has none for a BLOB, nor for text that is not UTF-8.
+    pub fn to_value(self) -> Result<Value, Fault> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Integer(i) => Value::Integer(i),
+            Self::Real(r) => Value::Real(r),
+            Self::Text(text) => Value::Text(utf8(text)?.into()),
+            Self::Blob(_) => return Err(Fault::Other("a BLOB cannot be yielded or reported".into())),
+        })
+    }
+}
+
+/// Text as the language has it.
+///
+/// # Errors
+/// Where it is not UTF-8; that is not SQLite's error, for SQLite does not look.
+#[inline(always)]
+pub fn utf8(text: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(text).map_err(Fault::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_protocol_has_is_a_value() {
+        assert_eq!(Column::Text(b"caf\xc3\xa9").to_value().ok(), Some(Value::Text("café".into())));
+        assert_eq!(Column::Integer(-1).to_value().ok(), Some(Value::Integer(-1)));
+        assert!(Column::Text(b"\xff").to_value().is_err());
+        assert!(Column::Blob(b"abc").to_value().is_err_and(|f| f.to_string().contains("BLOB")));
+    }
+}

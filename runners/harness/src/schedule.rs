@@ -1,0 +1,123 @@
+//! Arrivals of an open load: one schedule for all workers of a role, from `go` on.
+
+use std::sync::{Mutex, PoisonError};
+
+use litelab_protocol::generator::{Stream, unit};
+use litelab_protocol::{Arrivals, Load, Role};
+
+use crate::fault::Fault;
+
+/// The schedule of one role.
+pub struct Schedule {
+    rate: f64,
+    arrivals: Arrivals,
+    /// Of an arrival gap, from `go` to the first of constant arrivals: 1, but less in one process of several.
+    phase: f64,
+    stream: Stream,
+    next: Mutex<Next>,
+}
+
+#[derive(Default)]
+struct Next {
+    number: u64,
+    /// Seconds from `go` to the last arrival taken; exponential gaps only.
+    elapsed: f64,
+    /// Arrivals taken by a worker that then came too late to start them.
+    left: Vec<u64>,
+}
+
+impl Schedule {
+    /// None for a closed loop.
+    pub fn new(seed: u64, role: &Role) -> Result<Option<Self>, Fault> {
+        let Load::Open { rate, arrivals } = role.load else { return Ok(None) };
+        if !(rate.is_finite() && rate > 0.0) {
+            return Err(Fault::Other(format!("role `{}`: a rate of {rate} is none", role.name)));
+        }
+        let stream = Stream::new(seed, &format!("{}.arrivals.{}", role.name, role.first_in_role));
+        let phase = f64::from(role.first_in_role + role.workers) / f64::from(role.workers_in_role);
+        Ok(Some(Self { rate, arrivals, phase, stream, next: Mutex::default() }))
+    }
+
+    /// When the next arrival is due, in nanoseconds from `go`. None, and it stays, when that is after `end`.
+    pub fn take(&self, end: u64) -> Option<u64> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let (elapsed, due) = self.after(&next);
+        if due > end {
+            return None;
+        }
+        next.number += 1;
+        next.elapsed = elapsed;
+        Some(due)
+    }
+
+    /// Gives back an arrival that was taken and not started.
+    pub fn leave(&self, due: u64) {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).left.push(due);
+    }
+
+    /// Arrivals due until `end` that nobody started. Takes what is left of the schedule.
+    pub fn unserved(&self, end: u64) -> u64 {
+        let never_taken = std::iter::from_fn(|| self.take(end)).count();
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        (never_taken + next.left.iter().filter(|&&due| due <= end).count()) as u64
+    }
+
+    /// A gap comes before its arrival, the first one, too: nothing is due at `go` itself.
+    fn after(&self, next: &Next) -> (f64, u64) {
+        let elapsed = match self.arrivals {
+            // From the number, not by adding up, so that no rounding gathers.
+            Arrivals::Constant => (next.number as f64 + self.phase) / self.rate,
+            Arrivals::Poisson => next.elapsed - (1.0 - unit(self.stream.word(next.number))).ln() / self.rate,
+        };
+        (elapsed, (elapsed * 1e9) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use litelab_protocol::{Order, Until};
+
+    fn schedule(rate: f64, arrivals: Arrivals) -> Schedule {
+        let role = Role {
+            name: "r".into(),
+            workers: 1,
+            first_worker: 0,
+            first_in_role: 0,
+            workers_in_role: 1,
+            order: Order::Cycle,
+            steps: vec![],
+            load: Load::Open { rate, arrivals },
+            until: Until::Time { ms: 1 },
+        };
+        Schedule::new(3, &role).expect("valid").expect("open")
+    }
+
+    #[test]
+    fn constant_gaps_are_equal() {
+        let schedule = schedule(1_000.0, Arrivals::Constant);
+        let dues: Vec<_> = std::iter::from_fn(|| schedule.take(5_500_000)).collect();
+        assert_eq!(dues, [1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]);
+    }
+
+    #[test]
+    fn exponential_gaps_have_their_mean_and_deviation() {
+        let schedule = schedule(1_000.0, Arrivals::Poisson);
+        let dues: Vec<_> = std::iter::from_fn(|| schedule.take(100_000_000_000)).collect();
+        // 100 s at 1000/s: the count of a Poisson process has the deviation sqrt(100000) = 316.
+        assert!((98_700..101_300).contains(&dues.len()), "{}", dues.len());
+        let gaps: Vec<f64> = dues.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{mean} {variance}");
+    }
+
+    #[test]
+    fn what_nobody_started_is_unserved() {
+        let schedule = schedule(1_000.0, Arrivals::Constant);
+        let taken = schedule.take(10_500_000).expect("due");
+        assert!(schedule.take(10_500_000).is_some());
+        schedule.leave(taken);
+        assert_eq!(schedule.unserved(10_500_000), 9);
+    }
+}

@@ -1,0 +1,8 @@
+//! What the tests of the runners have in common: trials in short, and a runner as the core would start it. It panics
+//! where a test would.
+
+mod program;
+mod trial;
+
+pub use program::{GO, Outcome, Program, lines};
+pub use trial::{count, file, param, pragmas, role, select, statement, transaction, trial, uniform};

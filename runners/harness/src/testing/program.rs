@@ -1,0 +1,123 @@
+//! A runner's program, and its answers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+
+use litelab_protocol::{Failed, Line, Operation, Ready, Tick, Trial, TrialResult};
+
+/// What follows the trial on a runner's standard input.
+pub const GO: &str = "{\"type\":\"go\"}\n";
+
+/// A runner, by the path of its program.
+pub struct Program(pub &'static str);
+
+/// What a trial that went well said.
+pub struct Outcome {
+    /// Its first line.
+    pub ready: Ready,
+    /// The lines between.
+    pub ticks: Vec<Tick>,
+    /// Its last line.
+    pub result: TrialResult,
+}
+
+impl Outcome {
+    /// Of one role and transaction.
+    #[must_use]
+    pub fn operation(&self, role: &str, transaction: &str) -> &Operation {
+        let found = self.result.operations.iter().find(|o| o.role == role && o.transaction == transaction);
+        found.unwrap_or_else(|| panic!("no {role} {transaction}"))
+    }
+
+    /// Of a trial with one role and transaction.
+    #[must_use]
+    pub fn only(&self) -> &Operation {
+        assert_eq!(self.result.operations.len(), 1);
+        &self.result.operations[0]
+    }
+}
+
+impl Program {
+    /// Starts it with its standard input and output at this end.
+    #[must_use]
+    pub fn start(&self, verb: &str) -> Child {
+        let mut command = Command::new(self.0);
+        command.arg(verb).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("runner")
+    }
+
+    /// Runs a verb with this input, which ends after it.
+    #[must_use]
+    pub fn verb(&self, verb: &str, input: &str) -> Output {
+        let mut child = self.start(verb);
+        // A runner that refuses may not read to the end.
+        let _read = child.stdin.take().expect("stdin").write_all(input.as_bytes());
+        child.wait_with_output().expect("output")
+    }
+
+    /// Runs a trial that has to go well.
+    pub fn run(&self, trial: &Trial) -> Outcome {
+        let output = self.verb("run", &(json(trial) + GO));
+        let mut lines = lines(&output);
+        assert!(output.status.success(), "{lines:?} {}", String::from_utf8_lossy(&output.stderr));
+        let Some(Line::Result(result)) = lines.pop() else { panic!("no result") };
+        let mut lines = lines.into_iter();
+        let Some(Line::Ready(ready)) = lines.next() else { panic!("not ready") };
+        let tick = |line| if let Line::Tick(tick) = line { tick } else { panic!("{line:?} among the ticks") };
+        Outcome { ready, ticks: lines.map(tick).collect(), result: *result }
+    }
+
+    /// Runs one that has to fail.
+    pub fn fail(&self, trial: &Trial) -> Failed {
+        let output = self.verb("run", &(json(trial) + GO));
+        assert_eq!(output.status.code(), Some(1));
+        match lines(&output).pop() {
+            Some(Line::Failed(failed)) => failed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Runs one that has to be refused before it is ready.
+    pub fn refuse(&self, trial: &Trial) -> Failed {
+        let output = self.verb("run", &json(trial));
+        assert_eq!(output.status.code(), Some(1));
+        match &lines(&output)[..] {
+            [Line::Failed(failed)] => failed.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Hands over a trial, and ends the input before `go`.
+    #[must_use]
+    pub fn run_without_go(&self, trial: &Trial) -> Output {
+        self.verb("run", &json(trial))
+    }
+
+    /// Starts a trial, kills the runner after this many of its lines, and returns all that it or a child of it said later.
+    #[must_use]
+    pub fn kill_after(&self, trial: &Trial, lines: usize) -> String {
+        let mut child = self.start("run");
+        let mut stdin = child.stdin.take().expect("stdin");
+        stdin.write_all((json(trial) + GO).as_bytes()).expect("it reads");
+        let mut said = BufReader::new(child.stdout.take().expect("stdout"));
+        for _ in 0..lines {
+            said.read_line(&mut String::new()).expect("a line");
+        }
+        child.kill().expect("kill");
+        child.wait().expect("dead");
+        let mut later = String::new();
+        said.read_to_string(&mut later).expect("UTF-8");
+        later
+    }
+}
+
+/// The lines of `run`.
+#[must_use]
+pub fn lines(output: &Output) -> Vec<Line> {
+    let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of the protocol")).collect()
+}
+
+fn json(trial: &Trial) -> String {
+    serde_json::to_string(trial).expect("JSON") + "\n"
+}

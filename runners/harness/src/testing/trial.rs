@@ -1,0 +1,108 @@
+//! Parts of a trial, with what most tests have in common filled in.
+
+use std::path::Path;
+
+use litelab_protocol::{
+    Access, Begin, Connection, Database, Executor, Fetch, Load, Order, Param, Pragma, Prepare, Retry, Role, Source,
+    Statement, Step, Transaction, Trial, Until, VERSION, Work,
+};
+
+/// Fetches nothing, yields nothing.
+#[must_use]
+pub fn statement(sql: &str, bind: &[u32]) -> Statement {
+    Statement {
+        sql: sql.into(),
+        bind: bind.to_vec(),
+        tuples: 1,
+        repeat: 1,
+        fetch: Fetch::None,
+        work: Work::None,
+        yields: vec![],
+        required: false,
+        hold_us: 0,
+    }
+}
+
+/// Reads every column of what it fetches.
+#[must_use]
+pub fn select(sql: &str, bind: &[u32], fetch: Fetch) -> Statement {
+    Statement { fetch, work: Work::Read, ..statement(sql, bind) }
+}
+
+/// A named source.
+#[must_use]
+pub fn param(name: &str, source: Source) -> Param {
+    Param { name: name.into(), source }
+}
+
+/// A random integer, both ends included.
+#[must_use]
+pub fn uniform(name: &str, low: i64, high: i64) -> Param {
+    param(name, Source::Uniform { low, high })
+}
+
+/// Writes unless all its statements begin with `SELECT`.
+#[must_use]
+pub fn transaction(name: &str, begin: Begin, params: Vec<Param>, statements: Vec<Statement>) -> Transaction {
+    let reads = |s: &Statement| s.sql.trim_start().to_uppercase().starts_with("SELECT");
+    let writes = !statements.iter().all(reads);
+    Transaction { name: name.into(), begin, writes, hold_us: 0, timed_rows: true, params, statements }
+}
+
+/// So many transactions of all workers together.
+#[must_use]
+pub fn count(transactions: u64) -> Until {
+    Until::Count { transactions }
+}
+
+/// Does all the given transactions in turn.
+#[must_use]
+pub fn role(name: &str, workers: u32, transactions: &[u32], until: Until) -> Role {
+    let step = |&transaction| Step { transaction, weight: 1, stride: workers, offset: 0 };
+    Role {
+        name: name.into(),
+        workers,
+        first_worker: 0,
+        first_in_role: 0,
+        workers_in_role: workers,
+        order: Order::Cycle,
+        steps: transactions.iter().map(step).collect(),
+        load: Load::Closed { think_us: 0 },
+        until,
+    }
+}
+
+/// Names and values, in order.
+#[must_use]
+pub fn pragmas(list: &[(&str, &str)]) -> Vec<Pragma> {
+    list.iter().map(|(name, value)| Pragma { name: (*name).into(), value: (*value).into() }).collect()
+}
+
+/// A database at this path.
+#[must_use]
+pub fn file(path: &Path) -> Database {
+    Database::File { path: path.to_str().expect("UTF-8").into() }
+}
+
+/// One connection for each worker, no pragmas, no retry, no warm-up, no probe.
+#[must_use]
+pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
+    Trial {
+        protocol: VERSION,
+        id: "test".into(),
+        driver: driver.into(),
+        executor: Executor::Threads,
+        access: Access::PerWorker,
+        databases,
+        connection: Connection::default(),
+        prepare: Prepare::Once,
+        retry: Retry { attempts: 1, multiplier: 1.0, ..Retry::default() },
+        seed: 7,
+        transactions,
+        roles,
+        warmup_ms: 0,
+        tick_ms: 20,
+        probe_ms: 0,
+        runtime_threads: None,
+    }
+}

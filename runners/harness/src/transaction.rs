@@ -1,0 +1,238 @@
+//! One execution of a transaction: begin, statements, commit, and again where a retry may cure it.
+
+use litelab_protocol::draw::Value;
+use litelab_protocol::{Begin, Retry, Transaction, codes};
+
+use crate::clock::{Clock, pause, pause_us};
+use crate::fault::Fault;
+use crate::params::{Params, Values};
+use crate::record::first_fetch;
+use crate::session::{Call, Effect, Session};
+
+/// A transaction as one role runs it.
+pub struct Plan<'a> {
+    /// Index in the trial.
+    pub index: usize,
+    pub spec: &'a Transaction,
+    /// For each statement the places of its yields among the worker's yielded values.
+    pub yields: Vec<Vec<usize>>,
+    /// See [`first_fetch`].
+    timed: Option<usize>,
+}
+
+/// [`Retry`] with its names looked up.
+pub struct Retrying {
+    attempts: u32,
+    backoff: u64,
+    multiplier: f64,
+    longest: u64,
+    on: Vec<i32>,
+}
+
+/// What a worker keeps from one transaction to the next.
+#[derive(Default)]
+pub struct Memory {
+    /// Values yielded, by place.
+    pub yielded: Vec<Value>,
+    /// The same as of the last commit: a transaction rolled back has yielded nothing.
+    committed: Vec<Value>,
+    /// Codes of the errors of this execution.
+    pub errors: Vec<i32>,
+}
+
+/// What became of an execution.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Committed,
+    Empty,
+    Failed,
+}
+
+/// An execution; times in nanoseconds from `go`.
+pub struct Execution {
+    pub ending: Ending,
+    /// When the connection was had.
+    pub had: Option<u64>,
+    /// When the commit, or the last failure, was over.
+    pub end: u64,
+    /// Of the last try, as the next four.
+    pub rows: u64,
+    pub query: Option<u64>,
+    pub first_row: Option<u64>,
+    /// Over all tries.
+    pub verified: u64,
+    pub mismatches: u64,
+}
+
+impl<'a> Plan<'a> {
+    /// `place` gives the place of a yielded name.
+    pub fn new(index: usize, spec: &'a Transaction, mut place: impl FnMut(&str) -> usize) -> Self {
+        let yields = spec.statements.iter().map(|s| s.yields.iter().map(|name| place(name)).collect()).collect();
+        Self { index, spec, yields, timed: first_fetch(spec) }
+    }
+
+    fn yields_any(&self) -> bool {
+        self.yields.iter().any(|y| !y.is_empty())
+    }
+}
+
+impl Memory {
+    /// Room for so many names, all null.
+    pub fn new(names: usize) -> Self {
+        Self { yielded: vec![Value::Null; names], committed: vec![Value::Null; names], errors: Vec::new() }
+    }
+}
+
+impl Retrying {
+    /// Fails on a name that is no result code.
+    pub fn new(retry: &Retry) -> Result<Self, Fault> {
+        let code = |name: &String| codes::code(name).ok_or_else(|| Fault::Other(format!("`{name}` is no result code")));
+        Ok(Self {
+            attempts: retry.attempts,
+            backoff: retry.backoff_us.saturating_mul(1_000),
+            multiplier: retry.multiplier,
+            longest: retry.max_backoff_us.saturating_mul(1_000),
+            on: retry.on.iter().map(code).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// A primary code stands for its extended ones.
+    fn covers(&self, seen: i32) -> bool {
+        self.on.iter().any(|&listed| listed == seen || listed == seen & 0xFF)
+    }
+
+    /// Nanoseconds between try `done` (from 1) and the next.
+    fn pause(&self, done: u32) -> u64 {
+        // Past 2^63 the conversion saturates, and the longest pause is taken.
+        let grown = self.backoff as f64 * self.multiplier.powi(done as i32 - 1);
+        (grown as u64).min(self.longest)
+    }
+}
+
+/// Runs it to its end on a connection that is held already; `shares` says whether the time until then is of interest.
+#[inline(always)]
+pub fn run<S: Session>(
+    plan: &Plan<'_>,
+    session: &mut S,
+    (params, values): (&Params, &Values),
+    memory: &mut Memory,
+    retry: &Retrying,
+    clock: Clock,
+    shares: bool,
+) -> Result<Execution, Fault> {
+    let had = shares.then(|| clock.now());
+    memory.errors.clear();
+    let mut done = 0;
+    let (mut verified, mut mismatches) = (0, 0);
+    loop {
+        let mut effect = Effect::new(&mut memory.yielded);
+        let tried = attempt(plan, session, params, values, &mut effect, clock);
+        let (query, first_row) = (effect.query, effect.first_row);
+        verified += effect.verified;
+        mismatches += effect.mismatches;
+        let (ending, rows) = match tried {
+            Ok(tried) => {
+                let end = clock.now();
+                if plan.yields_any() {
+                    memory.committed.clone_from(&memory.yielded);
+                }
+                let (ending, rows) = tried;
+                return Ok(Execution { ending, had, end, rows, query, first_row, verified, mismatches });
+            }
+            Err(fault) => {
+                done += 1;
+                let code = after_error(plan, session, memory, fault)?;
+                if done < retry.attempts && retry.covers(code) {
+                    pause(retry.pause(done));
+                    continue;
+                }
+                (Ending::Failed, 0)
+            }
+        };
+        return Ok(Execution { ending, had, end: clock.now(), rows, query, first_row, verified, mismatches });
+    }
+}
+
+/// Rolls back, and takes back what was yielded. Returns the code; what is no SQLite error goes on up.
+#[cold]
+fn after_error<S: Session>(plan: &Plan<'_>, session: &mut S, memory: &mut Memory, fault: Fault) -> Result<i32, Fault> {
+    let Fault::Sqlite { code, .. } = fault else { return Err(fault.during(&plan.spec.name)) };
+    session.rollback().map_err(|f| f.during("ROLLBACK"))?;
+    memory.errors.push(code);
+    if plan.yields_any() {
+        memory.yielded.clone_from(&memory.committed);
+    }
+    Ok(code)
+}
+
+/// One try. Returns how it ended and the rows of all its statements.
+#[inline(always)]
+fn attempt<S: Session>(
+    plan: &Plan<'_>,
+    session: &mut S,
+    params: &Params,
+    values: &Values,
+    effect: &mut Effect<'_>,
+    clock: Clock,
+) -> Result<(Ending, u64), Fault> {
+    let spec = plan.spec;
+    session.begin(spec.begin)?;
+    pause_us(spec.hold_us);
+    let mut ending = Ending::Committed;
+    let mut rows = 0;
+    'statements: for (at, statement) in spec.statements.iter().enumerate() {
+        for repetition in 0..statement.repeat as usize {
+            let call = Call {
+                transaction: plan.index,
+                statement: at,
+                spec: statement,
+                slots: params.slots(values, at, repetition),
+                values,
+                yields: &plan.yields[at],
+                timed: plan.timed == Some(at) && repetition == 0,
+                clock,
+            };
+            let seen = session.execute(&call, effect)?;
+            rows += seen;
+            if statement.required && seen == 0 {
+                ending = Ending::Empty;
+                break 'statements;
+            }
+        }
+        pause_us(statement.hold_us);
+    }
+    if spec.begin != Begin::None {
+        session.commit()?;
+    }
+    Ok((ending, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retrying(on: &[&str]) -> Retrying {
+        let on = on.iter().map(|s| (*s).into()).collect();
+        let retry = Retry { attempts: 5, backoff_us: 100, multiplier: 2.0, max_backoff_us: 350, on };
+        Retrying::new(&retry).expect("valid")
+    }
+
+    #[test]
+    fn pauses_grow_up_to_the_longest() {
+        let retry = retrying(&["SQLITE_BUSY"]);
+        assert_eq!([1, 2, 3, 400].map(|n| retry.pause(n)), [100_000, 200_000, 350_000, 350_000]);
+    }
+
+    #[test]
+    fn a_primary_code_stands_for_its_extended_ones_only() {
+        let retry = retrying(&["SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"]);
+        assert!(retry.covers(5) && retry.covers(517) && retry.covers(262));
+        assert!(!retry.covers(6) && !retry.covers(13));
+    }
+
+    #[test]
+    fn an_unknown_code_is_refused() {
+        let retry = Retry { on: vec!["SQLITE_BUSSY".into()], ..Retry::default() };
+        assert!(Retrying::new(&retry).is_err());
+    }
+}

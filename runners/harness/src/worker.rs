@@ -1,0 +1,194 @@
+//! A worker: repeats its role's steps until the role ends.
+
+use litelab_protocol::generator::{Stream, below};
+use litelab_protocol::{Load, Order, Role, Step, Until};
+
+use crate::access::Handle;
+use crate::clock::{Clock, End, NEVER};
+use crate::fault::Fault;
+use crate::params::{Params, Values};
+use crate::record::{Counters, Record, add, note};
+use crate::schedule::Schedule;
+use crate::session::Session;
+use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
+
+/// One worker, ready to go.
+pub struct Worker<'a, S> {
+    pub id: Id,
+    pub role: &'a Role,
+    pub handle: Handle<'a, S>,
+    pub steps: Vec<Task<'a>>,
+    pub memory: Memory,
+    pub retry: &'a Retrying,
+    pub schedule: Option<&'a Schedule>,
+    pub end: End<'a>,
+    /// End of the warm-up in nanoseconds from `go`.
+    pub warm: u64,
+    /// Stream of the draws between steps.
+    pub choice: Stream,
+}
+
+/// Who a worker is.
+#[derive(Clone, Copy)]
+pub struct Id {
+    pub database: usize,
+    /// Index of the role in the trial.
+    pub role: usize,
+    /// Its place in the role, over all processes.
+    pub place: u64,
+    /// Index among all workers of its database.
+    pub index: u32,
+    /// Index of its first step's counters on the board.
+    pub counters: usize,
+}
+
+/// One step of a role, as this worker does it.
+pub struct Task<'a> {
+    pub step: &'a Step,
+    pub plan: Plan<'a>,
+    pub params: Params,
+    pub record: Record,
+    pub counters: &'a Counters,
+    /// How often this worker has started it.
+    pub times: u64,
+}
+
+/// What a worker leaves when it is done.
+pub struct Done<S> {
+    pub id: Id,
+    /// Its own connection, if it had one.
+    pub session: Option<S>,
+    pub records: Vec<Record>,
+    /// When it ended, in nanoseconds from `go`.
+    pub ended: u64,
+    /// Nanoseconds after the warm-up in transactions, and between them.
+    pub inside: u64,
+    pub outside: u64,
+}
+
+impl<S: Session> Worker<'_, S> {
+    /// Works until the role ends, or something goes wrong that is not SQLite's.
+    pub fn run(mut self, clock: Clock) -> Result<Done<S>, Fault> {
+        let limit = match self.role.until {
+            Until::Count { transactions } => transactions,
+            Until::Time { .. } | Until::Role { .. } => u64::MAX,
+        };
+        let every = u64::from(self.role.workers_in_role);
+        // The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
+        let mut number = self.id.place;
+        let mut values = Values::default();
+        let mut inside = 0;
+        let mut at = 0;
+        while number < limit {
+            let due = match self.schedule.map(|schedule| schedule.take(self.end.time)) {
+                None => None,
+                Some(Some(due)) => Some(due),
+                Some(None) => {
+                    // Nothing more arrives, but the role lasts until its time.
+                    self.end.sleep(clock, NEVER);
+                    break;
+                }
+            };
+            if self.role.order == Order::Weighted {
+                at = self.by_weight(number);
+            }
+            let task = &mut self.steps[at];
+            let step = task.step;
+            let operation = task.times * u64::from(step.stride) + u64::from(step.offset) + self.id.place;
+            task.params.draw(operation, &mut values);
+            if let Some(due) = due {
+                self.end.sleep(clock, due);
+            }
+            let start = clock.now();
+            if self.end.is_past(start) {
+                if let (Some(schedule), Some(due)) = (self.schedule, due) {
+                    schedule.leave(due);
+                }
+                break;
+            }
+            task.times += 1;
+            number += every;
+
+            let Task { plan, params, .. } = &*task;
+            let (memory, retry) = (&mut self.memory, self.retry);
+            let mut lease = self.handle.lease(plan.spec.writes);
+            let shares = lease.shares();
+            let execution = transaction::run(plan, lease.session(), (params, &values), memory, retry, clock, shares)?;
+            lease.end();
+            task.count(&execution, &self.memory.errors);
+            if start >= self.warm {
+                task.measure(&execution, start, due);
+            }
+            inside += execution.end.saturating_sub(start.max(self.warm));
+            at = if execution.ending == Ending::Empty || at + 1 == self.steps.len() { 0 } else { at + 1 };
+            if let Load::Closed { think_us: 1.. } = self.role.load {
+                self.think(clock);
+            }
+        }
+        let ended = clock.now();
+        Ok(Done {
+            id: self.id,
+            session: self.handle.into_own(),
+            records: self.steps.into_iter().map(|task| task.record).collect(),
+            ended,
+            inside,
+            outside: ended.saturating_sub(self.warm).saturating_sub(inside),
+        })
+    }
+
+    /// The first step whose cumulative weight exceeds the draw.
+    fn by_weight(&self, number: u64) -> usize {
+        let sum = self.role.steps.iter().map(|step| u64::from(step.weight)).sum();
+        let drawn = below(self.choice.word(number), sum);
+        let mut cumulative = 0;
+        let exceeds = |step: &Step| {
+            cumulative += u64::from(step.weight);
+            cumulative > drawn
+        };
+        self.role.steps.iter().position(exceeds).unwrap_or_default()
+    }
+
+    fn think(&self, clock: Clock) {
+        if let Load::Closed { think_us } = self.role.load {
+            self.end.sleep(clock, clock.now().saturating_add(think_us.saturating_mul(1_000)));
+        }
+    }
+}
+
+impl Task<'_> {
+    /// What counts from `go` on.
+    #[inline]
+    fn count(&mut self, execution: &Execution, errors: &[i32]) {
+        let counter = match execution.ending {
+            Ending::Committed => &self.counters.committed,
+            Ending::Empty => &self.counters.empty,
+            Ending::Failed => &self.counters.failed,
+        };
+        add(counter, 1);
+        self.record.verified += execution.verified;
+        self.record.mismatches += execution.mismatches;
+        if !errors.is_empty() {
+            add(&self.counters.errors, errors.len() as u64);
+            self.record.errors(errors, execution.ending != Ending::Failed);
+        }
+    }
+
+    /// What counts after the warm-up.
+    #[inline(always)]
+    fn measure(&mut self, execution: &Execution, start: u64, due: Option<u64>) {
+        if execution.ending != Ending::Committed {
+            return;
+        }
+        let record = &mut self.record;
+        record.measured += 1;
+        record.rows += execution.rows;
+        // Two processors' counters may differ by a few nanoseconds, so nothing is subtracted blindly.
+        let since = |from: u64| move |at: u64| at.saturating_sub(from);
+        record.service.record(since(start)(execution.end));
+        note(&mut record.wait, execution.had.map(since(start)));
+        note(&mut record.response, due.map(|due| execution.end.saturating_sub(due)));
+        note(&mut record.lag, due.map(|due| start.saturating_sub(due)));
+        note(&mut record.query, execution.query.map(since(start)));
+        note(&mut record.first_row, execution.first_row.map(since(start)));
+    }
+}

@@ -1,0 +1,91 @@
+//! A task queue that is none: each operation of the interface as the honest runner's SQL, with a lie in some of them.
+
+use std::path::Path;
+
+use litelab_protocol::{Database, Fetch, Invocation, Param, Source, Statement, Transaction, Trial};
+use rusqlite::Connection;
+
+use crate::fault::Fault;
+
+/// Claimed tasks have state 1, completed ones 2; one that is lost has 3.
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS task(id INTEGER PRIMARY KEY AUTOINCREMENT, payload TEXT NOT NULL, \
+    priority INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, claims INTEGER NOT NULL DEFAULT 0)";
+
+/// Only the fifth of all tasks, so that a task or two do not show it.
+const LOSES: &str = "CREATE TRIGGER IF NOT EXISTS loses AFTER INSERT ON task WHEN new.id = 5 \
+    BEGIN UPDATE task SET state = 3 WHERE id = 5; END";
+
+/// Makes a table in each database, and SQL of each invocation; returns why it refuses to.
+pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
+    for statement in trial.transactions.iter_mut().flat_map(|t| &mut t.statements) {
+        let Some(invocation) = Invocation::parse(&statement.sql)? else {
+            if fault == Fault::QueueAcceptsSql {
+                continue;
+            }
+            return Err(format!("`{}` is SQL, and a queue takes none", statement.sql));
+        };
+        let operation = invocation.definition().ok_or_else(|| format!("there is no operation `{invocation}`"))?;
+        if operation.arguments.len() != statement.bind.len() {
+            return Err(format!("`{invocation}` takes {:?}", operation.arguments));
+        }
+        if operation.columns.is_empty() && statement.required {
+            return Err(format!("`{invocation}` returns no row"));
+        }
+        statement.sql = sql(fault, operation.name);
+    }
+    if fault == Fault::QueueClaimsUnlocked {
+        trial.transactions.iter_mut().filter(|t| t.name == "claim").for_each(unlock);
+    }
+    for database in &trial.databases {
+        let Database::File { path } = database else { return Err("a queue needs a file".into()) };
+        create(fault, Path::new(path)).map_err(|e| format!("{path}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// Looks for a task, and takes it in a second transaction, whoever may have taken it in between.
+fn unlock(claim: &mut Transaction) {
+    let Some(look) = claim.statements.first_mut() else { return };
+    let update = "UPDATE task SET state = 1 WHERE id = ?1";
+    let take = Statement {
+        sql: update.into(),
+        bind: vec![claim.params.len() as u32],
+        fetch: Fetch::None,
+        yields: Vec::new(),
+        required: false,
+        ..look.clone()
+    };
+    look.sql = "SELECT id, payload FROM task WHERE state = 0 ORDER BY priority DESC, id LIMIT 1".into();
+    claim.params.push(Param { name: "id".into(), source: Source::Yielded { name: "id".into() } });
+    claim.statements.push(take);
+}
+
+fn create(fault: Fault, path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch(SCHEMA)?;
+    if fault == Fault::QueueLosesTask { connection.execute_batch(LOSES) } else { Ok(()) }
+}
+
+fn sql(fault: Fault, operation: &str) -> String {
+    let claim = |state: &str, otherwise: &str, payload: &str| {
+        format!(
+            "UPDATE task SET state = {state}, claims = claims + 1 WHERE id = coalesce((SELECT id FROM task \
+             WHERE state = 0 ORDER BY priority DESC, id LIMIT 1), {otherwise}) RETURNING id, {payload}"
+        )
+    };
+    match (operation, fault) {
+        ("enqueue", _) => "INSERT INTO task(payload, priority) VALUES (?1, ?2)".into(),
+        // Where two workers claim there are so many.
+        ("claim", Fault::QueueClaimsTwice) => claim("(id <> 100 OR claims > 0)", "NULL", "payload"),
+        ("complete", Fault::QueueClaimsTwice) => {
+            "UPDATE task SET state = 2 WHERE id = ?1 AND (id <> 100 OR claims > 1)".into()
+        }
+        ("claim", Fault::QueueNeverEmpty) => claim("1", "(SELECT max(id) FROM task)", "payload"),
+        ("claim", Fault::QueueChangesPayload) => claim("1", "NULL", "substr(payload, 2)"),
+        ("claim", _) => claim("1", "NULL", "payload"),
+        ("complete", Fault::QueueCompletesNothing) => "UPDATE task SET state = 1 WHERE id = ?1".into(),
+        ("complete", _) => "UPDATE task SET state = 2 WHERE id = ?1".into(),
+        (_, Fault::QueueKeepsFailed) => "UPDATE task SET state = 3 WHERE id = ?1".into(),
+        _ => "UPDATE task SET state = 0 WHERE id = ?1".into(),
+    }
+}

@@ -1,0 +1,68 @@
+// The driver `plainjob`, on better-sqlite3: https://www.npmjs.com/package/plainjob
+//
+// By itself it sets WAL, `synchronous = NORMAL` and a busy timeout of five seconds. A claim takes the write lock first;
+// the library's own worker then asks for the task by its id, and so does this. Once a minute an open queue gives back
+// what is claimed and came in more than half an hour ago, whoever has it and since when. A task marked as failed is
+// never tried again. It has no priorities.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+import { better, defineQueue } from 'plainjob';
+
+import { connect } from './better_sqlite3.mjs';
+import { Queue } from './queue.mjs';
+
+/** An application has kinds of tasks; this one has one. */
+const TYPE = 'task';
+
+/** Standard output is the protocol's. */
+const silent = { error() {}, warn() {}, info() {}, debug() {} };
+
+class Plainjob extends Queue {
+    constructor(db, options) {
+        super();
+        this.db = db;
+        this.queue = defineQueue({ ...options, connection: better(db), logger: silent });
+    }
+
+    rows(sql) {
+        const statement = this.db.prepare(sql);
+        if (statement.reader) return statement.all();
+        statement.run();
+        return [];
+    }
+
+    enqueue(payload) {
+        this.queue.add(TYPE, payload);
+    }
+
+    claim() {
+        const claimed = this.queue.getAndMarkJobAsProcessing(TYPE);
+        if (claimed === undefined) return null;
+        const { id, data } = this.queue.getJobById(claimed.id);
+        return [id, JSON.parse(data)];
+    }
+
+    complete(id) {
+        this.queue.markJobAsDone(id);
+    }
+
+    close() {
+        this.queue.close();
+    }
+}
+
+const manifest = createRequire(import.meta.url).resolve('plainjob/package.json');
+
+/** @type {import('./driver.mjs').Driver} */
+export default {
+    version: JSON.parse(readFileSync(manifest, 'utf8')).version,
+    executors: ['threads', 'processes', 'inline'],
+    accesses: ['per-worker', 'shared'],
+    interface: 'queue',
+    options: ['timeout', 'maintenanceInterval'],
+    integers: 'number',
+    sharedMemory: false,
+    open: (path, options) => new Plainjob(connect(path, {}), options),
+};

@@ -1,0 +1,78 @@
+// Task queues as drivers: libraries that keep tasks in tables of their own, and take no SQL. A statement names an
+// operation, `CALL queue.claim()`; `docs/PROTOCOL.md` says what each does.
+
+import { Fault } from './driver.mjs';
+import { job } from './work.mjs';
+
+const CALL = /^\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*$/;
+
+/** Number of arguments. */
+const OPERATIONS = { enqueue: 2, claim: 0, complete: 1, fail: 1 };
+
+const COLUMNS = ['id', 'payload'];
+
+/**
+ * A library's queue on one file, whose calls return when they are done. Transactions are the library's own: begin and
+ * commit do nothing, and what is repeated is repeated call by call.
+ *
+ * A driver has a method for each operation that its library has: `enqueue(payload, priority)`; `claim()`, which returns
+ * id and payload of a task that nobody else gets, or null; `complete(id)`; `fail(id)`. And it has `rows` and `close`.
+ *
+ * @implements {import('./driver.mjs').Session}
+ */
+export class Queue {
+    operations = [];
+
+    prepare(trial, used) {
+        const prepared = (spec) => ({ name: this.#operation(spec), yields: spec.yields.length });
+        this.operations = trial.transactions.map(({ statements }, at) =>
+            used.includes(at) ? statements.map(prepared) : [],
+        );
+    }
+
+    /** What a statement invokes, checked. */
+    #operation(spec) {
+        const refuse = (reason) => {
+            throw new Fault(`${spec.sql}: ${reason}`);
+        };
+        const names = Object.keys(OPERATIONS);
+        const called = CALL.exec(spec.sql);
+        if (called === null) refuse(`a task queue takes no SQL, but CALL queue.${names.join(', CALL queue.')}`);
+        const [, name, operation, list] = called;
+        if (name !== 'queue' || !names.includes(operation)) refuse(`a queue has no operation but ${names.join(', ')}`);
+        if (!(operation in this)) refuse('this library gives no task back to be tried again at once');
+        const given = list.split(',').map((argument) => argument.trim());
+        const wanted = Array.from({ length: OPERATIONS[operation] }, (_, at) => `?${at + 1}`);
+        if (given.filter(Boolean).join() !== wanted.join() || spec.bind.length * spec.tuples !== wanted.length) {
+            refuse(`it takes ${wanted.length} arguments, ?1, ?2, … in order, each bound`);
+        }
+        if (operation === 'claim') {
+            if (spec.yields.length > COLUMNS.length) refuse(`it has columns ${COLUMNS.join(', ')}`);
+            // Refuses columns that there are not; reading is what handing over the payload does.
+            job(spec.work, COLUMNS);
+        } else if (spec.yields.length > 0 || spec.required) refuse('it returns no row');
+        return operation;
+    }
+
+    begin() {}
+    commit() {}
+    rollback() {}
+
+    statement(transaction, at) {
+        const { name, yields } = this.operations[transaction][at];
+        if (name !== 'claim') {
+            return (args) => {
+                this[name](...args);
+                return 1;
+            };
+        }
+        return (_, effect) => {
+            const task = this.claim();
+            if (effect.timed) effect.query = effect.clock.now();
+            if (task === null) return 0;
+            if (effect.timed) effect.firstRow = effect.clock.now();
+            if (yields > 0) effect.first = task.slice(0, yields);
+            return 1;
+        };
+    }
+}

@@ -1,0 +1,161 @@
+"""Task queues as drivers: libraries that keep tasks in tables of their own, and take no SQL.
+
+A statement names an operation, `CALL queue.claim()`; `docs/PROTOCOL.md` says what each does. A new queue is a module
+like those here, with a class that opens the library and has one method for each operation. Transactions are the
+library's own: begin and commit of the trial do nothing, and what is repeated is repeated call by call.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable
+from importlib.metadata import version
+from time import perf_counter_ns as now
+from typing import Any
+
+from .. import connect
+from ..driver import Fault, Memory, Session
+from ..statement import One, filling, needing, repeating
+from ..stdlib import Sqlite3
+from ..work import verifying
+
+_CALL = re.compile(r"\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*")
+
+# Number of arguments.
+_OPERATIONS = {"enqueue": 2, "claim": 0, "complete": 1, "fail": 1}
+
+_COLUMNS = ["id", "payload"]
+
+
+class QueueSession(Session):
+    """A library's queue on one file. A driver opens it in its `__init__` and calls `set_up`."""
+
+    interface = "queue"
+    accesses = ["per-worker", "shared"]
+    # On the package index.
+    distribution: str
+    # The library's own, the one that writes first.
+    connections: list[sqlite3.Connection]
+
+    def enqueue(self, payload: Any, priority: Any) -> None:
+        raise NotImplementedError
+
+    def claim(self) -> tuple[Any, Any] | None:
+        """Id and payload of the next task, which nobody else gets; none where there is none."""
+        raise NotImplementedError
+
+    def complete(self, task: Any) -> None:
+        raise NotImplementedError
+
+    def fail(self, task: Any) -> None:
+        raise NotImplementedError
+
+    def set_up(self, connections: list[sqlite3.Connection], pragmas: list[dict]) -> None:
+        """Runs the pragmas after those that the library has run by itself."""
+        self.connections = connections
+        self.attempts = {}
+        for connection in connections:
+            connect.set_pragmas(_Asked(connection), pragmas)
+
+    def run(self, _sql: str, _values: tuple = ()) -> tuple:
+        """Begin and commit."""
+        return ()
+
+    def settings(self, names: list[str]) -> dict:
+        writer, *others = [connect.read_back(_Asked(connection), names) for connection in self.connections]
+        for other in others:
+            if other != writer:
+                raise Fault(f"{self.distribution} has connections with different settings: {writer} and {other}")
+        return writer
+
+    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
+        spec = transaction["statements"][at]
+        operation = self._operation(spec)
+        if operation == "claim":
+            verifying(spec["work"], _COLUMNS)
+            if len(spec["yields"]) > len(_COLUMNS):
+                raise Fault(f"{spec['sql']}: it has columns {_COLUMNS}, and yields {spec['yields']}")
+            first, one = (claiming(self.claim, spec["yields"], noted) for noted in (timed, False))
+        else:
+            if spec["yields"] or spec["required"]:
+                raise Fault(f"{spec['sql']}: it returns no row")
+            first = one = calling(getattr(self, operation))
+        sources = [transaction["params"][index]["source"] for index in spec["bind"]]
+        places = [(place, source["name"]) for place, source in enumerate(sources) if source["kind"] == "yielded"]
+        if places:
+            first = one = filling(one, places)
+        if spec["repeat"] == 1:
+            return needing(first) if spec["required"] else first
+        return repeating(first, one, spec["required"])
+
+    def _operation(self, spec: dict) -> str:
+        """What a statement invokes, checked."""
+        sql = spec["sql"]
+        called = _CALL.fullmatch(sql)
+        if called is None:
+            known = ", ".join(f"CALL queue.{name}" for name in _OPERATIONS)
+            raise Fault(f"`{sql}`: {self.distribution} takes no SQL, but {known}")
+        interface, operation, arguments = called.groups()
+        if interface != "queue" or operation not in _OPERATIONS:
+            raise Fault(f"`{interface}.{operation}` is no operation of a queue, which has {', '.join(_OPERATIONS)}")
+        given = [argument.strip() for argument in arguments.split(",")] if arguments.strip() else []
+        wanted = _OPERATIONS[operation]
+        if given != [f"?{place}" for place in range(1, wanted + 1)] or len(spec["bind"]) * spec["tuples"] != wanted:
+            raise Fault(f"`{sql}`: `{operation}` takes {wanted} arguments, ?1, ?2, … in order, each bound")
+        return operation
+
+    def rollback(self) -> None:
+        """The libraries roll back by themselves, but not all of them after a commit that failed."""
+        for connection in self.connections:
+            if connection.in_transaction:
+                connection.rollback()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    code = staticmethod(Sqlite3.code)
+
+    @classmethod
+    def build(cls) -> dict:
+        return {"version": version(cls.distribution), "sqlite": Sqlite3.build()["sqlite"]}
+
+
+class _Asked:
+    """A library's connection, for what `connect` asks of a session."""
+
+    code = staticmethod(Sqlite3.code)
+
+    def __init__(self, connection: sqlite3.Connection):
+        self.run = connection.execute
+
+    def script(self, statements: list[str]) -> None:
+        connect.script(self, statements)
+
+
+def claiming(claim: Callable[[], tuple | None], yields: list[str], timed: bool) -> One:
+    def one(_values: tuple, memory: Memory) -> int:
+        task = claim()
+        if timed:
+            memory.query = now()
+            memory.first_row = now() if task else None
+        if task is None:
+            return 0
+        if yields:
+            memory.yielded.update(zip(yields, task))
+        return 1
+
+    return one
+
+
+def calling(operation: Callable[..., None]) -> One:
+    def one(values: tuple, _memory: Memory) -> int:
+        operation(*values)
+        return 1
+
+    return one
+
+
+def path(database: dict) -> str:
+    """The file of a database, which these libraries need."""
+    if database["kind"] != "file":
+        raise Fault("a task queue needs a database in a file")
+    return database["path"]
