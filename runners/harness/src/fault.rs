@@ -20,11 +20,14 @@ pub enum Fault {
 
 impl Fault {
     /// From any error that is not SQLite's.
+    #[cold]
+    #[inline(never)]
     pub fn other(error: impl std::fmt::Display) -> Self {
         Self::Other(error.to_string())
     }
 
     /// Says what was being done.
+    #[cold]
     #[must_use]
     pub fn during(self, what: &str) -> Self {
         match self {

@@ -1,5 +1,7 @@
 //! One execution of a transaction: begin, statements, commit, and again where a retry may cure it.
 
+use std::hint::cold_path;
+
 use litelab_protocol::draw::Value;
 use litelab_protocol::{Begin, Retry, Transaction, codes};
 
@@ -16,6 +18,8 @@ pub struct Plan<'a> {
     pub spec: &'a Transaction,
     /// For each statement the places of its yields among the worker's yielded values.
     pub yields: Vec<Vec<usize>>,
+    /// Whether there are any.
+    any_yields: bool,
     /// See [`first_fetch`].
     timed: Option<usize>,
 }
@@ -67,12 +71,10 @@ pub struct Execution {
 impl<'a> Plan<'a> {
     /// `place` gives the place of a yielded name.
     pub fn new(index: usize, spec: &'a Transaction, mut place: impl FnMut(&str) -> usize) -> Self {
-        let yields = spec.statements.iter().map(|s| s.yields.iter().map(|name| place(name)).collect()).collect();
-        Self { index, spec, yields, timed: first_fetch(spec) }
-    }
-
-    fn yields_any(&self) -> bool {
-        self.yields.iter().any(|y| !y.is_empty())
+        let yields: Vec<Vec<usize>> =
+            spec.statements.iter().map(|s| s.yields.iter().map(|name| place(name)).collect()).collect();
+        let any_yields = yields.iter().any(|places| !places.is_empty());
+        Self { index, spec, yields, any_yields, timed: first_fetch(spec) }
     }
 }
 
@@ -133,13 +135,14 @@ pub fn run<S: Session>(
         let (ending, rows) = match tried {
             Ok(tried) => {
                 let end = clock.now();
-                if plan.yields_any() {
+                if plan.any_yields {
                     memory.committed.clone_from(&memory.yielded);
                 }
                 let (ending, rows) = tried;
                 return Ok(Execution { ending, had, end, rows, query, first_row, verified, mismatches });
             }
             Err(fault) => {
+                cold_path();
                 done += 1;
                 let code = after_error(plan, session, memory, fault)?;
                 if done < retry.attempts && retry.covers(code) {
@@ -159,7 +162,7 @@ fn after_error<S: Session>(plan: &Plan<'_>, session: &mut S, memory: &mut Memory
     let Fault::Sqlite { code, .. } = fault else { return Err(fault.during(&plan.spec.name)) };
     session.rollback().map_err(|f| f.during("ROLLBACK"))?;
     memory.errors.push(code);
-    if plan.yields_any() {
+    if plan.any_yields {
         memory.yielded.clone_from(&memory.committed);
     }
     Ok(code)

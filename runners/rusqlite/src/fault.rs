@@ -4,6 +4,8 @@ use litelab_harness::Fault;
 use rusqlite::Error;
 
 /// Only what SQLite itself returned is an SQLite error; a column of the wrong type, say, is not.
+#[cold]
+#[inline(never)]
 pub fn fault(error: Error) -> Fault {
     match error {
         Error::SqliteFailure(cause, message) => {
