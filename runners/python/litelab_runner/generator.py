@@ -66,10 +66,15 @@ class Stream:
         word = mix64(self.key + (row + 1) * GAMMA & MASK)
         return mix64(word + index * GAMMA & MASK) if index else word
 
-    def words(self, rows: range, count: int = 1) -> list[list[int]]:
-        """For each index below `count` the words of all rows, in order."""
+    def upper(self, rows: range) -> list[int]:
+        """The upper 53 bits of the words of all rows: of all lanes at once they are taken in a third of the time."""
+        [words] = self.words(rows, shift=11)
+        return words
+
+    def words(self, rows: range, count: int = 1, shift: int = 0) -> list[list[int]]:
+        """For each index below `count` the words of all rows, in order, without their lowest `shift` bits."""
         if len(rows) < _FEWEST:
-            return [[self.word(row, index) for row in rows] for index in range(count)]
+            return [[self.word(row, index) >> shift for row in rows] for index in range(count)]
         out: list[list[int]] = [[] for _ in range(count)]
         for at in range(0, len(rows), _MOST):
             piece = rows[at : at + _MOST]
@@ -78,5 +83,6 @@ class Stream:
             first = _mix_lanes(start * ones + (rows.step * GAMMA & MASK) * numbers & mask, mask)
             for index, words in enumerate(out):
                 z = _mix_lanes(first + (index * GAMMA & MASK) * ones & mask, mask) if index else first
-                words += apart.unpack(z.to_bytes(apart.size, "little"))
+                # What is shifted out of one lane comes into the upper half of the next, which is not taken.
+                words += apart.unpack((z >> shift).to_bytes(apart.size, "little"))
         return out

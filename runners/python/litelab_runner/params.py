@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
+from operator import length_hint
 from time import time_ns
 from typing import Any
 
@@ -23,7 +24,7 @@ _PAIRS = [a + b for b in _ALPHABET for a in _ALPHABET]
 _CHARS_PER_WORD = 10
 
 # Bounds of what is drawn at once: operations, and the characters or so that their values take.
-_OPERATIONS = 256
+_OPERATIONS = 1024
 _CHARACTERS = 64 << 10
 
 # Columns of one statement that others are made of, by index of the parameter.
@@ -46,6 +47,8 @@ class Params:
             raise Fault(f"transaction `{transaction['name']}` binds a parameter that it does not have")
         self.chunk = self._chunk()
         self.now = 0
+        # Operations drawn, and an iterator over those of them that were not taken yet.
+        self._drawn: tuple[int, Iterator[Any]] = (0, iter([]))
 
     def _chunk(self) -> int:
         """How many operations are drawn at once: one where there is a clock to read or many rows anyway."""
@@ -66,10 +69,30 @@ class Params:
             at = first
             while True:
                 between()
-                yield self.draw(range(at, at + chunk * stride, stride) if chunk > 1 else range(at, at + 1))
+                drawn = self.draw(range(at, at + chunk * stride, stride) if chunk > 1 else range(at, at + 1))
+                rest = iter(drawn)
+                self._drawn = self._drawn[0] + len(drawn), rest
+                yield rest
                 at += chunk * stride
 
-        return chain.from_iterable(chunks())
+        self._chunks = chunks()
+        return chain.from_iterable(self._chunks)
+
+    def lists(self, times: int) -> Iterator[Iterator[Any]]:
+        """What `operations` would go on with, so many values in all: an iterator over each list drawn, which costs less
+        for each value than one over all lists."""
+        _, rest = self._drawn
+        while times > 0:
+            left = length_hint(rest)
+            yield rest if left <= times else islice(rest, times)
+            times -= left
+            if times > 0:
+                rest = next(self._chunks)
+
+    def taken(self) -> int:
+        """How many values were taken from `operations`, which another thread may ask, too."""
+        drawn, rest = self._drawn
+        return drawn - length_hint(rest)
 
     def draw(self, operations: range) -> list:
         """For each operation a tuple with an item for each statement; of a single statement the item itself. The item
@@ -106,13 +129,13 @@ class Params:
     def _choice(self, _index, source, stream, rows, _drawn):
         values = [scalar(value) for value in source["values"]]
         factor = len(values) * 2.0**-53
-        return [values[int((word >> 11) * factor)] for word in stream.words(rows)[0]] if values else [None] * len(rows)
+        return [values[int(part * factor)] for part in stream.upper(rows)] if values else [None] * len(rows)
 
     def _uniform(self, _index, source, stream, rows, _drawn):
         low = source["low"]
         # Scaling by a power of two rounds nothing, so this is `below` with one multiplication less.
         factor = (source["high"] - low + 1 & MASK) * 2.0**-53
-        return [low + int((word >> 11) * factor) for word in stream.words(rows)[0]]
+        return [low + int(part * factor) for part in stream.upper(rows)]
 
     def _table(self, _index, source, stream, rows, _drawn):
         cut, low, width = source["cut"], source["low"], source["width"]

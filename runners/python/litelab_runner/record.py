@@ -1,8 +1,9 @@
 """What is written down of executions. Every worker has its own records; they are added up when the trial is over."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
+from operator import mul
 from threading import Lock
 
 from hdrh.histogram import HdrHistogram
@@ -25,12 +26,13 @@ _ENOUGH = 64
 
 
 class Latencies:
-    """Nanoseconds, counted.
+    """Nanoseconds, counted; never less than 0, for the clock does not run backwards.
 
     HdrHistogram's `record_value` is Python and takes about a microsecond, a third of a point read. So what is noted is
     kept in a list until `settle`, which the worker calls between transactions, then counted by value, and only
-    recorded in a histogram when the trial is over. Memory does not grow with the number of notes: of long values, as
-    soon as many are known, those that a histogram does not tell apart are put together.
+    recorded in a histogram when the trial is over. A worker with nothing else to do counts at once. Memory does not grow
+    with the number of values: of long ones, as soon as many are known, those that a histogram does not tell apart are
+    put together.
     """
 
     def __init__(self):
@@ -57,23 +59,37 @@ class Latencies:
         noted = self._noted
         if len(noted) < fewest:
             return
-        near, far = self._near or self._make_near(), self._far
-        for value in noted:
-            if 0 <= value < _NEAR:
-                near[value] += 1
-            else:
-                far[value] += 1
+        near, values = self.near(), iter(noted)
+        while True:
+            try:
+                for value in values:
+                    near[value] += 1
+                break
+            except IndexError:
+                self.far(value)
         self.sum += sum(noted)
         with self._lock:
             self._settled += len(noted)
             noted.clear()
-        if len(far) > self._most:
-            self._far = folded(far.items())
+
+    def near(self) -> list[int]:
+        """How often each short value was seen. Who counts in it, and by `far`, calls `recount` afterwards."""
+        if not self._near:
+            self._near = [0] * _NEAR
+        return self._near
+
+    def far(self, value: int) -> None:
+        """Counts a value for which `near` has no place."""
+        self._far[value] += 1
+        if len(self._far) > self._most:
+            self._far = folded(self._far.items())
             self._most = max(self._most, 2 * len(self._far))
 
-    def _make_near(self) -> list[int]:
-        self._near = [0] * _NEAR
-        return self._near
+    def recount(self) -> None:
+        """Takes notice of what was counted without being noted."""
+        self.settle()
+        self._settled = sum(self._near) + sum(self._far.values())
+        self.sum = sum(map(mul, self._near, range(_NEAR))) + sum(value * count for value, count in self._far.items())
 
     def _counts(self) -> Counter[int]:
         """All of them, by the places in a histogram."""
@@ -128,11 +144,14 @@ class Record:
         self.lag = Latencies() if open_load else None
         self.query = Latencies() if timed else None
         self.first_row = Latencies() if timed else None
+        # While a worker does not note what it counts: how many it has counted.
+        self.counting: Callable[[], int] | None = None
         self._kept = [kept for kept in map(self.__getattribute__, LATENCIES) if kept]
 
     @property
     def committed(self) -> int:
-        return self.warming + self.service.count()
+        counting = self.counting
+        return self.warming + (counting() if counting else self.service.count())
 
     def between(self) -> None:
         """Called by the worker now and then between two transactions."""

@@ -122,6 +122,7 @@ def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool
         return seen
 
     if not (timed or yields or verify):
+        plain.reads = run, sql
         return plain
 
     def one(values: tuple, memory: Memory) -> int:

@@ -1,6 +1,5 @@
 """A worker: repeats its role's steps until the role ends."""
 
-from itertools import islice
 from time import perf_counter_ns as now
 from time import sleep
 from typing import Any
@@ -51,7 +50,7 @@ class Task:
         self.handle = handles[spec["writes"]]
         self.waits = self.handle.waits(spec["writes"])
         self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
-        params = Params(trial["seed"], spec, worker)
+        self.params = params = Params(trial["seed"], spec, worker)
         # Between two drawings nothing is timed, so that is where what was noted is counted.
         self.draws = params.operations(step["offset"] + place, step["stride"], self.record.between)
         self.yields = any(statement["yields"] for statement in spec["statements"])
@@ -59,6 +58,22 @@ class Task:
         required = any(statement["required"] for statement in spec["statements"])
         # Whether there is more to look at than whether it committed and how many rows it had.
         self.more = self.yields or self.verifies or required
+
+
+class Counting:
+    """How many operations of a task have succeeded while its worker does not say so: those that were taken without those
+    that failed, and without the last, which is under way."""
+
+    def __init__(self, task: Task):
+        record = task.record
+        self._taken, self._record = task.params.taken, record
+        self._most = record.service.count()
+        self._others = self._taken() - record.failed - self._most
+
+    def __call__(self) -> int:
+        # One that has just failed is, for a moment, under way as well.
+        self._most = max(self._most, self._taken() - 1 - self._record.failed - self._others)
+        return self._most
 
 
 class Worker:
@@ -107,7 +122,7 @@ class Worker:
     def _is_simple(self) -> bool:
         """Whether this worker does one thing again and again, with nothing to wait for or to look after."""
         [task, *others] = self.tasks
-        closed = self.schedule is None and not self.think
+        closed = self.schedule is None and not self.think and not self.end.slices
         return closed and not (others or task.waits or task.more)
 
     def _by_weight(self, number: int) -> int:
@@ -172,30 +187,49 @@ class Worker:
         """`_step` again and again for a simple worker after the warm-up, without what such a one has no use for: after
         a call of SQLite every name that Python looks up costs some ten nanoseconds, and a point read takes three
         thousand."""
-        end, memory, record, session = self.end, self.memory, task.record, task.handle.session
-        attempt, note, clock = session.attempts[task.index], record.service.note, now
-        timed = record.query is not None
-        rows = 0
-        for values in islice(task.draws, times):
-            start = clock()
-            if start > end.time:
-                break
-            try:
-                seen = attempt(values, memory)
-                took = clock() - start
-            except Exception as error:
-                seen, ended = self._recover(session, attempt, values, error, record)
-                took = ended - start
-                if seen == FAILED:
-                    self._otherwise(record, seen, took)
-                    continue
-            note(took)
-            rows += seen
-            if timed:
-                record.query.note(memory.query - start)
-                if memory.first_row:
-                    record.first_row.note(memory.first_row - start)
-        record.rows += rows
+        record = task.record
+        record.counting = Counting(task)
+        record.rows += self._loop(task, times, record.service.near())
+        record.service.recount()
+        record.counting = None
+
+    def _loop(self, task: Task, times: int, near: list[int]) -> int:
+        """The loop of `_repeat`. Returns the rows."""
+        memory, record, session, clock = self.memory, task.record, task.handle.session, now
+        attempt, far = session.attempts[task.index], record.service.far
+        run, sql = getattr(attempt, "reads", (None, None))
+        timed, last = record.query is not None, self.end.time
+        ends, rows = last != NEVER, 0
+        for drawn in task.params.lists(times):
+            for values in drawn:
+                start = clock()
+                if ends and start > last:
+                    return rows
+                try:
+                    if run:
+                        # What `attempt` does, too; a call of it would be one more of the program's own functions.
+                        seen = 0
+                        for _ in run(sql, values):
+                            seen += 1
+                    else:
+                        seen = attempt(values, memory)
+                    took = clock() - start
+                except Exception as error:
+                    seen, ended = self._recover(session, attempt, values, error, record)
+                    took = ended - start
+                    if seen == FAILED:
+                        self._otherwise(record, seen, took)
+                        continue
+                try:
+                    near[took] += 1
+                except IndexError:
+                    far(took)
+                rows += seen
+                if timed:
+                    record.query.note(memory.query - start)
+                    if memory.first_row:
+                        record.first_row.note(memory.first_row - start)
+        return rows
 
     def _otherwise(self, record: Record, seen: int, inside: int) -> None:
         """Counts what is not measured."""

@@ -71,10 +71,19 @@ class Draws(unittest.TestCase):
         with mock.patch.object(params, "_OPERATIONS", 1):
             slow = Params(3, vector_transaction(), 3)
         fast, calls = Params(3, vector_transaction(), 3), []
-        drawn = taken(fast.operations(5, 4, lambda: calls.append(1)), 600)
-        self.assertEqual(drawn, taken(slow.operations(5, 4, lambda: None), 600))
+        drawn = taken(fast.operations(5, 4, lambda: calls.append(1)), 2_600)
+        self.assertEqual(drawn, taken(slow.operations(5, 4, lambda: None), 2_600))
         self.assertEqual(drawn[2], slow.draw(range(13, 14))[0])
-        self.assertEqual(len(calls), -(-600 // fast.chunk))
+        self.assertEqual(len(calls), -(-2_600 // fast.chunk))
+
+    def test_lists_go_on_where_operations_are(self):
+        plain, lists = (Params(3, vector_transaction(), 3) for _ in range(2))
+        drawn = taken(plain.operations(0, 1, lambda: None), 2_600)
+        self.assertEqual(lists.taken(), 0)
+        self.assertEqual(taken(lists.operations(0, 1, lambda: None), 7), drawn[:7])
+        self.assertEqual(lists.taken(), 7)
+        self.assertEqual([values for rest in lists.lists(2_500) for values in rest], drawn[7:2_507])
+        self.assertEqual(lists.taken(), 2_507)
 
     def test_rows_of_an_operation_follow_each_other(self):
         one, many = Params(11, vector_transaction(), 3), Params(11, vector_transaction(repeat=3, tuples=2), 3)

@@ -49,6 +49,21 @@ class Histograms(unittest.TestCase):
         self.assertLess(len(latencies._far), 40_000)
         self.same(latencies.histogram(), plain)
 
+    def test_counting_without_notes_is_the_same(self):
+        values = [7, 7, 65_535, 65_536, 3_000_000_000]
+        latencies = counted([5])
+        near = latencies.near()
+        for value in values:
+            try:
+                near[value] += 1
+            except IndexError:
+                latencies.far(value)
+        latencies.recount()
+        noted = counted([5, *values])
+        noted.settle()
+        self.same(latencies.histogram(), noted.histogram())
+        self.assertEqual((latencies.count(), latencies.sum), (noted.count(), noted.sum))
+
     def test_memory_does_not_grow(self):
         latencies = counted(range(0, 3_600_000_000_000, 3_600_000_000_000 // 300_000))
         self.assertLess(len(latencies._far) + len(latencies._near), 140_000)

@@ -370,6 +370,21 @@ class Loads(Runs):
         outcome = Outcome(trial("sqlite3", path, [slow], [role("r", [0], 1, {"transactions": 1})]))
         self.assertGreaterEqual(len(outcome.ticks), 5)
 
+    def test_ticks_keep_count_of_what_fails(self):
+        """The quickest loop counts in another way than by noting; half of these rows are there already."""
+        path = self.made()
+        insert = runs.statement("INSERT INTO kv(id, k, v) VALUES (?1, 1, 'x')", [0])
+        some = runs.transaction("some", [runs.param("id", "uniform", low=1, high=3_000)], insert)
+        outcome = Outcome(trial("sqlite3", path, [some], [role("r", [0], 1, {"transactions": 3_000})], tick_ms=1))
+        operation = outcome.operation("r", "some")
+        self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(operation["committed"],)])
+        self.assertEqual(operation["committed"] + operation["failed"], 3_000)
+        self.assertGreater(min(operation["committed"], operation["failed"]), 500)
+        self.assertGreater(len(outcome.ticks), 5)
+        for key in ("committed", "failed"):
+            self.assertEqual(outcome.ticked(key), operation[key])
+            self.assertGreaterEqual(min(count[key] for tick in outcome.ticks for count in tick["counts"]), 0)
+
 
 class Protocol(Runs):
     def test_the_end_of_input_before_go_runs_nothing(self):
