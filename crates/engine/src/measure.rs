@@ -62,6 +62,7 @@ impl<'a> Meter<'a> {
             Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
             Measure::FailedShare => per(total(|o| o.failed), total(ended)),
             Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
+            Measure::Served => served(operations(result, metric.transaction.as_deref())),
             Measure::Fairness => whole(fairness(result)),
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
             Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
@@ -119,6 +120,14 @@ fn ended(operation: &Operation) -> u64 {
 
 fn per_second(count: u64, nanos: u64) -> Option<f64> {
     (nanos > 0).then(|| count as f64 / (nanos as f64 / 1e9))
+}
+
+/// Of the operations whose arrivals are scheduled; the others have none that could be missed.
+fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> Option<f64> {
+    let scheduled: Vec<_> = operations.filter(|o| o.response.is_some()).collect();
+    let served = sum(scheduled.iter().map(|o| ended(o)));
+    let due = served.saturating_add(sum(scheduled.iter().map(|o| o.unserved)));
+    (due > 0).then(|| served as f64 / due as f64)
 }
 
 /// Of the role in which it is worst; a role of one worker is no less fair than it can be, and says nothing.

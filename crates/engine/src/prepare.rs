@@ -135,26 +135,40 @@ fn load(
     progress: &mut dyn FnMut(u64, u64),
 ) -> rusqlite::Result<()> {
     let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
-    let mut statements = transaction
-        .statements
-        .iter()
-        .map(|s| Ok((connection.prepare(&s.sql)?, s.bind.as_slice())))
-        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let prepare = |s: &litelab_protocol::Statement| connection.prepare(&s.sql);
+    let mut statements = transaction.statements.iter().map(prepare).collect::<rusqlite::Result<Vec<_>>>()?;
     let mut row = 0;
     while row < rows {
         connection.execute_batch("BEGIN")?;
         let end = (row + BATCH).min(rows);
-        for row in row..end {
-            for (statement, bind) in &mut statements {
-                for (position, param) in bind.iter().enumerate() {
-                    statement.raw_bind_parameter(position + 1, Bound(drawer.draw(*param as usize, row)))?;
-                }
-                statement.raw_execute()?;
+        for operation in row..end {
+            for (statement, spec) in statements.iter_mut().zip(&transaction.statements) {
+                execute(statement, spec, &drawer, operation)?;
             }
         }
         connection.execute_batch("COMMIT")?;
         row = end;
         progress(row, rows);
+    }
+    Ok(())
+}
+
+/// A statement of one operation, as often and with the rows that a runner would take.
+fn execute(
+    statement: &mut rusqlite::Statement<'_>,
+    spec: &litelab_protocol::Statement,
+    drawer: &Drawer,
+    operation: u64,
+) -> rusqlite::Result<()> {
+    let (repeat, tuples) = (u64::from(spec.repeat), u64::from(spec.tuples));
+    for first in (0..repeat).map(|k| (operation * repeat + k) * tuples) {
+        let values = (first..first + tuples).flat_map(|row| spec.bind.iter().map(move |param| (row, *param as usize)));
+        for (position, (row, param)) in values.enumerate() {
+            statement.raw_bind_parameter(position + 1, Bound(drawer.draw(param, row)))?;
+        }
+        // What it returns is nobody's.
+        let mut rows = statement.raw_query();
+        while rows.next()?.is_some() {}
     }
     Ok(())
 }

@@ -78,6 +78,8 @@ pub enum Measure {
     FailedShare,
     /// Errors seen (cured ones included) per transaction.
     ErrorShare,
+    /// Arrivals of a fixed rate that were served before the end, as a share of all that were due.
+    Served,
     /// The slowest worker's committed transactions over the mean of its role.
     Fairness,
     /// The highest rate of arrivals at which the conditions of the scenario's search were kept.
@@ -114,10 +116,10 @@ pub enum Unit {
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 48] = {
+const NAMES: [(&str, Measure); 49] = {
     use Measure::{
-        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, RowTime, RowsPerSecond, Sustainable,
-        Throughput, Utilization, WalAfter, WalPeak, WalRestarts, Written,
+        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, RowTime, RowsPerSecond, Served,
+        Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
     use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
@@ -167,6 +169,7 @@ const NAMES: [(&str, Measure); 48] = {
         ("memory", Memory),
         ("failed", FailedShare),
         ("errors", ErrorShare),
+        ("served", Served),
         ("fairness", Fairness),
         ("sustainable", Sustainable),
         ("wal_restarts", WalRestarts),
@@ -187,7 +190,7 @@ impl Measure {
             Self::Throughput | Self::RowsPerSecond | Self::Sustainable => Unit::PerSecond,
             Self::RowTime | Self::Latency(..) | Self::Cpu => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
-            Self::FailedShare | Self::ErrorShare | Self::Fairness | Self::Utilization => Unit::Share,
+            Self::FailedShare | Self::ErrorShare | Self::Served | Self::Fairness | Self::Utilization => Unit::Share,
             Self::WalRestarts => Unit::Count,
         }
     }
@@ -195,7 +198,7 @@ impl Measure {
     /// Whether more of it is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
-        matches!(self, Self::Throughput | Self::RowsPerSecond | Self::Fairness | Self::Sustainable)
+        matches!(self, Self::Throughput | Self::RowsPerSecond | Self::Served | Self::Fairness | Self::Sustainable)
     }
 }
 

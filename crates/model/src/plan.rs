@@ -31,6 +31,9 @@ pub struct Plan {
     pub arms: Vec<Arm>,
     /// With their arms found.
     pub claims: Vec<ClaimPlan>,
+    /// Names of claims about arms that `--quick` leaves out.
+    #[serde(default)]
+    pub left_out: Vec<String>,
     /// With their arms found.
     pub findings: Vec<FindingPlan>,
 }

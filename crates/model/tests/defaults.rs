@@ -115,3 +115,26 @@ fn mistakes_are_named_with_the_nearest_key() {
         }
     }
 }
+
+#[test]
+fn claims_about_arms_that_quick_leaves_out_are_named_and_not_examined() {
+    let keys =
+        "vary.profile = [\"wal-normal\", \"delete-full\"]\nquick.vary.profile = \"wal-normal\"\nvary.driver = [\"c\"]";
+    let claim = |name: &str, profile: &str| {
+        let of = format!("scenario = \"a\"\nmetric = \"p50\"\narm = {{ profile = \"{profile}\" }}\nat_most = 1\n");
+        format!("[[claim]]\nname = \"{name}\"\ntext = \"x\"\n{of}")
+    };
+    let top = TOP.replace("profile = \"wal-full\"\n", "").replace("vary.driver = [\"rusqlite\", \"mattn\"]\n", "");
+    let study = |claims: &str| format!("{top}{}{claims}", scenario("a", keys));
+    let both = study(&(claim("kept", "wal-normal") + &claim("lost", "delete-full")));
+    let names = |plan: &Plan| plan.claims.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    let quick = Options { quick: true, ..Options::default() };
+
+    let whole = plan(both.clone()).unwrap();
+    assert_eq!((names(&whole), whole.left_out), (vec!["kept".into(), "lost".to_owned()], vec![]));
+    let small = plan_with(both, &quick).unwrap();
+    assert_eq!((names(&small), small.left_out), (vec!["kept".to_owned()], vec!["lost".to_owned()]));
+    // An arm that there never was is still an error.
+    let error = plan_with(study(&claim("odd", "wal-full")), &quick).unwrap_err();
+    assert!(error.to_string().contains("no arm has profile=wal-full"), "{error}");
+}

@@ -36,6 +36,8 @@ fn measurement() -> Measurement {
         committed: 50,
         measured: 50,
         first_row: Some(histogram([3, 5, 8])),
+        response: Some(histogram([2000; 50])),
+        unserved: 10,
         ..operation("readers", "read", histogram([1000; 50]))
     };
     let worker = |role: &str, committed| WorkerResult {
@@ -79,7 +81,8 @@ fn every_metric_has_its_formula() {
         ("wait_max", Some(9.0)),
         ("first_row", Some(5.0)),
         ("first_row:write", None),
-        ("response_p99", None),
+        ("response_p99", Some(2000.0)),
+        ("response_p99:write", None),
         ("probe_p50", Some(12.0)),
         ("cpu", Some(2000.0)),
         ("cpu:write", None),
@@ -91,6 +94,8 @@ fn every_metric_has_its_formula() {
         ("failed", Some(20.0 / 250.0)),
         ("failed:write", Some(0.1)),
         ("errors", Some(50.0 / 250.0)),
+        ("served", Some(50.0 / 60.0)),
+        ("served:write", None),
         ("fairness", Some(0.8)),
         ("throughput:nothing", None),
         ("p50:nothing", None),
@@ -122,6 +127,7 @@ fn a_trial_of_nothing_has_no_rates() {
         "written",
         "failed",
         "errors",
+        "served",
         "fairness",
         "probe_p99",
     ] {

@@ -9,19 +9,24 @@ use crate::metric::Metric;
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use crate::quantity::{Quantity, Scalar, with_unit};
 
-/// Claims whose scenarios are part of the plan.
-pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<Vec<ClaimPlan>, ModelError> {
-    let mut out: Vec<ClaimPlan> = Vec::new();
-    for claim in &context.study.claims {
+/// Claims whose scenarios are part of the plan, and the names of those whose arms `--quick` leaves out.
+pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPlan>, Vec<String>), ModelError> {
+    let (mut out, mut left_out): (Vec<ClaimPlan>, Vec<String>) = Default::default();
+    for (at, claim) in context.study.claims.iter().enumerate() {
         let here = |e: String| context.error(format!("claim `{}`: {e}", claim.name));
-        if out.iter().any(|c| c.name == claim.name) {
+        if context.study.claims[..at].iter().any(|c| c.name == claim.name) {
             return Err(here("there are two of this name".into()));
         }
-        if let Some(plan) = one(context, claim, plan).map_err(here)? {
-            out.push(plan);
+        let in_plan = |name: &String| plan.scenarios.iter().any(|s| s.name == *name);
+        match one(context, claim, plan).map_err(here)? {
+            Some(plan) => out.push(plan),
+            None if in_plan(&claim.scenario) && claim.against_scenario.iter().all(in_plan) => {
+                left_out.push(claim.name.clone());
+            }
+            None => {}
         }
     }
-    Ok(out)
+    Ok((out, left_out))
 }
 
 fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<ClaimPlan>, String> {
@@ -37,7 +42,7 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
         }
         None => None,
     };
-    // `--only` may have left out one of them.
+    // `--only` or `--quick` may have left out one of them.
     let (Some(arm), Some(against)) = (arm, against.map_or(Some(None), |a| a.map(Some))) else { return Ok(None) };
     if against == Some(arm) {
         return Err("it compares an arm with itself".into());
@@ -70,7 +75,8 @@ pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> 
         .transpose()
 }
 
-/// The plan's index of an arm of a scenario; none where the scenario was left out on the command line.
+/// The plan's index of an arm of a scenario; none where the scenario was left out on the command line, or `--quick` has
+/// the scenario without this arm.
 fn find(
     context: &Context<'_>,
     plan: &Plan,
@@ -81,7 +87,18 @@ fn find(
     let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return Ok(None) };
     let real: Vec<_> =
         plan.arms[*first..=*last].iter().filter(|a| !a.dimensions.contains_key(super::AA)).cloned().collect();
-    arms::select(&real, selector).map(|i| Some(first + i)).map_err(|e| format!("scenario `{scenario}`: {e}"))
+    match arms::select(&real, selector) {
+        Ok(at) => Ok(Some(first + at)),
+        Err(_) if context.options.quick && is_in_full(context, scenario, selector) => Ok(None),
+        Err(e) => Err(format!("scenario `{scenario}`: {e}")),
+    }
+}
+
+/// Whether the scenario has such an arm without `--quick`.
+fn is_in_full(context: &Context<'_>, scenario: &str, selector: &IndexMap<String, Scalar>) -> bool {
+    let Some(found) = context.study.scenarios.iter().find(|s| s.name == scenario) else { return false };
+    let full = arms::combinations(&super::defaults::inherit(context.study, found), None);
+    full.is_ok_and(|all| all.iter().filter(|dimensions| arms::matches(dimensions, selector)).count() == 1)
 }
 
 fn arms_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Result<Option<Vec<usize>>, String> {

@@ -95,6 +95,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         scenarios: Vec::new(),
         arms: Vec::new(),
         claims: Vec::new(),
+        left_out: Vec::new(),
         findings: Vec::new(),
     };
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {
@@ -110,7 +111,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
             add_scenario(&context, &defaults::inherit(study, scenario), &mut plan)?;
         }
     }
-    plan.claims = claims::claims(&context, &plan)?;
+    (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
     Ok(plan)
 }

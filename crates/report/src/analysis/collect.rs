@@ -120,7 +120,8 @@ impl Collector {
         }
         let claims = plan.claims.iter().map(|c| claim::examine(c, &arms)).collect();
         let findings = plan.findings.iter().map(|f| finding::fill(f, &arms, plan.tolerance)).collect();
-        Analysis { scenarios, claims, findings, arms, tolerance: plan.tolerance }
+        let left_out = plan.left_out.clone();
+        Analysis { scenarios, claims, left_out, findings, arms, tolerance: plan.tolerance }
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Analysis {
     pub arms: Vec<ArmAnalysis>,
     /// In the order of the plan.
     pub claims: Vec<ClaimResult>,
+    /// Names of claims whose arms `--quick` left out.
+    pub left_out: Vec<String>,
     /// The plan's sentences with their values.
     pub findings: Vec<String>,
     /// Relative difference below which two arms count as equivalent.

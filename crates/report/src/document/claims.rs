@@ -37,12 +37,15 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
         return;
     }
     let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
-    let beside = format!(
+    let mut beside = format!(
         "holds {} · contradicted {} · inconclusive {}",
         count(|v| *v == ClaimVerdict::Holds),
         count(|v| *v == ClaimVerdict::Contradicted),
         count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }))
     );
+    if !analysis.left_out.is_empty() {
+        beside += &format!(" · left out by --quick {}", analysis.left_out.len());
+    }
     document.heading("Claims", &beside);
     document.blocks.push(Block::Claims(analysis.claims.iter().map(block).collect()));
 }

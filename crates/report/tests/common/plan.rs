@@ -98,6 +98,7 @@ pub fn empty() -> Plan {
         scenarios: vec![],
         arms: vec![],
         claims: vec![],
+        left_out: vec![],
         findings: vec![],
     }
 }
