@@ -45,6 +45,8 @@ enum Command {
     Show(cmd::show::Args),
     /// Compare two runs, or two arms of one
     Compare(cmd::compare::Args),
+    /// Put the tables of a run into a page
+    Report(cmd::report::Args),
     /// Write a run as JSON, CSV or Markdown
     Export(cmd::export::Args),
     /// List the built-in studies, or show one
@@ -77,6 +79,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => cmd::run::run(args),
         Command::Show(args) => cmd::show::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
+        Command::Report(args) => cmd::report::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Studies(verb) => cmd::library::run(litelab_model::library::Kind::Study, &verb),
         Command::Workloads(verb) => cmd::library::run(litelab_model::library::Kind::Workload, &verb),

@@ -30,6 +30,9 @@ pub enum ReportError {
     /// A tolerance that is none.
     #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
     Tolerance(f64),
+    /// A page whose tables cannot be made.
+    #[error("{0}")]
+    Splice(String),
     /// The export cannot be written.
     #[error("cannot write the export")]
     Write(#[source] std::io::Error),

@@ -5,7 +5,7 @@
 mod common;
 
 use litelab_report::export::shape::{Export, SCHEMA};
-use litelab_report::export::{csv, json, markdown};
+use litelab_report::export::{csv, json, markdown, splice};
 
 #[test]
 fn markdown_has_the_tables_of_the_terminal() {
@@ -72,4 +72,46 @@ fn csv_has_a_row_for_each_operation_and_each_failure() {
     let failed: Vec<&str> = text.lines().filter(|line| line.contains("failed:invariant")).collect();
     assert_eq!(failed.len(), 1);
     assert!(failed[0].contains("\"invariant `rows`: found 9, expected 10\""), "{}", failed[0]);
+}
+
+#[test]
+fn tables_are_put_between_their_comments_again_and_again() {
+    let (info, analysis) = common::study();
+    let (study, scenario) = (&info.plan.study, &analysis.scenarios[0].name);
+    let table = |text: &str| text.lines().filter(|l| l.starts_with('|')).map(str::to_owned).collect::<Vec<_>>();
+    let marked = |what: &str| format!("before\n<!-- splice {what} -->\nold\n<!-- end of splice -->\nafter\n");
+
+    let (page, made) = splice::splice(&marked(&format!("{study}/{scenario}")), &analysis, &info).unwrap();
+    assert_eq!(made, 1);
+    assert!(page.starts_with("before\n") && page.ends_with("after\n") && !page.contains("old"), "{page}");
+    let whole = markdown::run(&analysis, &info);
+    let rows = table(&page);
+    assert!(rows.len() > 2 && rows.iter().all(|row| whole.contains(row)), "{page}");
+    assert!(page.contains(&format!("litelab run {study}")), "how it was made: {page}");
+    assert_eq!(splice::splice(&page, &analysis, &info).unwrap().0, page, "a second time changes nothing");
+
+    let (narrow, _) = splice::splice(&marked(&format!("{study}/{scenario}: p50")), &analysis, &info).unwrap();
+    let columns = |row: &str| row.matches(" | ").count();
+    assert!(columns(&table(&narrow)[0]) < columns(&rows[0]) && table(&narrow)[0].ends_with("| p50 |"), "{narrow}");
+    let (claims, _) = splice::splice(&marked(&format!("{study}/claims")), &analysis, &info).unwrap();
+    assert_eq!(table(&claims).len(), analysis.claims.len() + 2);
+
+    let both = marked("other-study/x") + &marked(&format!("{study}/{scenario}"));
+    let (page, made) = splice::splice(&both, &analysis, &info).unwrap();
+    assert!(made == 1 && page.starts_with(&marked("other-study/x")), "another study's is left alone: {page}");
+}
+
+#[test]
+fn a_page_that_cannot_be_made_says_where_and_why() {
+    let (info, analysis) = common::study();
+    let (study, scenario) = (&info.plan.study, &analysis.scenarios[0].name);
+    let error = |page: &str| splice::splice(page, &analysis, &info).unwrap_err().to_string();
+    let marked = |what: &str| format!("x\n<!-- splice {what} -->\n<!-- end of splice -->\n");
+    let open = error(&format!("<!-- splice {study}/{scenario} -->\n| a |\n"));
+    assert!(open.contains("line 1") && open.contains("end of splice"), "{open}");
+    let scenario_error = error(&marked(&format!("{study}/nowhere")));
+    assert!(scenario_error.contains("line 2") && scenario_error.contains(scenario.as_str()), "{scenario_error}");
+    let column = error(&marked(&format!("{study}/{scenario}: p51")));
+    assert!(column.contains("`p51`") && column.contains("p50"), "{column}");
+    assert!(error("no marker").contains(study.as_str()));
 }

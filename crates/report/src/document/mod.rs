@@ -102,6 +102,25 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     document
 }
 
+/// The table of one scenario of a run; none where there is no such scenario.
+pub(crate) fn scenario_table(analysis: &Analysis, info: &RunInfo, name: &str) -> Option<Table> {
+    let scenario = analysis.scenarios.iter().find(|s| s.name == name)?;
+    let mut document = Document::default();
+    scenario::add(&mut document, scenario, analysis, info);
+    document.blocks.into_iter().find_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
+/// The claims of a run without their heading.
+pub(crate) fn of_claims(analysis: &Analysis) -> Document {
+    let mut document = Document::default();
+    claims::add(&mut document, analysis);
+    document.blocks.retain(|block| matches!(block, Block::Claims(_)));
+    document
+}
+
 /// Text from outside on one line and without control characters: no escape sequence reaches a terminal.
 #[must_use]
 pub(crate) fn clean(text: &str) -> String {

@@ -122,7 +122,8 @@ impl Table {
         parts.iter().map(|columns| self.part(keys, columns)).collect()
     }
 
-    fn part(&self, keys: usize, columns: &[usize]) -> Table {
+    /// The keys and these columns.
+    pub(crate) fn part(&self, keys: usize, columns: &[usize]) -> Table {
         let pick = |column: &usize| self.columns[*column].clone();
         let chosen: Vec<usize> = (0..keys).chain(columns.iter().copied()).collect();
         let row = |row: &Vec<Cell>| chosen.iter().map(|c| row.get(*c).cloned().unwrap_or_default()).collect();

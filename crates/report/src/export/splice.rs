@@ -1,0 +1,109 @@
+//! Tables of a run put into a page, between two comments, so that they can always be made again.
+//!
+//! ```text
+//! <!-- splice STUDY/SCENARIO: COLUMN, COLUMN -->
+//! …
+//! <!-- end of splice -->
+//! ```
+//!
+//! Columns are named by their titles; without them the table has all. `STUDY/claims` is the table of claims. What lies
+//! between the comments is replaced, and the second one says how it was made.
+
+use litelab_engine::record::RunInfo;
+
+use super::markdown;
+use crate::analysis::Analysis;
+use crate::document::{self, Block, Document, Table};
+use crate::error::ReportError;
+
+const BEGIN: &str = "<!-- splice ";
+const END: &str = "<!-- end of splice";
+const CLOSE: &str = "-->";
+
+/// The page with every table of the run's study made anew, and how many there were. Other studies' stay as they are.
+///
+/// # Errors
+/// [`ReportError::Splice`] where a marker has no end, names no scenario of the run or no column of its table, or the page
+/// has no marker of this study.
+pub fn splice(page: &str, analysis: &Analysis, info: &RunInfo) -> Result<(String, usize), ReportError> {
+    let mut out = String::new();
+    let mut made = 0;
+    let mut lines = page.split_inclusive('\n').enumerate();
+    while let Some((at, line)) = lines.next() {
+        out.push_str(line);
+        let Some(marker) = Marker::read(line) else { continue };
+        let here = |what: String| ReportError::Splice(format!("line {}: {what}", at + 1));
+        let mut old = String::new();
+        let end = loop {
+            match lines.next() {
+                Some((_, line)) if line.trim_start().starts_with(END) => break line,
+                Some((_, line)) if Marker::read(line).is_none() => old.push_str(line),
+                _ => return Err(here(format!("`{}` has no `{END} -->`", line.trim()))),
+            }
+        };
+        if marker.study != info.plan.study {
+            out.push_str(&old);
+            out.push_str(end);
+            continue;
+        }
+        out.push_str(&marker.table(analysis, info).map_err(here)?);
+        out.push_str(&format!("{END}: {} {CLOSE}\n", origin(info)));
+        made += 1;
+    }
+    if made == 0 {
+        let study = &info.plan.study;
+        return Err(ReportError::Splice(format!(
+            "no `{BEGIN}{study}/SCENARIO {CLOSE}` in it, and the run is of {study}"
+        )));
+    }
+    Ok((out, made))
+}
+
+/// How the table is made again.
+fn origin(info: &RunInfo) -> String {
+    let plan = &info.plan;
+    let quick = if plan.quick { " --quick" } else { "" };
+    let day = info.created.get(..10).unwrap_or(&info.created);
+    format!("`litelab run {}{quick} --seed {}`, {} blocks, {day}", plan.study, plan.seed, info.blocks)
+}
+
+struct Marker<'a> {
+    study: &'a str,
+    scenario: &'a str,
+    columns: Vec<&'a str>,
+}
+
+impl<'a> Marker<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let inner = line.trim().strip_prefix(BEGIN)?.strip_suffix(CLOSE)?.trim();
+        // A metric of one transaction has a colon too, but no space after it.
+        let (name, columns) = inner.split_once(": ").unwrap_or((inner, ""));
+        let (study, scenario) = name.split_once('/')?;
+        let columns = columns.split(',').map(str::trim).filter(|c| !c.is_empty()).collect();
+        Some(Self { study: study.trim(), scenario: scenario.trim(), columns })
+    }
+
+    fn table(&self, analysis: &Analysis, info: &RunInfo) -> Result<String, String> {
+        if self.scenario == "claims" {
+            let of_claims = document::of_claims(analysis);
+            return Ok(markdown::render(&of_claims));
+        }
+        let table = document::scenario_table(analysis, info, self.scenario).ok_or_else(|| {
+            let known = analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims"]);
+            format!("the run has no scenario `{}` (it has {})", self.scenario, known.collect::<Vec<_>>().join(", "))
+        })?;
+        let table = if self.columns.is_empty() { table } else { self.narrow(&table)? };
+        Ok(markdown::render(&Document { blocks: vec![Block::Table(table)] }))
+    }
+
+    fn narrow(&self, table: &Table) -> Result<Table, String> {
+        let find = |title: &&str| {
+            let found = table.columns.iter().position(|c| c.title == **title);
+            found.ok_or_else(|| {
+                let known = table.columns.iter().skip(table.keys).map(|c| c.title.as_str()).collect::<Vec<_>>();
+                format!("the table of `{}` has no column `{title}` (it has {})", self.scenario, known.join(", "))
+            })
+        };
+        Ok(table.part(table.keys, &self.columns.iter().map(find).collect::<Result<Vec<_>, _>>()?))
+    }
+}
