@@ -259,13 +259,19 @@ func (s *Stage) run() (*Probe, error) {
 		}()
 	}
 	waiting.Wait()
-	clock = Clock{time.Now()}
-	close(start)
-
 	stop, lateness := make(chan struct{}), make(chan *Histogram, 1)
 	var before atomic.Pointer[metrics.Float64Histogram]
 	if s.trial.ProbeMs > 0 {
-		time.AfterFunc(time.Duration(millis(s.trial.WarmupMs)), func() { before.Store(waits()) })
+		// A timer might come too late: workers may leave it no processor.
+		before.Store(waits())
+	}
+	clock = Clock{time.Now()}
+	close(start)
+
+	if s.trial.ProbeMs > 0 {
+		if s.trial.WarmupMs > 0 {
+			time.AfterFunc(time.Duration(millis(s.trial.WarmupMs)), func() { before.Store(waits()) })
+		}
 		go func() { lateness <- probe(clock, s.trial.ProbeMs, millis(s.trial.WarmupMs), stop) }()
 	}
 	ticker := time.NewTicker(time.Duration(millis(max(s.trial.TickMs, 1))))

@@ -19,6 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	if verb := os.Getenv("RUNNER_VERB"); verb != "" {
 		os.Args = []string{os.Args[0], verb}
+		addSpinner()
 		main()
 		return
 	}
@@ -52,7 +53,10 @@ type heardResult struct {
 		Wait, Response, Lag, Query                                               *string
 	}
 	Workers []WorkerResult
-	Probe   *struct{ Lateness string }
+	Probe   *struct {
+		Lateness            string
+		PoolWait, Scheduler *string
+	}
 }
 
 // converse runs a trial; between, if given, is done when it is ready, before `go`.

@@ -26,10 +26,13 @@ def connect(driver: str, path: str):
         import sqlite3
 
         connection = sqlite3.connect(path, isolation_level=None)
-    else:
+    elif driver == "apsw":
         import apsw
 
         connection = apsw.Connection(path)
+    else:
+        # `aiosqlite` has no threads of workers, which is what these loops are compared with.
+        raise SystemExit(f"no loop for {driver}")
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL"):
         list(connection.execute(f"PRAGMA {pragma}"))
     return connection

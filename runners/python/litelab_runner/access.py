@@ -1,5 +1,6 @@
 """How workers share connections: with the standard library's locks and queues, as an application would."""
 
+from functools import partial
 from queue import LifoQueue
 from threading import Lock
 
@@ -79,6 +80,8 @@ Handles = dict[bool, Own | WriteLock | One | Pool]
 class Opened:
     """All connections to one database, opened, set, filled and prepared."""
 
+    WriteLock, One, Pool = WriteLock, One, Pool
+
     def __init__(self, trial: dict, database: int, write_lock: Lock):
         self.trial, self.database, self.write_lock = trial, database, write_lock
         self.driver = find(trial["driver"])
@@ -95,17 +98,17 @@ class Opened:
                     used = sorted({step["transaction"] for step in role["steps"]})
                     session = self._open(role["name"], used)
                     own = Own(session)
-                    writing = WriteLock(session, write_lock) if kind == "write-lock" else own
+                    writing = self.WriteLock(session, write_lock) if kind == "write-lock" else own
                     self.handles.append({True: writing, False: own})
             case {"kind": "shared"}:
-                one = One(self._open("shared", everything))
+                one = self.One(self._open("shared", everything))
                 self.handles = [{True: one, False: one}] * len(workers)
             case {"kind": "pool", "connections": size}:
                 pool = self._pool("pool", size, everything)
                 self.handles = [{True: pool, False: pool}] * len(workers)
             case {"kind": "split", "readers": readers}:
                 writing = [t for t in everything if trial["transactions"][t]["writes"]]
-                writer = One(self._open("writer", writing))
+                writer = self.One(self._open("writer", writing))
                 reader = self._pool("reader", readers, [t for t in everything if t not in writing])
                 self.handles = [{True: writer, False: reader}] * len(workers)
             case other:
@@ -125,7 +128,8 @@ class Opened:
                 session.script(database["setup"])
             self.sessions.append(session)
             settings = session.settings(trial["connection"]["read_back"])
-            session.attempts = {index: compile(session, spec) for index, spec in zip(used, specs)}
+            make = session.compile or partial(compile, session)
+            session.attempts = {index: make(spec) for index, spec in zip(used, specs)}
         except Fault:
             raise
         except Exception as error:
@@ -136,7 +140,7 @@ class Opened:
     def _pool(self, label: str, size: int, used: list[int]) -> Pool:
         if size < 1:
             raise Fault("a pool needs at least one connection")
-        return Pool([self._open(label, used) for _ in range(size)])
+        return self.Pool([self._open(label, used) for _ in range(size)])
 
     def close(self) -> None:
         """Runs `teardown` on the first connection, and closes them all."""

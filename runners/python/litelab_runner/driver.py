@@ -1,6 +1,6 @@
 """What a driver has to offer; everything else of a trial is the same for all."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +14,7 @@ FAILED = -2
 DRIVERS = {
     "sqlite3": "stdlib.Sqlite3",
     "apsw": "apsw_driver.Apsw",
+    "aiosqlite": "aiosqlite_driver.Aiosqlite",
     "litequeue": "queues.litequeue.Litequeue",
     "persist-queue": "queues.persist_queue.PersistQueue",
     "huey": "queues.huey.Huey",
@@ -42,14 +43,26 @@ class Fault(Exception):
         return {"type": "failed", "reason": " ".join(str(self).split()), "code": name}
 
 
+# A worker is a task on an event loop. The driver's call blocks the loop; a thread of the default executor, which any of
+# them may be; the connection's own thread.
+ON_LOOP = ["inline", "offload", "dedicated"]
+
+
 class Session:
     """One open connection. It goes from thread to thread, and is never used by two at the same time."""
 
-    # What a driver supports unless it says otherwise. Executors are threads, and processes of one such thread each.
+    # What a driver supports unless it says otherwise. Executors are threads, and processes of one such thread each;
+    # those of `ON_LOOP` are for what may be called from any thread.
     accesses = ["per-worker", "shared", "pool", "write-lock", "split"]
     executors = ["threads", "processes"]
     # What it offers in place of SQL.
     interface: str | None = None
+    # Whether its calls, and so its attempts and `rollback`, are awaited on the program's loop.
+    awaits = False
+    # How a task calls it: `aio.call`.
+    call: Callable[..., Awaitable]
+    # What makes its attempts, where that is not `transaction.compile`.
+    compile: Callable[[dict], Callable] | None = None
 
     # Executes a statement with its values and returns an iterator over its rows.
     run: Callable[..., Iterable]

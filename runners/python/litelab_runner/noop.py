@@ -5,13 +5,14 @@ from time import perf_counter_ns as now
 from typing import Any
 
 from .connect import chosen
-from .driver import Memory, Session
+from .driver import ON_LOOP, Memory, Session
 from .statement import repeating
 
 
 class Noop(Session):
     """Answers every statement with one row of no columns, so that no transaction ends empty."""
 
+    executors = [*Session.executors, *ON_LOOP]
     connection = None
 
     def __init__(self, _database: dict, connection: dict, _prepare: str = "once", _statements: int = 0):

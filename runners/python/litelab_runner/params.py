@@ -34,7 +34,8 @@ Drawn = dict[int, list]
 class Params:
     """Draws the values of one transaction for one worker."""
 
-    def __init__(self, seed: int, transaction: dict, worker: int):
+    def __init__(self, seed: int, transaction: dict, worker: int, lot: int | None = None):
+        """`lot`: the most operations drawn at once; none: as many as are quickest."""
         self.sources = [param["source"] for param in transaction["params"]]
         self.worker = worker
         names = [f"{transaction['name']}.{param['name']}" for param in transaction["params"]]
@@ -45,7 +46,7 @@ class Params:
         self.statements = [(s["bind"], s["tuples"], s["repeat"]) for s in transaction["statements"]]
         if any(index >= len(self.sources) for bind, _, _ in self.statements for index in bind):
             raise Fault(f"transaction `{transaction['name']}` binds a parameter that it does not have")
-        self.chunk = self._chunk()
+        self.chunk = min(self._chunk(), lot or _OPERATIONS)
         self.now = 0
         # Operations drawn, and an iterator over those of them that were not taken yet.
         self._drawn: tuple[int, Iterator[Any]] = (0, iter([]))

@@ -1,5 +1,6 @@
-"""The host probe: the lag of an asyncio event loop that runs in a thread of its own while the workers work in theirs. One
-that does not let go of the interpreter's lock (GIL) shows here, as it would in anything else the program has to do."""
+"""The host probe beside threads: the lag of an asyncio event loop that runs in a thread of its own while the workers
+work in theirs. One that does not let go of the interpreter's lock (GIL) shows here, as it would in anything else the
+program has to do. Of workers on a loop `aio.probe` has the probe."""
 
 import asyncio
 from threading import Event

@@ -11,7 +11,7 @@ from time import perf_counter_ns as now
 from typing import Any
 
 from . import connect
-from .driver import EMPTY, Fault, Memory, Session
+from .driver import EMPTY, ON_LOOP, Fault, Memory, Session
 from .work import verifying
 
 # A function of (values of one row or tuple list, memory) that returns the rows.
@@ -26,6 +26,8 @@ BRACKETS = 8
 
 class SqlSession(Session):
     """A session on a connection with cursors. A driver opens the connection in its `__init__` and calls `set_up`."""
+
+    executors = [*Session.executors, *ON_LOOP]
 
     connection: Any
     cursor: Any
@@ -73,8 +75,7 @@ class SqlSession(Session):
             many = self.changing_many(spec["sql"]) if width == 0 and not self.compiles_each else None
         except Exception as error:
             raise Fault.of(error, self.code(error), spec["sql"]) from error
-        sources = [transaction["params"][index]["source"] for index in spec["bind"]] * spec["tuples"]
-        places = [(place, source["name"]) for place, source in enumerate(sources) if source["kind"] == "yielded"]
+        places = yielded(transaction, spec)
         if places:
             one, first = filling(one, places), filling(first, places)
         if repeat == 1:
@@ -110,6 +111,12 @@ class SqlSession(Session):
 def nulls(spec: dict) -> tuple:
     """As many values as a statement binds."""
     return (None,) * (len(spec["bind"]) * spec["tuples"])
+
+
+def yielded(transaction: dict, spec: dict) -> list[tuple[int, str]]:
+    """Places among the values of a statement that take what another has yielded, and the names of that."""
+    sources = [transaction["params"][index]["source"] for index in spec["bind"]] * spec["tuples"]
+    return [(place, source["name"]) for place, source in enumerate(sources) if source["kind"] == "yielded"]
 
 
 def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool) -> One:

@@ -11,17 +11,23 @@ from .statement import BRACKETS, DML, One, SqlSession
 _CACHED = 128
 
 
+def how(database: dict, connection: dict, prepare: str, statements: int) -> tuple[str, dict]:
+    """What to connect to, and with which arguments."""
+    path, uri = address(database)
+    options = {"uri": uri, "cached_statements": max(_CACHED, statements + BRACKETS)}
+    options |= chosen(connection["options"], {"timeout", "cached_statements", "uri"})
+    if prepare == "each":
+        options["cached_statements"] = 0
+    return path, {"isolation_level": None, **options}
+
+
 class Sqlite3(SqlSession):
     """`isolation_level=None` leaves BEGIN to the application, which here is the trial; `check_same_thread` would refuse
     a connection that goes from thread to thread. All else is the module's default, a busy timeout of 5 s included."""
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
-        path, uri = address(database)
-        options = {"uri": uri, "cached_statements": max(_CACHED, statements + BRACKETS)}
-        options |= chosen(connection["options"], {"timeout", "cached_statements", "uri"})
-        if prepare == "each":
-            options["cached_statements"] = 0
-        opened = sqlite3.connect(path, isolation_level=None, check_same_thread=False, **options)
+        path, options = how(database, connection, prepare, statements)
+        opened = sqlite3.connect(path, check_same_thread=False, **options)
         self.set_up(opened, prepare, connection["pragmas"])
 
     def changing(self, sql: str) -> One:

@@ -13,7 +13,7 @@ from .schedule import Schedule
 from .transaction import Retry, first_fetch, recover
 
 # How long a pause may outlast the event that should end it, in nanoseconds.
-_SLICE = 10_000_000
+SLICE = 10_000_000
 
 # Later than any reading of the clock.
 NEVER = 1 << 63
@@ -36,21 +36,23 @@ class End:
         """Until `due`, or until it is too late anyway."""
         while (moment := now()) < due and moment <= self.time:
             left = min(due, self.time + 1) - moment
-            sleep((min(left, _SLICE) if self.slices else left) / 1e9)
+            sleep((min(left, SLICE) if self.slices else left) / 1e9)
 
 
 class Task:
     """One step of a role, as one worker does it."""
 
-    def __init__(self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool):
-        """`place` among the role's workers, `worker` among all of the database."""
+    def __init__(
+        self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool, lot: int | None
+    ):  # fmt: skip
+        """`place` among the role's workers, `worker` among all of the database. `lot` bounds what is drawn at once."""
         self.index = step["transaction"]
         spec = trial["transactions"][self.index]
         self.weight = step["weight"]
         self.handle = handles[spec["writes"]]
         self.waits = self.handle.waits(spec["writes"])
         self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
-        self.params = params = Params(trial["seed"], spec, worker)
+        self.params = params = Params(trial["seed"], spec, worker, lot)
         # Between two drawings nothing is timed, so that is where what was noted is counted.
         self.draws = params.operations(step["offset"] + place, step["stride"], self.record.between)
         self.yields = any(statement["yields"] for statement in spec["statements"])
@@ -77,6 +79,9 @@ class Counting:
 
 
 class Worker:
+    # Operations whose values are drawn at once; none: as many as are quickest.
+    lot: int | None = None
+
     def __init__(
         self, trial: dict, r: int, w: int, database: int, handles: Handles, retry: Retry,
         schedule: Schedule | None, end: End,
@@ -88,7 +93,7 @@ class Worker:
         self.place = role["first_in_role"] + w
         self.warmup = trial["warmup_ms"] * 1_000_000
         self.tasks = [
-            Task(trial, step, self.place, self.index, handles, schedule is not None) for step in role["steps"]
+            Task(trial, step, self.place, self.index, handles, schedule is not None, self.lot) for step in role["steps"]
         ]
         self.memory = Memory()
         self._choice = Stream(trial["seed"], f"{role['name']}.step")
@@ -100,7 +105,7 @@ class Worker:
     def run(self, go: int) -> None:
         """Works until the role ends, or something goes wrong that is not SQLite's."""
         role = self.role
-        limit = role["until"]["transactions"] if role["until"]["kind"] == "count" else _ENDLESS
+        limit = self.limit()
         # The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
         number, every = self.place, role["workers_in_role"]
         warm = go + self.warmup
@@ -114,6 +119,14 @@ class Worker:
                 at = self._by_weight(number)
             at = self._step(at, go, warm)
             number += every
+        self.finish()
+
+    def limit(self) -> int:
+        """Transactions of the role."""
+        until = self.role["until"]
+        return until["transactions"] if until["kind"] == "count" else _ENDLESS
+
+    def finish(self) -> None:
         self.ended = now()
         for task in self.tasks:
             task.record.service.settle()

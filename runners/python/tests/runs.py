@@ -60,7 +60,8 @@ def trial(driver: str, path: Path | str, transactions: list[dict], roles: list[d
         "retry": {"attempts": 1, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": []},
         "databases": [{"kind": "file", "path": str(path)}],
     }
-    fixed = {"protocol": 1, "id": "test", "executor": "threads", "prepare": "once", "seed": 7, "runtime_threads": None}
+    executor = "dedicated" if driver == "aiosqlite" else "threads"
+    fixed = {"protocol": 1, "id": "test", "executor": executor, "prepare": "once", "seed": 7, "runtime_threads": None}
     times = {"warmup_ms": 0, "tick_ms": 50, "probe_ms": 10}
     return {**fixed, "driver": driver, **default, "transactions": transactions, "roles": roles, **times, **given}
 

@@ -14,7 +14,7 @@ from litelab_runner.params import Params
 from . import runs
 from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial
 
-DRIVERS = ("sqlite3", "apsw")
+DRIVERS = ("sqlite3", "apsw", "aiosqlite")
 ACCESSES = [
     {"kind": "per-worker"}, {"kind": "shared"}, {"kind": "pool", "connections": 2}, {"kind": "write-lock"},
     {"kind": "split", "readers": 2},
@@ -112,7 +112,7 @@ class Accesses(Runs):
     def test_memory(self):
         for driver in DRIVERS:
             # apsw's SQLite is built without the shared cache; see the next test.
-            for shared in (True, False) if driver == "sqlite3" else (False,):
+            for shared in (False,) if driver == "apsw" else (True, False):
                 with self.subTest(driver=driver, shared=shared):
                     copy = self.made().with_name(f"{driver}{shared}.db")
                     memory = {"kind": "memory", "shared": shared, "name": "one"}
@@ -411,7 +411,8 @@ class Protocol(Runs):
         path = self.made()
         good = trial("sqlite3", path, [INSERT], [role("r", [0], 1, {"transactions": 5})])
         wrong = [
-            {"protocol": 99}, {"driver": "mysql"}, {"executor": "inline"},
+            {"protocol": 99}, {"driver": "mysql"}, {"executor": "fibers"},
+            {"driver": "aiosqlite", "executor": "threads"}, {"driver": "litequeue", "executor": "inline"},
             {"access": {"kind": "group-commit", "readers": 1}},
             {"connection": connection(options={"tiemout": 1})}, {"roles": [role("r", [0], 1, {"name": "r"})]},
             {"roles": [role("r", [0], 1, {"name": "nobody"})]}, {"roles": [role("r", [7], 1, {"transactions": 1})]},
@@ -445,12 +446,12 @@ class Protocol(Runs):
         described = self.verb("describe")
         interfaces = {driver["name"]: driver.get("interface") for driver in described["drivers"]}
         queues = dict.fromkeys(["litequeue", "persist-queue", "huey"], "queue")
-        self.assertEqual(interfaces, {"sqlite3": None, "apsw": None, **queues, "noop": None})
+        self.assertEqual(interfaces, {"sqlite3": None, "apsw": None, "aiosqlite": None, **queues, "noop": None})
         self.assertEqual(described["drivers"][0]["sqlite"]["version"], sqlite3.sqlite_version)
         self.assertIn("THREADSAFE=1", described["drivers"][1]["sqlite"]["compile_options"])
 
     def test_inspect(self):
-        for driver, timeout in (("sqlite3", 5000), ("apsw", 0)):
+        for driver, timeout in (("sqlite3", 5000), ("apsw", 0), ("aiosqlite", 5000)):
             request = {
                 "protocol": 1, "driver": driver, "database": str(self.made()), "connections": 2, "options": {},
                 "pragmas": [{"name": "cache_size", "value": "-4000"}],

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import connect
 from ..driver import Fault, Memory, Session
-from ..statement import One, filling, needing, repeating
+from ..statement import One, filling, needing, repeating, yielded
 from ..stdlib import Sqlite3
 from ..work import verifying
 
@@ -79,8 +79,7 @@ class QueueSession(Session):
             if spec["yields"] or spec["required"]:
                 raise Fault(f"{spec['sql']}: it returns no row")
             first = one = calling(getattr(self, operation))
-        sources = [transaction["params"][index]["source"] for index in spec["bind"]]
-        places = [(place, source["name"]) for place, source in enumerate(sources) if source["kind"] == "yielded"]
+        places = yielded(transaction, spec)
         if places:
             first = one = filling(one, places)
         if spec["repeat"] == 1:

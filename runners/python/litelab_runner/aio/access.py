@@ -1,0 +1,45 @@
+"""How tasks share connections: as threads do, with asyncio's own lock and queue."""
+
+from asyncio import LifoQueue, Lock
+
+from .. import access
+from ..driver import Session
+from .call import caller
+from .loop import program
+
+
+class WriteLock(access.WriteLock):
+    async def take(self) -> Session:
+        await self._lock.acquire()
+        return self.session
+
+
+class One(access.One):
+    def __init__(self, session: Session):
+        super().__init__(session)
+        self._lock = Lock()
+
+    async def take(self) -> Session:
+        await self._lock.acquire()
+        return self._session
+
+
+class Pool(access.Pool):
+    """`take` is a coroutine, and giving back never waits."""
+
+    def __init__(self, sessions: list[Session]):
+        free: LifoQueue[Session] = LifoQueue()
+        for session in reversed(sessions):
+            free.put_nowait(session)
+        self.take, self.give = free.get, free.put_nowait
+
+
+class Opened(access.Opened):
+    """Connections with the way in which each is called."""
+
+    WriteLock, One, Pool = WriteLock, One, Pool
+
+    def _open(self, label: str, used: list[int]) -> Session:
+        session = super()._open(label, used)
+        session.call = caller(self.trial["executor"], session, program().loop)
+        return session

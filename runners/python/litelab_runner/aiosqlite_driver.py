@@ -1,0 +1,190 @@
+"""The driver `aiosqlite`: the standard library's module behind awaitable calls, each connection in a thread of its own.
+https://aiosqlite.omnilib.dev
+
+Its calls are awaited one by one, as an application does: begin, execution, each lot of rows, the closing of a cursor
+and commit go to the thread and come back. A pause within a transaction is awaited, too, with the connection held.
+"""
+
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from importlib.metadata import version
+from time import perf_counter_ns as now
+from typing import Any
+
+import aiosqlite
+
+from . import connect
+from .aio.loop import program
+from .driver import EMPTY, Fault, Memory
+from .statement import DML, SqlSession, nulls, yielded
+from .stdlib import Sqlite3, how
+from .transaction import BEGIN, first_fetch
+from .work import verifying
+
+# Executes one statement, or all executions of it.
+Execute = Callable[[Any, Memory], Awaitable[int]]
+
+
+class Aiosqlite(SqlSession):
+    """Until `go` it is used by the main thread, which waits for the loop; then by tasks on the loop."""
+
+    executors = ["dedicated"]
+    awaits = True
+
+    def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
+        path, options = how(database, connection, prepare, statements)
+        self.compiles_each = prepare == "each"
+        self.attempts = {}
+
+        async def opened() -> aiosqlite.Connection:
+            # Made on the loop, whose thread is a daemon: so that of the connection is one, which keeps no process.
+            return await aiosqlite.connect(path, **options)
+
+        self.connection = self._wait(opened())
+        connect.set_pragmas(self, connection["pragmas"])
+
+    def _wait(self, coroutine: Coroutine) -> Any:
+        return program().wait(coroutine)
+
+    def run(self, sql: str, values: tuple = ()) -> Iterable[tuple]:
+        """Before `go` and after the end."""
+
+        async def fetched() -> Iterable[tuple]:
+            return await self.connection.execute_fetchall(sql, values)
+
+        return iter(self._wait(fetched()))
+
+    def columns(self, sql: str, nulls: tuple) -> list[str]:
+        async def described() -> list[str]:
+            async with self.connection.execute(f"SELECT * FROM ({sql.rstrip().rstrip(';')}) LIMIT 0", nulls) as cursor:
+                return [column[0] for column in cursor.description]
+
+        return self._wait(described())
+
+    def compile(self, transaction: dict) -> Execute:
+        """As `transaction.compile`."""
+        timed = first_fetch(transaction)
+        statements = transaction["statements"]
+        begin, hold = BEGIN[transaction["begin"]], transaction["hold_us"] / 1e6
+        executes = [self.statement(transaction, at, at == timed) for at in range(len(statements))]
+        holds = [statement["hold_us"] / 1e6 for statement in statements]
+        alone, connection = len(statements) == 1, self.connection
+
+        async def attempt(values: Any, memory: Memory) -> int:
+            if begin:
+                await connection.execute(begin)
+            if hold:
+                await sleep(hold)
+            rows = 0
+            for execute, given, after in zip(executes, (values,) if alone else values, holds):
+                seen = await execute(given, memory)
+                if seen == EMPTY:
+                    rows = EMPTY
+                    break
+                rows += seen
+                if after:
+                    await sleep(after)
+            if begin:
+                await connection.commit()
+            return rows
+
+        return attempt
+
+    def statement(self, transaction: dict, at: int, timed: bool) -> Execute:
+        spec = transaction["statements"][at]
+        required, places = spec["required"], yielded(transaction, spec)
+        try:
+            width, writes = self._compiled(spec)
+            one = self._changing(spec["sql"]) if width == 0 else self._fetching(spec, writes)
+        except Exception as error:
+            raise Fault.of(error, self.code(error), spec["sql"]) from error
+        many = width == 0 and DML.match(spec["sql"]) and not (self.compiles_each or places or required)
+        if spec["repeat"] != 1 and many:
+            return self._changing_many(spec["sql"])
+
+        async def execute(given: Any, memory: Memory) -> int:
+            rows, noting = 0, timed
+            for values in (given,) if spec["repeat"] == 1 else given:
+                for place, name in places:
+                    values = (*values[:place], memory.yielded.get(name), *values[place + 1 :])
+                seen = await one(values, memory, noting)
+                if required and not seen:
+                    return EMPTY
+                rows += seen
+                noting = False
+            return rows
+
+        return execute
+
+    def _changing(self, sql: str):
+        connection, says = self.connection, DML.match(sql)
+
+        async def one(values: tuple, _memory: Memory, _timed: bool) -> int:
+            before = connection.total_changes
+            cursor = await connection.execute(sql, values)
+            # See `stdlib`.
+            return cursor.rowcount if says else connection.total_changes - before
+
+        return one
+
+    def _changing_many(self, sql: str) -> Execute:
+        connection = self.connection
+
+        async def many(rows: list[tuple], _memory: Memory) -> int:
+            return (await connection.executemany(sql, rows)).rowcount
+
+        return many
+
+    def _fetching(self, spec: dict, writes: bool):
+        sql, fetch, yields, connection = spec["sql"], spec["fetch"], spec["yields"], self.connection
+        verify = None
+        if spec["work"]["kind"] == "sha256-verify":
+            verify = verifying(spec["work"], self.columns(sql, nulls(spec)))
+
+        def see(row: tuple, seen: int, memory: Memory, timed: bool) -> None:
+            if seen == 0:
+                if timed:
+                    memory.first_row = now()
+                if yields:
+                    memory.yielded.update(zip(yields, row))
+            if verify:
+                verify(row, memory)
+
+        async def one(values: tuple, memory: Memory, timed: bool) -> int:
+            seen = 0
+            async with connection.execute(sql, values) as cursor:
+                if fetch == "buffer":
+                    rows = await cursor.fetchall()
+                if timed:
+                    memory.query, memory.first_row = now(), None
+                if fetch == "buffer":
+                    for row in rows:
+                        see(row, seen, memory, timed)
+                        seen += 1
+                elif fetch == "first":
+                    if (row := await cursor.fetchone()) is not None:
+                        see(row, seen, memory, timed)
+                        seen = 1
+                    if writes:
+                        # An error of its commit would be lost in closing.
+                        await cursor.fetchall()
+                else:
+                    async for row in cursor:
+                        see(row, seen, memory, timed)
+                        seen += 1
+            return seen
+
+        return one
+
+    async def rollback(self) -> None:
+        if self.connection.in_transaction:
+            await self.connection.rollback()
+
+    def close(self) -> None:
+        self._wait(self.connection.close())
+
+    code = staticmethod(Sqlite3.code)
+
+    @staticmethod
+    def build() -> dict:
+        return {"version": version("aiosqlite"), "sqlite": Sqlite3.build()["sqlite"]}
