@@ -75,6 +75,25 @@ export function ways(access, shared, writeLock, sessions) {
     return { write: way(shared.write), read: way(shared.read) };
 }
 
+/**
+ * The way to the one connection that all share, where they need no lock between them: every transaction of the trial is
+ * one statement under autocommit, so none can fall into another's, and the library takes calls while one is under way.
+ * An application then hands them on as they come, and what queues them is the library: node-sqlite3 in libuv's pool,
+ * where each occupies a thread that waits for the connection's mutex. Null where a lock is needed.
+ */
+export async function unlocked(trial, role, session) {
+    const { access, transactions } = trial;
+    if (access.kind !== 'shared' || session.another === undefined || !transactions.every(alone)) return null;
+    const used = trial.roles[role].steps.map(({ transaction }) => transaction);
+    return same({ gate: OPEN, sessions: [await session.another(trial, used)] });
+}
+
+const alone = ({ begin, hold_us, statements: [first, ...rest] }) =>
+    begin === 'none' && hold_us === 0 && rest.length === 0 && first.repeat === 1 && first.hold_us === 0;
+
+/** A place that is always free. */
+const OPEN = { take: () => 0, give() {} };
+
 /** Places on one event loop, first come, first served. */
 export class QueueGate {
     #free;

@@ -44,7 +44,7 @@ export function connect(path, options) {
 /** @type {import('./driver.mjs').Driver} */
 export default {
     version: JSON.parse(readFileSync(manifest, 'utf8')).version,
-    executors: ['threads', 'processes', 'inline'],
+    executors: ['threads', 'processes', 'inline', 'dedicated'],
     options: ['readonly', 'fileMustExist', 'timeout'],
     integers: 'bigint',
     // Compiled with SQLITE_OMIT_SHARED_CACHE and without SQLITE_USE_URI.

@@ -8,7 +8,7 @@ export const FAILED = -2;
 
 /**
  * One open connection with its prepared statements. A method may return its value or, where the driver answers later,
- * a promise of it; only one call is under way at a time.
+ * a promise of it; only one call is under way at a time on each session.
  *
  * @typedef {object} Session
  * @property {(sql: string) => object[] | Promise<object[]>} rows Runs one statement to its end, its rows as objects.
@@ -18,6 +18,8 @@ export const FAILED = -2;
  * @property {() => void | Promise<void>} commit Sends `COMMIT`.
  * @property {() => void | Promise<void>} rollback Sends `ROLLBACK` where a transaction is open.
  * @property {(transaction: number, statement: number) => Execute} statement One of those that were compiled.
+ * @property {(trial: object, used: number[]) => Session | Promise<Session>} [another] The same connection for another
+ *   caller, where the library takes calls while one is under way. It is closed with the first.
  * @property {() => void | Promise<void>} close
  */
 

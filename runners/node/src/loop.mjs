@@ -1,11 +1,13 @@
 // Workers as asynchronous tasks on the main event loop: the executors `inline` (the driver blocks the loop), `offload`
-// (it answers later) and `processes` (each has one such task).
+// (it answers later), `dedicated` (a thread of its own answers for each connection) and `processes` (each has one such
+// task).
 
 import { once } from 'node:events';
 
-import { QueueGate, connections, gates, ways } from './access.mjs';
+import { QueueGate, connections, gates, unlocked, ways } from './access.mjs';
 import { Alarm, LoopClock } from './clock.mjs';
 import { run } from './connect.mjs';
+import { Dedicated } from './dedicated.mjs';
 import { leave, openConnection } from './stage.mjs';
 import { Worker, seats } from './worker.mjs';
 
@@ -14,13 +16,17 @@ export class Loop {
     connections = [];
     /** By database. */
     sessions = [];
+    workers = [];
 
-    static async open(trial, driver, stage) {
+    static async open(trial, driver, stage, text) {
         const loop = new Loop(trial, stage);
         for (let database = 0; database < trial.databases.length; database++) {
             const sessions = [];
             for (let at = 0; at < connections(trial).length; at++) {
-                const { session, settings } = await openConnection(driver, trial, database, at);
+                const { session, settings } =
+                    trial.executor === 'dedicated'
+                        ? await Dedicated.open(trial, text, database, at)
+                        : await openConnection(driver, trial, database, at);
                 sessions.push(session);
                 loop.connections.push(settings);
             }
@@ -28,12 +34,13 @@ export class Loop {
         }
         const writeLock = new QueueGate(1);
         const shared = trial.databases.map(() => gates(trial.access, (places) => new QueueGate(places)));
-        loop.workers = seats(trial).map((seat) => {
+        for (const seat of seats(trial)) {
             const all = loop.sessions[seat.database];
-            const mine = shared[seat.database] === null ? [all[seat.connection]] : all;
-            const way = ways(trial.access, shared[seat.database], writeLock, mine);
-            return new Worker(trial, seat, way, driver.integers, stage);
-        });
+            const gated = shared[seat.database];
+            const mine = gated === null ? [all[seat.connection]] : all;
+            const way = (await unlocked(trial, seat.role, all[0])) ?? ways(trial.access, gated, writeLock, mine);
+            loop.workers.push(new Worker(trial, seat, way, driver.integers, stage));
+        }
         loop.alarm = new Alarm();
         await once(loop.alarm.thread, 'online');
         return loop;

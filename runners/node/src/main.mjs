@@ -1,8 +1,8 @@
 // One trial on a driver of Node.js, driven by JSON on standard input. `docs/PROTOCOL.md` is its contract.
 //
 // Read in this order: `trial` opens, starts and reports; `loop` and `threads` are where workers run; `worker` is their
-// loop; `transaction` is one execution; `blocking` and `sqlite3` are the drivers under measurement, `noop` the same
-// without a database.
+// loop; `transaction` is one execution; `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a
+// thread for one of the former, `noop` the same without a database; `probe` is what the program suffers meanwhile.
 
 import { createInterface } from 'node:readline';
 

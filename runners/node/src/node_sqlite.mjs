@@ -13,7 +13,7 @@ class NodeSqlite extends Blocking {
 /** @type {import('./driver.mjs').Driver} */
 export default {
     version: process.versions.node,
-    executors: ['threads', 'processes', 'inline'],
+    executors: ['threads', 'processes', 'inline', 'dedicated'],
     options: ['readOnly', 'enableForeignKeyConstraints', 'enableDoubleQuotedStringLiterals', 'timeout'],
     integers: 'bigint',
     sharedMemory: true,

@@ -28,7 +28,7 @@ class Noop {
 /** @type {import('./driver.mjs').Driver} */
 export default {
     version: JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
-    executors: ['threads', 'processes', 'inline', 'offload'],
+    executors: ['threads', 'processes', 'inline', 'offload', 'dedicated'],
     options: [],
     integers: 'number',
     sharedMemory: true,

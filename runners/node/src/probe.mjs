@@ -1,32 +1,43 @@
-// The host probe: what the main event loop and libuv's thread pool suffered while the driver worked.
+// The host probe: what the main event loop and libuv's thread pool suffered while the driver worked, each by itself.
 
-import { randomFill } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker as Thread } from 'node:worker_threads';
 
+import { Clock } from './clock.mjs';
 import { Histogram } from './histogram.mjs';
 
-/** The trivial job of the pool. */
-const JOB = new Uint8Array(1);
-
 /**
- * A timer due every `period`. One that is due while the last is still late counts too, so a stall of ten periods weighs
- * as ten. Each that runs submits a job to the pool, and its callback ends what is measured: the loop's delay is in it.
+ * A timer of the main event loop due every period. One that is due while the last is still late counts too, so a stall
+ * of ten periods weighs as ten. A thread submits a job to the pool as often; see `pool`.
  */
 export class Probe {
     lateness = new Histogram();
-    pool = new Histogram();
     #timer;
     #since = null;
 
     /**
-     * @param {import('./clock.mjs').Clock} clock
+     * Ready to start.
+     *
      * @param {number} period_ms
      * @param {number} warm nanoseconds from `go`; nothing is recorded that was due before
      */
-    constructor(clock, period_ms, warm) {
-        this.clock = clock;
+    static async open(period_ms, warm) {
+        const pool = new Thread(new URL('pool.mjs', import.meta.url), { workerData: { period_ms, warm } });
+        await once(pool, 'message');
+        return new Probe(period_ms, warm, pool);
+    }
+
+    constructor(period_ms, warm, pool) {
         this.period = period_ms * 1e6;
         this.warm = warm;
+        this.pool = pool;
+    }
+
+    /** @param {number} go in milliseconds of `systemNow` */
+    start(go) {
+        this.clock = new Clock(go);
         this.due = this.period;
+        this.pool.postMessage({ go });
         this.#wait();
     }
 
@@ -38,21 +49,32 @@ export class Probe {
         const now = this.clock.now();
         // A timer of libuv can be up to a millisecond early.
         if (now >= this.due) {
-            if (now >= this.warm) {
-                this.#since ??= performance.eventLoopUtilization();
-                randomFill(JOB, () => this.pool.record(this.clock.now() - now));
-            }
-            for (; this.due <= now; this.due += this.period) {
-                if (this.due >= this.warm) this.lateness.record(now - this.due);
-            }
+            if (now >= this.warm) this.#since ??= performance.eventLoopUtilization();
+            this.#late(now, now);
         }
         this.#wait();
     }
 
-    /** Ends it, and gives its part of the result. */
-    stop() {
+    /** Counts all that were due until then. */
+    #late(until, now) {
+        for (; this.due <= until; this.due += this.period) {
+            if (this.due >= this.warm) this.lateness.record(now - this.due);
+        }
+    }
+
+    /**
+     * Ends it, and gives its part of the result.
+     *
+     * @param {number} ended when the last worker has, in nanoseconds from `go`; what was due by then may still wait for
+     *   the loop that it held
+     */
+    async stop(ended) {
         clearTimeout(this.#timer);
+        this.#late(ended, this.clock.now());
         const utilization = this.#since && performance.eventLoopUtilization(this.#since).utilization;
-        return { lateness: this.lateness.encode(), pool_wait: this.pool.encode(), utilization };
+        this.pool.postMessage({});
+        const [waits] = await once(this.pool, 'message');
+        await this.pool.terminate();
+        return { lateness: this.lateness.encode(), pool_wait: new Histogram(waits).encode(), utilization };
     }
 }

@@ -128,6 +128,8 @@ class Sqlite3 {
     all = [];
     /** An error that came when its execution had been counted. */
     late = null;
+    /** Sessions of the same connection. */
+    others = [];
 
     constructor(db) {
         this.db = db;
@@ -214,9 +216,19 @@ class Sqlite3 {
         return statement === undefined ? answer(this.db, 'run', sql) : ask(statement, 'run', []);
     }
 
+    /** The library runs one call of a statement at a time, but calls of several statements together. */
+    async another(trial, used) {
+        const other = new Sqlite3(this.db);
+        await other.prepare(trial, used);
+        this.others.push(other);
+        return other;
+    }
+
     async close() {
-        if (this.late !== null) throw this.late;
-        for (const statement of this.all) await answer(statement, 'finalize');
+        for (const session of [this, ...this.others]) {
+            if (session.late !== null) throw session.late;
+            for (const statement of session.all) await answer(statement, 'finalize');
+        }
         await answer(this.db, 'close');
     }
 }

@@ -28,20 +28,22 @@ export async function run(lines, say) {
     check(trial, driver);
     const shared = stage(trial);
     const crew = await (trial.executor === 'threads' ? Threads : Loop).open(trial, driver, shared, first.value);
+    const probe = trial.probe_ms > 0 ? await Probe.open(trial.probe_ms, trial.warmup_ms * 1e6) : null;
     say({ type: 'ready', connections: crew.connections });
     if (!(await told(lines))) return;
 
     const go = systemNow();
     const clock = new Clock(go);
     const board = new Board(trial, shared.board, seats(trial));
-    const probe = trial.probe_ms > 0 ? new Probe(clock, trial.probe_ms, trial.warmup_ms * 1e6) : null;
+    probe?.start(go);
     const tick = () => say(board.tick(Math.floor(clock.now() / 1e6)));
     const stop = every(trial.tick_ms, clock, tick);
     const done = await crew.run(go);
     stop();
     // The rest, so that all ticks add up to the result.
     tick();
-    const result = outcome(trial, shared, board, done, probe?.stop() ?? null);
+    const elapsed = Math.max(0, ...done.map(({ ended }) => ended));
+    const result = outcome(trial, shared, board, done, elapsed, (await probe?.stop(elapsed)) ?? null);
     await crew.close();
     say(result);
 }
@@ -85,7 +87,7 @@ function every(ms, clock, call) {
 }
 
 /** The last line. */
-function outcome(trial, shared, board, done, probe) {
+function outcome(trial, shared, board, done, elapsed, probe) {
     const operations = board.operations(trial, done);
     trial.roles.forEach((role, at) => {
         if (role.load.kind !== 'open' || role.until.kind === 'count') return;
@@ -95,7 +97,6 @@ function outcome(trial, shared, board, done, probe) {
         const whole = operations.find((operation) => operation.role === role.name);
         whole.unserved = left + Schedule.of(trial.seed, role, shared.schedules[at]).rest(end);
     });
-    const elapsed = Math.max(0, ...done.map(({ ended }) => ended));
     return {
         type: 'result',
         elapsed_ns: Math.round(elapsed),

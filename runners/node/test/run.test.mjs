@@ -238,7 +238,7 @@ test('what it cannot do ends in `failed`', async (t) => {
     for (const [change, code] of [
         [{ driver: 'no-such' }, null],
         [{ protocol: 99 }, null],
-        [{ executor: 'dedicated' }, null],
+        [{ executor: 'offload' }, null],
         [{ access: { kind: 'group-commit', readers: 1 } }, null],
         [{ connection: options }, null],
         [{ transactions: wrong('INSERT INTO nowhere VALUES (1)') }, 'SQLITE_ERROR'],

@@ -1,0 +1,130 @@
+// The executor `dedicated`: callers are tasks of the main event loop, and each connection has a thread of its own that
+// they send their calls to. Neither the loop nor libuv's pool is held while SQLite works; what the loop pays is a
+// message there, one back, and the rows in it.
+
+import { Worker as Thread } from 'node:worker_threads';
+
+import { Fault } from './driver.mjs';
+import { job, next } from './work.mjs';
+
+/**
+ * The callers' end. The port is a queue, so calls of several callers may be under way together; they are answered in
+ * order.
+ *
+ * @implements {import('./driver.mjs').Session}
+ */
+export class Dedicated {
+    #waiting = [];
+
+    /** @returns {Promise<{ session: Dedicated, settings: object }>} as `openConnection` */
+    static async open(trial, text, database, at) {
+        const thread = new Thread(new URL('owner.mjs', import.meta.url), { workerData: { text, database, at } });
+        const session = new Dedicated(trial, thread);
+        return { session, settings: await session.#answer() };
+    }
+
+    constructor(trial, thread) {
+        this.trial = trial;
+        this.thread = thread;
+        thread.on('message', ({ value, fault }) => {
+            const { resolve, reject } = this.#waiting.shift();
+            if (fault === undefined) resolve(value);
+            else reject(new Fault(fault.message, fault.code));
+        });
+        thread.on('error', (error) => this.#waiting.splice(0).forEach(({ reject }) => reject(error)));
+    }
+
+    #answer() {
+        return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    }
+
+    #ask(...call) {
+        this.thread.postMessage(call);
+        return this.#answer();
+    }
+
+    rows(sql) {
+        return this.#ask('rows', sql);
+    }
+
+    begin(begin) {
+        return this.#ask('begin', begin);
+    }
+
+    commit() {
+        return this.#ask('commit');
+    }
+
+    rollback() {
+        return this.#ask('rollback');
+    }
+
+    statement(transaction, at) {
+        const { work } = this.trial.transactions[transaction].statements[at];
+        const task = { job: job(work, null), yields: 0 };
+        return async (args, effect) => {
+            const { count, packed, first } = await this.#ask('execute', transaction, at, args);
+            const rows = unpack(packed);
+            if (effect.timed) effect.query = effect.clock.now();
+            for (let row = 0; row < rows.length; row++) next(task, rows[row], row, effect);
+            if (first !== null) effect.first = first;
+            return count;
+        };
+    }
+
+    /** The thread takes calls one by one, so callers can share its statements. */
+    another() {
+        return this;
+    }
+
+    async close() {
+        await this.#ask('close');
+        await this.thread.terminate();
+    }
+}
+
+/**
+ * Rows as one list of values: of 500 rows with two columns the loop reads it in a quarter of the time that it takes for
+ * objects, and in half of that for JSON, the rows made again included.
+ */
+function pack(rows) {
+    if (rows.length === 0) return null;
+    const names = Object.keys(rows[0]);
+    const values = [];
+    for (const row of rows) for (const name of names) values.push(row[name]);
+    return { names, values };
+}
+
+function unpack(packed) {
+    const rows = [];
+    if (packed === null) return rows;
+    const { names, values } = packed;
+    for (let at = 0; at < values.length; ) {
+        const row = {};
+        for (const name of names) row[name] = values[at++];
+        rows.push(row);
+    }
+    return rows;
+}
+
+/**
+ * The thread's end, of a driver whose calls return when they are done.
+ *
+ * @param {import('node:worker_threads').MessagePort} port
+ * @param {import('./driver.mjs').Session} session prepared for a trial that hands its rows over
+ */
+export function answer(port, session) {
+    const execute = (transaction, at, args) => {
+        const left = { timed: false, first: null, rows: [] };
+        const count = session.statement(transaction, at)(args, left);
+        return { count, packed: pack(left.rows), first: left.first };
+    };
+    port.on('message', ([method, ...args]) => {
+        try {
+            port.postMessage({ value: method === 'execute' ? execute(...args) : session[method](...args) });
+        } catch (error) {
+            const { message, code } = Fault.from(error);
+            port.postMessage({ fault: { message, code } });
+        }
+    });
+}

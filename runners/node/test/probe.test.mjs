@@ -1,0 +1,138 @@
+// The host probe against stalls of known length: what held the loop shows there, what held the pool shows there, and
+// neither in the other's figures.
+
+import assert from 'node:assert/strict';
+import { pbkdf2, randomFill } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { deflate } from 'node:zlib';
+
+import hdr from 'hdr-histogram-js';
+
+import { count, database, description, insert, result, role, statement, transaction, trial } from './runs.mjs';
+
+const STALL = 200;
+const has = (name) => description.drivers.some((driver) => driver.name === name);
+const read = (encoded) => hdr.decodeFromCompressedBase64(encoded);
+const longest = (encoded) => read(encoded).maxValue / 1e6;
+const median = (encoded) => read(encoded).getValueAtPercentile(50) / 1e6;
+
+/** An insert that waits for a lock, which another has, for as long as the busy timeout. */
+async function stalled(t, driver, executor, load) {
+    const path = database(t);
+    const other = new DatabaseSync(path);
+    t.after(() => other.close());
+    other.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE');
+    const pragmas = [{ name: 'busy_timeout', value: String(STALL) }];
+    const heard = await result(
+        trial(driver, path, [insert()], [role('r', 1, 0, count(1), load)], {
+            executor,
+            access: { kind: 'shared' },
+            connection: { pragmas, read_back: [], options: {} },
+            probe_ms: 2,
+            runtime_threads: 1,
+        }),
+    );
+    assert.deepEqual(heard.operations[0].errors, { SQLITE_BUSY: { seen: 1, cured: 0 } });
+    // What the clock says that it took: a busy machine takes longer than it was told to.
+    const took = heard.workers[0].inside_ns / 1e6;
+    assert.ok(took > STALL - 5, `${took} ms`);
+    return { took, loop: longest(heard.probe.lateness), pool: longest(heard.probe.pool_wait) };
+}
+
+const within = (seen, took) => assert.ok(Math.abs(seen - took) < took / 10, `${seen} ms of ${took} ms`);
+const free = (seen, took) => assert.ok(seen < took / 2, `${seen} ms in a stall of ${took} ms elsewhere`);
+
+// In the midst of a trial, and as the last it does: what was due then has not run when the worker ends.
+const MIDST = { load: { kind: 'open', rate: 10, arrivals: 'constant' } };
+for (const [when, load] of [['in the midst', MIDST], ['at the end', {}]]) {
+    for (const driver of ['better-sqlite3', 'node:sqlite']) {
+        test(`${driver} inline holds the loop and not the pool, ${when}`, async (t) => {
+            const { took, loop, pool } = await stalled(t, driver, 'inline', load);
+            within(loop, took);
+            free(pool, took);
+        });
+
+        test(`${driver} in a thread of its own holds neither, ${when}`, async (t) => {
+            const { took, loop, pool } = await stalled(t, driver, 'dedicated', load);
+            free(loop, took);
+            free(pool, took);
+        });
+    }
+
+    test(`sqlite3 holds the pool and not the loop, ${when}`, async (t) => {
+        if (!has('sqlite3')) return t.skip('sqlite3 was not built');
+        const { took, loop, pool } = await stalled(t, 'sqlite3', 'offload', load);
+        within(pool, took);
+        free(loop, took);
+    });
+}
+
+test('callers of one connection of sqlite3 fill the pool, unless their transactions take turns', async (t) => {
+    if (!has('sqlite3')) return t.skip('sqlite3 was not built');
+    const slow = 'WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT max(i) FROM n';
+    const waits = [];
+    for (const begin of ['none', 'deferred']) {
+        const query = transaction('q', {}, [statement(slow, [], { fetch: 'buffer' })], { writes: false, begin });
+        const more = { runtime_threads: 2, access: { kind: 'shared' }, probe_ms: 5 };
+        const { probe, operations } = await result(
+            trial('sqlite3', database(t), [query], [role('r', 12, 0, { kind: 'time', ms: 500 })], more),
+        );
+        waits.push({ pool: median(probe.pool_wait), own: median(operations[0].wait) });
+    }
+    const [crowded, turns] = waits;
+    assert.ok(crowded.pool > 5 * turns.pool, JSON.stringify(waits));
+    // Who waits where: for the pool, or for the others.
+    assert.ok(crowded.own < 0.1 && turns.own > crowded.pool / 2, JSON.stringify(waits));
+});
+
+test('the trivial job waits as long as a deflate does', async () => {
+    const start = performance.now();
+    const took = () => performance.now() - start;
+    const answer = (submit) => new Promise((resolve) => submit(() => resolve(took())));
+    // This process has the usual four threads.
+    const crowd = Array.from({ length: 4 }, () => answer((done) => pbkdf2('a', 'b', 300_000, 32, 'sha256', done)));
+    const [deflated, filled] = await Promise.all([
+        answer((done) => deflate('x', done)),
+        answer((done) => randomFill(new Uint8Array(1), done)),
+    ]);
+    const first = Math.min(...(await Promise.all(crowd)));
+    assert.ok(first > 20 && Math.min(deflated, filled) > 0.9 * first, `${first} ${deflated} ${filled}`);
+    assert.ok(Math.abs(deflated - filled) < 0.2 * filled, `${first} ${deflated} ${filled}`);
+});
+
+test('a thread hands rows over as they are', async (t) => {
+    const path = database(
+        t,
+        // SHA-256 of "abc" (FIPS 180-4), and a hash that is wrong.
+        `CREATE TABLE t(id INTEGER PRIMARY KEY, rand, hash);
+         INSERT INTO t VALUES (1, '616263', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'),
+                              (2, '616263', 'ba'), (3, NULL, x'00');
+         CREATE TABLE log(id, hash)`,
+    );
+    const work = { kind: 'sha256-verify', value: 'rand', hash: 'hash' };
+    const pick = { fetch: 'first', yields: ['id', 'hash'], required: true };
+    const all = [
+        transaction('verify', {}, [statement('SELECT * FROM t', [], { fetch: 'all', work })], { writes: false }),
+        transaction(
+            'copy',
+            { id: { kind: 'yielded', name: 'id' }, hash: { kind: 'yielded', name: 'hash' } },
+            [
+                statement('SELECT id, hash FROM t WHERE id = 2', [], pick),
+                statement('INSERT INTO log VALUES (?1, ?2)', [0, 1]),
+            ],
+            { begin: 'immediate' },
+        ),
+    ];
+    const steps = [0, 1].map((at) => ({ transaction: at, weight: 1, stride: 1, offset: 0 }));
+    for (const driver of ['better-sqlite3', 'node:sqlite']) {
+        const roles = [role('r', 1, 0, count(2), { steps })];
+        const { operations } = await result(trial(driver, path, all, roles, { executor: 'dedicated' }));
+        const [{ rows, verified, mismatches }, copy] = operations;
+        assert.deepEqual([rows, verified, mismatches, copy.committed], [3, 3, 2, 1], driver);
+    }
+    const db = new DatabaseSync(path);
+    const log = db.prepare('SELECT id, typeof(id) AS type, hash FROM log').all();
+    db.close();
+    assert.deepEqual(log.map((row) => ({ ...row })), Array(2).fill({ id: 2, type: 'integer', hash: 'ba' }));
+});
