@@ -72,6 +72,10 @@ pub fn run(options: &Options) -> Result<bool> {
             continue;
         };
         for driver in description.drivers.iter().filter(|d| d.name != "noop" && d.interface.is_none()) {
+            // One that has other executors only has no loop that could be written in a thread.
+            if plan.arms.iter().any(|arm| !driver.executors.contains(&arm.trial.executor)) {
+                continue;
+            }
             for (index, arm) in plan.arms.iter().enumerate() {
                 let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));

@@ -48,6 +48,8 @@ const LIES: &[(&str, &str, &str)] = &[
     ("outlives-core", "ends-alone", "nobody hears it any more"),
     ("primary-codes", "error-names", "SQLITE_CONSTRAINT_UNIQUE is due"),
     ("prints-garbage", "answers", "Inserting rows, please wait..."),
+    ("probe-exaggerates", "stall", "of 20"),
+    ("probe-sees-nothing", "stall", "its timers saw 0 ms"),
     ("queue-accepts-sql", "queue-refusals", "SQL: it said `ready` in place of `failed`"),
     ("queue-changes-payload", "queue-claims", "that of task 0 was 0 times"),
     ("queue-claims-twice", "queue-workers", "that of task 99 was 2 times"),

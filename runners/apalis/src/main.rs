@@ -13,12 +13,14 @@ mod session;
 use std::process::ExitCode;
 
 use litelab_harness::Driver;
+use litelab_protocol::Executor;
 
 use crate::session::Apalis;
 
 fn main() -> ExitCode {
     // Of the accesses these two: every operation writes, so readers apart would have nothing to do, and the library's own
-    // pool is what a pool of the harness would be.
-    let apalis = Driver::new::<Apalis>("apalis-sqlite", describe::about);
+    // pool is what a pool of the harness would be. Its calls are waited for in a runtime of their own, so it is for threads.
+    let apalis =
+        Driver::new::<Apalis>("apalis-sqlite", describe::about).executors(&[Executor::Threads, Executor::Processes]);
     litelab_harness::main("apalis", [apalis.interface("queue").accesses(&["per-worker", "shared"])])
 }

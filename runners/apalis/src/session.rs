@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_harness::{Bound, Call, Column, Effect, Fault, Job, Row, Session, refuse_options};
+use litelab_harness::{Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options};
 use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Prepare, Setting, Statement, Transaction};
 use tokio::runtime::{Builder, Runtime};
 
@@ -56,7 +56,7 @@ impl Operation {
     }
 }
 
-impl Session for Apalis {
+impl Open for Apalis {
     fn open(database: &Database, connection: &Connection) -> Result<Self, Fault> {
         refuse_options(connection, &[BATCH_SIZE])?;
         let batch = match connection.options.get(BATCH_SIZE) {
@@ -72,7 +72,9 @@ impl Session for Apalis {
         })?;
         Ok(Self { runtime, queue, operations: Vec::new() })
     }
+}
 
+impl Session for Apalis {
     fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
         statements.iter().try_for_each(|sql| self.runtime.block_on(pool::run(self.queue.pool(), sql)))
     }

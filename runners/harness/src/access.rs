@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use litelab_protocol::{Access, ConnectionSettings, Database, Role, Trial};
 
 use crate::fault::Fault;
-use crate::session::Session;
+use crate::session::Open;
 
 /// The connections to one database that no worker owns.
 pub enum Shared<S> {
@@ -47,6 +47,7 @@ impl<S> Pool<S> {
         Self { free: Mutex::new(connections), given_back: Condvar::new() }
     }
 
+    #[inline(always)]
     fn take(&self) -> S {
         let mut free = lock(&self.free);
         loop {
@@ -57,6 +58,7 @@ impl<S> Pool<S> {
         }
     }
 
+    #[inline(always)]
     fn give_back(&self, session: S) {
         lock(&self.free).push(session);
         self.given_back.notify_one();
@@ -135,7 +137,7 @@ impl<S> Shared<S> {
 }
 
 /// Opens, sets, fills and prepares all connections to one database.
-pub fn open<S: Session>(trial: &Trial, database: usize) -> Result<Opened<S>, Fault> {
+pub fn open<S: Open>(trial: &Trial, database: usize) -> Result<Opened<S>, Fault> {
     let mut opener = Opener { trial, database, settings: Vec::new() };
     let everything: Vec<usize> = trial.roles.iter().flat_map(transactions).collect();
     let (writing, reading): (Vec<usize>, _) = everything.iter().partition(|&&t| trial.transactions[t].writes);
@@ -160,8 +162,24 @@ pub fn open<S: Session>(trial: &Trial, database: usize) -> Result<Opened<S>, Fau
     Ok(Opened { shared, own, settings: opener.settings })
 }
 
-fn transactions(role: &Role) -> Vec<usize> {
+/// The transactions of a role, by index.
+pub fn transactions(role: &Role) -> Vec<usize> {
     role.steps.iter().map(|step| step.transaction as usize).collect()
+}
+
+/// Why there is no second connection to this database, if that is so.
+pub fn private(database: &Database) -> Option<Fault> {
+    let Database::Memory { shared: false, name, .. } = database else { return None };
+    let reason = format!("memory database `{name}` is private to one connection, and a second was asked for");
+    Some(Fault::Other(reason))
+}
+
+/// Fails where an access would have no connection.
+pub fn need_one(connections: u32, trial: &Trial) -> Result<(), Fault> {
+    if connections == 0 {
+        return Err(Fault::Other(format!("access {} needs at least one connection", trial.access)));
+    }
+    Ok(())
 }
 
 struct Opener<'a> {
@@ -171,18 +189,14 @@ struct Opener<'a> {
 }
 
 impl Opener<'_> {
-    fn open<S: Session>(&mut self, label: &str, transactions: &[usize]) -> Result<S, Fault> {
+    fn open<S: Open>(&mut self, label: &str, transactions: &[usize]) -> Result<S, Fault> {
         let Trial { databases, connection, prepare, .. } = self.trial;
         let database = &databases[self.database];
         let first = self.settings.is_empty();
         let mut session = S::open(database, connection)?;
         match database {
             Database::Memory { setup, .. } if first => session.script(setup)?,
-            Database::Memory { shared: false, name, .. } => {
-                let reason =
-                    format!("memory database `{name}` is private to one connection, and a second was asked for");
-                return Err(Fault::Other(reason));
-            }
+            _ if !first => private(database).map_or(Ok(()), Err)?,
             _ => {}
         }
         let settings = session.settings(&connection.read_back)?;
@@ -191,10 +205,8 @@ impl Opener<'_> {
         Ok(session)
     }
 
-    fn pool<S: Session>(&mut self, label: &str, size: u32, transactions: &[usize]) -> Result<Pool<S>, Fault> {
-        if size == 0 {
-            return Err(Fault::Other(format!("access {} needs at least one connection", self.trial.access)));
-        }
+    fn pool<S: Open>(&mut self, label: &str, size: u32, transactions: &[usize]) -> Result<Pool<S>, Fault> {
+        need_one(size, self.trial)?;
         let mut sessions = (0..size).map(|_| self.open(label, transactions)).collect::<Result<Vec<S>, _>>()?;
         // Lent from the end, so that the first opened is the first lent.
         sessions.reverse();

@@ -131,15 +131,19 @@ impl End<'_> {
 
     /// Sleeps until `due`, or until it is too late anyway.
     pub fn sleep(self, clock: Clock, due: u64) {
-        loop {
-            let now = clock.now();
-            if now >= due || self.is_past(now) {
-                return;
-            }
-            let wake = due.min(self.time.saturating_add(1));
-            let left = wake - now;
-            pause(if self.role.is_some() { left.min(SLICE) } else { left });
+        while let Some(nanos) = self.next_pause(clock, due) {
+            pause(nanos);
         }
+    }
+
+    /// How many nanoseconds to sleep before asking again; none once it is `due`, or too late anyway.
+    pub fn next_pause(self, clock: Clock, due: u64) -> Option<u64> {
+        let now = clock.now();
+        if now >= due || self.is_past(now) {
+            return None;
+        }
+        let left = due.min(self.time.saturating_add(1)) - now;
+        Some(if self.role.is_some() { left.min(SLICE) } else { left })
     }
 }
 

@@ -5,17 +5,15 @@ use std::io::BufRead;
 use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteBuild, Trial};
 
 use crate::fault::Fault;
+use crate::hosted::{self, Hosted};
 use crate::noop::Noop;
-use crate::session::Session;
+use crate::session::Open;
 use crate::{inspect, trial};
 
 /// [`litelab_protocol::Access::kind`]s that this library opens.
 const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
 
-/// Threads, and processes of one such thread each.
-const EXECUTORS: [Executor; 2] = [Executor::Threads, Executor::Processes];
-
-/// One driver of a runner: its name, what it can, and the verbs compiled for its [`Session`].
+/// One driver of a runner: its name, what it can, and the verbs compiled for its [`Open`] or [`Hosted`].
 pub struct Driver {
     pub(crate) name: &'static str,
     pub(crate) accesses: &'static [&'static str],
@@ -38,15 +36,35 @@ impl Driver {
     /// A driver that takes SQL, with every access and executor there is. `about` is asked by `describe` alone, and may
     /// open a database in memory.
     #[must_use]
-    pub const fn new<S: Session>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
+    pub const fn new<S: Open>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
         Self {
             name,
             accesses: &ACCESSES,
-            executors: &EXECUTORS,
+            executors: &Executor::ALL,
             interface: None,
             about,
             run: trial::with::<S>,
             inspect: inspect::with::<S>,
+        }
+    }
+
+    /// A driver that keeps its connections itself, and runs what it is given on them: under this executor, and these
+    /// accesses by [`litelab_protocol::Access::kind`].
+    #[must_use]
+    pub const fn hosted<H: Hosted>(
+        name: &'static str,
+        about: fn() -> Result<About, Fault>,
+        executor: &'static [Executor],
+        accesses: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            accesses,
+            executors: executor,
+            interface: None,
+            about,
+            run: hosted::run::<H>,
+            inspect: inspect::hosted::<H>,
         }
     }
 
@@ -59,6 +77,13 @@ impl Driver {
     #[must_use]
     pub const fn accesses(mut self, kinds: &'static [&'static str]) -> Self {
         self.accesses = kinds;
+        self
+    }
+
+    /// Of the executors only these.
+    #[must_use]
+    pub const fn executors(mut self, executors: &'static [Executor]) -> Self {
+        self.executors = executors;
         self
     }
 

@@ -1,10 +1,14 @@
 //! The verb `inspect`: open as an application would, and say what took effect.
 
-use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection, VERSION};
+use std::collections::BTreeMap;
+
+use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection, Setting, VERSION};
 
 use crate::driver::{self, Driver};
 use crate::fault::Fault;
-use crate::session::Session;
+use crate::hosted::Hosted;
+use crate::runtime;
+use crate::session::{Open, Session};
 
 /// All connections are open at once, as they would be in the application.
 pub fn inspect(request: &Inspect, drivers: &[Driver]) -> Result<Inspection, Fault> {
@@ -16,20 +20,42 @@ pub fn inspect(request: &Inspect, drivers: &[Driver]) -> Result<Inspection, Faul
 }
 
 /// The verb for one driver.
-pub fn with<S: Session>(request: &Inspect) -> Result<Inspection, Fault> {
+pub fn with<S: Open>(request: &Inspect) -> Result<Inspection, Fault> {
+    let (database, connection) = opening(request);
+    let mut open = Vec::new();
+    let mut connections = Vec::new();
+    for _ in 0..request.connections {
+        let mut session = S::open(&database, &connection)?;
+        let settings = session.settings(&connection.read_back)?;
+        connections.push(settings);
+        open.push(session);
+    }
+    Ok(inspection(connections))
+}
+
+/// The verb for one driver that keeps its connections itself.
+pub fn hosted<H: Hosted>(request: &Inspect) -> Result<Inspection, Fault> {
+    let (database, connection) = opening(request);
+    runtime::runtime(Some(1), None)?.block_on(async {
+        let names = connection.read_back.clone();
+        let ready = move |session: &mut H::Session<'_>| session.settings(&names);
+        let (host, connections) = H::open(&database, &connection, request.connections, ready).await?;
+        host.close().await?;
+        Ok(inspection(connections))
+    })
+}
+
+fn opening(request: &Inspect) -> (Database, Connection) {
     let database = Database::File { path: request.database.clone() };
     let connection = Connection {
         pragmas: request.pragmas.clone(),
         read_back: request.read_back.clone(),
         options: request.options.clone(),
     };
-    let mut open = Vec::new();
-    let mut connections = Vec::new();
-    for _ in 0..request.connections {
-        let mut session = S::open(&database, &connection)?;
-        let settings = session.settings(&connection.read_back)?;
-        connections.push(ConnectionSettings { database: 0, label: "connection".into(), settings });
-        open.push(session);
-    }
-    Ok(Inspection { connections })
+    (database, connection)
+}
+
+fn inspection(connections: Vec<BTreeMap<String, Setting>>) -> Inspection {
+    let named = |settings| ConnectionSettings { database: 0, label: "connection".into(), settings };
+    Inspection { connections: connections.into_iter().map(named).collect() }
 }

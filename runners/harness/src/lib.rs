@@ -1,31 +1,39 @@
 //! All of a Rust runner but its drivers: `docs/PROTOCOL.md` is the contract that both keep together.
 //!
-//! A driver is a [`Session`]; the `main` of a runner hands a list of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is
+//! A driver is a [`Session`] that one can [`Open`], or [`Hosted`] by a library that keeps its connections itself; the `main` of a runner hands a list of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is
 //! the shortest runner there is.
 //!
 //! Read in this order: `session` is what a driver offers; `trial` opens, says `ready` and the result; `stage` is what the
 //! workers of a trial have in common, `threads` starts them; `watch` looks on; `worker` is the loop; `transaction` is one
-//! execution; `noop` is the driver that calls nothing.
+//! execution; `noop` is the driver that calls nothing. Where the host program is asynchronous: `runtime` starts the
+//! workers, `tasks` is the loop, `pulse` looks on from inside; `blocking` and `hosted` are the ways to a connection, and
+//! `crew` is one such host.
 //!
 //! Whatever runs once per transaction is `#[inline]` or compiled for the driver, and a runner is built as one unit with
 //! fat link-time optimisation: the loop then is what an application writes by hand, and no call of this library is left
 //! in it.
 
 mod access;
+mod blocking;
 mod check;
 mod clock;
+mod crew;
 mod driver;
 mod fault;
+mod hosted;
 mod inspect;
 mod noop;
 mod params;
 mod probe;
+mod pulse;
 mod record;
 mod region;
 mod row;
+mod runtime;
 mod schedule;
 mod session;
 mod stage;
+mod tasks;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod threads;
@@ -44,9 +52,10 @@ use serde::Serialize;
 pub use clock::Clock;
 pub use driver::{About, Driver, locked_version};
 pub use fault::Fault;
+pub use hosted::Hosted;
 pub use params::{Bound, Slot, Values};
 pub use row::{Column, Row, utf8};
-pub use session::{Call, Effect, Session, refuse_options};
+pub use session::{Call, Effect, Open, Session, refuse_options};
 pub use work::Job;
 
 /// What a runner does, from its first argument to its exit code: the verb, with these drivers and `noop`.

@@ -10,16 +10,19 @@ use crate::fault::Fault;
 use crate::params::{Slot, Values};
 use crate::row::Row;
 
-/// One open connection with its prepared statements. It goes from thread to thread as one piece, never shared.
-///
-/// The loop of a worker is compiled for each driver, so what an implementation marks `#[inline]` becomes part of it.
-pub trait Session: Sized + Send {
+/// A [`Session`] that the harness opens and keeps. It goes from thread to thread as one piece, never shared.
+pub trait Open: Session + Send + 'static {
     /// Opens, and runs the pragmas in order.
     ///
     /// # Errors
     /// Where that does not work, or there is an option that the driver does not know ([`refuse_options`]).
     fn open(database: &Database, connection: &Connection) -> Result<Self, Fault>;
+}
 
+/// One open connection with its prepared statements.
+///
+/// The loop of a worker is compiled for each driver, so what an implementation marks `#[inline]` becomes part of it.
+pub trait Session: Sized {
     /// Runs each statement to its end.
     ///
     /// # Errors

@@ -68,30 +68,38 @@ impl<'a> Stage<'a> {
         Ok(Self { trial, retry, schedules, board, ends: Ends::new(trial), write_lock: Mutex::new(()) })
     }
 
-    /// In the order of [`Board::new`].
-    pub fn workers<'s, S>(&'s self, shared: &'s [Shared<S>], own: Vec<Vec<S>>) -> Result<Vec<Worker<'s, S>>, Fault> {
+    /// For each database its connections' handles, one for each worker as [`Stage::workers`] asks for them.
+    pub fn handles<'s, S>(
+        &'s self,
+        shared: &'s [Shared<S>],
+        own: Vec<Vec<S>>,
+    ) -> impl FnMut(usize) -> Handle<'s, S> + use<'s, S> {
+        let mut own: Vec<_> = own.into_iter().map(Vec::into_iter).collect();
+        move |database| match (own[database].next(), self.trial.access) {
+            (Some(session), Access::WriteLock) => Handle::WriteLock(session, &self.write_lock),
+            (Some(session), _) => Handle::Own(session),
+            (None, _) => Handle::Shared(&shared[database]),
+        }
+    }
+
+    /// In the order of [`Board::new`]; `handle` gives a worker of this database its way to a connection.
+    pub fn workers<'s, H>(&'s self, mut handle: impl FnMut(usize) -> H) -> Result<Vec<Worker<'s, H>>, Fault> {
         let mut workers = Vec::new();
         let mut counters = 0;
-        for (database, own) in own.into_iter().enumerate() {
-            let mut own = own.into_iter();
+        for database in 0..self.trial.databases.len() {
             for (r, role) in self.trial.roles.iter().enumerate() {
                 for w in 0..role.workers {
-                    let handle = match (own.next(), self.trial.access) {
-                        (Some(session), Access::WriteLock) => Handle::WriteLock(session, &self.write_lock),
-                        (Some(session), _) => Handle::Own(session),
-                        (None, _) => Handle::Shared(&shared[database]),
-                    };
                     let place = u64::from(role.first_in_role + w);
                     let id = Id { database, role: r, place, index: role.first_worker + w, counters };
                     counters += role.steps.len();
-                    workers.push(self.worker(id, role, handle)?);
+                    workers.push(self.worker(id, role, handle(database))?);
                 }
             }
         }
         Ok(workers)
     }
 
-    fn worker<'s, S>(&'s self, id: Id, role: &'s Role, handle: Handle<'s, S>) -> Result<Worker<'s, S>, Fault> {
+    fn worker<'s, H>(&'s self, id: Id, role: &'s Role, handle: H) -> Result<Worker<'s, H>, Fault> {
         let trial = self.trial;
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         let mut place = |name: &str| {
@@ -137,7 +145,7 @@ impl<'a> Stage<'a> {
     }
 
     /// What all workers did, in the order in which they were made.
-    pub fn result<S>(&self, done: &[Done<S>], probe: Option<Probe>) -> TrialResult {
+    pub fn result<H>(&self, done: &[Done<H>], probe: Option<Probe>) -> TrialResult {
         let trial = self.trial;
         let elapsed_ns = done.iter().map(|d| d.ended).max().unwrap_or_default();
         let mut operations = self.board.operations(trial);

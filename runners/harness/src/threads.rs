@@ -4,25 +4,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Barrier, OnceLock, mpsc};
 use std::thread;
 
-use litelab_protocol::{Line, Probe};
+use litelab_protocol::Line;
 
+use crate::access::Handle;
 use crate::clock::{Clock, Rate};
 use crate::fault::Fault;
 use crate::say;
 use crate::session::Session;
 use crate::stage::Stage;
 use crate::watch::Watch;
-use crate::worker::{Done, Worker};
+use crate::worker::{Done, Ended, Worker};
 
 /// Starts all workers together, and waits until the last has ended. The only worker of a process works in its only
 /// thread.
-pub fn run<S: Session>(
+pub fn run<'s, S: Session + Send>(
     stage: &Stage<'_>,
-    workers: Vec<Worker<'_, S>>,
+    workers: Vec<Worker<'_, Handle<'s, S>>>,
     rate: Option<Rate>,
     watch: Watch,
-) -> Result<(Vec<Done<S>>, Option<Probe>), Fault> {
-    let mut done = match <[Worker<'_, S>; 1]>::try_from(workers) {
+) -> Result<Ended<Handle<'s, S>>, Fault> {
+    let mut done = match <[Worker<'_, Handle<'s, S>>; 1]>::try_from(workers) {
         Ok([worker]) => {
             let clock = Clock::start(rate);
             watch.start(clock)?;
@@ -30,18 +31,18 @@ pub fn run<S: Session>(
         }
         Err(workers) => together(stage, workers, rate, &watch)?,
     };
-    done.sort_by_key(|done: &Done<S>| done.id.counters);
+    done.sort_by_key(|done: &Done<_>| done.id.counters);
     Ok((done, watch.finish()?))
 }
 
 /// A trial that cannot go on ends the process here: workers may hang on what the faulty one still holds, and there is no
 /// result to wait for.
-fn together<S: Session>(
+fn together<'s, S: Session + Send>(
     stage: &Stage<'_>,
-    workers: Vec<Worker<'_, S>>,
+    workers: Vec<Worker<'_, Handle<'s, S>>>,
     rate: Option<Rate>,
     watch: &Watch,
-) -> Result<Vec<Done<S>>, Fault> {
+) -> Result<Vec<Done<Handle<'s, S>>>, Fault> {
     let barrier = Barrier::new(workers.len() + 1);
     let go = OnceLock::new();
     let start = || {
@@ -66,7 +67,11 @@ fn together<S: Session>(
 }
 
 /// One worker from `go` to its end; a panic is a fault.
-fn work<S: Session>(stage: &Stage<'_>, worker: Worker<'_, S>, clock: Clock) -> Result<Done<S>, Fault> {
+fn work<'s, S: Session>(
+    stage: &Stage<'_>,
+    worker: Worker<'_, Handle<'s, S>>,
+    clock: Clock,
+) -> Result<Done<Handle<'s, S>>, Fault> {
     let role = worker.id.role;
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let ended = worker.run(clock);
@@ -76,12 +81,14 @@ fn work<S: Session>(stage: &Stage<'_>, worker: Worker<'_, S>, clock: Clock) -> R
     ended.unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Fault {
+/// A panic as a fault.
+pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Fault {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))
 }
 
-fn give_up(watch: &Watch, fault: Fault) -> ! {
+/// Ends the process with this as its last line.
+pub fn give_up(watch: &Watch, fault: Fault) -> ! {
     watch.leave();
     // Nobody is left to tell where even this cannot be written.
     let _told = say(&Line::Failed(fault.into_failed()));

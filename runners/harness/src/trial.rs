@@ -2,18 +2,19 @@
 
 use std::io::BufRead;
 
-use litelab_protocol::{Database, Line, Ready, Trial};
+use litelab_protocol::{ConnectionSettings, Database, Executor, Line, Ready, Trial};
 
 use crate::access::{self, Opened, Shared};
+use crate::blocking::{Inline, Offload};
 use crate::clock::Tuning;
+use crate::crew::Crew;
 use crate::driver::{self, Driver};
 use crate::fault::Fault;
 use crate::record::Board;
-use crate::session::Session;
+use crate::session::Open;
 use crate::stage::Stage;
 use crate::watch::Watch;
-use crate::worker::Done;
-use crate::{check, say, threads};
+use crate::{blocking, check, hosted, say, threads};
 
 /// Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
 pub fn run(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<(), Fault> {
@@ -27,37 +28,61 @@ pub fn run(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<(), Fault> {
 }
 
 /// The trial on one driver.
-pub fn with<S: Session>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
+pub fn with<S: Open>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
+    match trial.executor {
+        Executor::Threads | Executor::Processes => in_threads::<S>(trial, input),
+        Executor::Inline => blocking::run::<S, Inline<S>>(trial, input),
+        Executor::Offload => blocking::run::<S, Offload<S>>(trial, input),
+        Executor::Dedicated => hosted::run::<Crew<S>>(trial, input),
+    }
+}
+
+fn in_threads<S: Open>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
     let board = Board::new(trial)?;
-    let watch = Watch::begin(trial, &board)?;
+    let watch = Watch::begin(trial, &board, trial.probe_ms)?;
     let tuning = Tuning::begin();
     let stage = Stage::new(trial, board)?;
-    let mut ready = Ready::default();
-    let mut shared: Vec<Shared<S>> = Vec::new();
-    let mut own = Vec::new();
-    for database in 0..trial.databases.len() {
-        let opened: Opened<S> = access::open(trial, database)?;
-        ready.connections.extend(opened.settings);
-        shared.push(opened.shared);
-        own.push(opened.own);
-    }
-    let workers = stage.workers(&shared, own)?;
+    let (shared, own, connections) = open::<S>(trial)?;
+    let workers = stage.workers(stage.handles(&shared, own))?;
     let rate = tuning.finish();
-    say(&Line::Ready(ready))?;
-    if !wait_for_go(input)? {
+    if !ready_and_go(connections, input)? {
         return Ok(());
     }
     let (done, probe) = threads::run(&stage, workers, rate, watch)?;
     let result = stage.result(&done, probe);
-    close(trial, shared, done)?;
+    let own = done.into_iter().map(|worker| (worker.id.database, worker.handle));
+    let own: Vec<_> = own.filter_map(|(database, handle)| Some((database, handle.into_own()?))).collect();
+    close(trial, shared, own)?;
     say(&Line::Result(Box::new(result)))
 }
 
-/// Runs `teardown` on the first connection of each database, and closes them all.
-fn close<S: Session>(trial: &Trial, shared: Vec<Shared<S>>, done: Vec<Done<S>>) -> Result<(), Fault> {
+/// The connections that are shared and those of the workers' own, by database, and what is set on all of them.
+pub type AllOpened<S> = (Vec<Shared<S>>, Vec<Vec<S>>, Vec<ConnectionSettings>);
+
+/// Opens, sets, fills and prepares the connections to all databases.
+pub fn open<S: Open>(trial: &Trial) -> Result<AllOpened<S>, Fault> {
+    let (mut shared, mut own, mut connections) = AllOpened::<S>::default();
+    for database in 0..trial.databases.len() {
+        let opened: Opened<S> = access::open(trial, database)?;
+        connections.extend(opened.settings);
+        shared.push(opened.shared);
+        own.push(opened.own);
+    }
+    Ok((shared, own, connections))
+}
+
+/// Says `ready`, and waits. False when the input ends before `go`.
+pub fn ready_and_go(connections: Vec<ConnectionSettings>, input: &mut dyn BufRead) -> Result<bool, Fault> {
+    say(&Line::Ready(Ready { connections }))?;
+    wait_for_go(input)
+}
+
+/// Runs `teardown` on the first connection of each database, and closes them all. `own` are the workers' with the index
+/// of their database.
+pub fn close<S: Open>(trial: &Trial, shared: Vec<Shared<S>>, own: Vec<(usize, S)>) -> Result<(), Fault> {
     let mut sessions: Vec<Vec<S>> = shared.into_iter().map(Shared::into_sessions).collect();
-    for worker in done {
-        sessions[worker.id.database].extend(worker.session);
+    for (database, session) in own {
+        sessions[database].push(session);
     }
     for (database, sessions) in trial.databases.iter().zip(&mut sessions) {
         if let (Database::Memory { teardown, .. }, Some(first)) = (database, sessions.first_mut()) {

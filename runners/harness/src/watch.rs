@@ -1,4 +1,5 @@
-//! What looks on while the workers work: the ticks and the host probe, in a process of their own.
+//! What looks on while the workers work: the ticks and, for workers that are threads, the host probe, in a process of
+//! their own.
 //!
 //! In a thread they would change what they look at. glibc's locks and the kernel's look-up of file descriptors take a
 //! longer way in a process that has a second thread, which makes a point read some 5 % slower. So the runner forks
@@ -37,8 +38,9 @@ pub struct Watch {
 const DONE: u8 = 1;
 
 impl Watch {
-    /// Forks; to be called while the process has one thread, and no database is open.
-    pub fn begin(trial: &Trial, board: &Board) -> Result<Self, Fault> {
+    /// Forks; to be called while the process has one thread, and no database is open. `probe_ms` is the interval of the
+    /// host probe, 0 for none: where there is a runtime, the probe belongs into it.
+    pub fn begin(trial: &Trial, board: &Board, probe_ms: u64) -> Result<Self, Fault> {
         let epoch = Instant::now();
         let (ours, theirs) = UnixStream::pair().map_err(Fault::other)?;
         // SAFETY: there is one thread, so the child may do whatever the parent may.
@@ -47,7 +49,7 @@ impl Watch {
             ForkResult::Child => {
                 drop(ours);
                 // What went wrong is seen at the other end: an answer that is none.
-                let _ended = catch_unwind(AssertUnwindSafe(|| look_on(trial, board, epoch, &theirs)));
+                let _ended = catch_unwind(AssertUnwindSafe(|| look_on(trial, board, probe_ms, epoch, &theirs)));
                 // SAFETY: ends this process without running the parent's destructors.
                 unsafe { nix::libc::_exit(0) }
             }
@@ -83,12 +85,12 @@ impl Drop for Watch {
 }
 
 /// The child: ticks and probes from `go` until the parent says that it is done, or is no more.
-fn look_on(trial: &Trial, board: &Board, epoch: Instant, mut parent: &UnixStream) -> Result<(), Fault> {
+fn look_on(trial: &Trial, board: &Board, probe_ms: u64, epoch: Instant, mut parent: &UnixStream) -> Result<(), Fault> {
     let mut go = [0; 8];
     parent.read_exact(&mut go).map_err(Fault::other)?;
     let clock = Clock::at(epoch + Duration::from_nanos(u64::from_le_bytes(go)));
     let warm = trial.warmup_ms.saturating_mul(1_000_000);
-    let mut prober = (trial.probe_ms > 0).then(|| Prober::new(trial.probe_ms, warm));
+    let mut prober = (probe_ms > 0).then(|| Prober::new(probe_ms, warm));
     let every = trial.tick_ms.max(1).saturating_mul(1_000_000);
     let (mut due, mut last) = (every, Vec::new());
     let mut tick = |now: u64| say(&Line::Tick(board.tick(trial, now / 1_000_000, &mut last)));

@@ -1,7 +1,7 @@
 //! A worker: repeats its role's steps until the role ends.
 
 use litelab_protocol::generator::{Stream, below};
-use litelab_protocol::{Load, Order, Role, Step, Until};
+use litelab_protocol::{Load, Order, Probe, Role, Step, Until};
 
 use crate::access::Handle;
 use crate::clock::{Clock, End, NEVER};
@@ -13,10 +13,11 @@ use crate::session::Session;
 use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
 
 /// One worker, ready to go.
-pub struct Worker<'a, S> {
+pub struct Worker<'a, H> {
     pub id: Id,
     pub role: &'a Role,
-    pub handle: Handle<'a, S>,
+    /// Its way to a connection.
+    pub handle: H,
     pub steps: Vec<Task<'a>>,
     pub memory: Memory,
     pub retry: &'a Retrying,
@@ -54,10 +55,9 @@ pub struct Task<'a> {
 }
 
 /// What a worker leaves when it is done.
-pub struct Done<S> {
+pub struct Done<H> {
     pub id: Id,
-    /// Its own connection, if it had one.
-    pub session: Option<S>,
+    pub handle: H,
     pub records: Vec<Record>,
     /// When it ended, in nanoseconds from `go`.
     pub ended: u64,
@@ -66,13 +66,13 @@ pub struct Done<S> {
     pub outside: u64,
 }
 
-impl<S: Session> Worker<'_, S> {
+/// What all workers leave, in the order in which they were made, and what the host probe saw meanwhile.
+pub type Ended<H> = (Vec<Done<H>>, Option<Probe>);
+
+impl<'s, S: Session> Worker<'_, Handle<'s, S>> {
     /// Works until the role ends, or something goes wrong that is not SQLite's.
-    pub fn run(mut self, clock: Clock) -> Result<Done<S>, Fault> {
-        let limit = match self.role.until {
-            Until::Count { transactions } => transactions,
-            Until::Time { .. } | Until::Role { .. } => u64::MAX,
-        };
+    pub fn run(mut self, clock: Clock) -> Result<Done<Handle<'s, S>>, Fault> {
+        let limit = limit(self.role);
         let every = u64::from(self.role.workers_in_role);
         // The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
         let mut number = self.id.place;
@@ -90,12 +90,10 @@ impl<S: Session> Worker<'_, S> {
                 }
             };
             if self.role.order == Order::Weighted {
-                at = self.by_weight(number);
+                at = by_weight(self.role, &self.choice, number);
             }
             let task = &mut self.steps[at];
-            let step = task.step;
-            let operation = task.times * u64::from(step.stride) + u64::from(step.offset) + self.id.place;
-            task.params.draw(operation, &mut values);
+            task.params.draw(task.operation(self.id.place), &mut values);
             if let Some(due) = due {
                 self.end.sleep(clock, due);
             }
@@ -128,24 +126,12 @@ impl<S: Session> Worker<'_, S> {
         let ended = clock.now();
         Ok(Done {
             id: self.id,
-            session: self.handle.into_own(),
+            handle: self.handle,
             records: self.steps.into_iter().map(|task| task.record).collect(),
             ended,
             inside,
             outside: ended.saturating_sub(self.warm).saturating_sub(inside),
         })
-    }
-
-    /// The first step whose cumulative weight exceeds the draw.
-    fn by_weight(&self, number: u64) -> usize {
-        let sum = self.role.steps.iter().map(|step| u64::from(step.weight)).sum();
-        let drawn = below(self.choice.word(number), sum);
-        let mut cumulative = 0;
-        let exceeds = |step: &Step| {
-            cumulative += u64::from(step.weight);
-            cumulative > drawn
-        };
-        self.role.steps.iter().position(exceeds).unwrap_or_default()
     }
 
     fn think(&self, clock: Clock) {
@@ -155,10 +141,36 @@ impl<S: Session> Worker<'_, S> {
     }
 }
 
+/// How many transactions the role does in all.
+pub fn limit(role: &Role) -> u64 {
+    match role.until {
+        Until::Count { transactions } => transactions,
+        Until::Time { .. } | Until::Role { .. } => u64::MAX,
+    }
+}
+
+/// The first step whose cumulative weight exceeds the draw.
+pub fn by_weight(role: &Role, choice: &Stream, number: u64) -> usize {
+    let sum = role.steps.iter().map(|step| u64::from(step.weight)).sum();
+    let drawn = below(choice.word(number), sum);
+    let mut cumulative = 0;
+    let exceeds = |step: &Step| {
+        cumulative += u64::from(step.weight);
+        cumulative > drawn
+    };
+    role.steps.iter().position(exceeds).unwrap_or_default()
+}
+
 impl Task<'_> {
+    /// Which operation of the role its next execution is, for the worker at this place.
+    #[inline(always)]
+    pub fn operation(&self, place: u64) -> u64 {
+        self.times * u64::from(self.step.stride) + u64::from(self.step.offset) + place
+    }
+
     /// What counts from `go` on.
     #[inline]
-    fn count(&mut self, execution: &Execution, errors: &[i32]) {
+    pub fn count(&mut self, execution: &Execution, errors: &[i32]) {
         let counter = match execution.ending {
             Ending::Committed => &self.counters.committed,
             Ending::Empty => &self.counters.empty,
@@ -175,7 +187,7 @@ impl Task<'_> {
 
     /// What counts after the warm-up.
     #[inline(always)]
-    fn measure(&mut self, execution: &Execution, start: u64, due: Option<u64>) {
+    pub fn measure(&mut self, execution: &Execution, start: u64, due: Option<u64>) {
         if execution.ending != Ending::Committed {
             return;
         }

@@ -20,7 +20,8 @@ fn describe_lists_the_drivers_and_noop() {
     assert_eq!(list, [("scripted", None), ("queue", Some("queue")), ("noop", None)]);
     assert_eq!(description.drivers[0].accesses, ["per-worker", "shared", "pool", "write-lock", "split"]);
     assert_eq!(description.drivers[1].accesses, ["per-worker", "shared"]);
-    assert!(description.drivers.iter().all(|d| d.executors == [Executor::Threads, Executor::Processes]));
+    assert_eq!(description.drivers[1].executors, [Executor::Threads, Executor::Processes]);
+    assert!([0, 2].iter().all(|&driver| description.drivers[driver].executors == Executor::ALL));
 }
 
 #[test]
@@ -97,7 +98,6 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(RUNNER.run(&base).only().failed, 0);
     refused(&base, "99", |t| t.protocol = 99);
     refused(&base, "driver `other` is none of scripted, queue, noop", |t| t.driver = "other".into());
-    refused(&base, "inline", |t| t.executor = Executor::Inline);
     refused(&base, "group-commit(2)", |t| t.access = Access::GroupCommit { readers: 2 });
     refused(&base, "pool(0)", |t| t.access = Access::Pool { connections: 0 });
     refused(&base, "turbo", |t| drop(t.connection.options.insert("turbo".into(), json!(1))));
@@ -136,6 +136,7 @@ fn an_interface_takes_its_operations_and_nothing_else() {
     let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
     refused(&base, "not in memory", |t| t.databases = vec![memory.clone()]);
     refused(&base, "begin = \"none\"", |t| t.transactions[1].begin = Begin::Immediate);
+    refused(&base, "executor inline is not supported", |t| t.executor = Executor::Inline);
     refused(&base, "pool(2)", |t| t.access = Access::Pool { connections: 2 });
 }
 
@@ -146,10 +147,14 @@ fn what_is_no_sqlite_error_ends_the_trial() {
         // Alone, and beside a worker that would go on for an hour.
         let long = role("w", 1, &[1], Until::Time { ms: 3_600_000 });
         let beside = one("beside", Begin::None, told("ROWS 1"), 100);
-        for roles in [vec![], vec![long]] {
+        for (roles, executor) in
+            [vec![], vec![long]].into_iter().flat_map(|roles| EXECUTORS.map(|e| (roles.clone(), e)))
+        {
             let roles = [vec![role("r", 1, &[0], count(1))], roles].concat();
-            let failed = RUNNER.fail(&scripted(vec![wrong.clone(), beside.clone()], roles));
-            assert_eq!((failed.reason.as_str(), failed.code), (reason, None));
+            let mut trial = scripted(vec![wrong.clone(), beside.clone()], roles);
+            trial.executor = executor;
+            let failed = RUNNER.fail(&trial);
+            assert_eq!((failed.reason.as_str(), failed.code), (reason, None), "{executor}");
         }
     }
 }
@@ -163,8 +168,11 @@ fn the_noop_driver_does_all_but_call() {
     let transaction = transaction("t", Begin::Immediate, params, vec![claim]);
     let mut trial = trial("noop", vec![nowhere()], vec![transaction], vec![role("w", 2, &[0], count(1_000))]);
     trial.access = Access::Pool { connections: 1 };
-    let outcome = RUNNER.run(&trial);
-    let only = outcome.only();
-    assert_eq!((only.committed, only.empty, only.rows, only.service.count()), (1_000, 0, 1_000, 1_000));
-    assert_eq!(only.query.as_ref().map(|q| q.count()), Some(1_000));
+    for executor in EXECUTORS {
+        trial.executor = executor;
+        let outcome = RUNNER.run(&trial);
+        let only = outcome.only();
+        assert_eq!((only.committed, only.empty, only.rows, only.service.count()), (1_000, 0, 1_000, 1_000));
+        assert_eq!(only.query.as_ref().map(|q| q.count()), Some(1_000));
+    }
 }

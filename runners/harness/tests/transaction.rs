@@ -106,15 +106,15 @@ fn one_connection_serves_one_at_a_time() {
         (Access::WriteLock, false, Some(4)),
         (Access::Split { readers: 4 }, false, Some(4)),
     ];
-    for (access, together, waits) in accesses {
+    for ((access, together, waits), executor) in accesses.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         let write = one("t", Begin::Immediate, told("ROWS 1"), 20_000);
         let mut trial = scripted(vec![write], vec![role("w", 4, &[0], count(4))]);
-        trial.access = access;
+        (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(4));
         let outcome = RUNNER.run(&trial);
         // Four pauses of 20 ms, one after the other or at the same time.
         let elapsed = Duration::from_nanos(outcome.result.elapsed_ns);
-        assert_eq!(elapsed < Duration::from_millis(75), together, "{access} {elapsed:?}");
-        assert_eq!(outcome.only().wait.as_ref().map(|w| w.count()), waits, "{access}");
+        assert_eq!(elapsed < Duration::from_millis(75), together, "{access} on {executor} {elapsed:?}");
+        assert_eq!(outcome.only().wait.as_ref().map(|w| w.count()), waits, "{access} on {executor}");
     }
 }
 

@@ -9,17 +9,20 @@ const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "spli
 
 /// What the runner says of itself, under the given version of the protocol.
 pub fn describe(protocol: u32) -> Description {
-    let driver = |name: &str, sqlite, interface: Option<&str>| DriverDescription {
+    let driver = |name: &str, sqlite, executors, interface: Option<&str>| DriverDescription {
         name: name.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         sqlite,
         accesses: ACCESSES.map(String::from).to_vec(),
-        executors: vec![Executor::Threads, Executor::Processes],
+        executors,
         interface: interface.map(String::from),
     };
-    let scripted = ["scripted", "noop"].into_iter().map(|name| driver(name, None, None));
-    let faults =
-        Fault::ALL.iter().map(|(fault, name)| driver(name, Some(build()), fault.is_queue().then_some("queue")));
+    let scripted = ["scripted", "noop"]
+        .into_iter()
+        .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
+    let faults = Fault::ALL
+        .iter()
+        .map(|(fault, name)| driver(name, Some(build()), fault.executors(), fault.is_queue().then_some("queue")));
     Description {
         protocol,
         runner: "mock".into(),

@@ -2,7 +2,7 @@
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, Database, Fetch, Line, Load, Operation, Order, Ready, Trial, TrialResult, Until, codes,
+    Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Trial, TrialResult, Until, codes,
 };
 
 use crate::histogram::map;
@@ -86,6 +86,10 @@ faults! {
     PrimaryCodes = "primary-codes",
     /// Prints for people after `go`.
     PrintsGarbage = "prints-garbage",
+    /// Every timer is twice as late.
+    ProbeExaggerates = "probe-exaggerates",
+    /// No timer is ever late.
+    ProbeSeesNothing = "probe-sees-nothing",
     /// Response time from the actual start: coordinated omission.
     SkipsLateStarts = "skips-late-starts",
     /// Half of every latency.
@@ -131,6 +135,14 @@ impl Fault {
     /// Whether it is a task queue, which takes no SQL.
     pub fn is_queue(self) -> bool {
         Self::ALL.iter().any(|(fault, name)| *fault == self && name.starts_with("queue"))
+    }
+
+    /// What its driver lists. The honest runner has more, but each further one is examined in every access.
+    pub fn executors(self) -> Vec<Executor> {
+        match self {
+            Self::ProbeExaggerates | Self::ProbeSeesNothing => vec![Executor::Threads, Executor::Inline],
+            _ => vec![Executor::Threads, Executor::Processes],
+        }
     }
 
     /// What is passed on in place of the trial.
@@ -223,6 +235,8 @@ impl Fault {
                 }
             }
             Self::HidesUnserved => result.operations.iter_mut().for_each(|o| o.unserved = 0),
+            Self::ProbeExaggerates => of_probe(result, |late| 2 * late),
+            Self::ProbeSeesNothing => of_probe(result, |_| 0),
             Self::TrustsHashes => result.operations.iter_mut().for_each(|o| o.mismatches = 0),
             Self::PrimaryCodes => {
                 for operation in &mut result.operations {
@@ -248,6 +262,12 @@ impl Fault {
             }
             _ => {}
         }
+    }
+}
+
+fn of_probe(result: &mut TrialResult, falsified: fn(u64) -> u64) {
+    if let Some(probe) = &mut result.probe {
+        probe.lateness = map(&probe.lateness, falsified);
     }
 }
 

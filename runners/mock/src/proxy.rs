@@ -17,6 +17,9 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     if fault == Fault::HangsBeforeReady {
         hang();
     }
+    if !fault.executors().contains(&asked.executor) {
+        return Err(format!("executor {} is not supported by {}", asked.executor, asked.driver));
+    }
     let mut trial = asked.clone();
     trial.driver = "rusqlite".into();
     fault.falsify_trial(&mut trial);

@@ -1,31 +1,30 @@
-//! Opening a connection as an application would, setting it, and asking what took effect.
+//! Where a connection is opened, setting it, and asking what took effect.
 
 use std::collections::BTreeMap;
 
-use litelab_harness::{Fault, refuse_options};
-use litelab_protocol::{Connection as Settings, Database, Setting};
+use litelab_harness::Fault;
+use litelab_protocol::{Connection as Settings, Database, Setting, SqliteBuild};
 use rusqlite::Connection;
 
 use crate::fault::fault;
 use crate::row::column;
 
-/// Opens with rusqlite's defaults (read-write, created when absent, URI names, no mutex, 5 s busy timeout), then runs
-/// the pragmas in order.
-pub fn open(database: &Database, settings: &Settings) -> Result<Connection, Fault> {
-    refuse_options(settings, &[])?;
-    let connection = match database {
-        Database::File { path, .. } => Connection::open(path),
-        Database::Memory { shared: true, name, .. } => {
-            Connection::open(format!("file:{name}?mode=memory&cache=shared"))
-        }
-        Database::Memory { shared: false, .. } => Connection::open_in_memory(),
-    };
-    let connection = connection.map_err(fault)?;
+/// Where the database is, as SQLite's own `open` is told.
+pub fn location(database: &Database) -> String {
+    match database {
+        Database::File { path, .. } => path.clone(),
+        Database::Memory { shared: true, name, .. } => format!("file:{name}?mode=memory&cache=shared"),
+        Database::Memory { shared: false, .. } => ":memory:".into(),
+    }
+}
+
+/// Runs the pragmas in order.
+pub fn set(connection: &Connection, settings: &Settings) -> Result<(), Fault> {
     for pragma in &settings.pragmas {
         let sql = format!("PRAGMA {} = {}", pragma.name, pragma.value);
-        run_to_end(&connection, &sql).map_err(|error| fault(error).during(&sql))?;
+        run_to_end(connection, &sql).map_err(|error| fault(error).during(&sql))?;
     }
-    Ok(connection)
+    Ok(())
 }
 
 /// Runs one statement and drops its rows. rusqlite's `execute_batch` would stop at the first row.
@@ -49,4 +48,13 @@ pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<S
         Ok((name.clone(), setting))
     };
     names.iter().map(read).collect()
+}
+
+/// The SQLite inside, asked in a database in memory.
+pub fn build() -> rusqlite::Result<SqliteBuild> {
+    let connection = Connection::open_in_memory()?;
+    let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;
+    let mut options = connection.prepare("PRAGMA compile_options")?;
+    let compile_options = options.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
 }

@@ -1,11 +1,13 @@
 //! The reference runner: trials on rusqlite. `docs/PROTOCOL.md` is its contract, and all of it but the driver is in
 //! `runners/harness`.
 //!
-//! [`statement`] is the driver under measurement, [`connect`] opens and sets its connections, [`describe`] says which
-//! builds they are.
+//! [`statement`] is the driver under measurement, [`execute`] what it does with a statement; [`connect`] sets its
+//! connections, [`describe`] says which builds they are. `runners/tokio` and `runners/async-sqlite` compile the parts that are
+//! not the driver's own for the releases of rusqlite that their libraries ask for.
 
 mod connect;
 mod describe;
+mod execute;
 mod fault;
 mod row;
 mod statement;

@@ -16,7 +16,7 @@ const ACCESSES: [Access; 6] = [
 
 #[test]
 fn counts_are_those_of_the_rows() {
-    for access in ACCESSES {
+    for (access, executor) in ACCESSES.iter().flat_map(|access| EXECUTORS.map(|executor| (*access, executor))) {
         for begin in [Begin::None, Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
             let (a, b) = (Scratch::new(), Scratch::new());
             a.fill(100);
@@ -26,9 +26,9 @@ fn counts_are_those_of_the_rows() {
             let mut roles = vec![role("writer", 3, &[0], count(60)), role("reader", 2, &[1], count(80))];
             roles[1].first_worker = 3;
             let mut trial = trial(vec![a.database(), b.database()], vec![insert(begin), read], roles);
-            trial.access = access;
+            (trial.access, trial.executor) = (access, executor);
             let outcome = run(&trial);
-            let context = format!("{access} {begin:?}");
+            let context = format!("{access} on {executor} {begin:?}");
             for scratch in [&a, &b] {
                 assert_eq!(scratch.number("SELECT count(*) FROM t"), 160, "{context}");
             }
@@ -73,16 +73,17 @@ fn counts_are_those_of_the_rows() {
 #[test]
 fn one_writer_at_a_time_needs_no_busy_handler() {
     let accesses = [(Access::PerWorker, true), (Access::WriteLock, false), (Access::Split { readers: 1 }, false)];
-    for (access, meet) in accesses {
+    for ((access, meet), executor) in accesses.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         let scratch = Scratch::new();
         let mut write = insert(Begin::Immediate);
         write.hold_us = 2_000;
         let mut trial = trial(vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
         trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
-        trial.access = access;
+        // Three at once, also of those that block a thread of the runtime.
+        (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(3));
         let outcome = run(&trial);
-        assert_eq!(outcome.only().errors.contains_key("SQLITE_BUSY"), meet, "{access}");
-        assert_eq!(outcome.only().failed > 0, meet, "{access}");
+        assert_eq!(outcome.only().errors.contains_key("SQLITE_BUSY"), meet, "{access} on {executor}");
+        assert_eq!(outcome.only().failed > 0, meet, "{access} on {executor}");
     }
 }
 
@@ -110,9 +111,10 @@ fn processes_share_the_rows_without_a_gap() {
 #[test]
 fn a_database_in_memory_is_set_up_and_torn_down() {
     let scratch = Scratch::new();
-    for (shared, access, workers) in [(true, Access::PerWorker, 2), (false, Access::Shared, 2)] {
+    let cases = [(true, Access::PerWorker, 2), (true, Access::Split { readers: 1 }, 2), (false, Access::Shared, 2)];
+    for ((shared, access, workers), executor) in cases.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         for journal in ["memory", "off"] {
-            let copy = scratch.path(&format!("{shared}-{journal}.db"));
+            let copy = scratch.path(&format!("{}-{journal}-{executor}.db", access.kind()));
             let database = Database::Memory {
                 shared,
                 name: "m".into(),
@@ -126,7 +128,7 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
             let mut trial = trial(vec![database], vec![insert(Begin::Immediate)], roles);
             trial.connection.pragmas = pragmas(&[("journal_mode", journal)]);
             trial.connection.read_back = vec!["journal_mode".into()];
-            trial.access = access;
+            (trial.access, trial.executor) = (access, executor);
             // Shared cache knows no busy handler for its table locks.
             (trial.retry.attempts, trial.retry.on) = (1_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
             (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
@@ -144,8 +146,14 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
 fn a_private_database_has_one_connection() {
     let database = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
     let read = transaction("read", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::All)]);
-    let trial = trial(vec![database], vec![read], vec![role("r", 2, &[0], count(2))]);
-    assert!(fail(&trial).reason.contains("private"));
+    let mut trial = trial(vec![database], vec![read], vec![role("r", 2, &[0], count(2))]);
+    for executor in EXECUTORS {
+        trial.executor = executor;
+        for access in [Access::PerWorker, Access::Pool { connections: 2 }, Access::Split { readers: 1 }] {
+            trial.access = access;
+            assert!(fail(&trial).reason.contains("private"), "{access} on {executor}");
+        }
+    }
 }
 
 #[test]

@@ -49,7 +49,10 @@ fn without_a_retry_it_fails() {
         let mut trial = trial(vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
         no_wait(&mut trial);
         trial.retry = Retry { attempts: 5, multiplier: 1.0, on, ..Retry::default() };
-        let outcome = run_against_a_lock(&scratch, &trial);
+        // Held for as long as it runs.
+        scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+        let outcome = run(&trial);
+        scratch.run("COMMIT");
         let only = outcome.only();
         assert_eq!((only.committed, only.failed, only.service.count()), (0, 3, 0));
         assert_eq!((only.errors["SQLITE_BUSY"].seen, only.errors["SQLITE_BUSY"].cured), (3, 0));

@@ -22,6 +22,7 @@ mod refusals;
 mod retry;
 mod rollback;
 mod settings;
+mod stall;
 mod time;
 mod values;
 mod yields;
@@ -89,6 +90,7 @@ pub const CHECKS: &[Check] = &[
     check!("memory", "databases in memory are set up, shared and dumped", memory::memory),
     check!("ticks", "it reports progress while it waits, and never too much", progress::ticks),
     check!("probe", "the host probe runs when asked for, and only then", progress::probe),
+    check!("stall", "a call that holds the loop or runtime shows in the probe at its length", stall::stall),
     check!("inspect", "it opens as an application would and reports what took effect", inspect::inspect),
 ];
 

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Row, Session, refuse_options};
-use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Transaction, codes};
+use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Open, Row, Session, refuse_options};
+use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Setting, Transaction, codes};
 
 /// Counts what it was asked for.
 #[derive(Default)]
@@ -27,11 +27,13 @@ impl Row for Number {
     }
 }
 
-impl Session for Scripted {
+impl Open for Scripted {
     fn open(_: &Database, connection: &Connection) -> Result<Self, Fault> {
         refuse_options(connection, &["quiet"]).map(|()| Self::default())
     }
+}
 
+impl Session for Scripted {
     fn script(&mut self, _: &[String]) -> Result<(), Fault> {
         Ok(())
     }
@@ -106,5 +108,6 @@ fn about() -> Result<About, Fault> {
 
 fn main() -> ExitCode {
     let queue = Driver::new::<Scripted>("queue", about).interface("queue").accesses(&["per-worker", "shared"]);
+    let queue = queue.executors(&[Executor::Threads, Executor::Processes]);
     litelab_harness::main("scripted", [Driver::new::<Scripted>("scripted", about), queue])
 }

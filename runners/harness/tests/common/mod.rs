@@ -2,9 +2,12 @@
 #![allow(dead_code)]
 
 pub use litelab_harness::testing::*;
-use litelab_protocol::{Begin, Database, Fetch, Role, Statement, Transaction, Trial};
+use litelab_protocol::{Begin, Database, Executor, Fetch, Role, Statement, Transaction, Trial};
 
 pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-scripted"));
+
+/// Those of one process.
+pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
 
 /// A statement of the script, all of whose rows are read.
 pub fn told(script: &str) -> Statement {

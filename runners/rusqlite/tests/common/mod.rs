@@ -2,9 +2,12 @@
 #![allow(dead_code)]
 
 pub use litelab_harness::testing::*;
-use litelab_protocol::{Begin, Connection, Database, Failed, Role, Source, Transaction, Trial};
+use litelab_protocol::{Begin, Connection, Database, Executor, Failed, Role, Source, Transaction, Trial};
 
 pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"));
+
+/// Those of one process.
+pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
 
 pub fn run(trial: &Trial) -> Outcome {
     RUNNER.run(trial)

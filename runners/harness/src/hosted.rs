@@ -1,0 +1,226 @@
+//! The executor `dedicated`, and libraries that are asynchronous themselves: a connection lives where its host keeps it, and
+//! work is handed to it and awaited.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use litelab_protocol::{Access, Connection, ConnectionSettings, Database, Line, Role, Trial};
+use tokio::sync::Mutex;
+
+use crate::access::{need_one, private, transactions};
+use crate::fault::Fault;
+use crate::runtime::Program;
+use crate::session::Session;
+use crate::tasks::{Hands, Way};
+use crate::transaction::Execution;
+use crate::{say, trial};
+
+/// One or several connections to a database, kept by a library (or the harness's own threads), which runs closures on them.
+pub trait Hosted: Send + Sync + Sized + 'static {
+    /// What such a closure sees.
+    type Session<'a>: Session;
+
+    /// Opens so many connections, runs the pragmas in order on each and then `ready`, whose answers it returns in the order
+    /// of opening. One connection after the other: the first may have to make the schema that the next prepares for.
+    ///
+    /// # Errors
+    /// Where that does not work, there is an option that the driver does not know ([`crate::refuse_options`]), or the
+    /// library has no way to keep so many.
+    fn open<R, F>(
+        database: &Database,
+        connection: &Connection,
+        connections: u32,
+        ready: F,
+    ) -> impl Future<Output = Result<(Self, Vec<R>), Fault>> + Send
+    where
+        R: Send + 'static,
+        F: for<'a> Fn(&mut Self::Session<'a>) -> Result<R, Fault> + Clone + Send + Sync + 'static;
+
+    /// Runs this on one of the connections, when the library gives it one.
+    ///
+    /// # Errors
+    /// Where the library does not run it, or it panics.
+    fn call<R, W>(&self, work: W) -> impl Future<Output = Result<R, Fault>> + Send
+    where
+        R: Send + 'static,
+        W: for<'a> FnOnce(&mut Self::Session<'a>) -> R + Send + 'static;
+
+    /// Closes them; what a library does in the background is done when its runtime has been dropped.
+    ///
+    /// # Errors
+    /// Where that does not work.
+    fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// A worker's way to a connection.
+enum Reach<H> {
+    Own(Arc<H>),
+    /// Its own, and the lock that a transaction which writes must hold.
+    WriteLock(Arc<H>, Arc<Mutex<()>>),
+    Shared(Arc<H>),
+    Split {
+        writer: Arc<H>,
+        readers: Arc<H>,
+    },
+}
+
+impl<H: Hosted> Way for Reach<H> {
+    const NEVER_WAITS: bool = false;
+
+    async fn execute(self, mut hands: Box<Hands>) -> Result<(Self, Box<Hands>, Execution), Fault> {
+        let writes = hands.writes();
+        let (host, lock, shares) = match &self {
+            Self::Own(host) => (host, None, false),
+            Self::WriteLock(host, lock) => (host, writes.then_some(lock), writes),
+            Self::Shared(host) => (host, None, true),
+            Self::Split { writer, readers } => (if writes { writer } else { readers }, None, true),
+        };
+        let held = match lock {
+            Some(lock) => Some(lock.lock().await),
+            None => None,
+        };
+        let work = move |session: &mut H::Session<'_>| {
+            let execution = hands.execute(session, shares);
+            (hands, execution)
+        };
+        let (hands, execution) = host.call(work).await?;
+        drop(held);
+        Ok((self, hands, execution?))
+    }
+}
+
+/// The hosts of one database: one for each worker, or one, or one that writes and one that reads.
+struct Hosts<H> {
+    hosts: Vec<Arc<H>>,
+    /// Of those of the workers' own, the next.
+    next: usize,
+}
+
+impl<H: Hosted> Hosts<H> {
+    fn reach(&mut self, access: Access, write_lock: &Arc<Mutex<()>>) -> Reach<H> {
+        let mut own = || {
+            self.next += 1;
+            self.hosts[self.next - 1].clone()
+        };
+        match access {
+            Access::PerWorker => Reach::Own(own()),
+            Access::WriteLock => Reach::WriteLock(own(), write_lock.clone()),
+            Access::Shared | Access::Pool { .. } => Reach::Shared(self.hosts[0].clone()),
+            Access::Split { .. } | Access::GroupCommit { .. } => {
+                Reach::Split { writer: self.hosts[0].clone(), readers: self.hosts[1].clone() }
+            }
+        }
+    }
+
+    /// Runs `teardown` on the first connection of a database in memory, and closes all.
+    async fn close(self, database: &'static Database) -> Result<(), Fault> {
+        if let (Database::Memory { teardown, .. }, Some(first)) = (database, self.hosts.first()) {
+            first.call(move |session: &mut H::Session<'_>| session.script(teardown)).await??;
+        }
+        for host in self.hosts {
+            // Its workers have ended.
+            if let Some(host) = Arc::into_inner(host) {
+                host.close().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The trial on one driver.
+pub fn run<H: Hosted>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
+    let program = Program::begin(trial)?;
+    // Whatever becomes of the trial: a library may need the runtime to drop a connection.
+    let handle = program.runtime.handle().clone();
+    let _inside = handle.enter();
+    let (trial, stage) = (program.trial, program.stage);
+    let mut connections = Vec::new();
+    let mut databases: Vec<Hosts<H>> = Vec::new();
+    for database in 0..trial.databases.len() {
+        let mut opener = Opener { trial, database, settings: Vec::new() };
+        let hosts = program.runtime.block_on(opener.all())?;
+        connections.append(&mut opener.settings);
+        databases.push(Hosts { hosts, next: 0 });
+    }
+    let write_lock = Arc::new(Mutex::new(()));
+    let workers = stage.workers(|database| databases[database].reach(trial.access, &write_lock))?;
+    let running = program.ready();
+    if !trial::ready_and_go(connections, input)? {
+        return Ok(());
+    }
+    let (runtime, (done, probe)) = running.work(workers)?;
+    let result = stage.result(&done, probe);
+    drop(done);
+    runtime.block_on(async {
+        for (database, hosts) in trial.databases.iter().zip(databases) {
+            hosts.close(database).await?;
+        }
+        Ok::<(), Fault>(())
+    })?;
+    // A library may close in the background, which this waits for.
+    drop(runtime);
+    say(&Line::Result(Box::new(result)))
+}
+
+struct Opener {
+    trial: &'static Trial,
+    database: usize,
+    settings: Vec<ConnectionSettings>,
+}
+
+impl Opener {
+    /// As [`crate::access::open`] does it for those that the harness keeps.
+    async fn all<H: Hosted>(&mut self) -> Result<Vec<Arc<H>>, Fault> {
+        let trial = self.trial;
+        let everything: Vec<usize> = trial.roles.iter().flat_map(transactions).collect();
+        let (writing, reading): (Vec<usize>, _) = everything.iter().partition(|&&t| trial.transactions[t].writes);
+        let mut hosts = Vec::new();
+        match trial.access {
+            Access::PerWorker | Access::WriteLock => {
+                let workers = |role: &'static Role| (0..role.workers).map(move |_| role);
+                for role in trial.roles.iter().flat_map(workers) {
+                    hosts.push(self.open(&role.name, 1, transactions(role)).await?);
+                }
+            }
+            Access::Shared => hosts.push(self.open("shared", 1, everything).await?),
+            Access::Pool { connections } => hosts.push(self.open("pool", connections, everything).await?),
+            Access::Split { readers } => {
+                hosts.push(self.open("writer", 1, writing).await?);
+                hosts.push(self.open("reader", readers, reading).await?);
+            }
+            Access::GroupCommit { .. } => {
+                return Err(Fault::Other(format!("access {} is not supported", trial.access)));
+            }
+        }
+        Ok(hosts)
+    }
+
+    async fn open<H: Hosted>(&mut self, label: &str, connections: u32, used: Vec<usize>) -> Result<Arc<H>, Fault> {
+        let Trial { databases, connection, prepare, transactions, .. } = self.trial;
+        let database = &databases[self.database];
+        need_one(connections, self.trial)?;
+        let first = self.settings.is_empty();
+        if (connections > 1 || !first)
+            && let Some(refused) = private(database)
+        {
+            return Err(refused);
+        }
+        let fills = Arc::new(AtomicBool::new(first));
+        let ready = move |session: &mut H::Session<'_>| {
+            if fills.swap(false, Ordering::Relaxed)
+                && let Database::Memory { setup, .. } = database
+            {
+                session.script(setup)?;
+            }
+            let settings = session.settings(&connection.read_back)?;
+            session.prepare(transactions, &used, *prepare)?;
+            Ok(settings)
+        };
+        let (host, settings) = H::open(database, connection, connections, ready).await?;
+        for settings in settings {
+            self.settings.push(ConnectionSettings { database: self.database as u32, label: label.into(), settings });
+        }
+        Ok(Arc::new(host))
+    }
+}

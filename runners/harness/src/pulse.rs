@@ -1,0 +1,89 @@
+//! The host probe inside of a runtime: a task with a timer, and a trivial job for the pool of blocking threads each time.
+
+use std::time::Duration;
+
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Probe, Trial};
+use tokio::runtime::{Handle, RuntimeMetrics};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::clock::Clock;
+use crate::probe::Prober;
+
+/// Probes from `go` until it is told to stop. What was asked for during the warm-up is not recorded.
+pub async fn run(trial: &Trial, clock: Clock, stop: &Notify) -> Probe {
+    let warm = trial.warmup_ms.saturating_mul(1_000_000);
+    let mut prober = Prober::new(trial.probe_ms, warm);
+    let mut busy = Busy::new(Handle::current().metrics());
+    let mut jobs = JoinSet::new();
+    let mut pool_wait = Histogram::new();
+    busy.note(clock.now(), warm);
+    loop {
+        let due = Instant::from_std(clock.go() + Duration::from_nanos(prober.due()));
+        if timeout_at(due, stop.notified()).await.is_ok() {
+            break;
+        }
+        // The runtime's clock and ours may differ by some parts in a million, and by the former it is due.
+        let now = clock.now().max(prober.due());
+        prober.note(now);
+        busy.note(now, warm);
+        jobs.spawn_blocking(move || (now, clock.now()));
+        while let Some(job) = jobs.try_join_next() {
+            record(&mut pool_wait, job.ok(), warm);
+        }
+    }
+    let now = clock.now();
+    let utilization = busy.share(now);
+    let lateness = prober.into_lateness(now);
+    // The workers are done, so the pool has nothing else to do.
+    while let Some(job) = jobs.join_next().await {
+        record(&mut pool_wait, job.ok(), warm);
+    }
+    Probe { lateness, pool_wait: Some(pool_wait), utilization, scheduler: None }
+}
+
+/// When a job was asked for, and when it ran.
+fn record(wait: &mut Histogram, job: Option<(u64, u64)>, warm: u64) {
+    if let Some((asked, ran)) = job.filter(|(asked, _)| *asked >= warm) {
+        wait.record(ran.saturating_sub(asked));
+    }
+}
+
+/// The busy share of the runtime's threads, from the end of the warm-up on.
+struct Busy {
+    metrics: RuntimeMetrics,
+    /// Nanoseconds from `go`, and how long the threads had been busy then.
+    since: Option<(u64, Duration)>,
+}
+
+impl Busy {
+    fn new(metrics: RuntimeMetrics) -> Self {
+        Self { metrics, since: None }
+    }
+
+    fn note(&mut self, now: u64, warm: u64) {
+        if self.since.is_none() && now >= warm {
+            self.since = Some((now, self.total()));
+        }
+    }
+
+    /// None where nothing was seen after the warm-up, or the runtime does not count (it needs atomic 64-bit integers).
+    /// A thread's time is counted when it next has nothing to do, so the sum may be a little more than all there was.
+    fn share(&self, now: u64) -> Option<f64> {
+        let (from, before) = self.since.filter(|(from, _)| *from < now && cfg!(target_has_atomic = "64"))?;
+        let whole = (now - from) as f64 * self.metrics.num_workers() as f64;
+        Some((self.total().saturating_sub(before).as_nanos() as f64 / whole).min(1.0))
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    fn total(&self) -> Duration {
+        (0..self.metrics.num_workers()).map(|worker| self.metrics.worker_total_busy_duration(worker)).sum()
+    }
+
+    #[cfg(not(target_has_atomic = "64"))]
+    fn total(&self) -> Duration {
+        Duration::ZERO
+    }
+}

@@ -1,0 +1,132 @@
+//! A worker that is a task of an asynchronous runtime: the loop of [`crate::worker`], waiting without blocking.
+
+use std::time::Duration;
+
+use litelab_protocol::{Load, Order};
+
+use crate::clock::{Clock, End, NEVER};
+use crate::fault::Fault;
+use crate::params::Values;
+use crate::session::Session;
+use crate::transaction::{self, Ending, Execution, Memory, Retrying};
+use crate::worker::{Done, Task, Worker, by_weight, limit};
+
+/// A task's way to a connection, and where its transactions run.
+pub trait Way: Send + Sized + 'static {
+    /// Whether a transaction may end without the task having waited for anything. Such a task would keep its thread of the
+    /// runtime for itself, which no application's does: there is a request to be awaited between two transactions.
+    const NEVER_WAITS: bool;
+
+    /// Runs the transaction that the hands are at. All of it goes there and comes back, for a thread that it is handed to
+    /// can borrow nothing from a task.
+    fn execute(self, hands: Box<Hands>) -> impl Future<Output = Result<(Self, Box<Hands>, Execution), Fault>> + Send;
+}
+
+/// What a worker executes its transactions with, but for a connection.
+pub struct Hands {
+    steps: Vec<Task<'static>>,
+    /// Which of them is next.
+    at: usize,
+    memory: Memory,
+    values: Values,
+    retry: &'static Retrying,
+    clock: Clock,
+}
+
+impl Hands {
+    /// Whether the transaction that is next writes.
+    pub fn writes(&self) -> bool {
+        self.steps[self.at].plan.spec.writes
+    }
+
+    /// Runs it on a connection that is held; `shares` says whether the time until then is of interest.
+    pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
+        let Task { plan, params, .. } = &self.steps[self.at];
+        transaction::run(plan, session, (params, &self.values), &mut self.memory, self.retry, self.clock, shares)
+    }
+
+    /// Draws the values of what is next, for the worker at this place of its role.
+    fn draw(&mut self, place: u64) {
+        let task = &self.steps[self.at];
+        task.params.draw(task.operation(place), &mut self.values);
+    }
+
+    /// Writes down what became of it, and turns to the one after it.
+    fn note(&mut self, execution: &Execution, start: u64, warm: u64, due: Option<u64>) {
+        let task = &mut self.steps[self.at];
+        task.count(execution, &self.memory.errors);
+        if start >= warm {
+            task.measure(execution, start, due);
+        }
+        let first = execution.ending == Ending::Empty || self.at + 1 == self.steps.len();
+        self.at = if first { 0 } else { self.at + 1 };
+    }
+}
+
+/// Works until the role ends, or something goes wrong that is not SQLite's.
+pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Done<W>, Fault> {
+    let Worker { id, role, handle: mut way, steps, memory, retry, schedule, end, warm, choice } = worker;
+    let mut hands = Box::new(Hands { steps, at: 0, memory, values: Values::default(), retry, clock });
+    let (limit, every) = (limit(role), u64::from(role.workers_in_role));
+    let mut number = id.place;
+    let mut inside = 0;
+    while number < limit {
+        let due = match schedule.map(|schedule| schedule.take(end.time)) {
+            None => None,
+            Some(Some(due)) => Some(due),
+            Some(None) => {
+                // Nothing more arrives, but the role lasts until its time.
+                sleep(end, clock, NEVER).await;
+                break;
+            }
+        };
+        if role.order == Order::Weighted {
+            hands.at = by_weight(role, &choice, number);
+        }
+        hands.draw(id.place);
+        if let Some(due) = due {
+            sleep(end, clock, due).await;
+        }
+        let start = clock.now();
+        if end.is_past(start) {
+            if let (Some(schedule), Some(due)) = (schedule, due) {
+                schedule.leave(due);
+            }
+            break;
+        }
+        let at = hands.at;
+        hands.steps[at].times += 1;
+        number += every;
+
+        let mut execution;
+        (way, hands, execution) = way.execute(hands).await?;
+        // The commit has returned for the application when the task that awaits it goes on.
+        execution.end = clock.now();
+        hands.note(&execution, start, warm, due);
+        inside += execution.end.saturating_sub(start.max(warm));
+        match role.load {
+            Load::Closed { think_us: think @ 1.. } => {
+                sleep(end, clock, clock.now().saturating_add(think.saturating_mul(1_000))).await;
+            }
+            _ if W::NEVER_WAITS => tokio::task::yield_now().await,
+            _ => {}
+        }
+    }
+    let ended = clock.now();
+    Ok(Done {
+        id,
+        handle: way,
+        records: hands.steps.into_iter().map(|task| task.record).collect(),
+        ended,
+        inside,
+        outside: ended.saturating_sub(warm).saturating_sub(inside),
+    })
+}
+
+/// [`End::sleep`], by the runtime's timer: it is one of whole milliseconds and wakes up to two too late, as it does in an
+/// application.
+async fn sleep(end: End<'_>, clock: Clock, due: u64) {
+    while let Some(nanos) = end.next_pause(clock, due) {
+        tokio::time::sleep(Duration::from_nanos(nanos)).await;
+    }
+}

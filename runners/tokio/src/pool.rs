@@ -1,0 +1,93 @@
+//! The driver `deadpool-sqlite`: a pool whose connections are called in the runtime's pool of blocking threads.
+
+use std::sync::Arc;
+
+use deadpool_sqlite::{Config, InteractError, Object, Pool, PoolConfig, PoolError, Runtime};
+use litelab_harness::{Fault, Hosted, refuse_options};
+use litelab_protocol::{Connection as Settings, Database};
+
+use crate::cached::{Cached, Known};
+use crate::connect;
+use crate::fault::fault;
+
+/// A pool of the library. Before it lends a connection it asks that for a row, in a job of its own.
+pub struct Deadpool {
+    pool: Pool,
+    connections: u32,
+    known: Arc<Known>,
+}
+
+/// Runs it in a blocking thread.
+async fn ask<R, W>(lent: &Object, known: &Arc<Known>, work: W) -> Result<R, Fault>
+where
+    R: Send + 'static,
+    W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
+{
+    let known = known.clone();
+    let done = lent.interact(move |connection| work(&mut Cached::new(connection, &known))).await;
+    done.map_err(|error| match error {
+        InteractError::Panic(panic) => {
+            let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(|s| &**s));
+            Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))
+        }
+        cancelled @ InteractError::Cancelled => Fault::other(cancelled),
+    })
+}
+
+fn not_lent(error: PoolError) -> Fault {
+    match error {
+        PoolError::Backend(error) => fault(error),
+        other => Fault::other(other),
+    }
+}
+
+impl Hosted for Deadpool {
+    type Session<'a> = Cached<'a>;
+
+    async fn open<R, F>(
+        database: &Database,
+        settings: &Settings,
+        connections: u32,
+        ready: F,
+    ) -> Result<(Self, Vec<R>), Fault>
+    where
+        R: Send + 'static,
+        F: for<'a> Fn(&mut Cached<'a>) -> Result<R, Fault> + Clone + Send + Sync + 'static,
+    {
+        refuse_options(settings, &[])?;
+        let mut config = Config::new(connect::location(database));
+        config.pool = Some(PoolConfig::new(connections as usize));
+        let pool = config.create_pool(Runtime::Tokio1).map_err(Fault::other)?;
+        let known = Arc::new(Known::default());
+        // All are held until the last is there, for the pool makes none while it has one to lend.
+        let (mut held, mut answers) = (Vec::new(), Vec::new());
+        for _ in 0..connections {
+            let lent = pool.get().await.map_err(not_lent)?;
+            let settings = settings.clone();
+            let set = lent.interact(move |connection| connect::set(connection, &settings));
+            set.await.map_err(Fault::other)??;
+            let ready = ready.clone();
+            answers.push(ask(&lent, &known, move |session: &mut Cached<'_>| ready(session)).await??);
+            held.push(lent);
+        }
+        drop(held);
+        Ok((Self { pool, connections, known }, answers))
+    }
+
+    async fn call<R, W>(&self, work: W) -> Result<R, Fault>
+    where
+        R: Send + 'static,
+        W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
+    {
+        let lent = self.pool.get().await.map_err(not_lent)?;
+        ask(&lent, &self.known, work).await
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        for _ in 0..self.connections {
+            // Taken out of the pool it is closed when it is dropped, by the runtime in the background.
+            drop(Object::take(self.pool.get().await.map_err(not_lent)?));
+        }
+        Ok(())
+    }
+}

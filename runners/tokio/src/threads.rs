@@ -1,0 +1,97 @@
+//! The driver `tokio-rusqlite`: the library runs a thread for each connection, and a queue in front of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use litelab_harness::{Fault, Hosted, refuse_options};
+use litelab_protocol::{Connection as Settings, Database};
+use tokio::sync::Semaphore;
+use tokio_rusqlite::{Connection, Error};
+
+use crate::cached::{Cached, Known};
+use crate::connect;
+use crate::fault::fault;
+
+/// Connections of the library. It has no pool: an application that wants to have several lends them out itself, the
+/// longest waiting first.
+pub struct TokioRusqlite {
+    free: Mutex<Vec<Connection>>,
+    permits: Semaphore,
+    /// Where there is only one, which the library's queue hands out, too.
+    only: Option<Connection>,
+    known: Arc<Known>,
+}
+
+impl TokioRusqlite {
+    fn free(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        // Nothing panics while it is held.
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs it in the connection's thread.
+async fn ask<R, W>(connection: &Connection, known: &Arc<Known>, work: W) -> Result<R, Fault>
+where
+    R: Send + 'static,
+    W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
+{
+    let known = known.clone();
+    connection.call_raw(move |connection| work(&mut Cached::new(connection, &known))).await.map_err(Fault::other)
+}
+
+impl Hosted for TokioRusqlite {
+    type Session<'a> = Cached<'a>;
+
+    async fn open<R, F>(
+        database: &Database,
+        settings: &Settings,
+        connections: u32,
+        ready: F,
+    ) -> Result<(Self, Vec<R>), Fault>
+    where
+        R: Send + 'static,
+        F: for<'a> Fn(&mut Cached<'a>) -> Result<R, Fault> + Clone + Send + Sync + 'static,
+    {
+        refuse_options(settings, &[])?;
+        let known = Arc::new(Known::default());
+        let (mut free, mut answers) = (Vec::new(), Vec::new());
+        for _ in 0..connections {
+            let connection = Connection::open(connect::location(database)).await.map_err(fault)?;
+            let settings = settings.clone();
+            let set = connection.call_raw(move |connection| connect::set(connection, &settings));
+            set.await.map_err(Fault::other)??;
+            let ready = ready.clone();
+            answers.push(ask(&connection, &known, move |session: &mut Cached<'_>| ready(session)).await??);
+            free.push(connection);
+        }
+        let only = if let [only] = &free[..] { Some(only.clone()) } else { None };
+        let permits = Semaphore::new(free.len());
+        Ok((Self { free: Mutex::new(free), permits, only, known }, answers))
+    }
+
+    async fn call<R, W>(&self, work: W) -> Result<R, Fault>
+    where
+        R: Send + 'static,
+        W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
+    {
+        if let Some(connection) = &self.only {
+            return ask(connection, &self.known, work).await;
+        }
+        let _permit = self.permits.acquire().await.map_err(Fault::other)?;
+        let lent = self.free().pop();
+        let Some(connection) = lent else { return Err(Fault::Other("a connection was not given back".into())) };
+        let done = ask(&connection, &self.known, work).await;
+        self.free().push(connection);
+        done
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        let all = std::mem::take(&mut *self.free());
+        for connection in all {
+            connection.close().await.map_err(|error| match error {
+                Error::Close((_, error)) | Error::Error(error) => fault(error),
+                other => Fault::other(other),
+            })?;
+        }
+        Ok(())
+    }
+}
