@@ -59,7 +59,7 @@ pub enum Executor {
     Inline,
     /// In the runtime's blocking pool (spawn_blocking, libuv, to_thread).
     Offload,
-    /// One thread per database that owns the connection.
+    /// In a thread that owns the connection: one for each, and so one for each database where it is shared.
     Dedicated,
 }
 

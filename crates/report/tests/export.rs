@@ -87,6 +87,9 @@ fn tables_are_put_between_their_comments_again_and_again() {
     let whole = markdown::run(&analysis, &info);
     let rows = table(&page);
     assert!(rows.len() > 2 && rows.iter().all(|row| whole.contains(row)), "{page}");
+    let marks = |text: &str| ['¹', '²', '³'].map(|mark| text.contains(&format!("- {mark} "))).to_vec();
+    let noted = |row: &String| ['¹', '²', '³'].iter().any(|mark| row.contains(*mark));
+    assert_eq!(rows.iter().any(noted), marks(&page).contains(&true), "a mark and its footnote: {page}");
     assert!(page.contains(&format!("litelab run {study}")), "how it was made: {page}");
     assert_eq!(splice::splice(&page, &analysis, &info).unwrap().0, page, "a second time changes nothing");
 

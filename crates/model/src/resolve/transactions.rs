@@ -18,7 +18,7 @@ pub(super) fn resolve(
     used.iter().map(|name| one(workload, name, vars, begin, false)).collect()
 }
 
-/// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch.
+/// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch, if it has one statement.
 pub(super) fn for_data(workload: &Workload, name: &str, vars: &Vars) -> Result<Transaction, String> {
     one(workload, name, vars, Some(Begin::None), true)
 }
@@ -49,8 +49,10 @@ fn transaction(
     let params = parameter::resolve(&spec.params, vars)?;
     let specs = statements(spec)?;
     let mut statements = Vec::new();
+    // Of one statement, which a batch only repeats, data are rows; of several, which belong together, executions.
+    let row = single && specs.len() == 1;
     for (i, statement) in specs.iter().enumerate() {
-        let resolved = one_statement(statement, &params, vars, single)
+        let resolved = one_statement(statement, &params, vars, row)
             .map_err(|e| if specs.len() > 1 { format!("statement {}: {e}", i + 1) } else { e })?;
         statements.push(resolved);
     }
@@ -112,10 +114,10 @@ fn one_statement(
     spec: &StatementSpec,
     params: &[litelab_protocol::Param],
     vars: &Vars,
-    single: bool,
+    row: bool,
 ) -> Result<Statement, String> {
     let count = |q: &Option<Quantity>, key: &str| match q {
-        Some(q) if !single => q.integer(vars, 1, 100_000_000).map(|n| n as u32).map_err(|e| format!("{key}: {e}")),
+        Some(q) if !row => q.integer(vars, 1, 100_000_000).map(|n| n as u32).map_err(|e| format!("{key}: {e}")),
         _ => Ok(1),
     };
     let (tuples, repeat) = (count(&spec.rows, "rows")?, count(&spec.repeat, "repeat")?);

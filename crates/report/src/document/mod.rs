@@ -102,15 +102,18 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     document
 }
 
-/// The table of one scenario of a run; none where there is no such scenario.
-pub(crate) fn scenario_table(analysis: &Analysis, info: &RunInfo, name: &str) -> Option<Table> {
+/// The table of one scenario of a run with its footnotes; none where there is no such scenario.
+pub(crate) fn scenario_table(analysis: &Analysis, info: &RunInfo, name: &str) -> Option<(Table, Vec<Marked>)> {
     let scenario = analysis.scenarios.iter().find(|s| s.name == name)?;
     let mut document = Document::default();
     scenario::add(&mut document, scenario, analysis, info);
-    document.blocks.into_iter().find_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    })
+    let mut blocks = document.blocks.into_iter().skip_while(|block| !matches!(block, Block::Table(_)));
+    let Some(Block::Table(table)) = blocks.next() else { return None };
+    let notes = match blocks.next() {
+        Some(Block::Marked(lines)) => lines.into_iter().filter(|line| cell::is_raised(&line.mark)).collect(),
+        _ => Vec::new(),
+    };
+    Some((table, notes))
 }
 
 /// The claims of a run without their heading.

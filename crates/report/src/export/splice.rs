@@ -88,12 +88,13 @@ impl<'a> Marker<'a> {
             let of_claims = document::of_claims(analysis);
             return Ok(markdown::render(&of_claims));
         }
-        let table = document::scenario_table(analysis, info, self.scenario).ok_or_else(|| {
+        let (table, notes) = document::scenario_table(analysis, info, self.scenario).ok_or_else(|| {
             let known = analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims"]);
             format!("the run has no scenario `{}` (it has {})", self.scenario, known.collect::<Vec<_>>().join(", "))
         })?;
         let table = if self.columns.is_empty() { table } else { self.narrow(&table)? };
-        Ok(markdown::render(&Document { blocks: vec![Block::Table(table)] }))
+        let notes = (!notes.is_empty()).then_some(Block::Marked(notes));
+        Ok(markdown::render(&Document { blocks: [Block::Table(table)].into_iter().chain(notes).collect() }))
     }
 
     fn narrow(&self, table: &Table) -> Result<Table, String> {
