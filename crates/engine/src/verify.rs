@@ -167,7 +167,8 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
             let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
             let alive = f64::from(role.workers.saturating_sub(killed)) / f64::from(role.workers.max(1));
             let offered = match role.until {
-                Until::Time { ms } => rate * alive * ms as f64 / 1e3 * f64::from(arm.databases),
+                // The schedule is the role's, whatever the number of databases.
+                Until::Time { ms } => rate * alive * ms as f64 / 1e3,
                 _ => (done + unserved) as f64,
             };
             let achieved = done as f64 / offered.max(1.0);
