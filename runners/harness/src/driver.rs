@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteBuild, Trial};
 
+use crate::awaited::{self, Awaited};
 use crate::fault::Fault;
 use crate::hosted::{self, Hosted};
 use crate::noop::Noop;
@@ -65,6 +66,25 @@ impl Driver {
             about,
             run: hosted::run::<H>,
             inspect: inspect::hosted::<H>,
+        }
+    }
+
+    /// A driver whose calls are awaited one by one, under executor `dedicated`: its library has a thread for each
+    /// connection.
+    #[must_use]
+    pub const fn awaited<A: Awaited>(
+        name: &'static str,
+        about: fn() -> Result<About, Fault>,
+        accesses: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            accesses,
+            executors: &[Executor::Dedicated],
+            interface: None,
+            about,
+            run: awaited::run::<A>,
+            inspect: inspect::awaited::<A>,
         }
     }
 

@@ -1,11 +1,14 @@
 //! The executor `dedicated`, and libraries that are asynchronous themselves: a connection lives where its host keeps it, and
 //! work is handed to it and awaited.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use litelab_protocol::{Access, Connection, ConnectionSettings, Database, Line, Role, Trial};
+use litelab_protocol::{
+    Access, Connection, ConnectionSettings, Database, Line, Prepare, Role, Setting, Transaction, Trial,
+};
 use tokio::sync::Mutex;
 
 use crate::access::{need_one, private, transactions};
@@ -53,6 +56,85 @@ pub trait Hosted: Send + Sync + Sized + 'static {
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
 }
 
+/// Connections to one database, whatever runs transactions on them.
+pub trait Host: Send + Sync + Sized + 'static {
+    /// Opens so many connections, and makes each ready. Returns what is set on them, in the order of opening.
+    fn open(
+        database: &'static Database,
+        connection: &'static Connection,
+        connections: u32,
+        preparation: Preparation,
+    ) -> impl Future<Output = Result<(Self, Vec<Settings>), Fault>> + Send;
+
+    /// Runs the transaction that the hands are at, on one of them.
+    fn execute(
+        &self,
+        hands: Box<Hands>,
+        shares: bool,
+    ) -> impl Future<Output = Result<(Box<Hands>, Execution), Fault>> + Send;
+
+    /// Runs each statement to its end, on one of them.
+    fn script(&self, statements: &'static [String]) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// What is set on a connection.
+pub type Settings = BTreeMap<String, Setting>;
+
+/// What makes an open connection ready.
+#[derive(Clone)]
+pub struct Preparation {
+    /// On the first connection of all: makes a database in memory.
+    pub setup: &'static [String],
+    pub read_back: &'static [String],
+    pub transactions: &'static [Transaction],
+    pub used: Arc<[usize]>,
+    pub prepare: Prepare,
+}
+
+/// [`Hosted`]: a transaction is a closure.
+pub struct Closures<H>(H);
+
+impl<H: Hosted> Host for Closures<H> {
+    async fn open(
+        database: &'static Database,
+        connection: &'static Connection,
+        connections: u32,
+        preparation: Preparation,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
+        let fills = Arc::new(AtomicBool::new(true));
+        let ready = move |session: &mut H::Session<'_>| {
+            let Preparation { setup, read_back, transactions, used, prepare } = &preparation;
+            if fills.swap(false, Ordering::Relaxed) {
+                session.script(setup)?;
+            }
+            let settings = session.settings(read_back)?;
+            session.prepare(transactions, used, *prepare)?;
+            Ok(settings)
+        };
+        let (host, settings) = H::open(database, connection, connections, ready).await?;
+        Ok((Self(host), settings))
+    }
+
+    async fn execute(&self, mut hands: Box<Hands>, shares: bool) -> Result<(Box<Hands>, Execution), Fault> {
+        let work = move |session: &mut H::Session<'_>| {
+            let execution = hands.execute(session, shares);
+            (hands, execution)
+        };
+        let (hands, execution) = self.0.call(work).await?;
+        Ok((hands, execution?))
+    }
+
+    async fn script(&self, statements: &'static [String]) -> Result<(), Fault> {
+        self.0.call(move |session: &mut H::Session<'_>| session.script(statements)).await?
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        self.0.close().await
+    }
+}
+
 /// A worker's way to a connection.
 enum Reach<H> {
     Own(Arc<H>),
@@ -65,10 +147,10 @@ enum Reach<H> {
     },
 }
 
-impl<H: Hosted> Way for Reach<H> {
+impl<H: Host> Way for Reach<H> {
     const NEVER_WAITS: bool = false;
 
-    async fn execute(self, mut hands: Box<Hands>) -> Result<(Self, Box<Hands>, Execution), Fault> {
+    async fn execute(self, hands: Box<Hands>) -> Result<(Self, Box<Hands>, Execution), Fault> {
         let writes = hands.writes();
         let (host, lock, shares) = match &self {
             Self::Own(host) => (host, None, false),
@@ -80,13 +162,9 @@ impl<H: Hosted> Way for Reach<H> {
             Some(lock) => Some(lock.lock().await),
             None => None,
         };
-        let work = move |session: &mut H::Session<'_>| {
-            let execution = hands.execute(session, shares);
-            (hands, execution)
-        };
-        let (hands, execution) = host.call(work).await?;
+        let (hands, execution) = host.execute(hands, shares).await?;
         drop(held);
-        Ok((self, hands, execution?))
+        Ok((self, hands, execution))
     }
 }
 
@@ -97,7 +175,7 @@ struct Hosts<H> {
     next: usize,
 }
 
-impl<H: Hosted> Hosts<H> {
+impl<H: Host> Hosts<H> {
     fn reach(&mut self, access: Access, write_lock: &Arc<Mutex<()>>) -> Reach<H> {
         let mut own = || {
             self.next += 1;
@@ -116,7 +194,7 @@ impl<H: Hosted> Hosts<H> {
     /// Runs `teardown` on the first connection of a database in memory, and closes all.
     async fn close(self, database: &'static Database) -> Result<(), Fault> {
         if let (Database::Memory { teardown, .. }, Some(first)) = (database, self.hosts.first()) {
-            first.call(move |session: &mut H::Session<'_>| session.script(teardown)).await??;
+            first.script(teardown).await?;
         }
         for host in self.hosts {
             // Its workers have ended.
@@ -128,8 +206,13 @@ impl<H: Hosted> Hosts<H> {
     }
 }
 
-/// The trial on one driver.
+/// The trial on one driver that runs closures.
 pub fn run<H: Hosted>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
+    on::<Closures<H>>(trial, input)
+}
+
+/// The trial on one driver.
+pub fn on<H: Host>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
     let program = Program::begin(trial)?;
     // Whatever becomes of the trial: a library may need the runtime to drop a connection.
     let handle = program.runtime.handle().clone();
@@ -171,7 +254,7 @@ struct Opener {
 
 impl Opener {
     /// As [`crate::access::open`] does it for those that the harness keeps.
-    async fn all<H: Hosted>(&mut self) -> Result<Vec<Arc<H>>, Fault> {
+    async fn all<H: Host>(&mut self) -> Result<Vec<Arc<H>>, Fault> {
         let trial = self.trial;
         let everything: Vec<usize> = trial.roles.iter().flat_map(transactions).collect();
         let (writing, reading): (Vec<usize>, _) = everything.iter().partition(|&&t| trial.transactions[t].writes);
@@ -196,7 +279,7 @@ impl Opener {
         Ok(hosts)
     }
 
-    async fn open<H: Hosted>(&mut self, label: &str, connections: u32, used: Vec<usize>) -> Result<Arc<H>, Fault> {
+    async fn open<H: Host>(&mut self, label: &str, connections: u32, used: Vec<usize>) -> Result<Arc<H>, Fault> {
         let Trial { databases, connection, prepare, transactions, .. } = self.trial;
         let database = &databases[self.database];
         need_one(connections, self.trial)?;
@@ -206,18 +289,13 @@ impl Opener {
         {
             return Err(refused);
         }
-        let fills = Arc::new(AtomicBool::new(first));
-        let ready = move |session: &mut H::Session<'_>| {
-            if fills.swap(false, Ordering::Relaxed)
-                && let Database::Memory { setup, .. } = database
-            {
-                session.script(setup)?;
-            }
-            let settings = session.settings(&connection.read_back)?;
-            session.prepare(transactions, &used, *prepare)?;
-            Ok(settings)
+        let setup: &[String] = match database {
+            Database::Memory { setup, .. } if first => setup,
+            _ => &[],
         };
-        let (host, settings) = H::open(database, connection, connections, ready).await?;
+        let read_back = &connection.read_back;
+        let preparation = Preparation { setup, read_back, transactions, used: used.into(), prepare: *prepare };
+        let (host, settings) = H::open(database, connection, connections, preparation).await?;
         for settings in settings {
             self.settings.push(ConnectionSettings { database: self.database as u32, label: label.into(), settings });
         }

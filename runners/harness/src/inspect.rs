@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection, Setting, VERSION};
 
+use crate::awaited::{Awaited, AwaitedSession};
 use crate::driver::{self, Driver};
 use crate::fault::Fault;
 use crate::hosted::Hosted;
@@ -40,6 +41,24 @@ pub fn hosted<H: Hosted>(request: &Inspect) -> Result<Inspection, Fault> {
         let names = connection.read_back.clone();
         let ready = move |session: &mut H::Session<'_>| session.settings(&names);
         let (host, connections) = H::open(&database, &connection, request.connections, ready).await?;
+        host.close().await?;
+        Ok(inspection(connections))
+    })
+}
+
+/// The verb for one driver whose calls are awaited.
+pub fn awaited<A: Awaited>(request: &Inspect) -> Result<Inspection, Fault> {
+    let (database, connection) = opening(request);
+    runtime::runtime(Some(1), None)?.block_on(async {
+        let host = A::open(&database, &connection, request.connections).await?;
+        let mut open = Vec::new();
+        let mut connections = Vec::new();
+        for _ in 0..request.connections {
+            let mut session = host.take().await?;
+            connections.push(session.settings(&connection.read_back).await?);
+            open.push(session);
+        }
+        drop(open);
         host.close().await?;
         Ok(inspection(connections))
     })

@@ -14,6 +14,7 @@
 //! in it.
 
 mod access;
+mod awaited;
 mod blocking;
 mod check;
 mod clock;
@@ -49,12 +50,14 @@ use std::process::ExitCode;
 use litelab_protocol::{Description, Inspect, Line, VERSION};
 use serde::Serialize;
 
+pub use awaited::{Awaited, AwaitedSession};
 pub use clock::Clock;
 pub use driver::{About, Driver, locked_version};
 pub use fault::Fault;
 pub use hosted::Hosted;
 pub use params::{Bound, Slot, Values};
 pub use row::{Column, Row, utf8};
+pub use runtime::waiting as runtime;
 pub use session::{Call, Effect, Open, Session, refuse_options};
 pub use work::Job;
 

@@ -137,6 +137,14 @@ pub fn runtime(threads: Option<u32>, blocking: Option<u32>) -> Result<Runtime, F
     builder.build().map_err(|e| Fault::Other(format!("the runtime: {e}")))
 }
 
+/// A runtime that runs in the thread that waits for it, for what has to be awaited outside of a trial.
+///
+/// # Errors
+/// Where the system has no timer for it.
+pub fn waiting() -> Result<Runtime, Fault> {
+    Builder::new_current_thread().enable_time().build().map_err(|e| Fault::Other(format!("the runtime: {e}")))
+}
+
 fn positive(threads: u32, name: &str) -> Result<usize, Fault> {
     if threads == 0 {
         Err(Fault::Other(format!("{name}: a runtime needs at least one thread")))

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use litelab_protocol::{Load, Order};
 
+use crate::awaited::{self, AwaitedSession};
 use crate::clock::{Clock, End, NEVER};
 use crate::fault::Fault;
 use crate::params::Values;
@@ -43,6 +44,17 @@ impl Hands {
     pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
         let Task { plan, params, .. } = &self.steps[self.at];
         transaction::run(plan, session, (params, &self.values), &mut self.memory, self.retry, self.clock, shares)
+    }
+
+    /// The same on a connection whose calls are awaited.
+    pub async fn execute_awaited<S: AwaitedSession>(
+        &mut self,
+        session: &mut S,
+        shares: bool,
+    ) -> Result<Execution, Fault> {
+        let Task { plan, params, .. } = &self.steps[self.at];
+        awaited::transaction(plan, session, (params, &self.values), &mut self.memory, self.retry, self.clock, shares)
+            .await
     }
 
     /// Draws the values of what is next, for the worker at this place of its role.

@@ -19,14 +19,14 @@ pub struct Plan<'a> {
     /// For each statement the places of its yields among the worker's yielded values.
     pub yields: Vec<Vec<usize>>,
     /// Whether there are any.
-    any_yields: bool,
+    pub any_yields: bool,
     /// See [`first_fetch`].
-    timed: Option<usize>,
+    pub timed: Option<usize>,
 }
 
 /// [`Retry`] with its names looked up.
 pub struct Retrying {
-    attempts: u32,
+    pub attempts: u32,
     backoff: u64,
     multiplier: f64,
     longest: u64,
@@ -39,7 +39,7 @@ pub struct Memory {
     /// Values yielded, by place.
     pub yielded: Vec<Value>,
     /// The same as of the last commit: a transaction rolled back has yielded nothing.
-    committed: Vec<Value>,
+    pub committed: Vec<Value>,
     /// Codes of the errors of this execution.
     pub errors: Vec<i32>,
 }
@@ -99,12 +99,12 @@ impl Retrying {
     }
 
     /// A primary code stands for its extended ones.
-    fn covers(&self, seen: i32) -> bool {
+    pub fn covers(&self, seen: i32) -> bool {
         self.on.iter().any(|&listed| listed == seen || listed == seen & 0xFF)
     }
 
     /// Nanoseconds between try `done` (from 1) and the next.
-    fn pause(&self, done: u32) -> u64 {
+    pub fn pause(&self, done: u32) -> u64 {
         // Past 2^63 the conversion saturates, and the longest pause is taken.
         let grown = self.backoff as f64 * self.multiplier.powi(done as i32 - 1);
         (grown as u64).min(self.longest)

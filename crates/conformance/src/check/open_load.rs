@@ -55,7 +55,25 @@ pub fn arrivals(subject: &Subject<'_>) -> Found {
         }
         seen.push(format!("{found} {arrivals:?}"));
     }
-    passed(format!("{} arrivals in {MS} ms", seen.join(" and ")))
+    of_two_databases(subject)?;
+    passed(format!("{} arrivals in {MS} ms, and no more on two databases", seen.join(" and ")))
+}
+
+/// The rate is the role's: with a second database there are more workers, not more arrivals.
+fn of_two_databases(subject: &Subject<'_>) -> Result<(), String> {
+    const MS: u64 = 100;
+    const RATE: f64 = 200.0;
+    let mut draft = Draft::new(subject).transaction(insert());
+    for name in ["open-a.db", "open-b.db"] {
+        draft = draft.on(&subject.database(name, TABLE)?);
+    }
+    let mut trial = draft.role("w", 1, &["insert"], Until::Time { ms: MS }).build();
+    open(&mut trial, RATE, Arrivals::Constant);
+    let result = subject.run(&trial)?.result;
+    let operation = &result.operations[0];
+    let (due, found) = (MS as f64 / 1e3 * RATE, operation.committed + operation.failed + operation.unserved);
+    ensure!(found.abs_diff(due as u64) <= 1, "on two databases {due} arrivals are due in all, and it knows of {found}");
+    Ok(())
 }
 
 fn due(trial: &Trial, arrivals: Arrivals, rate: f64, seconds: f64) -> u64 {

@@ -1,0 +1,239 @@
+//! Libraries whose calls are awaited one by one: a task begins, executes and commits by itself, and each call goes to the
+//! library's thread and comes back.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::time::Duration;
+
+use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Transaction, Trial};
+
+use crate::clock::Clock;
+use crate::fault::Fault;
+use crate::hosted::{self, Host, Preparation, Settings};
+use crate::params::{Params, Values};
+use crate::session::{Call, Effect};
+use crate::tasks::Hands;
+use crate::transaction::{Ending, Execution, Memory, Plan, Retrying};
+
+/// One or several connections to a database, lent for the length of a transaction.
+pub trait Awaited: Send + Sync + Sized + 'static {
+    /// A connection that was lent; it goes back when it is dropped.
+    type Session: AwaitedSession;
+
+    /// Opens so many connections, and runs the pragmas in order on each.
+    ///
+    /// # Errors
+    /// Where that does not work, or there is an option that the driver does not know ([`crate::refuse_options`]).
+    fn open(
+        database: &Database,
+        connection: &Connection,
+        connections: u32,
+    ) -> impl Future<Output = Result<Self, Fault>> + Send;
+
+    /// Waits for a connection.
+    ///
+    /// # Errors
+    /// Where there will be none.
+    fn take(&self) -> impl Future<Output = Result<Self::Session, Fault>> + Send;
+
+    /// Closes them, when all are back.
+    ///
+    /// # Errors
+    /// Where that does not work.
+    fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// As [`crate::Session`], each call awaited.
+pub trait AwaitedSession: Send {
+    /// Runs each statement to its end.
+    ///
+    /// # Errors
+    /// Where one of them does not work.
+    fn script(&mut self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Runs one read transaction, then asks for each PRAGMA by name; null for one that returns no row.
+    ///
+    /// # Errors
+    /// Where that does not work.
+    fn settings(
+        &mut self,
+        names: &[String],
+    ) -> impl Future<Output = Result<BTreeMap<String, Setting>, Fault>> + Send;
+
+    /// Compiles what the connection will be asked for: the transactions at these indices of the trial's list.
+    ///
+    /// # Errors
+    /// Where one of them cannot be executed as it stands: its parameters, columns or yields are not there.
+    fn prepare(
+        &mut self,
+        transactions: &[Transaction],
+        used: &[usize],
+        mode: Prepare,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sends the begin; nothing for autocommit.
+    ///
+    /// # Errors
+    /// [`Fault::Sqlite`] is counted, anything else ends the trial; so with the next three.
+    fn begin(&mut self, begin: Begin) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sends `COMMIT`.
+    ///
+    /// # Errors
+    /// As for `begin`.
+    fn commit(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sends `ROLLBACK` where a transaction is open.
+    ///
+    /// # Errors
+    /// Any ends the trial.
+    fn rollback(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Binds, runs and fetches once. Returns the rows fetched, or changed where the statement yields none.
+    ///
+    /// # Errors
+    /// As for `begin`.
+    fn execute(
+        &mut self,
+        call: &Call<'_>,
+        effect: &mut Effect<'_>,
+    ) -> impl Future<Output = Result<u64, Fault>> + Send;
+}
+
+/// The trial on one driver.
+pub fn run<A: Awaited>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
+    hosted::on::<Calls<A>>(trial, input)
+}
+
+/// A transaction is calls.
+struct Calls<A>(A);
+
+impl<A: Awaited> Host for Calls<A> {
+    async fn open(
+        database: &'static Database,
+        connection: &'static Connection,
+        connections: u32,
+        preparation: Preparation,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
+        let Preparation { setup, read_back, transactions, used, prepare } = preparation;
+        let host = A::open(database, connection, connections).await?;
+        let (mut open, mut all) = (Vec::new(), Vec::new());
+        for at in 0..connections {
+            let mut session = host.take().await?;
+            if at == 0 {
+                session.script(setup).await?;
+            }
+            all.push(session.settings(read_back).await?);
+            session.prepare(transactions, &used, prepare).await?;
+            open.push(session);
+        }
+        drop(open);
+        Ok((Self(host), all))
+    }
+
+    async fn execute(&self, mut hands: Box<Hands>, shares: bool) -> Result<(Box<Hands>, Execution), Fault> {
+        let mut session = self.0.take().await?;
+        let execution = hands.execute_awaited(&mut session, shares).await?;
+        Ok((hands, execution))
+    }
+
+    async fn script(&self, statements: &'static [String]) -> Result<(), Fault> {
+        self.0.take().await?.script(statements).await
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        self.0.close().await
+    }
+}
+
+/// [`crate::transaction::run`], awaited: a pause leaves the runtime's thread to others, the connection is kept.
+pub async fn transaction<S: AwaitedSession>(
+    plan: &Plan<'_>,
+    session: &mut S,
+    (params, values): (&Params, &Values),
+    memory: &mut Memory,
+    retry: &Retrying,
+    clock: Clock,
+    shares: bool,
+) -> Result<Execution, Fault> {
+    let had = shares.then(|| clock.now());
+    memory.errors.clear();
+    let (mut verified, mut mismatches) = (0, 0);
+    loop {
+        let mut effect = Effect::new(&mut memory.yielded);
+        let tried = attempt(plan, session, params, values, &mut effect, clock).await;
+        let (query, first_row) = (effect.query, effect.first_row);
+        verified += effect.verified;
+        mismatches += effect.mismatches;
+        let (ending, rows) = match tried {
+            Ok(tried) => {
+                if plan.any_yields {
+                    memory.committed.clone_from(&memory.yielded);
+                }
+                tried
+            }
+            Err(Fault::Sqlite { code, .. }) => {
+                session.rollback().await.map_err(|f| f.during("ROLLBACK"))?;
+                memory.errors.push(code);
+                if plan.any_yields {
+                    memory.yielded.clone_from(&memory.committed);
+                }
+                let done = memory.errors.len() as u32;
+                if done < retry.attempts && retry.covers(code) {
+                    tokio::time::sleep(Duration::from_nanos(retry.pause(done))).await;
+                    continue;
+                }
+                (Ending::Failed, 0)
+            }
+            Err(fault) => return Err(fault.during(&plan.spec.name)),
+        };
+        return Ok(Execution { ending, had, end: clock.now(), rows, query, first_row, verified, mismatches });
+    }
+}
+
+/// One try. Returns how it ended and the rows of all its statements.
+async fn attempt<S: AwaitedSession>(
+    plan: &Plan<'_>,
+    session: &mut S,
+    params: &Params,
+    values: &Values,
+    effect: &mut Effect<'_>,
+    clock: Clock,
+) -> Result<(Ending, u64), Fault> {
+    let spec = plan.spec;
+    session.begin(spec.begin).await?;
+    pause(spec.hold_us).await;
+    let mut ending = Ending::Committed;
+    let mut rows = 0;
+    'statements: for (at, statement) in spec.statements.iter().enumerate() {
+        for repetition in 0..statement.repeat as usize {
+            let call = Call {
+                transaction: plan.index,
+                statement: at,
+                spec: statement,
+                slots: params.slots(values, at, repetition),
+                values,
+                yields: &plan.yields[at],
+                timed: plan.timed == Some(at) && repetition == 0,
+                clock,
+            };
+            let seen = session.execute(&call, effect).await?;
+            rows += seen;
+            if statement.required && seen == 0 {
+                ending = Ending::Empty;
+                break 'statements;
+            }
+        }
+        pause(statement.hold_us).await;
+    }
+    if spec.begin != Begin::None {
+        session.commit().await?;
+    }
+    Ok((ending, rows))
+}
+
+async fn pause(micros: u64) {
+    if micros > 0 {
+        tokio::time::sleep(Duration::from_micros(micros)).await;
+    }
+}

@@ -1,0 +1,210 @@
+//! A connection that the pool has lent. Statements stay with it in sqlx's own cache, found by their text.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use futures_util::TryStreamExt;
+use litelab_harness::{AwaitedSession, Bound, Call, Effect, Fault, Job, Row as _};
+use litelab_protocol::{Begin, Fetch, Prepare, Setting, Statement, Transaction};
+use sqlx::pool::PoolConnection;
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{AssertSqlSafe, Column as _, Either, Executor, SqlSafeStr, SqlStr, Sqlite, Statement as _};
+
+use crate::fault::fault;
+use crate::row::Fetched;
+
+/// What has been found out of the statements. It is the same for all connections that are prepared for the same.
+#[derive(Default)]
+pub struct Known(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
+
+struct Shape {
+    /// Cloned without copying its text.
+    sql: SqlStr,
+    columns: usize,
+    job: Job,
+    /// Whether it writes rows; after any other statement SQLite still has the count of the last one that did.
+    changes: bool,
+}
+
+/// Until it is dropped.
+pub struct Lent {
+    connection: PoolConnection<Sqlite>,
+    known: Arc<Known>,
+}
+
+impl Lent {
+    pub fn new(connection: PoolConnection<Sqlite>, known: Arc<Known>) -> Self {
+        Self { connection, known }
+    }
+
+    async fn check(&mut self, spec: &Statement) -> Result<Shape, Fault> {
+        let sql = AssertSqlSafe(spec.sql.as_str()).into_sql_str();
+        let statement = (&mut *self.connection).prepare(sql.clone()).await.map_err(fault)?;
+        let given = spec.bind.len() * spec.tuples as usize;
+        if let Some(Either::Right(wanted)) = statement.parameters()
+            && wanted != given
+        {
+            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
+        }
+        let names: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
+        if names.len() < spec.yields.len() {
+            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
+        }
+        let changes = changes(&spec.sql);
+        Ok(Shape { sql, columns: names.len(), job: Job::new(&spec.work, &names)?, changes })
+    }
+
+    async fn send(&mut self, sql: &'static str) -> Result<(), Fault> {
+        sqlx::query(sql).execute(&mut *self.connection).await.map(drop).map_err(fault)
+    }
+}
+
+impl AwaitedSession for Lent {
+    async fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
+        for sql in statements {
+            let ran = sqlx::raw_sql(AssertSqlSafe(sql.as_str())).execute(&mut *self.connection).await;
+            ran.map_err(|e| fault(e).during(sql))?;
+        }
+        Ok(())
+    }
+
+    async fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        self.script(&["SELECT count(*) FROM sqlite_schema".into()]).await?;
+        let mut settings = BTreeMap::new();
+        for name in names {
+            let asked = sqlx::raw_sql(AssertSqlSafe(format!("PRAGMA {name}")));
+            let row = asked.fetch_optional(&mut *self.connection).await.map_err(fault)?;
+            let setting = match row {
+                None => Setting::Null,
+                Some(row) => Fetched(row).column(0)?.to_value()?.to_json(),
+            };
+            settings.insert(name.clone(), setting);
+        }
+        Ok(settings)
+    }
+
+    async fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
+        let mut all = Vec::new();
+        for (index, transaction) in transactions.iter().enumerate() {
+            let mut shapes = Vec::new();
+            for spec in transaction.statements.iter().filter(|_| used.contains(&index)) {
+                shapes.push(self.check(spec).await.map_err(|fault| fault.during(&spec.sql))?);
+            }
+            all.push(shapes);
+        }
+        // Another connection has found the same.
+        let _known = self.known.0.set((mode, all));
+        Ok(())
+    }
+
+    async fn begin(&mut self, begin: Begin) -> Result<(), Fault> {
+        match begin {
+            Begin::None => Ok(()),
+            Begin::Deferred => self.send("BEGIN DEFERRED").await,
+            Begin::Immediate => self.send("BEGIN IMMEDIATE").await,
+            Begin::Exclusive => self.send("BEGIN EXCLUSIVE").await,
+        }
+    }
+
+    async fn commit(&mut self) -> Result<(), Fault> {
+        self.send("COMMIT").await
+    }
+
+    /// sqlx does not say whether a transaction is open. Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by
+    /// themselves: <https://sqlite.org/lang_transaction.html>; then SQLite says that there is none.
+    async fn rollback(&mut self) -> Result<(), Fault> {
+        match self.send("ROLLBACK").await {
+            Err(Fault::Sqlite { message, .. }) if message.contains("no transaction is active") => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let Some((mode, all)) = self.known.0.get() else {
+            return Err(Fault::Other("nothing was prepared".into()));
+        };
+        let Shape { sql, columns, job, changes } = &all[call.transaction][call.statement];
+        let query = bound(sql.clone(), call, effect).persistent(*mode == Prepare::Once);
+        let connection = &mut *self.connection;
+        if *columns == 0 {
+            let done = query.execute(connection).await.map_err(fault)?;
+            return Ok(if *changes { done.rows_affected() } else { 0 });
+        }
+        if call.spec.fetch == Fetch::Buffer {
+            let all = query.fetch_all(connection).await.map_err(fault)?;
+            effect.note_query(call);
+            let count = all.len() as u64;
+            for (at, row) in all.into_iter().map(Fetched).enumerate() {
+                job.run(*columns, &row, effect)?;
+                if at == 0 {
+                    effect.note_first_row(call);
+                    effect.remember(call, &row)?;
+                }
+            }
+            return Ok(count);
+        }
+        let mut rows = query.fetch(connection);
+        if call.spec.fetch == Fetch::All {
+            effect.note_query(call);
+        }
+        let mut count = 0;
+        while let Some(row) = rows.try_next().await.map_err(fault)?.map(Fetched) {
+            let wanted = call.spec.fetch != Fetch::First || count == 0;
+            if wanted && call.spec.fetch != Fetch::None {
+                job.run(*columns, &row, effect)?;
+            }
+            if count == 0 {
+                effect.note_first_row(call);
+                effect.remember(call, &row)?;
+            }
+            count += u64::from(wanted);
+            // One that writes commits when it ends, and an error of that would be lost in leaving it.
+            if call.spec.fetch == Fetch::First && !changes {
+                break;
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// By its words: sqlx does not say what SQLite knows of it.
+fn changes(sql: &str) -> bool {
+    const CHANGES: [&str; 4] = ["insert", "update", "delete", "replace"];
+    let text = sql.to_ascii_lowercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    match words.next() {
+        Some("with") => words.any(|word| CHANGES.contains(&word)),
+        Some(first) => CHANGES.contains(&first),
+        None => false,
+    }
+}
+
+/// The statement with its values. Text is copied, as it is on its way to the connection's thread.
+fn bound(sql: SqlStr, call: &Call<'_>, effect: &Effect<'_>) -> Query<'static, Sqlite, SqliteArguments> {
+    let mut query = sqlx::query(sql);
+    for slot in call.slots {
+        query = match call.values.bound(slot, effect.yielded) {
+            Bound::Null => query.bind(None::<i64>),
+            Bound::Integer(value) => query.bind(value),
+            Bound::Real(value) => query.bind(value),
+            Bound::Text(value) => query.bind(value.to_owned()),
+        };
+    }
+    query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_writes_is_told_from_what_reads() {
+        for sql in ["insert into t values (1)", " UPDATE t SET a=1 RETURNING a", "WITH n AS (SELECT 1) DELETE FROM t"] {
+            assert!(changes(sql), "{sql}");
+        }
+        for sql in ["SELECT 1", "WITH n(i) AS (SELECT 1) SELECT i FROM n", "CREATE TABLE inserts(a)", ""] {
+            assert!(!changes(sql), "{sql}");
+        }
+    }
+}
