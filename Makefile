@@ -37,4 +37,4 @@ bench: build
 
 clean:
 	cargo clean
-	rm -rf litelab-runs runners/*/target
+	rm -rf litelab-runs runners/target

@@ -55,10 +55,7 @@ pub trait AwaitedSession: Send {
     ///
     /// # Errors
     /// Where that does not work.
-    fn settings(
-        &mut self,
-        names: &[String],
-    ) -> impl Future<Output = Result<BTreeMap<String, Setting>, Fault>> + Send;
+    fn settings(&mut self, names: &[String]) -> impl Future<Output = Result<BTreeMap<String, Setting>, Fault>> + Send;
 
     /// Compiles what the connection will be asked for: the transactions at these indices of the trial's list.
     ///
@@ -93,11 +90,7 @@ pub trait AwaitedSession: Send {
     ///
     /// # Errors
     /// As for `begin`.
-    fn execute(
-        &mut self,
-        call: &Call<'_>,
-        effect: &mut Effect<'_>,
-    ) -> impl Future<Output = Result<u64, Fault>> + Send;
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> impl Future<Output = Result<u64, Fault>> + Send;
 }
 
 /// The trial on one driver.

@@ -3,7 +3,7 @@
 //!
 //! The drivers `scripted` and `noop` run in virtual time and touch no database of the trial: [`script`] says how they
 //! are told what to play, [`simulate`] plays it. Every other driver is a [`fault`]: it lets an honest runner do the
-//! work (`rusqlite` of the neighbouring folder, or the program in `LITELAB_MOCK_TARGET`) and falsifies what is said
+//! work (that of the runner `rusqlite`, or the program in `LITELAB_MOCK_TARGET`) and falsifies what is said
 //! between the two; [`proxy`] does that.
 //!
 //! `--protocol=N` before the verb makes `describe` claim another version of the protocol.

@@ -134,13 +134,10 @@ fn lose_row(trial: &Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` in the folder beside this runner's.
+/// `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` beside this one: all are built into one folder.
 fn target() -> PathBuf {
     if let Some(path) = std::env::var_os("LITELAB_MOCK_TARGET") {
         return path.into();
     }
-    let own = std::env::current_exe().unwrap_or_default();
-    // runners/mock/target/release/litelab-runner-mock
-    let runners = own.ancestors().nth(4).map(PathBuf::from).unwrap_or_default();
-    runners.join("rusqlite/target/release/litelab-runner-rusqlite")
+    std::env::current_exe().unwrap_or_default().with_file_name("litelab-runner-rusqlite")
 }
