@@ -13,6 +13,7 @@ use litelab_engine::runner::Runner;
 use litelab_engine::trial::{self, Bench, Patience};
 use litelab_engine::{Runners, compile};
 use litelab_model::{Arm, Plan, library, resolve};
+use litelab_protocol::DriverDescription;
 use litelab_stats::Schedule;
 
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};
@@ -71,11 +72,10 @@ pub fn run(options: &Options) -> Result<bool> {
             println!("{name}: skipped, it is not built");
             continue;
         };
-        for driver in description.drivers.iter().filter(|d| d.name != "noop" && d.interface.is_none()) {
-            // One that has other executors only has no loop that could be written in a thread.
-            if plan.arms.iter().any(|arm| !driver.executors.contains(&arm.trial.executor)) {
-                continue;
-            }
+        // One that has other executors only has no loop that could be written in a thread.
+        let in_threads = |d: &&DriverDescription| plan.arms.iter().all(|a| d.executors.contains(&a.trial.executor));
+        let loops = description.drivers.iter().filter(|d| d.name != "noop" && d.interface.is_none());
+        for driver in loops.filter(in_threads) {
             for (index, arm) in plan.arms.iter().enumerate() {
                 let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));

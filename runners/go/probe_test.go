@@ -77,7 +77,7 @@ func decoded(t *testing.T, text *string) *hdrhistogram.Histogram {
 
 // stalled is what a trial on one processor says: how long its longest transaction was, and what the probe saw.
 type stalled struct {
-	longest, usual      time.Duration // transaction
+	shortest, longest   time.Duration // transaction
 	lateness, scheduler *hdrhistogram.Histogram
 }
 
@@ -87,7 +87,7 @@ func onOneProcessor(t *testing.T, trial *Trial) stalled {
 	trial.RuntimeThreads, trial.ProbeMs = &one, 2
 	result := run(t, trial, nil)
 	service := decoded(t, &result.Operations[0].Service)
-	return stalled{time.Duration(service.Max()), time.Duration(service.ValueAtQuantile(50)), decoded(t, &result.Probe.Lateness), decoded(t, result.Probe.Scheduler)}
+	return stalled{time.Duration(service.Min()), time.Duration(service.Max()), decoded(t, &result.Probe.Lateness), decoded(t, result.Probe.Scheduler)}
 }
 
 func (s stalled) String() string {
@@ -136,11 +136,11 @@ func TestAProcessorThatIsHeldIsSeen(t *testing.T) {
 		return nil
 	})
 	// Two who take turns: what can run waits for the other. The runtime counts every eighth wait of a goroutine, in buckets
-	// a quarter wide.
+	// a quarter wide. On a busy machine transactions differ, and the waits counted may be those for the shortest.
 	inOneOfThree(t, func() error {
 		s := onOneProcessor(t, spinning(stall/4, 2, 48))
-		if waited := time.Duration(s.scheduler.Max()); waited < s.usual*6/10 || waited > s.longest*2 {
-			return fmt.Errorf("held for %v, and the longest that the scheduler saw one wait is %v", s.usual, waited)
+		if waited := time.Duration(s.scheduler.Max()); waited < s.shortest*6/10 || waited > s.longest*2 {
+			return fmt.Errorf("held for %v to %v, and the longest that the scheduler saw one wait is %v", s.shortest, s.longest, waited)
 		}
 		return nil
 	})

@@ -1,14 +1,14 @@
 //! What `describe` says of apalis-sqlite.
 
 use apalis_sqlite::SqlitePool;
-use litelab_harness::{About, Fault, locked_version};
+use litelab_harness::{About, Fault, locked_version, waiting};
 use litelab_protocol::SqliteBuild;
 
-use crate::{fault, session};
+use crate::fault;
 
 /// Asks the SQLite inside for its build, on a database in memory.
 pub fn about() -> Result<About, Fault> {
-    let sqlite = Some(session::runtime()?.block_on(sqlite_build()).map_err(fault::sqlx)?);
+    let sqlite = Some(waiting()?.block_on(sqlite_build()).map_err(fault::fault)?);
     let version = locked_version(include_str!("../Cargo.lock"), "apalis-sqlite").unwrap_or("unknown").into();
     Ok(About { version, sqlite })
 }

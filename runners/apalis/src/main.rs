@@ -10,6 +10,12 @@ mod pool;
 mod queue;
 mod session;
 
+// What sqlx says and returns is the same as in its own runner.
+#[path = "../../sqlx/src/fault.rs"]
+mod of_sqlx;
+#[path = "../../sqlx/src/row.rs"]
+mod row;
+
 use std::process::ExitCode;
 
 use litelab_harness::Driver;

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use apalis_sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteStorage};
-use litelab_harness::Fault;
-use litelab_protocol::draw::Value;
+use litelab_harness::{Fault, Row};
 use litelab_protocol::{Connection, Database, Setting};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Executor, Row, TypeInfo, ValueRef};
+use sqlx::{AssertSqlSafe, Executor};
 
 use crate::fault;
+use crate::row::Fetched;
 
 /// A pool of one, for `per-worker` is a connection for each worker. It is opened with sqlx's defaults (foreign keys, 5 s
 /// busy timeout), except that the file may be absent and that the connection is never replaced by a younger one, which
@@ -23,7 +22,7 @@ pub async fn open(database: &Database, settings: &Connection) -> Result<SqlitePo
     };
     let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
     let one = SqlitePoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
-    let pool = one.connect_with(options).await.map_err(fault::sqlx)?;
+    let pool = one.connect_with(options).await.map_err(fault::fault)?;
     SqliteStorage::setup(&pool).await.map_err(|e| fault::apalis(e).during("SqliteStorage::setup"))?;
     for pragma in &settings.pragmas {
         let sql = format!("PRAGMA {} = {}", pragma.name, pragma.value);
@@ -35,7 +34,7 @@ pub async fn open(database: &Database, settings: &Connection) -> Result<SqlitePo
 /// Runs SQL to its end.
 pub async fn run(pool: &SqlitePool, sql: &str) -> Result<(), Fault> {
     let ran = sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await;
-    ran.map(drop).map_err(|e| fault::sqlx(e).during(sql))
+    ran.map(drop).map_err(|e| fault::fault(e).during(sql))
 }
 
 /// The value of each PRAGMA on the pool's own connection, after one read transaction.
@@ -43,21 +42,10 @@ pub async fn read_back(pool: &SqlitePool, names: &[String]) -> Result<BTreeMap<S
     run(pool, "SELECT count(*) FROM sqlite_schema").await?;
     let mut settings = BTreeMap::new();
     for name in names {
-        let row = pool.fetch_optional(AssertSqlSafe(format!("PRAGMA {name}"))).await.map_err(fault::sqlx)?;
-        settings.insert(name.clone(), row.map_or(Ok(Setting::Null), |row| setting(&row)).map_err(fault::sqlx)?);
+        let row = pool.fetch_optional(AssertSqlSafe(format!("PRAGMA {name}"))).await.map_err(fault::fault)?;
+        let setting =
+            row.map_or(Ok(Setting::Null), |row| Ok::<_, Fault>(Fetched(row).column(0)?.to_value()?.to_json()));
+        settings.insert(name.clone(), setting?);
     }
     Ok(settings)
-}
-
-/// The first column, as SQLite has it.
-fn setting(row: &SqliteRow) -> Result<Setting, sqlx::Error> {
-    let value = row.try_get_raw(0)?;
-    let kind = value.type_info();
-    Ok(match kind.name() {
-        "NULL" => Value::Null,
-        "INTEGER" => Value::Integer(row.try_get(0)?),
-        "REAL" => Value::Real(row.try_get(0)?),
-        _ => Value::Text(row.try_get(0)?),
-    }
-    .to_json())
 }

@@ -46,7 +46,7 @@ impl Queue {
     pub async fn register(pool: SqlitePool, batch: usize) -> Result<Self, Fault> {
         let config = Config::default().queue(NAME).batch_size(batch);
         let worker = WorkerContext::new(&unique());
-        queries::register_worker(&pool, &config, &worker, "SqliteStorage").await.map_err(fault::sqlx)?;
+        queries::register_worker(&pool, &config, &worker, "SqliteStorage").await.map_err(fault::fault)?;
         let storage = SqliteStorage::new(&pool).with_config(config);
         Ok(Self { pool, storage, worker, fetched: VecDeque::new(), held: HashMap::new() })
     }
@@ -89,7 +89,7 @@ impl Queue {
             false => (Status::Failed, Err("given back".into())),
         };
         let result = TaskResult { task_id, attempt, status, result };
-        self.acknowledge(id, &result).await.map_err(fault::sqlx)?;
+        self.acknowledge(id, &result).await.map_err(fault::fault)?;
         self.held.remove(id);
         Ok(true)
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use litelab_harness::{Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options};
+use litelab_harness::{Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options, waiting};
 use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Prepare, Setting, Statement, Transaction};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::pool;
 use crate::queue::{Claimed, Queue};
@@ -37,11 +37,6 @@ impl Row for Claimed {
     }
 }
 
-/// A runtime that runs in the thread that waits for it.
-pub fn runtime() -> Result<Runtime, Fault> {
-    Builder::new_current_thread().enable_time().build().map_err(Fault::other)
-}
-
 impl Operation {
     /// The harness has compared the statement with the interface's definition.
     fn new(statement: &Statement) -> Result<Option<Self>, Fault> {
@@ -65,7 +60,7 @@ impl Open for Apalis {
                 Fault::Other(format!("option `{BATCH_SIZE}`: {value} is not a number from 1 to 1000"))
             })?,
         };
-        let runtime = runtime()?;
+        let runtime = waiting()?;
         let queue = runtime.block_on(async {
             let pool = pool::open(database, connection).await?;
             Queue::register(pool, batch as usize).await

@@ -160,17 +160,12 @@ pub async fn transaction<S: AwaitedSession>(
         mismatches += effect.mismatches;
         let (ending, rows) = match tried {
             Ok(tried) => {
-                if plan.any_yields {
-                    memory.committed.clone_from(&memory.yielded);
-                }
+                memory.keep(plan);
                 tried
             }
             Err(Fault::Sqlite { code, .. }) => {
                 session.rollback().await.map_err(|f| f.during("ROLLBACK"))?;
-                memory.errors.push(code);
-                if plan.any_yields {
-                    memory.yielded.clone_from(&memory.committed);
-                }
+                memory.fail(plan, code);
                 let done = memory.errors.len() as u32;
                 if done < retry.attempts && retry.covers(code) {
                     tokio::time::sleep(Duration::from_nanos(retry.pause(done))).await;
@@ -200,17 +195,7 @@ async fn attempt<S: AwaitedSession>(
     let mut rows = 0;
     'statements: for (at, statement) in spec.statements.iter().enumerate() {
         for repetition in 0..statement.repeat as usize {
-            let call = Call {
-                transaction: plan.index,
-                statement: at,
-                spec: statement,
-                slots: params.slots(values, at, repetition),
-                values,
-                yields: &plan.yields[at],
-                timed: plan.timed == Some(at) && repetition == 0,
-                clock,
-            };
-            let seen = session.execute(&call, effect).await?;
+            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect).await?;
             rows += seen;
             if statement.required && seen == 0 {
                 ending = Ending::Empty;

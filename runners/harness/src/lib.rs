@@ -1,13 +1,14 @@
 //! All of a Rust runner but its drivers: `docs/PROTOCOL.md` is the contract that both keep together.
 //!
-//! A driver is a [`Session`] that one can [`Open`], or [`Hosted`] by a library that keeps its connections itself; the `main` of a runner hands a list of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is
-//! the shortest runner there is.
+//! A driver is a [`Session`] that one can [`Open`], [`Hosted`] by a library that keeps its connections itself, or
+//! [`Awaited`] call by call; the `main` of a runner hands a list of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is the
+//! shortest runner there is.
 //!
 //! Read in this order: `session` is what a driver offers; `trial` opens, says `ready` and the result; `stage` is what the
 //! workers of a trial have in common, `threads` starts them; `watch` looks on; `worker` is the loop; `transaction` is one
 //! execution; `noop` is the driver that calls nothing. Where the host program is asynchronous: `runtime` starts the
-//! workers, `tasks` is the loop, `pulse` looks on from inside; `blocking` and `hosted` are the ways to a connection, and
-//! `crew` is one such host.
+//! workers, `tasks` is the loop, `pulse` looks on from inside; `blocking`, `hosted` and `awaited` are the ways to a
+//! connection, and `crew` is one such host.
 //!
 //! Whatever runs once per transaction is `#[inline]` or compiled for the driver, and a runner is built as one unit with
 //! fat link-time optimisation: the loop then is what an application writes by hand, and no call of this library is left
@@ -57,7 +58,7 @@ pub use fault::Fault;
 pub use hosted::Hosted;
 pub use params::{Bound, Slot, Values};
 pub use row::{Column, Row, utf8};
-pub use runtime::waiting as runtime;
+pub use runtime::waiting;
 pub use session::{Call, Effect, Open, Session, refuse_options};
 pub use work::Job;
 

@@ -19,9 +19,9 @@ pub struct Plan<'a> {
     /// For each statement the places of its yields among the worker's yielded values.
     pub yields: Vec<Vec<usize>>,
     /// Whether there are any.
-    pub any_yields: bool,
+    any_yields: bool,
     /// See [`first_fetch`].
-    pub timed: Option<usize>,
+    timed: Option<usize>,
 }
 
 /// [`Retry`] with its names looked up.
@@ -39,7 +39,7 @@ pub struct Memory {
     /// Values yielded, by place.
     pub yielded: Vec<Value>,
     /// The same as of the last commit: a transaction rolled back has yielded nothing.
-    pub committed: Vec<Value>,
+    committed: Vec<Value>,
     /// Codes of the errors of this execution.
     pub errors: Vec<i32>,
 }
@@ -76,9 +76,46 @@ impl<'a> Plan<'a> {
         let any_yields = yields.iter().any(|places| !places.is_empty());
         Self { index, spec, yields, any_yields, timed: first_fetch(spec) }
     }
+
+    /// The `repetition`-th execution of the `at`-th statement, with these values.
+    #[inline(always)]
+    pub fn call<'c>(
+        &'c self,
+        (at, repetition): (usize, usize),
+        params: &Params,
+        values: &'c Values,
+        clock: Clock,
+    ) -> Call<'c> {
+        Call {
+            transaction: self.index,
+            statement: at,
+            spec: &self.spec.statements[at],
+            slots: params.slots(values, at, repetition),
+            values,
+            yields: &self.yields[at],
+            timed: self.timed == Some(at) && repetition == 0,
+            clock,
+        }
+    }
 }
 
 impl Memory {
+    /// What was yielded is committed.
+    #[inline(always)]
+    pub fn keep(&mut self, plan: &Plan<'_>) {
+        if plan.any_yields {
+            self.committed.clone_from(&self.yielded);
+        }
+    }
+
+    /// An error of this code, and what was yielded is taken back.
+    pub fn fail(&mut self, plan: &Plan<'_>, code: i32) {
+        self.errors.push(code);
+        if plan.any_yields {
+            self.yielded.clone_from(&self.committed);
+        }
+    }
+
     /// Room for so many names, all null.
     pub fn new(names: usize) -> Self {
         Self { yielded: vec![Value::Null; names], committed: vec![Value::Null; names], errors: Vec::new() }
@@ -135,9 +172,7 @@ pub fn run<S: Session>(
         let (ending, rows) = match tried {
             Ok(tried) => {
                 let end = clock.now();
-                if plan.any_yields {
-                    memory.committed.clone_from(&memory.yielded);
-                }
+                memory.keep(plan);
                 let (ending, rows) = tried;
                 return Ok(Execution { ending, had, end, rows, query, first_row, verified, mismatches });
             }
@@ -161,10 +196,7 @@ pub fn run<S: Session>(
 fn after_error<S: Session>(plan: &Plan<'_>, session: &mut S, memory: &mut Memory, fault: Fault) -> Result<i32, Fault> {
     let Fault::Sqlite { code, .. } = fault else { return Err(fault.during(&plan.spec.name)) };
     session.rollback().map_err(|f| f.during("ROLLBACK"))?;
-    memory.errors.push(code);
-    if plan.any_yields {
-        memory.yielded.clone_from(&memory.committed);
-    }
+    memory.fail(plan, code);
     Ok(code)
 }
 
@@ -185,17 +217,7 @@ fn attempt<S: Session>(
     let mut rows = 0;
     'statements: for (at, statement) in spec.statements.iter().enumerate() {
         for repetition in 0..statement.repeat as usize {
-            let call = Call {
-                transaction: plan.index,
-                statement: at,
-                spec: statement,
-                slots: params.slots(values, at, repetition),
-                values,
-                yields: &plan.yields[at],
-                timed: plan.timed == Some(at) && repetition == 0,
-                clock,
-            };
-            let seen = session.execute(&call, effect)?;
+            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect)?;
             rows += seen;
             if statement.required && seen == 0 {
                 ending = Ending::Empty;

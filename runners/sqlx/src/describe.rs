@@ -9,8 +9,7 @@ use crate::fault::fault;
 /// Of sqlx.
 pub fn about() -> Result<About, Fault> {
     let version = locked_version(include_str!("../Cargo.lock"), "sqlx").unwrap_or("unknown").into();
-    let runtime = litelab_harness::runtime()?;
-    Ok(About { version, sqlite: Some(runtime.block_on(build()).map_err(fault)?) })
+    Ok(About { version, sqlite: Some(litelab_harness::waiting()?.block_on(build()).map_err(fault)?) })
 }
 
 /// The SQLite inside, asked in a database in memory.

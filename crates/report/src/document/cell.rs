@@ -77,14 +77,8 @@ pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone)
     }
 }
 
-const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-
-/// Whether a line's mark is that of a footnote.
-pub(super) fn is_raised(mark: &str) -> bool {
-    mark.starts_with(DIGITS)
-}
-
 /// Raised digits: the mark of a footnote.
 pub(super) fn raised(number: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     number.to_string().chars().filter_map(|c| DIGITS.get(c.to_digit(10)? as usize)).collect()
 }

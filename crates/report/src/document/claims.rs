@@ -47,7 +47,11 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
         beside += &format!(" · left out by --quick {}", analysis.left_out.len());
     }
     document.heading("Claims", &beside);
-    document.blocks.push(Block::Claims(analysis.claims.iter().map(block).collect()));
+    document.blocks.push(listed(analysis));
+}
+
+pub(super) fn listed(analysis: &Analysis) -> Block {
+    Block::Claims(analysis.claims.iter().map(block).collect())
 }
 
 fn block(claim: &ClaimResult) -> ClaimBlock {

@@ -21,7 +21,7 @@ pub(crate) use drivers::driver;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::style::Tone;
 
 /// Blocks in order.
@@ -102,26 +102,16 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     document
 }
 
-/// The table of one scenario of a run with its footnotes; none where there is no such scenario.
-pub(crate) fn scenario_table(analysis: &Analysis, info: &RunInfo, name: &str) -> Option<(Table, Vec<Marked>)> {
-    let scenario = analysis.scenarios.iter().find(|s| s.name == name)?;
-    let mut document = Document::default();
-    scenario::add(&mut document, scenario, analysis, info);
-    let mut blocks = document.blocks.into_iter().skip_while(|block| !matches!(block, Block::Table(_)));
-    let Some(Block::Table(table)) = blocks.next() else { return None };
-    let notes = match blocks.next() {
-        Some(Block::Marked(lines)) => lines.into_iter().filter(|line| cell::is_raised(&line.mark)).collect(),
-        _ => Vec::new(),
-    };
-    Some((table, notes))
+/// The table of one scenario of a run, and its footnotes.
+#[must_use]
+pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Document {
+    Document { blocks: scenario::tabled(scenario, analysis, info) }
 }
 
 /// The claims of a run without their heading.
+#[must_use]
 pub(crate) fn of_claims(analysis: &Analysis) -> Document {
-    let mut document = Document::default();
-    claims::add(&mut document, analysis);
-    document.blocks.retain(|block| matches!(block, Block::Claims(_)));
-    document
+    Document { blocks: vec![claims::listed(analysis)] }
 }
 
 /// Text from outside on one line and without control characters: no escape sequence reaches a terminal.

@@ -33,17 +33,8 @@ impl Footnotes {
 
 pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) {
     document.heading(&scenario.name, &scenario.question);
-    let arms = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i));
-    // Why some were skipped is said once for the whole run.
-    let arms: Vec<&ArmAnalysis> = arms.filter(|arm| arm.skipped.is_none()).collect();
-    let mut footnotes = Footnotes::default();
-    let table = table(scenario, &arms, &mut footnotes, info);
     document.text(Tone::Dim, caption(scenario, analysis));
-    if !arms.is_empty() {
-        document.blocks.push(Block::Table(table));
-    }
-    let lines = footnotes.0.into_iter().enumerate();
-    document.marked(lines.map(|(i, text)| Marked::new(cell::raised(i + 1), Tone::Warn, text)).collect());
+    document.blocks.extend(tabled(scenario, analysis, info));
     let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
     document.marked(everyone.flat_map(failures).collect());
     document.blocks.extend(timeline::table(scenario, analysis).map(Block::Table));
@@ -53,6 +44,20 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     document.marked(content::lines(scenario));
     document.marked(noise(scenario, analysis));
     document.marked(harness(scenario, analysis));
+}
+
+/// The table and its footnotes; nothing where all arms were skipped, which is said once for the whole run.
+pub(super) fn tabled(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Block> {
+    let arms = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i));
+    let arms: Vec<&ArmAnalysis> = arms.filter(|arm| arm.skipped.is_none()).collect();
+    if arms.is_empty() {
+        return Vec::new();
+    }
+    let mut footnotes = Footnotes::default();
+    let mut document = Document { blocks: vec![Block::Table(table(scenario, &arms, &mut footnotes, info))] };
+    let lines = footnotes.0.into_iter().enumerate();
+    document.marked(lines.map(|(i, text)| Marked::new(cell::raised(i + 1), Tone::Warn, text)).collect());
+    document.blocks
 }
 
 fn is_twin_of(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> bool {

@@ -10,10 +10,11 @@
 //! between the comments is replaced, and the second one says how it was made.
 
 use litelab_engine::record::RunInfo;
+use litelab_model::unknown;
 
 use super::markdown;
 use crate::analysis::Analysis;
-use crate::document::{self, Block, Document, Table};
+use crate::document::{self, Block, Table};
 use crate::error::ReportError;
 
 const BEGIN: &str = "<!-- splice ";
@@ -85,25 +86,23 @@ impl<'a> Marker<'a> {
 
     fn table(&self, analysis: &Analysis, info: &RunInfo) -> Result<String, String> {
         if self.scenario == "claims" {
-            let of_claims = document::of_claims(analysis);
-            return Ok(markdown::render(&of_claims));
+            return Ok(markdown::render(&document::of_claims(analysis)));
         }
-        let (table, notes) = document::scenario_table(analysis, info, self.scenario).ok_or_else(|| {
-            let known = analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims"]);
-            format!("the run has no scenario `{}` (it has {})", self.scenario, known.collect::<Vec<_>>().join(", "))
+        let scenario = analysis.scenarios.iter().find(|s| s.name == self.scenario).ok_or_else(|| {
+            unknown("scenario", self.scenario, analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims"]))
         })?;
-        let table = if self.columns.is_empty() { table } else { self.narrow(&table)? };
-        let notes = (!notes.is_empty()).then_some(Block::Marked(notes));
-        Ok(markdown::render(&Document { blocks: [Block::Table(table)].into_iter().chain(notes).collect() }))
+        let mut document = document::of_scenario(scenario, analysis, info);
+        if let Some(Block::Table(table)) = document.blocks.first_mut().filter(|_| !self.columns.is_empty()) {
+            *table = self.narrow(table)?;
+        }
+        Ok(markdown::render(&document))
     }
 
     fn narrow(&self, table: &Table) -> Result<Table, String> {
         let find = |title: &&str| {
-            let found = table.columns.iter().position(|c| c.title == **title);
-            found.ok_or_else(|| {
-                let known = table.columns.iter().skip(table.keys).map(|c| c.title.as_str()).collect::<Vec<_>>();
-                format!("the table of `{}` has no column `{title}` (it has {})", self.scenario, known.join(", "))
-            })
+            let known = || table.columns.iter().skip(table.keys).map(|c| c.title.as_str());
+            let found = known().position(|known| known == *title).map(|at| table.keys + at);
+            found.ok_or_else(|| unknown("column", title, known()))
         };
         Ok(table.part(table.keys, &self.columns.iter().map(find).collect::<Result<Vec<_>, _>>()?))
     }
