@@ -1,0 +1,143 @@
+//! Keeping the write-ahead log short.
+//!
+//! In the background a checkpoint carries frames over while others write. It cannot make the log start again from its
+//! beginning while somebody always writes or reads, so that past a bound the writer does it itself between two commits. Those
+//! who begin to read meanwhile need the log no more, and those who do still need it are waited for, if only for a moment.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::connection;
+use crate::counters::Live;
+use crate::options::Checkpoints;
+use crate::readers::Readers;
+
+/// How long writers wait for readers that need the log.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// How long to leave a log that a reader did not allow to be cut, before it is tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+/// A reader as old as this is worth a warning at once.
+const OLD: Duration = Duration::from_secs(1);
+
+/// The writer's side.
+pub struct Checkpointing {
+    rules: Checkpoints,
+    /// Asks for a checkpoint in the background; one may wait.
+    background: SyncSender<()>,
+    readers: Arc<Readers>,
+    /// Frames at which the background was last asked.
+    asked_at: u64,
+    not_before: Option<Instant>,
+    /// Frames from which on the next warning is due.
+    warn_at: u64,
+}
+
+impl Checkpointing {
+    /// The second is for [`in_background`].
+    pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Receiver<()>) {
+        let (background, asked) = sync_channel(1);
+        let warn_at = u64::from(rules.truncate_after);
+        (Self { rules, background, readers, asked_at: 0, not_before: None, warn_at }, asked)
+    }
+
+    /// After a commit, with no transaction open.
+    pub fn after_commit(&mut self, connection: &Connection, counters: &Live) {
+        let frames = counters.wal_frames.load(Relaxed);
+        if frames < self.asked_at {
+            // The log has begun anew.
+            self.asked_at = 0;
+        }
+        let passes = |bound: u32, from: u64| bound > 0 && frames >= from + u64::from(bound);
+        if passes(self.rules.truncate_after, 0) && self.not_before.is_none_or(|at| at <= Instant::now()) {
+            self.truncate(connection, counters, frames);
+        } else if passes(self.rules.passive_after, self.asked_at) {
+            self.asked_at = frames;
+            // Where one is asked for already, it will see these frames, too.
+            let _asked = self.background.try_send(());
+        }
+    }
+
+    fn truncate(&mut self, connection: &Connection, counters: &Live, frames: u64) {
+        match truncate(connection) {
+            Ok(Cut::Done) => {
+                counters.truncated.fetch_add(1, Relaxed);
+                counters.wal_frames.store(0, Relaxed);
+                (self.asked_at, self.not_before, self.warn_at) = (0, None, u64::from(self.rules.truncate_after));
+            }
+            // It will be over soon.
+            Ok(Cut::Checkpoint) => {}
+            Ok(Cut::Reader) => {
+                counters.blocked.fetch_add(1, Relaxed);
+                self.not_before = Some(Instant::now() + PAUSE);
+                self.warn(frames);
+            }
+            Err(error) => {
+                self.not_before = Some(Instant::now() + PAUSE);
+                tracing::warn!(%error, wal_frames = frames, "the write-ahead log could not be cut");
+            }
+        }
+    }
+
+    /// At the bound where a reader is old, else at twice the bound; then each time the log has doubled.
+    fn warn(&mut self, frames: u64) {
+        let oldest = self.readers.oldest();
+        let is_old = oldest.is_some_and(|age| age >= OLD);
+        let due = if is_old { self.warn_at } else { self.warn_at.saturating_mul(2) };
+        if frames < due {
+            return;
+        }
+        self.warn_at = frames.saturating_mul(2);
+        match oldest {
+            Some(age) => tracing::warn!(
+                wal_frames = frames,
+                oldest_reader_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
+                "the write-ahead log grows because a reader still needs it"
+            ),
+            None => tracing::warn!(
+                wal_frames = frames,
+                "the write-ahead log grows, and no reader of this process needs it: another one's does, or a checkpoint"
+            ),
+        }
+    }
+}
+
+/// What became of an attempt to cut the log.
+enum Cut {
+    Done,
+    /// A reader needs it.
+    Reader,
+    /// Another checkpoint is at it.
+    Checkpoint,
+}
+
+/// Carries the log over whole, and cuts its file.
+fn truncate(connection: &Connection) -> rusqlite::Result<Cut> {
+    let patience = connection::busy_timeout(connection)?;
+    connection.busy_timeout(PATIENCE)?;
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+    let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], row);
+    connection.busy_timeout(patience)?;
+    // The second is -1 where it could not even begin (https://sqlite.org/pragma.html#pragma_wal_checkpoint).
+    Ok(match done? {
+        (0, _) => Cut::Done,
+        (_, -1) => Cut::Checkpoint,
+        _ => Cut::Reader,
+    })
+}
+
+/// A checkpoint beside the writer whenever it asks for one, until it is gone.
+pub fn in_background(connection: &Connection, asked: &Receiver<()>, counters: &Live) {
+    for () in asked {
+        let done: rusqlite::Result<i64> = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(0));
+        match done {
+            Ok(0) => drop(counters.passive.fetch_add(1, Relaxed)),
+            // Another checkpoint is at it.
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "a checkpoint failed"),
+        }
+    }
+}

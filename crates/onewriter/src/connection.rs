@@ -1,0 +1,119 @@
+//! A connection as this layer opens it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::Error;
+use crate::options::{Durability, Options};
+
+/// What a connection is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Write,
+    Read,
+    Checkpoint,
+}
+
+/// Prepared statements that each connection keeps.
+const STATEMENTS: usize = 256;
+
+/// Opens one, with the caller's own settings first.
+pub fn open(options: &Options, purpose: Purpose) -> Result<Connection, Error> {
+    let path = &options.path;
+    let wrong = |error: rusqlite::Error| Error::Open { path: path.clone(), what: error.to_string() };
+    let mode = match purpose {
+        Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Purpose::Checkpoint => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    };
+    let connection =
+        Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI)
+            .map_err(wrong)?;
+    (options.on_connection)(&connection).map_err(wrong)?;
+    set(&connection, options, purpose).map_err(wrong)?;
+    check(&connection, path, options.durability).map_err(wrong)??;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+fn set(connection: &Connection, options: &Options, purpose: Purpose) -> rusqlite::Result<()> {
+    if purpose == Purpose::Write {
+        pragma(connection, "PRAGMA journal_mode = WAL")?;
+    }
+    match options.durability {
+        Durability::Full => pragma(connection, "PRAGMA synchronous = FULL")?,
+        Durability::Normal => pragma(connection, "PRAGMA synchronous = NORMAL")?,
+        Durability::AsSet => {}
+    }
+    // Checkpoints are this layer's business.
+    pragma(connection, "PRAGMA wal_autocheckpoint = 0")?;
+    if purpose == Purpose::Read {
+        pragma(connection, "PRAGMA query_only = ON")?;
+    }
+    Ok(())
+}
+
+/// Whether what was set has taken effect: a file system without shared memory leaves the journal as it was, and says nothing.
+fn check(connection: &Connection, path: &Path, durability: Durability) -> rusqlite::Result<Result<(), Error>> {
+    let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    let is_set = match durability {
+        Durability::Full => synchronous == 2,
+        Durability::Normal => synchronous == 1,
+        Durability::AsSet => true,
+    };
+    let what = match (journal.as_str(), is_set) {
+        ("wal", true) => return Ok(Ok(())),
+        ("wal", false) => format!("synchronous is {synchronous} after it was set for {durability:?}"),
+        _ => format!("its journal mode is {journal} and cannot be WAL, which one writer beside readers needs"),
+    };
+    Ok(Err(Error::Open { path: path.into(), what }))
+}
+
+/// Runs one to its end; most return a row.
+pub fn pragma(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+/// What `PRAGMA busy_timeout` says.
+pub fn busy_timeout(connection: &Connection) -> rusqlite::Result<Duration> {
+    let millis: i64 = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
+    Ok(Duration::from_millis(millis.try_into().unwrap_or_default()))
+}
+
+/// Runs a statement without parameters that the connection keeps prepared.
+pub fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
+/// Whether there are references that a deferred constraint would refuse at the commit
+/// (<https://sqlite.org/c3ref/c_dbstatus_options.html>).
+pub fn has_deferred_violations(connection: &Connection) -> bool {
+    let (mut now, mut peak) = (0, 0);
+    // SAFETY: the handle is open as long as the connection is borrowed, and the two integers outlive the call.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    unsafe {
+        let handle = connection.handle();
+        rusqlite::ffi::sqlite3_db_status(
+            handle,
+            rusqlite::ffi::SQLITE_DBSTATUS_DEFERRED_FKS,
+            &raw mut now,
+            &raw mut peak,
+            0,
+        );
+    }
+    now != 0
+}
+
+/// What SQLite says of the last call that failed on this connection.
+pub fn last_error(connection: &Connection) -> rusqlite::Error {
+    // SAFETY: as above.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    let code = unsafe { rusqlite::ffi::sqlite3_extended_errcode(connection.handle()) };
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)
+}

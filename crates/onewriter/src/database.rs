@@ -1,0 +1,212 @@
+//! The database as its callers see it.
+
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle};
+
+use rusqlite::Connection;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::checkpoint::{self, Checkpointing};
+use crate::connection::{self, Purpose};
+use crate::counters::{Counters, Live};
+use crate::error::Error;
+use crate::job::{Job, job};
+use crate::options::Options;
+use crate::queue::{Leave, Queue};
+use crate::readers::Readers;
+use crate::sync::lock;
+use crate::writer::{Jobs, Writer, is_inside};
+
+/// So few jobs are sooner done by a caller that is writing anyway than handed to the writer's thread, which would have to be
+/// woken for them.
+const FEW: usize = 1;
+
+/// An open database: one connection that writes, a pool of others that read. Clones are the same database; when the last one
+/// is dropped, writes that wait are still done, in the background ([`Database::close`] waits for them).
+#[derive(Clone)]
+pub struct Database {
+    shared: Arc<Shared>,
+    _last: Arc<Last>,
+}
+
+struct Shared {
+    queue: Queue<Writer, Box<dyn Job>>,
+    /// As many permits as jobs have room in the queue.
+    room: Semaphore,
+    readers: Arc<Readers>,
+    counters: Arc<Live>,
+    writes: usize,
+}
+
+/// Closes the queue when nobody can write any more.
+struct Last {
+    shared: Arc<Shared>,
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    writer: JoinHandle<Result<(), Error>>,
+    checkpoints: JoinHandle<()>,
+}
+
+impl Database {
+    pub(crate) fn open(options: Options) -> Result<Self, Error> {
+        let counters = Arc::new(Live::default());
+        let readers = Arc::new(Readers::new(options.readers));
+        let (checkpointing, asked) = Checkpointing::new(options.checkpoints, readers.clone());
+        let writer = Writer::open(&options, counters.clone(), checkpointing)?;
+        let beside = connection::open(&options, Purpose::Checkpoint)?;
+        readers.open(&options)?;
+        let shared = Arc::new(Shared {
+            queue: Queue::new(writer),
+            room: Semaphore::new(options.queue.min(Semaphore::MAX_PERMITS)),
+            readers,
+            counters: counters.clone(),
+            writes: options.writes,
+        });
+        let no_thread = |error: std::io::Error| Error::Open { path: options.path.clone(), what: error.to_string() };
+        let checkpoints = Builder::new().name("onewriter-ckpt".into());
+        let checkpoints =
+            checkpoints.spawn(move || checkpoint::in_background(&beside, &asked, &counters)).map_err(no_thread)?;
+        let served = shared.clone();
+        let writer = Builder::new().name("onewriter".into()).spawn(move || served.serve()).map_err(no_thread)?;
+        let last = Last { shared: shared.clone(), threads: Mutex::new(Some(Threads { writer, checkpoints })) };
+        Ok(Self { shared, _last: Arc::new(last) })
+    }
+
+    /// Runs the closure in a transaction and returns what it returned, when that has been committed: with
+    /// [`Durability::Full`](crate::Durability::Full) it is on the disk then. Where the closure fails or panics, its changes,
+    /// and nobody else's, are taken back.
+    ///
+    /// The thread waits; where nobody else is writing, it writes itself. In asynchronous code use [`Database::write_async`].
+    ///
+    /// # Errors
+    /// The closure's own, and [`Error`] for what it cannot know.
+    pub fn write<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        if is_inside(&self.shared.counters) {
+            return Err(Error::Nested.into());
+        }
+        match self.shared.queue.sit() {
+            Some(mut writer) => {
+                let result = writer.alone(closure);
+                self.shared.leave(writer);
+                result
+            }
+            None => pollster::block_on(self.write_async(closure)),
+        }
+    }
+
+    /// As [`Database::write`], on any runtime: the closure runs in the writer's thread. Where the future is dropped before its
+    /// turn, the closure does not run; after that its changes are kept.
+    ///
+    /// # Errors
+    /// As for `write`.
+    pub async fn write_async<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let (job, answer) = job(closure);
+        let room = self.shared.room.acquire().await;
+        room.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
+        self.shared.queue.push(job).map_err(|_| Error::Closed)?;
+        answer.await.unwrap_or_else(|_| Err(Error::Closed.into()))
+    }
+
+    /// Runs the closure on a connection that only reads, in this thread; all that it reads is of one moment. Where all
+    /// connections are reading, it waits for one.
+    ///
+    /// # Errors
+    /// The closure's own, and [`Error`] for what it cannot know.
+    pub fn read<T, E: From<Error>>(&self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
+        pollster::block_on(self.shared.readers.lend())?.read(closure)
+    }
+
+    /// As [`Database::read`], in a thread of tokio's for work that blocks.
+    ///
+    /// # Errors
+    /// As for `read`.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn read_async<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let lease = self.shared.readers.lend().await?;
+        let read = tokio::task::spawn_blocking(move || lease.read(closure));
+        read.await.unwrap_or_else(|_| Err(Error::Closed.into()))
+    }
+
+    /// What the layer has done so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.shared.counters.snapshot(self.shared.queue.depth(), self.shared.readers.oldest())
+    }
+
+    /// Does what waits, answers everyone, carries the log over and closes, for all clones: later calls return
+    /// [`Error::Closed`]. Connections that are reading are closed when they have done.
+    ///
+    /// # Errors
+    /// Where the last checkpoint fails; everything answered is safe in the log then.
+    pub fn close(self) -> Result<(), Error> {
+        self.shared.close();
+        // A second clone that closes has nothing to wait for.
+        let Some(threads) = lock(&self._last.threads).take() else { return Ok(()) };
+        let closed = threads.writer.join().unwrap_or(Err(Error::Closed));
+        let _panicked = threads.checkpoints.join();
+        closed
+    }
+}
+
+impl Shared {
+    fn take(&self, most: usize) -> Jobs {
+        let jobs = self.queue.take(most);
+        self.room.add_permits(jobs.len());
+        jobs.into()
+    }
+
+    /// A caller that has written leaves the seat.
+    fn leave(&self, writer: Writer) {
+        if let Leave::Stay(mut writer, jobs) = self.queue.leave(writer, FEW) {
+            self.room.add_permits(jobs.len());
+            writer.together(jobs.into(), |_| Jobs::new());
+            let Leave::Left = self.queue.leave(writer, 0) else { unreachable!("no job is few enough") };
+        }
+    }
+
+    /// The writer's thread.
+    fn serve(&self) -> Result<(), Error> {
+        loop {
+            match self.queue.wait() {
+                Ok(mut writer) => {
+                    writer.together(self.take(self.writes), |room| self.take(room));
+                    let Leave::Left = self.queue.leave(writer, 0) else { unreachable!("no job is few enough") };
+                }
+                Err(writer) => {
+                    self.readers.close();
+                    return writer.close();
+                }
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.queue.close();
+        self.room.close();
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}

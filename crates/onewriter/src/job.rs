@@ -1,0 +1,88 @@
+//! A closure on its way to the writer, and its caller's answer on the way back.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+
+use crate::error::Error;
+
+/// A write that the writer can do without knowing its types.
+pub trait Job: Send {
+    /// Whether somebody still waits for it.
+    fn wanted(&self) -> bool;
+
+    /// Runs the closure. Whether its changes are to be kept.
+    fn run(&mut self, connection: &Connection) -> bool;
+
+    /// It has run, and yet its changes are not kept.
+    fn refuse(&mut self, error: Error);
+
+    /// Tells the caller what the closure returned, or this error where it has not run.
+    fn answer(self: Box<Self>, not_run: Option<Error>);
+}
+
+struct Write<F, T, E> {
+    closure: Option<F>,
+    result: Option<Result<T, E>>,
+    caller: Sender<Result<T, E>>,
+}
+
+/// The job of a closure, and where its answer will be.
+pub fn job<F, T, E>(closure: F) -> (Box<dyn Job>, Receiver<Result<T, E>>)
+where
+    F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let (caller, answer) = channel();
+    (Box::new(Write { closure: Some(closure), result: None, caller }), answer)
+}
+
+impl<F, T, E> Job for Write<F, T, E>
+where
+    F: FnOnce(&Connection) -> Result<T, E> + Send,
+    T: Send,
+    E: From<Error> + Send,
+{
+    fn wanted(&self) -> bool {
+        !self.caller.is_closed()
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        let Some(closure) = self.closure.take() else { return false };
+        let result = guarded(closure, connection);
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn refuse(&mut self, error: Error) {
+        self.result = Some(Err(error.into()));
+    }
+
+    fn answer(self: Box<Self>, not_run: Option<Error>) {
+        let result = match not_run {
+            Some(error) => Err(error.into()),
+            None => self.result.unwrap_or_else(|| Err(Error::Closed.into())),
+        };
+        // A caller that has given up hears nothing.
+        let _gone = self.caller.send(result);
+    }
+}
+
+/// The closure's result; a panic is an error of its own.
+pub fn guarded<T, E: From<Error>>(
+    closure: impl FnOnce(&Connection) -> Result<T, E>,
+    connection: &Connection,
+) -> Result<T, E> {
+    // What the closure has touched is its own, and the changes it made are rolled back.
+    catch_unwind(AssertUnwindSafe(|| closure(connection)))
+        .unwrap_or_else(|panic| Err(Error::Panicked(message(&*panic)).into()))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".into())
+}

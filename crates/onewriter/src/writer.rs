@@ -1,0 +1,271 @@
+//! The connection that writes, and what one commit is.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+use crate::checkpoint::Checkpointing;
+use crate::connection::{self, Purpose};
+use crate::counters::Live;
+use crate::error::Error;
+use crate::job::{Job, guarded};
+use crate::options::Options;
+
+/// The seat of [`crate::queue`]: whoever holds it writes.
+pub struct Writer {
+    connection: Connection,
+    /// A closure runs.
+    inside: Arc<AtomicBool>,
+    checkpointing: Checkpointing,
+    counters: Arc<Live>,
+    writes: usize,
+    time: Duration,
+}
+
+/// Jobs taken from the queue, the oldest first.
+pub type Jobs = VecDeque<Box<dyn Job>>;
+
+/// Done in the transaction that is open, and whether their changes are in it.
+type Done = Vec<(Box<dyn Job>, bool)>;
+
+thread_local! {
+    /// The database whose closure this thread runs: the address of its counters.
+    static WRITING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread is inside a closure of the database with these counters.
+pub fn is_inside(counters: &Arc<Live>) -> bool {
+    WRITING.get() == Arc::as_ptr(counters).addr()
+}
+
+impl Writer {
+    pub fn open(options: &Options, counters: Arc<Live>, checkpointing: Checkpointing) -> Result<Self, Error> {
+        let mut connection = connection::open(options, Purpose::Write)?;
+        let inside = Arc::new(AtomicBool::new(false));
+        let flag = inside.clone();
+        connection.authorizer(Some(move |context: AuthContext<'_>| authorize(flag.load(Relaxed), &context)))?;
+        let live = counters.clone();
+        connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, frames: i32| {
+            live.wal_frames.store(frames.try_into().unwrap_or_default(), Relaxed);
+            Ok(())
+        }))?;
+        Ok(Self { connection, inside, checkpointing, counters, writes: options.writes, time: options.time })
+    }
+
+    /// One closure with a commit of its own.
+    pub fn alone<T, E: From<Error>>(&mut self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
+        let span = tracing::debug_span!("commit", writes = 1, inline = true).entered();
+        self.begin()?;
+        let result = self.run(|connection| guarded(closure, connection));
+        let result = match self.state_after(result.is_ok()) {
+            After::Kept => self.commit(1).map(|()| result).map_err(Error::Commit),
+            After::TakenBack => Ok(result),
+            After::ForeignKey => Err(Error::ForeignKey),
+            After::Lost(cause) => match result {
+                // The closure knows best what SQLite told it.
+                Err(own) => return self.failed(Err(own)),
+                Ok(_) => Err(Error::RolledBack(cause)),
+            },
+        };
+        self.roll_back();
+        drop(span);
+        self.counters.inline.fetch_add(1, Relaxed);
+        self.checkpointing.after_commit(&self.connection, &self.counters);
+        self.failed(result.unwrap_or_else(|error| Err(error.into())))
+    }
+
+    fn failed<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
+        if result.is_err() {
+            self.counters.failed.fetch_add(1, Relaxed);
+        }
+        result
+    }
+
+    /// Does these jobs, and those that `more` gives while there is room for them, with as few commits as may be. All of them
+    /// are answered.
+    pub fn together(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) {
+        while !jobs.is_empty() {
+            jobs = self.one_commit(jobs, &more);
+            self.checkpointing.after_commit(&self.connection, &self.counters);
+        }
+    }
+
+    /// Returns the jobs for which no time was left.
+    fn one_commit(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) -> Jobs {
+        let span = tracing::debug_span!("commit", writes = tracing::field::Empty, inline = false).entered();
+        let started = Instant::now();
+        let mut done = Done::new();
+        loop {
+            if jobs.is_empty() {
+                jobs = more(self.writes - done.len());
+            }
+            let Some(mut job) = jobs.pop_front() else { break };
+            if !job.wanted() {
+                continue;
+            }
+            if self.connection.is_autocommit()
+                && let Err(error) = self.begin()
+            {
+                // The others would wait as long for the same answer.
+                for job in std::iter::once(job).chain(jobs.drain(..)) {
+                    self.counters.failed.fetch_add(1, Relaxed);
+                    job.answer(Some(error.clone()));
+                }
+                break;
+            }
+            let kept = self.one(&mut *job, &mut done);
+            done.push((job, kept));
+            if done.len() >= self.writes || started.elapsed() >= self.time {
+                break;
+            }
+        }
+        span.record("writes", done.len());
+        self.end(done);
+        jobs
+    }
+
+    /// One job beside those done. Whether its changes are in the transaction.
+    fn one(&mut self, job: &mut dyn Job, done: &mut Done) -> bool {
+        // Alone so far, it can be taken back by rolling back everything.
+        let first = !done.iter().any(|(_, kept)| *kept);
+        if !first && let Err(error) = connection::execute(&self.connection, "SAVEPOINT onewriter") {
+            job.refuse(error.into());
+            return false;
+        }
+        let ok = self.run(|connection| job.run(connection));
+        match self.state_after(ok) {
+            After::Kept if first => return true,
+            After::Kept => match connection::execute(&self.connection, "RELEASE onewriter") {
+                Ok(()) => return true,
+                Err(error) => job.refuse(error.into()),
+            },
+            After::TakenBack => {}
+            After::ForeignKey => job.refuse(Error::ForeignKey),
+            After::Lost(cause) => {
+                if ok {
+                    job.refuse(Error::RolledBack(cause.clone()));
+                }
+                refuse(done, &Error::RolledBack(cause));
+                return false;
+            }
+        }
+        let back = match first {
+            true => connection::execute(&self.connection, "ROLLBACK"),
+            false => connection::execute(&self.connection, "ROLLBACK TO onewriter")
+                .and_then(|()| connection::execute(&self.connection, "RELEASE onewriter")),
+        };
+        if let Err(error) = back {
+            // What is in the transaction now, nobody asked for.
+            self.roll_back();
+            refuse(done, &Error::RolledBack(Arc::new(error)));
+        }
+        false
+    }
+
+    /// Commits what is kept, and answers.
+    fn end(&mut self, mut done: Done) {
+        let kept = done.iter().filter(|(_, kept)| *kept).count() as u64;
+        if kept > 0
+            && let Err(error) = self.commit(kept)
+        {
+            refuse(&mut done, &Error::Commit(error));
+        }
+        self.roll_back();
+        for (job, kept) in done {
+            if !kept {
+                self.counters.failed.fetch_add(1, Relaxed);
+            }
+            job.answer(None);
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        connection::execute(&self.connection, "BEGIN IMMEDIATE").map_err(|error| {
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) {
+                self.counters.busy.fetch_add(1, Relaxed);
+            }
+            Error::Begin(Arc::new(error))
+        })
+    }
+
+    fn commit(&mut self, writes: u64) -> Result<(), Arc<rusqlite::Error>> {
+        let started = Instant::now();
+        connection::execute(&self.connection, "COMMIT").map_err(Arc::new)?;
+        self.counters.committed(writes, started.elapsed());
+        Ok(())
+    }
+
+    /// Where a transaction is still open.
+    fn roll_back(&mut self) {
+        if !self.connection.is_autocommit() {
+            // It fails only where SQLite has rolled back by itself.
+            let _gone = connection::execute(&self.connection, "ROLLBACK");
+        }
+    }
+
+    fn run<R>(&mut self, closure: impl FnOnce(&Connection) -> R) -> R {
+        let outer = WRITING.replace(Arc::as_ptr(&self.counters).addr());
+        self.inside.store(true, Relaxed);
+        let result = closure(&self.connection);
+        self.inside.store(false, Relaxed);
+        WRITING.set(outer);
+        result
+    }
+
+    fn state_after(&self, ok: bool) -> After {
+        if self.connection.is_autocommit() {
+            return After::Lost(Arc::new(connection::last_error(&self.connection)));
+        }
+        match ok {
+            true if connection::has_deferred_violations(&self.connection) => After::ForeignKey,
+            true => After::Kept,
+            false => After::TakenBack,
+        }
+    }
+
+    /// Carries the log over into the file, as far as readers allow, and closes.
+    pub fn close(self) -> Result<(), Error> {
+        connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+        self.connection.close().map_err(|(_, error)| error.into())
+    }
+}
+
+/// What a closure has left.
+enum After {
+    /// Changes to keep.
+    Kept,
+    /// Changes that it does not want itself.
+    TakenBack,
+    /// Changes that the commit would refuse.
+    ForeignKey,
+    /// No transaction: SQLite rolled back everything by itself.
+    Lost(Arc<rusqlite::Error>),
+}
+
+/// Those done so far are not in the database after all.
+fn refuse(done: &mut Done, error: &Error) {
+    for (job, kept) in done {
+        if std::mem::take(kept) {
+            job.refuse(error.clone());
+        }
+    }
+}
+
+/// A closure shares its transaction, so it may neither begin nor end one; savepoints of its own are its business. Nor may it
+/// take checkpoints, or the rules of the log, from this layer.
+fn authorize(inside: bool, context: &AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Transaction { .. } if inside => Authorization::Deny,
+        AuthAction::Pragma { pragma_name, pragma_value: Some(_) }
+            if inside && ["wal_autocheckpoint", "journal_mode", "locking_mode"].contains(&pragma_name) =>
+        {
+            Authorization::Deny
+        }
+        _ => Authorization::Allow,
+    }
+}

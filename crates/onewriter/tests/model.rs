@@ -1,0 +1,125 @@
+//! The queue under a model checker, which tries the orders in which threads can meet: nothing is lost, nobody waits forever,
+//! two never write at once, and what one thread pushes is done in its order.
+
+mod sync {
+    pub use loom::sync::{Condvar, Mutex, MutexGuard};
+
+    pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().expect("no panic under a lock")
+    }
+}
+
+#[path = "../src/queue.rs"]
+#[expect(dead_code, reason = "the queue's depth is for people")]
+mod queue;
+
+use loom::sync::Arc;
+use loom::thread;
+use queue::{Leave, Queue};
+
+/// What the writer has done, in order.
+type Seat = Vec<(usize, usize)>;
+type Job = (usize, usize);
+
+/// The writer's thread as `Database` runs it.
+fn serve(queue: &Queue<Seat, Job>) -> Seat {
+    loop {
+        match queue.wait() {
+            Ok(mut seat) => {
+                loop {
+                    let jobs = queue.take(2);
+                    if jobs.is_empty() {
+                        break;
+                    }
+                    seat.extend(jobs);
+                }
+                assert!(matches!(queue.leave(seat, 0), Leave::Left));
+            }
+            Err(seat) => return seat,
+        }
+    }
+}
+
+/// A caller as `Database::write` is one. Whether the job was accepted.
+fn write(queue: &Queue<Seat, Job>, job: Job, few: usize) -> bool {
+    match queue.sit() {
+        Some(mut seat) => {
+            seat.push(job);
+            if let Leave::Stay(mut seat, jobs) = queue.leave(seat, few) {
+                seat.extend(jobs);
+                assert!(matches!(queue.leave(seat, 0), Leave::Left));
+            }
+            true
+        }
+        None => queue.push(job).is_ok(),
+    }
+}
+
+fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(check);
+}
+
+fn callers(callers: usize, each: usize, few: usize, closes_early: bool) {
+    let queue = Arc::new(Queue::new(Seat::new()));
+    let server = thread::spawn({
+        let queue = queue.clone();
+        move || serve(&queue)
+    });
+    let threads: Vec<_> = (0..callers)
+        .map(|caller| {
+            let queue = queue.clone();
+            thread::spawn(move || (0..each).filter(|at| write(&queue, (caller, *at), few)).count())
+        })
+        .collect();
+    if closes_early {
+        queue.close();
+    }
+    let accepted: Vec<usize> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+    queue.close();
+    let done = server.join().expect("no panic");
+    assert_eq!(done.len(), accepted.iter().sum::<usize>(), "everything accepted is done, once");
+    for (caller, accepted) in accepted.iter().enumerate() {
+        let own: Vec<usize> = done.iter().filter(|(by, _)| *by == caller).map(|(_, at)| *at).collect();
+        assert_eq!(own, (0..*accepted).collect::<Vec<_>>(), "in its order");
+        assert!(closes_early || *accepted == each);
+    }
+}
+
+#[test]
+fn two_callers_and_the_writer() {
+    model(3, || callers(2, 2, 1, false));
+}
+
+#[test]
+fn two_callers_who_hand_everything_over() {
+    model(3, || callers(2, 2, 0, false));
+}
+
+#[test]
+fn closing_while_two_write() {
+    model(3, || callers(2, 1, 1, true));
+}
+
+/// The checker does try other orders than the usual one: what holds in most of them only is refuted.
+#[test]
+#[should_panic(expected = "the first caller is always first")]
+fn an_order_that_nobody_promised_is_refuted() {
+    model(3, || {
+        let queue = Arc::new(Queue::new(Seat::new()));
+        let server = thread::spawn({
+            let queue = queue.clone();
+            move || serve(&queue)
+        });
+        let second = thread::spawn({
+            let queue = queue.clone();
+            move || write(&queue, (1, 0), 1)
+        });
+        write(&queue, (0, 0), 1);
+        second.join().expect("no panic");
+        queue.close();
+        let done = server.join().expect("no panic");
+        assert_eq!(done, [(0, 0), (1, 0)], "the first caller is always first");
+    });
+}
