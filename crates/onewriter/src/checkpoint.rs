@@ -18,8 +18,8 @@ use crate::readers::Readers;
 
 /// How long writers wait for readers that need the log.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long to leave a log that a reader did not allow to be cut, before it is tried again.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long to leave a log that a reader did not allow to be cut, before it is tried again: at first, and when it never does.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 /// A reader as old as this is worth a warning at once.
 const OLD: Duration = Duration::from_secs(1);
 
@@ -32,6 +32,7 @@ pub struct Checkpointing {
     /// Frames at which the background was last asked.
     asked_at: u64,
     not_before: Option<Instant>,
+    pause: Duration,
     /// Frames from which on the next warning is due.
     warn_at: u64,
 }
@@ -41,7 +42,7 @@ impl Checkpointing {
     pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Receiver<()>) {
         let (background, asked) = sync_channel(1);
         let warn_at = u64::from(rules.truncate_after);
-        (Self { rules, background, readers, asked_at: 0, not_before: None, warn_at }, asked)
+        (Self { rules, background, readers, asked_at: 0, not_before: None, pause: PAUSES.0, warn_at }, asked)
     }
 
     /// After a commit, with no transaction open.
@@ -66,20 +67,26 @@ impl Checkpointing {
             Ok(Cut::Done) => {
                 counters.truncated.fetch_add(1, Relaxed);
                 counters.wal_frames.store(0, Relaxed);
-                (self.asked_at, self.not_before, self.warn_at) = (0, None, u64::from(self.rules.truncate_after));
+                (self.asked_at, self.warn_at) = (0, u64::from(self.rules.truncate_after));
+                (self.not_before, self.pause) = (None, PAUSES.0);
             }
             // It will be over soon.
             Ok(Cut::Checkpoint) => {}
             Ok(Cut::Reader) => {
                 counters.blocked.fetch_add(1, Relaxed);
-                self.not_before = Some(Instant::now() + PAUSE);
+                self.leave_alone();
                 self.warn(frames);
             }
             Err(error) => {
-                self.not_before = Some(Instant::now() + PAUSE);
+                self.leave_alone();
                 tracing::warn!(%error, wal_frames = frames, "the write-ahead log could not be cut");
             }
         }
+    }
+
+    fn leave_alone(&mut self) {
+        self.not_before = Some(Instant::now() + self.pause);
+        self.pause = (self.pause * 2).min(PAUSES.1);
     }
 
     /// At the bound where a reader is old, else at twice the bound; then each time the log has doubled.

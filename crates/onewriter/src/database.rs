@@ -10,7 +10,7 @@ use crate::checkpoint::{self, Checkpointing};
 use crate::connection::{self, Purpose};
 use crate::counters::{Counters, Live};
 use crate::error::Error;
-use crate::job::{Job, job};
+use crate::job::{Answer, Job, job};
 use crate::options::Options;
 use crate::queue::{Leave, Queue};
 use crate::readers::Readers;
@@ -84,9 +84,9 @@ impl Database {
     /// The closure's own, and [`Error`] for what it cannot know.
     pub fn write<T, E, F>(&self, closure: F) -> Result<T, E>
     where
-        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send,
+        T: Send,
+        E: From<Error> + Send,
     {
         if is_inside(&self.shared.counters) {
             return Err(Error::Nested.into());
@@ -97,11 +97,11 @@ impl Database {
                 self.shared.leave(writer);
                 result
             }
-            None => pollster::block_on(self.write_async(closure)),
+            None => self.shared.wait_for(closure),
         }
     }
 
-    /// As [`Database::write`], on any runtime: the closure runs in the writer's thread. Where the future is dropped before its
+    /// As [`Database::write`], on any runtime and with a closure that owns what it uses: runs in the writer's thread. Where the future is dropped before its
     /// turn, the closure does not run; after that its changes are kept.
     ///
     /// # Errors
@@ -113,10 +113,7 @@ impl Database {
         E: From<Error> + Send + 'static,
     {
         let (job, answer) = job(closure);
-        let room = self.shared.room.acquire().await;
-        room.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
-        self.shared.queue.push(job).map_err(|_| Error::Closed)?;
-        answer.await.unwrap_or_else(|_| Err(Error::Closed.into()))
+        self.shared.hand_over(job, answer).await
     }
 
     /// Runs the closure on a connection that only reads, in this thread; all that it reads is of one moment. Where all
@@ -174,6 +171,32 @@ impl Shared {
         jobs.into()
     }
 
+    /// When there is room, puts the job behind all others and waits for its answer.
+    async fn hand_over<T, E: From<Error>>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<T, E> {
+        self.room.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
+        self.queue.push(job).map_err(|_| Error::Closed)?;
+        answer.await.unwrap_or_else(|_| Err(Error::Closed.into()))
+    }
+
+    /// The same in a thread that waits, and so can lend the closure what it has.
+    fn wait_for<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        F: FnOnce(&Connection) -> Result<T, E> + Send,
+        T: Send,
+        E: From<Error> + Send,
+    {
+        let (job, answer) = job(closure);
+        // SAFETY: the closure's borrows outlive this call, and this call outlives the closure. It returns when there is an
+        // answer, or when the sending end of the answer is gone; `Write` drops its closure before either. It cannot be left
+        // in another way: it awaits nothing but the two, and a panic would end the process.
+        #[expect(unsafe_code, reason = "what borrows from a thread that waits cannot be said to the compiler")]
+        let job = unsafe { std::mem::transmute::<Box<dyn Job + '_>, Box<dyn Job + 'static>>(job) };
+        let stays = Stays;
+        let result = pollster::block_on(self.hand_over(job, answer));
+        std::mem::forget(stays);
+        result
+    }
+
     /// A caller that has written leaves the seat.
     fn leave(&self, writer: Writer) {
         if let Leave::Stay(mut writer, jobs) = self.queue.leave(writer, FEW) {
@@ -202,6 +225,15 @@ impl Shared {
     fn close(&self) {
         self.queue.close();
         self.room.close();
+    }
+}
+
+/// Ends the process where a panic would leave a call whose borrows are lent.
+struct Stays;
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        std::process::abort();
     }
 }
 

@@ -19,22 +19,26 @@ pub trait Job: Send {
     /// It has run, and yet its changes are not kept.
     fn refuse(&mut self, error: Error);
 
-    /// Tells the caller what the closure returned, or this error where it has not run.
+    /// Tells the caller what the closure returned, or this error where it has not run. The closure is gone before that.
     fn answer(self: Box<Self>, not_run: Option<Error>);
 }
 
+/// In this order its fields are dropped: whoever waits for the answer may have lent the closure what it borrows.
 struct Write<F, T, E> {
     closure: Option<F>,
     result: Option<Result<T, E>>,
     caller: Sender<Result<T, E>>,
 }
 
+/// Where a closure's result will be.
+pub type Answer<T, E> = Receiver<Result<T, E>>;
+
 /// The job of a closure, and where its answer will be.
-pub fn job<F, T, E>(closure: F) -> (Box<dyn Job>, Receiver<Result<T, E>>)
+pub fn job<'a, F, T, E>(closure: F) -> (Box<dyn Job + 'a>, Answer<T, E>)
 where
-    F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
-    T: Send + 'static,
-    E: From<Error> + Send + 'static,
+    F: FnOnce(&Connection) -> Result<T, E> + Send + 'a,
+    T: Send + 'a,
+    E: From<Error> + Send + 'a,
 {
     let (caller, answer) = channel();
     (Box::new(Write { closure: Some(closure), result: None, caller }), answer)
@@ -63,12 +67,14 @@ where
     }
 
     fn answer(self: Box<Self>, not_run: Option<Error>) {
+        let Self { closure, result, caller } = *self;
+        drop(closure);
         let result = match not_run {
             Some(error) => Err(error.into()),
-            None => self.result.unwrap_or_else(|| Err(Error::Closed.into())),
+            None => result.unwrap_or_else(|| Err(Error::Closed.into())),
         };
         // A caller that has given up hears nothing.
-        let _gone = self.caller.send(result);
+        let _gone = caller.send(result);
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Checkpoints {
     /// From so many on, in the background and beside writers and readers (`PASSIVE`). 0 for never.
     pub passive_after: u32,
     /// From so many on, between two commits and with the log's file cut (`TRUNCATE`). Readers that still need the log are
-    /// waited for, 10 ms at most; after that it is tried every 100 ms, and a warning says how old the oldest reader is. 0 for
+    /// waited for, 10 ms at most; after that it is tried again ever more seldom, and a warning says how old the oldest reader is. 0 for
     /// never.
     pub truncate_after: u32,
 }

@@ -99,7 +99,7 @@ fn a_deferred_reference_fails_the_one_that_left_it() {
     let scratch = Scratch::new();
     let db = scratch.open_with(scratch.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
     let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
-    db.write(move |c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
+    db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
     let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
     let all = together(&db, vec![boxed(add("one")), boxed(dangling), boxed(add("two"))]);
     assert!(matches!(all[1], Err(Error::ForeignKey)), "{all:?}");
@@ -207,4 +207,29 @@ fn readers_cannot_write_and_see_one_moment() {
     });
     assert_eq!(counts.expect("read"), (1, 1));
     assert_eq!(notes(&scratch.path()), ["one", "two"]);
+}
+
+#[test]
+fn a_thread_that_waits_lends_what_it_has() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let texts: Vec<String> = (0..400).map(|i| i.to_string()).collect();
+    thread::scope(|scope| {
+        for part in texts.chunks(50) {
+            let db = &db;
+            scope.spawn(move || {
+                for text in part {
+                    let len = db.write(|c| {
+                        c.execute("INSERT INTO note(text) VALUES (?1)", [text])?;
+                        Ok::<_, Error>(text)
+                    });
+                    assert_eq!(len.expect("written"), text);
+                }
+            });
+        }
+    });
+    let mut there = notes(&scratch.path());
+    there.sort_by_key(|text| text.parse::<u32>().expect("a number"));
+    assert_eq!(there, texts);
+    assert!(db.counters().inline < 401, "some were handed over");
 }
