@@ -1,11 +1,14 @@
 //! Keeping the write-ahead log short.
 //!
-//! In the background a checkpoint carries frames over while others write. It cannot make the log start again from its
-//! beginning while somebody always writes or reads, so that past a bound the writer does it itself between two commits. Those
-//! who begin to read meanwhile need the log no more, and those who do still need it are waited for, if only for a moment.
+//! In the background a checkpoint carries frames over while others write. What was written meanwhile is left, so the writer
+//! carries over that last stretch itself, between two commits: only of a log that has been carried over whole does SQLite use
+//! the file again from its beginning, and writing over blocks that a file has is twice as fast as making it grow.
+//!
+//! A reader can be in the way of that. Past a bound the writer cuts the log, too: those who begin to read meanwhile need it no
+//! more, and those who do still need it are waited for, if only for a moment.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -31,6 +34,8 @@ pub struct Checkpointing {
     readers: Arc<Readers>,
     /// Frames at which the background was last asked.
     asked_at: u64,
+    /// Set by the background when it has done what it was asked for.
+    carried: Arc<AtomicBool>,
     not_before: Option<Instant>,
     pause: Duration,
     /// Frames from which on the next warning is due.
@@ -38,11 +43,13 @@ pub struct Checkpointing {
 }
 
 impl Checkpointing {
-    /// The second is for [`in_background`].
-    pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Receiver<()>) {
+    /// The second is for a thread of its own.
+    pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Background) {
         let (background, asked) = sync_channel(1);
+        let carried = Arc::new(AtomicBool::new(false));
         let warn_at = u64::from(rules.truncate_after);
-        (Self { rules, background, readers, asked_at: 0, not_before: None, pause: PAUSES.0, warn_at }, asked)
+        let beside = Background { asked, carried: carried.clone() };
+        (Self { rules, background, readers, asked_at: 0, carried, not_before: None, pause: PAUSES.0, warn_at }, beside)
     }
 
     /// After a commit, with no transaction open.
@@ -53,7 +60,9 @@ impl Checkpointing {
             self.asked_at = 0;
         }
         let passes = |bound: u32, from: u64| bound > 0 && frames >= from + u64::from(bound);
-        if passes(self.rules.truncate_after, 0) && self.not_before.is_none_or(|at| at <= Instant::now()) {
+        if self.carried.swap(false, Relaxed) {
+            last_stretch(connection);
+        } else if passes(self.rules.truncate_after, 0) && self.not_before.is_none_or(|at| at <= Instant::now()) {
             self.truncate(connection, counters, frames);
         } else if passes(self.rules.passive_after, self.asked_at) {
             self.asked_at = frames;
@@ -136,15 +145,37 @@ fn truncate(connection: &Connection) -> rusqlite::Result<Cut> {
     })
 }
 
-/// A checkpoint beside the writer whenever it asks for one, until it is gone.
-pub fn in_background(connection: &Connection, asked: &Receiver<()>, counters: &Live) {
-    for () in asked {
-        let done: rusqlite::Result<i64> = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(0));
-        match done {
-            Ok(0) => drop(counters.passive.fetch_add(1, Relaxed)),
-            // Another checkpoint is at it.
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "a checkpoint failed"),
+/// Carries over what was written while the background was at it. Where a reader is in the way, that much is left.
+fn last_stretch(connection: &Connection) {
+    if let Err(error) = passive(connection) {
+        tracing::warn!(%error, "a checkpoint failed");
+    }
+}
+
+fn passive(connection: &Connection) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?;
+    // 1 where another checkpoint is at it.
+    Ok(statement.query_row([], |row| row.get::<_, i64>(0))? == 0)
+}
+
+/// The thread beside the writer.
+pub struct Background {
+    asked: Receiver<()>,
+    carried: Arc<AtomicBool>,
+}
+
+impl Background {
+    /// A checkpoint whenever the writer asks for one, until it is gone.
+    pub fn run(&self, connection: &Connection, counters: &Live) {
+        for () in &self.asked {
+            match passive(connection) {
+                Ok(true) => {
+                    counters.passive.fetch_add(1, Relaxed);
+                    self.carried.store(true, Relaxed);
+                }
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "a checkpoint failed"),
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::checkpoint::{self, Checkpointing};
+use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::{Counters, Live};
 use crate::error::Error;
@@ -53,7 +53,7 @@ impl Database {
     pub(crate) fn open(options: Options) -> Result<Self, Error> {
         let counters = Arc::new(Live::default());
         let readers = Arc::new(Readers::new(options.readers));
-        let (checkpointing, asked) = Checkpointing::new(options.checkpoints, readers.clone());
+        let (checkpointing, background) = Checkpointing::new(options.checkpoints, readers.clone());
         let writer = Writer::open(&options, counters.clone(), checkpointing)?;
         let beside = connection::open(&options, Purpose::Checkpoint)?;
         readers.open(&options)?;
@@ -66,8 +66,7 @@ impl Database {
         });
         let no_thread = |error: std::io::Error| Error::Open { path: options.path.clone(), what: error.to_string() };
         let checkpoints = Builder::new().name("onewriter-ckpt".into());
-        let checkpoints =
-            checkpoints.spawn(move || checkpoint::in_background(&beside, &asked, &counters)).map_err(no_thread)?;
+        let checkpoints = checkpoints.spawn(move || background.run(&beside, &counters)).map_err(no_thread)?;
         let served = shared.clone();
         let writer = Builder::new().name("onewriter".into()).spawn(move || served.serve()).map_err(no_thread)?;
         let last = Last { shared: shared.clone(), threads: Mutex::new(Some(Threads { writer, checkpoints })) };

@@ -39,20 +39,33 @@ export class BlockingClock extends Clock {
     pause(nanos) {
         block(nanos / 1e6);
     }
+
+    /** The same inside a transaction. */
+    hold(nanos) {
+        block(nanos / 1e6);
+    }
 }
 
 /** The clock of workers that are tasks of one event loop. */
 export class LoopClock extends Clock {
     shares = true;
 
-    /** @param {Alarm} alarm */
-    constructor(go, alarm) {
+    /**
+     * @param {Alarm} alarm
+     * @param {boolean} inline whether transactions run on the loop itself: what pauses inside one holds the loop
+     */
+    constructor(go, alarm, inline) {
         super(go);
         this.alarm = alarm;
+        this.inline = inline;
     }
 
     pause(nanos) {
         return nanos > 0 ? this.alarm.at(performance.now() + nanos / 1e6) : undefined;
+    }
+
+    hold(nanos) {
+        return this.inline ? block(nanos / 1e6) : this.pause(nanos);
     }
 }
 

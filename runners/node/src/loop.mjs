@@ -53,7 +53,7 @@ export class Loop {
 
     /** Starts all workers; resolves when the last has ended. */
     run(go) {
-        const clock = new LoopClock(go, this.alarm);
+        const clock = new LoopClock(go, this.alarm, this.trial.executor === 'inline');
         return Promise.all(
             this.workers.map(async (worker) => {
                 const done = await worker.run(clock);

@@ -154,7 +154,7 @@ export class Execution {
             if (waiting !== undefined) yield waiting;
         }
         if (spec.hold_us > 0) {
-            waiting = memory.clock.pause(spec.hold_us * 1000);
+            waiting = memory.clock.hold(spec.hold_us * 1000);
             if (waiting !== undefined) yield waiting;
         }
         attempt: for (let at = 0; at < statements.length; at++) {
@@ -172,7 +172,7 @@ export class Execution {
                 }
             }
             if (hold_us > 0) {
-                waiting = memory.clock.pause(hold_us * 1000);
+                waiting = memory.clock.hold(hold_us * 1000);
                 if (waiting !== undefined) yield waiting;
             }
         }
