@@ -7,9 +7,9 @@
 //! A reader can be in the way of that. Past a bound the writer cuts the log, too: those who begin to read meanwhile need it no
 //! more, and those who do still need it are waited for, if only for a moment.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -18,6 +18,7 @@ use crate::connection;
 use crate::counters::Live;
 use crate::options::Checkpoints;
 use crate::readers::Readers;
+use crate::sync::lock;
 
 /// How long writers wait for readers that need the log.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -36,6 +37,8 @@ pub struct Checkpointing {
     asked_at: u64,
     /// Set by the background when it has done what it was asked for.
     carried: Arc<AtomicBool>,
+    /// Held by whichever of the two is at a checkpoint.
+    turn: Arc<Mutex<()>>,
     not_before: Option<Instant>,
     pause: Duration,
     /// Frames from which on the next warning is due.
@@ -46,10 +49,11 @@ impl Checkpointing {
     /// The second is for a thread of its own.
     pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Background) {
         let (background, asked) = sync_channel(1);
-        let carried = Arc::new(AtomicBool::new(false));
+        let (carried, turn) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
+        let beside = Background { asked, carried: carried.clone(), turn: turn.clone() };
         let warn_at = u64::from(rules.truncate_after);
-        let beside = Background { asked, carried: carried.clone() };
-        (Self { rules, background, readers, asked_at: 0, carried, not_before: None, pause: PAUSES.0, warn_at }, beside)
+        let (asked_at, not_before, pause) = (0, None, PAUSES.0);
+        (Self { rules, background, readers, asked_at, carried, turn, not_before, pause, warn_at }, beside)
     }
 
     /// After a commit, with no transaction open.
@@ -71,7 +75,11 @@ impl Checkpointing {
         }
     }
 
+    /// Waits for the background, whose work makes this one's short: a log that grows faster than it can be carried over is
+    /// bounded by nothing else.
     fn truncate(&mut self, connection: &Connection, counters: &Live, frames: u64) {
+        let turn = self.turn.clone();
+        let _turn = lock(&turn);
         match truncate(connection) {
             Ok(Cut::Done) => {
                 counters.truncated.fetch_add(1, Relaxed);
@@ -79,7 +87,7 @@ impl Checkpointing {
                 (self.asked_at, self.warn_at) = (0, u64::from(self.rules.truncate_after));
                 (self.not_before, self.pause) = (None, PAUSES.0);
             }
-            // It will be over soon.
+            // Another process's, and soon over.
             Ok(Cut::Checkpoint) => {}
             Ok(Cut::Reader) => {
                 counters.blocked.fetch_add(1, Relaxed);
@@ -162,12 +170,14 @@ fn passive(connection: &Connection) -> rusqlite::Result<bool> {
 pub struct Background {
     asked: Receiver<()>,
     carried: Arc<AtomicBool>,
+    turn: Arc<Mutex<()>>,
 }
 
 impl Background {
     /// A checkpoint whenever the writer asks for one, until it is gone.
     pub fn run(&self, connection: &Connection, counters: &Live) {
         for () in &self.asked {
+            let _turn = lock(&self.turn);
             match passive(connection) {
                 Ok(true) => {
                     counters.passive.fetch_add(1, Relaxed);

@@ -52,6 +52,8 @@ pub struct Live {
     pub passive: AtomicU64,
     pub truncated: AtomicU64,
     pub blocked: AtomicU64,
+    /// What a caller's own write usually takes from begin to commit.
+    pub usual_ns: AtomicU64,
 }
 
 impl Live {
@@ -63,6 +65,14 @@ impl Live {
         self.largest.fetch_max(writes, Relaxed);
         self.commit_ns.fetch_add(nanos, Relaxed);
         self.longest_ns.fetch_max(nanos, Relaxed);
+    }
+
+    /// A caller's own write took so long.
+    pub fn took(&self, took: Duration) {
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let usual = self.usual_ns.load(Relaxed);
+        // Of the last eight or so.
+        self.usual_ns.store(usual - usual / 8 + nanos / 8, Relaxed);
     }
 
     pub fn snapshot(&self, queued: usize, oldest_reader: Option<Duration>) -> Counters {

@@ -1,7 +1,9 @@
 //! The database as its callers see it.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -21,6 +23,11 @@ use crate::writer::{Jobs, Writer, is_inside};
 /// woken for them.
 const FEW: usize = 1;
 
+/// A write as short as this is waited for without sleeping: about what a thread takes to fall asleep and be woken.
+const SHORT: Duration = Duration::from_micros(50);
+/// Between two looks, some microseconds all together: who writes needs the lock that a look takes.
+const PAUSES: u32 = 32;
+
 /// An open database: one connection that writes, a pool of others that read. Clones are the same database; when the last one
 /// is dropped, writes that wait are still done, in the background ([`Database::close`] waits for them).
 #[derive(Clone)]
@@ -36,6 +43,8 @@ struct Shared {
     readers: Arc<Readers>,
     counters: Arc<Live>,
     writes: usize,
+    /// Whether a caller is in [`Shared::spin`].
+    spins: AtomicBool,
 }
 
 /// Closes the queue when nobody can write any more.
@@ -63,6 +72,7 @@ impl Database {
             readers,
             counters: counters.clone(),
             writes: options.writes,
+            spins: AtomicBool::new(false),
         });
         let no_thread = |error: std::io::Error| Error::Open { path: options.path.clone(), what: error.to_string() };
         let checkpoints = Builder::new().name("onewriter-ckpt".into());
@@ -90,7 +100,7 @@ impl Database {
         if is_inside(&self.shared.counters) {
             return Err(Error::Nested.into());
         }
-        match self.shared.queue.sit() {
+        match self.shared.queue.sit().or_else(|| self.shared.spin()) {
             Some(mut writer) => {
                 let result = writer.alone(closure);
                 self.shared.leave(writer);
@@ -194,6 +204,24 @@ impl Shared {
         let result = pollster::block_on(self.hand_over(job, answer));
         std::mem::forget(stays);
         result
+    }
+
+    /// Waits for the seat without sleeping, where that is likely to be shorter than being put to sleep and woken: nobody waits,
+    /// and whoever writes takes a few microseconds, as without a sync.
+    fn spin(&self) -> Option<Writer> {
+        let usual = Duration::from_nanos(self.counters.usual_ns.load(Relaxed));
+        // One at a time: others would only keep processors from those who have something to do.
+        if usual > SHORT || self.spins.swap(true, Relaxed) {
+            return None;
+        }
+        let started = Instant::now();
+        let mut writer = None;
+        while writer.is_none() && self.queue.depth() == 0 && started.elapsed() < usual * 3 {
+            (0..PAUSES).for_each(|_| std::hint::spin_loop());
+            writer = self.queue.sit();
+        }
+        self.spins.store(false, Relaxed);
+        writer
     }
 
     /// A caller that has written leaves the seat.

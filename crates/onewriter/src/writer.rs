@@ -60,6 +60,7 @@ impl Writer {
     /// One closure with a commit of its own.
     pub fn alone<T, E: From<Error>>(&mut self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let span = tracing::debug_span!("commit", writes = 1, inline = true).entered();
+        let started = Instant::now();
         self.begin()?;
         let result = self.run(|connection| guarded(closure, connection));
         let result = match self.state_after(result.is_ok()) {
@@ -75,6 +76,7 @@ impl Writer {
         self.roll_back();
         drop(span);
         self.counters.inline.fetch_add(1, Relaxed);
+        self.counters.took(started.elapsed());
         self.checkpointing.after_commit(&self.connection, &self.counters);
         self.failed(result.unwrap_or_else(|error| Err(error.into())))
     }
