@@ -1,8 +1,10 @@
 //! The database as its callers see it.
 
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::thread::{Builder, JoinHandle};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -25,7 +27,9 @@ const FEW: usize = 1;
 
 /// A write as short as this is waited for without sleeping: about what a thread takes to fall asleep and be woken.
 const SHORT: Duration = Duration::from_micros(50);
-/// Between two looks, some microseconds all together: who writes needs the lock that a look takes.
+/// For so long a caller looks for a short write's answer.
+const LOOK_OUT: Duration = Duration::from_micros(30);
+/// Between two looks at the seat, some microseconds all together: who writes needs the lock that a look takes.
 const PAUSES: u32 = 32;
 
 /// An open database: one connection that writes, a pool of others that read. Clones are the same database; when the last one
@@ -201,22 +205,40 @@ impl Shared {
         #[expect(unsafe_code, reason = "what borrows from a thread that waits cannot be said to the compiler")]
         let job = unsafe { std::mem::transmute::<Box<dyn Job + '_>, Box<dyn Job + 'static>>(job) };
         let stays = Stays;
-        let result = pollster::block_on(self.hand_over(job, answer));
+        let answered = pin!(self.hand_over(job, answer));
+        let result = self.look_out(answered);
         std::mem::forget(stays);
         result
+    }
+
+    /// Waits for the answer, and for a short one without being put to sleep. Whoever has something to do goes first: with more
+    /// callers than processors the writer does not wait for those that only look.
+    fn look_out<R>(&self, mut answered: Pin<&mut impl Future<Output = R>>) -> R {
+        let started = Instant::now();
+        while self.is_short() && started.elapsed() < LOOK_OUT {
+            if let Poll::Ready(result) = answered.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                return result;
+            }
+            thread::yield_now();
+        }
+        pollster::block_on(answered)
+    }
+
+    /// Whether a write takes no longer than a thread takes to fall asleep and be woken.
+    fn is_short(&self) -> bool {
+        self.counters.usual_ns.load(Relaxed) < SHORT.as_nanos() as u64
     }
 
     /// Waits for the seat without sleeping, where that is likely to be shorter than being put to sleep and woken: nobody waits,
     /// and whoever writes takes a few microseconds, as without a sync.
     fn spin(&self) -> Option<Writer> {
-        let usual = Duration::from_nanos(self.counters.usual_ns.load(Relaxed));
         // One at a time: others would only keep processors from those who have something to do.
-        if usual > SHORT || self.spins.swap(true, Relaxed) {
+        if !self.is_short() || self.spins.swap(true, Relaxed) {
             return None;
         }
         let started = Instant::now();
         let mut writer = None;
-        while writer.is_none() && self.queue.depth() == 0 && started.elapsed() < usual * 3 {
+        while writer.is_none() && self.queue.depth() == 0 && started.elapsed() < 2 * SHORT {
             (0..PAUSES).for_each(|_| std::hint::spin_loop());
             writer = self.queue.sit();
         }
