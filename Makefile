@@ -18,7 +18,7 @@ run:
 test: build lint unit runners
 	scripts/test-docs
 
-lint:
+lint: build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	scripts/lint-runners

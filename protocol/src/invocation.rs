@@ -27,15 +27,42 @@ pub struct Operation {
 }
 
 /// The interfaces there are, with their operations. `docs/PROTOCOL.md` says what each does.
-pub const INTERFACES: [(&str, &[Operation]); 1] = [(
-    "queue",
-    &[
-        Operation { name: "enqueue", arguments: &["payload", "priority"], columns: &[], writes: true },
-        Operation { name: "claim", arguments: &[], columns: &["id", "payload"], writes: true },
-        Operation { name: "complete", arguments: &["id"], columns: &[], writes: true },
-        Operation { name: "fail", arguments: &["id"], columns: &[], writes: true },
-    ],
-)];
+pub const INTERFACES: [(&str, &[Operation]); 2] = [
+    (
+        "queue",
+        &[
+            Operation { name: "enqueue", arguments: &["payload", "priority"], columns: &[], writes: true },
+            Operation { name: "claim", arguments: &[], columns: &["id", "payload"], writes: true },
+            Operation { name: "complete", arguments: &["id"], columns: &[], writes: true },
+            Operation { name: "fail", arguments: &["id"], columns: &[], writes: true },
+        ],
+    ),
+    (
+        "orchestration",
+        &[
+            Operation {
+                name: "fan_out",
+                arguments: &["instance", "activities", "delay_ms"],
+                columns: &["succeeded"],
+                writes: true,
+            },
+            Operation {
+                name: "large_payload",
+                arguments: &[
+                    "instance",
+                    "activities",
+                    "sub_orchestrations",
+                    "small_kb",
+                    "medium_kb",
+                    "large_kb",
+                    "delay_ms",
+                ],
+                columns: &["succeeded", "bytes"],
+                writes: true,
+            },
+        ],
+    ),
+];
 
 impl Invocation {
     /// What a statement invokes; none for SQL.
@@ -84,6 +111,10 @@ mod tests {
         assert_eq!((enqueue.to_string().as_str(), enqueue.arguments), ("queue.enqueue", 2));
         assert_eq!(enqueue.definition().map(|o| o.arguments.len()), Some(2));
         assert_eq!(parse("CALL queue.claim()").map(|c| c.arguments), Some(0));
+        let fan_out = parse("CALL orchestration.fan_out(?1, ?2, ?3)").expect("an invocation");
+        assert_eq!(fan_out.definition().map(|o| o.columns), Some(&["succeeded"][..]));
+        let other = parse("CALL orchestration.claim()").expect("an invocation");
+        assert_eq!(other.definition(), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 
 pub use invocation::Invocation;
 pub use message::{
-    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation,
+    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation, Part,
     Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};

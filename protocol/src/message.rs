@@ -88,6 +88,22 @@ pub struct TrialResult {
     pub workers: Vec<WorkerResult>,
     /// What the host program suffered meanwhile.
     pub probe: Option<Probe>,
+    /// Where the time went inside of a library, where the driver takes it apart; warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakdown: Vec<Part>,
+}
+
+/// A part of what a library does, over all its tasks and threads: parts may pass side by side, and add up to more than
+/// the trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Unique in the result, in words with hyphens: `ack`, `back-off`.
+    pub name: String,
+    /// How often.
+    pub calls: u64,
+    /// Nanoseconds in all of them.
+    pub nanos: u64,
 }
 
 /// What became of one transaction in one role.

@@ -15,7 +15,7 @@ mod report;
 mod subject;
 mod suite;
 
-pub use check::{CHECKS, QUEUE_CHECKS};
+pub use check::{CHECKS, ORCHESTRATION_CHECKS, QUEUE_CHECKS};
 pub use conversation::Limits;
 pub use report::{CheckOutcome, DriverReport, Report, Verdict};
 pub use suite::{Progress, Suite, check};

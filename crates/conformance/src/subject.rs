@@ -136,6 +136,7 @@ pub fn arm(trial: &Trial) -> Arm {
         duration_ms: None,
         search: None,
         kill: None,
+        ceiling: None,
         vars: Default::default(),
         skipped: Default::default(),
     }

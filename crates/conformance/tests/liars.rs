@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use litelab_conformance::{CHECKS, CheckOutcome, Limits, QUEUE_CHECKS, Suite, Verdict};
+use litelab_conformance::{CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, Suite, Verdict};
 
 /// Driver, the check that must fail, and what it must say.
 const LIES: &[(&str, &str, &str)] = &[
@@ -45,6 +45,14 @@ const LIES: &[(&str, &str, &str)] = &[
     ("no-last-line", "answers", "the runner died (exit status: 0)"),
     ("no-probe", "probe", "there is none"),
     ("one-database", "databases", ""),
+    ("orchestration-accepts-sql", "orchestration-refusals", "SQL: it said `ready` in place of `failed`"),
+    ("orchestration-answers-nothing", "orchestration-answers", "it counts 0, 10 in vain and 0 rows"),
+    ("orchestration-does-not-wait", "orchestration-waits", "activities take 60 ms"),
+    ("orchestration-forgets", "orchestration-workers", "have ended and are not in the file"),
+    ("orchestration-forgets", "orchestration-killed", "were acknowledged, and [4] are not in the file"),
+    ("orchestration-lies-about-pragma", "orchestration-settings", "the file, opened by the suite, has delete"),
+    ("orchestration-never-ticks", "orchestration-ticks", "0 ticks were heard"),
+    ("orchestration-shrinks-payload", "orchestration-large", "activities handed back 24576 bytes"),
     ("outlives-core", "ends-alone", "nobody hears it any more"),
     ("primary-codes", "error-names", "SQLITE_CONSTRAINT_UNIQUE is due"),
     ("prints-garbage", "answers", "Inserting rows, please wait..."),
@@ -112,13 +120,16 @@ fn every_lie_is_caught_and_named() {
 #[test]
 fn every_check_and_every_lie_has_its_line() {
     let checked: BTreeSet<&str> = LIES.iter().map(|(_, check, _)| *check).collect();
-    let known: BTreeSet<&str> = CHECKS.iter().chain(QUEUE_CHECKS).map(|c| c.name).collect();
+    let known: BTreeSet<&str> = CHECKS.iter().chain(QUEUE_CHECKS).chain(ORCHESTRATION_CHECKS).map(|c| c.name).collect();
     assert_eq!(checked, known);
     let runners = common::runners();
     let drivers = &runners.get("mock").expect("found").manifest.drivers;
     let lying: BTreeSet<&str> = LIES.iter().map(|(driver, ..)| *driver).collect();
-    let listed: BTreeSet<&str> =
-        drivers.iter().map(String::as_str).filter(|d| !["scripted", "noop", "queue"].contains(d)).collect();
+    let listed: BTreeSet<&str> = drivers
+        .iter()
+        .map(String::as_str)
+        .filter(|d| !["scripted", "noop", "queue", "orchestration"].contains(d))
+        .collect();
     assert_eq!(lying, listed);
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use litelab_conformance::{CHECKS, Progress, QUEUE_CHECKS, Verdict, check};
+use litelab_conformance::{CHECKS, ORCHESTRATION_CHECKS, Progress, QUEUE_CHECKS, Verdict, check};
 
 #[test]
 fn the_reference_runner_passes() {
@@ -36,15 +36,17 @@ fn the_reference_runner_passes() {
 }
 
 #[test]
-fn an_honest_queue_passes_the_checks_of_its_interface_and_meets_no_other() {
+fn an_honest_library_passes_the_checks_of_its_interface_and_meets_no_other() {
     let scratch = common::scratch();
-    let report = check(&common::runners(), "mock:queue", scratch.path(), &mut |_| {}).expect("there is such a driver");
-    let checks = &report.drivers[0].checks;
-    assert!(checks.iter().all(|c| c.verdict == Verdict::Passed), "{checks:#?}");
-    let names = |list: Vec<&str>| list.join(" ");
-    assert_eq!(
-        names(checks.iter().map(|c| c.name.as_str()).collect()),
-        names(QUEUE_CHECKS.iter().map(|c| c.name).collect())
-    );
+    for (driver, own) in [("mock:queue", QUEUE_CHECKS), ("mock:orchestration", ORCHESTRATION_CHECKS)] {
+        let report = check(&common::runners(), driver, scratch.path(), &mut |_| {}).expect("there is such a driver");
+        let checks = &report.drivers[0].checks;
+        assert!(checks.iter().all(|c| c.verdict == Verdict::Passed), "{checks:#?}");
+        let names = |list: Vec<&str>| list.join(" ");
+        assert_eq!(
+            names(checks.iter().map(|c| c.name.as_str()).collect()),
+            names(own.iter().map(|c| c.name).collect())
+        );
+    }
     assert_eq!(std::fs::read_dir(scratch.path()).expect("readable").count(), 0, "files are left");
 }

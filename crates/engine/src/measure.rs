@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, TrialResult};
+use litelab_protocol::{Operation, Part, TrialResult};
 
 use crate::outcome::Measurement;
 
@@ -67,8 +67,18 @@ impl<'a> Meter<'a> {
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
             Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
             Measure::WalRestarts => whole(Some(summary.wal_restarts as f64)),
+            Measure::PartTime => self.part(metric, |part| part.nanos),
+            Measure::PartCalls => self.part(metric, |part| part.calls),
             Measure::Latency(..) => None,
         }
+    }
+
+    /// Of the part that the metric names, per committed transaction; both of the whole trial.
+    fn part(&self, metric: &Metric, of: fn(&Part) -> u64) -> Option<f64> {
+        let result = &self.measurement.result;
+        let part = result.breakdown.iter().find(|part| metric.transaction.as_ref() == Some(&part.name))?;
+        let committed = sum(result.operations.iter().map(|o| o.committed));
+        (committed > 0).then(|| of(part) as f64 / committed as f64)
     }
 
     fn latency(&mut self, timing: Timing, quantile: Quantile, transaction: Option<&str>) -> Option<f64> {

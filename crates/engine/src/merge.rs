@@ -23,6 +23,15 @@ pub fn merge(results: Vec<TrialResult>) -> TrialResult {
             (Some(a), Some(b)) => Some(add_probe(a, &b)),
             (a, b) => a.or(b),
         };
+        for part in result.breakdown {
+            match total.breakdown.iter_mut().find(|p| p.name == part.name) {
+                Some(into) => {
+                    into.calls += part.calls;
+                    into.nanos += part.nanos;
+                }
+                None => total.breakdown.push(part),
+            }
+        }
     }
     total
 }
@@ -77,7 +86,7 @@ fn add_probe(mut a: Probe, b: &Probe) -> Probe {
 mod tests {
     use std::collections::BTreeMap;
 
-    use litelab_protocol::{ErrorCount, WorkerResult};
+    use litelab_protocol::{ErrorCount, Part, WorkerResult};
 
     use super::*;
 
@@ -109,6 +118,7 @@ mod tests {
             operations: vec![operation],
             workers: vec![WorkerResult { role: role.into(), committed, ..WorkerResult::default() }],
             probe: None,
+            breakdown: vec![Part { name: role.into(), calls: committed, nanos: 2 * committed }],
         }
     }
 
@@ -121,6 +131,8 @@ mod tests {
         assert_eq!(total.operations[0].committed, 15);
         assert_eq!(total.operations[0].service.count(), 15);
         assert_eq!(total.operations[0].errors["SQLITE_BUSY"], ErrorCount { seen: 10, cured: 6 });
+        let parts = total.breakdown.iter().map(|p| (p.name.as_str(), p.calls, p.nanos));
+        assert!(parts.eq([("w", 15, 30), ("r", 7, 14)]));
         assert_eq!(merge(vec![]), TrialResult::default());
     }
 }

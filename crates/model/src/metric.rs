@@ -88,6 +88,11 @@ pub enum Measure {
     WalRestarts,
     /// Share of time that the event loop was busy.
     Utilization,
+    /// Nanoseconds per committed transaction in a part of what the driver's library does; the part stands where other
+    /// metrics have a transaction.
+    PartTime,
+    /// How often per committed transaction it did that part.
+    PartCalls,
 }
 
 /// A measure, of one transaction or of all.
@@ -96,7 +101,7 @@ pub enum Measure {
 pub struct Metric {
     /// What is measured.
     pub measure: Measure,
-    /// Of this transaction only.
+    /// Of this transaction only; of a measure of parts, the part.
     pub transaction: Option<String>,
 }
 
@@ -116,10 +121,10 @@ pub enum Unit {
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 49] = {
+const NAMES: [(&str, Measure); 51] = {
     use Measure::{
-        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, RowTime, RowsPerSecond, Served,
-        Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts, Written,
+        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, PartCalls, PartTime, RowTime,
+        RowsPerSecond, Served, Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
     use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
@@ -173,6 +178,8 @@ const NAMES: [(&str, Measure); 49] = {
         ("fairness", Fairness),
         ("sustainable", Sustainable),
         ("wal_restarts", WalRestarts),
+        ("part_time", PartTime),
+        ("part_calls", PartCalls),
     ]
 };
 
@@ -188,10 +195,10 @@ impl Measure {
     pub fn unit(self) -> Unit {
         match self {
             Self::Throughput | Self::RowsPerSecond | Self::Sustainable => Unit::PerSecond,
-            Self::RowTime | Self::Latency(..) | Self::Cpu => Unit::Nanos,
+            Self::RowTime | Self::Latency(..) | Self::Cpu | Self::PartTime => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
             Self::FailedShare | Self::ErrorShare | Self::Served | Self::Fairness | Self::Utilization => Unit::Share,
-            Self::WalRestarts => Unit::Count,
+            Self::WalRestarts | Self::PartCalls => Unit::Count,
         }
     }
 
@@ -203,6 +210,13 @@ impl Measure {
 }
 
 impl Metric {
+    /// The transaction that it is of, if it is of one: what a workload must have.
+    #[must_use]
+    pub fn of_transaction(&self) -> Option<&str> {
+        let of_part = matches!(self.measure, Measure::PartTime | Measure::PartCalls);
+        self.transaction.as_deref().filter(|_| !of_part)
+    }
+
     /// All measures' names.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
@@ -266,7 +280,9 @@ mod tests {
             assert_eq!(measure.name(), name);
         }
         let m: Metric = "p99:claim".parse().expect("valid");
-        assert_eq!(m.to_string(), "p99:claim");
+        assert_eq!((m.to_string().as_str(), m.of_transaction()), ("p99:claim", Some("claim")));
+        let part: Metric = "part_time:back-off".parse().expect("valid");
+        assert_eq!((part.to_string().as_str(), part.of_transaction()), ("part_time:back-off", None));
         assert!("p98".parse::<Metric>().is_err_and(|e| e.contains("did you mean `p9")));
     }
 }

@@ -102,6 +102,9 @@ pub struct Arm {
     /// Processes that are killed while they work.
     #[serde(default)]
     pub kill: Option<KillPlan>,
+    /// Transactions per second that the scenario's own pauses leave room for, whatever the database.
+    #[serde(default)]
+    pub ceiling: Option<f64>,
     /// Its variables, for those who read the run.
     pub vars: Vars,
     /// Why it is not run here: its runner is not built, or lacks its driver.

@@ -135,6 +135,12 @@ pub struct Scenario {
     pub data_rows: Option<Quantity>,
     /// Blocks, if fewer or more than the study's.
     pub blocks: Option<u32>,
+    /// Options of the driver, in its own names; `$name` stands for a variable.
+    #[serde(default)]
+    pub options: IndexMap<String, Scalar>,
+    /// Time that the scenario's own pauses take for each transaction at the least, those that pass side by side shared out
+    /// (`"$delay / $workers ms"`): its ceiling, whatever the database. It is printed beside the result.
+    pub pauses: Option<Quantity>,
     /// Variables, over those of the study.
     #[serde(default)]
     pub vars: Vars,

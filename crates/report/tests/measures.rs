@@ -10,7 +10,7 @@ use common::{Numbers, plan};
 use litelab_engine::measure::{Meter, cost};
 use litelab_engine::outcome::Measurement;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Operation, Probe, WorkerResult};
+use litelab_protocol::{ErrorCount, Operation, Part, Probe, WorkerResult};
 
 /// HdrHistogram keeps what is below 2048 ns exactly.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
@@ -52,6 +52,7 @@ fn measurement() -> Measurement {
     result.workers = vec![worker("writers", 60), worker("writers", 90), worker("readers", 50)];
     result.probe =
         Some(Probe { lateness: histogram([11, 12, 13]), pool_wait: None, utilization: None, scheduler: None });
+    result.breakdown = vec![Part { name: "back-off".into(), calls: 50, nanos: 3_000 }];
     measurement.cpu_ns = 400_000;
     measurement.summary.written_bytes = Some(800_000);
     measurement.summary.wal_peak_bytes = 12_345;
@@ -97,6 +98,10 @@ fn every_metric_has_its_formula() {
         ("served", Some(50.0 / 60.0)),
         ("served:write", None),
         ("fairness", Some(0.8)),
+        ("part_time:back-off", Some(15.0)),
+        ("part_calls:back-off", Some(0.25)),
+        ("part_time:write", None),
+        ("part_time", None),
         ("throughput:nothing", None),
         ("p50:nothing", None),
     ];

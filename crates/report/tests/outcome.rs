@@ -71,6 +71,24 @@ fn alerted(limit: LimitPlan) -> (AlertResult, String, shape::Alert) {
 }
 
 #[test]
+fn the_scenarios_own_ceiling_stands_below_what_was_reached() {
+    let arms = [Some(40.0), None].map(|ceiling| litelab_model::Arm {
+        ceiling,
+        ..arm(0, &[("profile", text(if ceiling.is_some() { "paused" } else { "free" }))])
+    });
+    let plan = Plan {
+        scenarios: vec![scenario("s", 8, &["profile"], 0, &["throughput"])],
+        arms: arms.to_vec(),
+        ..common::plan::empty()
+    };
+    let (analysis, info) = analysed(&plan, |_, _| Some(Numbers::default().into()));
+    let note = "the scenario's own pauses leave room for 40.0/s at the most, whatever the database";
+    assert!(analysis.arms[0].notes.iter().any(|n| n == note), "{:?}", analysis.arms[0].notes);
+    assert!(analysis.arms[1].notes.iter().all(|n| n != note));
+    assert!(seen(&analysis, &info).contains("leave room for 40.0/s"));
+}
+
+#[test]
 fn an_alert_that_fired_says_where_how_often_and_how_far() {
     let (alert, text, exported) = alerted(limit("p99", None, Some(5e6)));
     // The trial that failed has no value.

@@ -6,7 +6,7 @@
 mod describe;
 mod pool;
 
-#[path = "../../tokio/src/cached.rs"]
+#[path = "../../rusqlite/src/cached.rs"]
 mod cached;
 #[path = "../../rusqlite/src/connect.rs"]
 mod connect;

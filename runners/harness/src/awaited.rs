@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
 
-use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Transaction, Trial};
+use litelab_protocol::{Begin, Connection, Database, Part, Prepare, Setting, Transaction, Trial, TrialResult, codes};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
@@ -36,11 +36,49 @@ pub trait Awaited: Send + Sync + Sized + 'static {
     /// Where there will be none.
     fn take(&self) -> impl Future<Output = Result<Self::Session, Fault>> + Send;
 
+    /// What the library has done since the first transaction, beyond what its calls returned; asked once, when all
+    /// workers have ended. Nothing, unless a driver knows better.
+    fn account(&self) -> Account {
+        Account::default()
+    }
+
     /// Closes them, when all are back.
     ///
     /// # Errors
     /// Where that does not work.
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// What a library did by itself while the workers waited for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Extended result codes of errors that no caller saw, for the library tried again, and how often it met each. They are
+    /// counted, as cured, with the first transaction of the trial's first role: whose they were only the library knows.
+    pub cured: Vec<(i32, u64)>,
+    /// Where its time went.
+    pub parts: Vec<Part>,
+}
+
+impl Account {
+    /// Writes it into a result.
+    pub(crate) fn enter(self, result: &mut TrialResult) {
+        if let Some(first) = result.operations.first_mut() {
+            for (code, times) in self.cured {
+                let count = first.errors.entry(codes::name(code).into()).or_default();
+                count.seen += times;
+                count.cured += times;
+            }
+        }
+        for part in self.parts {
+            match result.breakdown.iter_mut().find(|p| p.name == part.name) {
+                Some(sum) => {
+                    sum.calls += part.calls;
+                    sum.nanos += part.nanos;
+                }
+                None => result.breakdown.push(part),
+            }
+        }
+    }
 }
 
 /// As [`crate::Session`], each call awaited.
@@ -134,6 +172,10 @@ impl<A: Awaited> Host for Calls<A> {
         self.0.take().await?.script(statements).await
     }
 
+    fn account(&self) -> Account {
+        self.0.account()
+    }
+
     async fn close(self) -> Result<(), Fault> {
         self.0.close().await
     }
@@ -213,5 +255,36 @@ async fn attempt<S: AwaitedSession>(
 async fn pause(micros: u64) {
     if micros > 0 {
         tokio::time::sleep(Duration::from_micros(micros)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_protocol::ErrorCount;
+
+    use super::*;
+    use crate::record::Board;
+
+    /// Of several hosts, one after the other.
+    #[test]
+    fn an_account_is_added_to_the_first_transaction() {
+        let part = |name: &str, calls, nanos| Part { name: name.into(), calls, nanos };
+        let account = |cured: &[(i32, u64)], parts: &[Part]| Account { cured: cured.to_vec(), parts: parts.to_vec() };
+        let mut trial = crate::testing::trial("x", vec![], vec![], vec![]);
+        for name in ["a", "b"] {
+            trial.transactions.push(crate::testing::transaction(name, Begin::None, vec![], vec![]));
+        }
+        trial.roles.push(crate::testing::role("r", 1, &[0, 1], crate::testing::count(1)));
+        let board = Board::new(&trial).expect("memory");
+        let mut result = TrialResult { operations: board.operations(&trial), ..TrialResult::default() };
+        account(&[(5, 2), (517, 1)], &[part("ack", 3, 30)]).enter(&mut result);
+        account(&[(5, 1)], &[part("ack", 1, 10), part("fetch", 1, 1)]).enter(&mut result);
+        let cured = |n| ErrorCount { seen: n, cured: n };
+        assert_eq!(
+            result.operations[0].errors,
+            BTreeMap::from([("SQLITE_BUSY".to_owned(), cured(3)), ("SQLITE_BUSY_SNAPSHOT".to_owned(), cured(1))])
+        );
+        assert!(result.operations[1].errors.is_empty());
+        assert_eq!(result.breakdown, [part("ack", 4, 40), part("fetch", 1, 1)]);
     }
 }

@@ -24,7 +24,7 @@ pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
         return fail(format!("access {} is not supported", trial.access));
     }
     let Some(interface) = driver.interface else { return Ok(()) };
-    if trial.databases.iter().any(|database| matches!(database, Database::Memory { .. })) {
+    if !driver.in_memory && trial.databases.iter().any(|database| matches!(database, Database::Memory { .. })) {
         return fail(format!("driver `{}` keeps its tables in a file, not in memory", driver.name));
     }
     for transaction in &trial.transactions {

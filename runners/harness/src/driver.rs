@@ -6,6 +6,7 @@ use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteB
 
 use crate::awaited::{self, Awaited};
 use crate::fault::Fault;
+use crate::group::{self, Group};
 use crate::hosted::{self, Hosted};
 use crate::noop::Noop;
 use crate::session::Open;
@@ -13,6 +14,8 @@ use crate::{inspect, trial};
 
 /// [`litelab_protocol::Access::kind`]s that this library opens.
 const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
+/// The same, and the one that is a [`Group`]'s.
+const WITH_GROUP: [&str; 6] = ["per-worker", "shared", "pool", "write-lock", "split", "group-commit"];
 
 /// One driver of a runner: its name, what it can, and the verbs compiled for its [`Open`] or [`Hosted`].
 pub struct Driver {
@@ -20,10 +23,15 @@ pub struct Driver {
     pub(crate) accesses: &'static [&'static str],
     pub(crate) executors: &'static [Executor],
     pub(crate) interface: Option<&'static str>,
+    pub(crate) in_memory: bool,
     about: fn() -> Result<About, Fault>,
-    pub(crate) run: fn(&Trial, &mut dyn BufRead) -> Result<(), Fault>,
+    pub(crate) run: Run,
+    /// Instead, under access `group-commit`.
+    pub(crate) group: Option<Run>,
     pub(crate) inspect: fn(&Inspect) -> Result<Inspection, Fault>,
 }
+
+type Run = fn(&Trial, &mut dyn BufRead) -> Result<(), Fault>;
 
 /// What `describe` says of a driver beyond what it can.
 pub struct About {
@@ -43,8 +51,10 @@ impl Driver {
             accesses: &ACCESSES,
             executors: &Executor::ALL,
             interface: None,
+            in_memory: true,
             about,
             run: trial::with::<S>,
+            group: None,
             inspect: inspect::with::<S>,
         }
     }
@@ -63,8 +73,10 @@ impl Driver {
             accesses,
             executors: executor,
             interface: None,
+            in_memory: true,
             about,
             run: hosted::run::<H>,
+            group: None,
             inspect: inspect::hosted::<H>,
         }
     }
@@ -82,8 +94,10 @@ impl Driver {
             accesses,
             executors: &[Executor::Dedicated],
             interface: None,
+            in_memory: true,
             about,
             run: awaited::run::<A>,
+            group: None,
             inspect: inspect::awaited::<A>,
         }
     }
@@ -91,6 +105,14 @@ impl Driver {
     /// What every runner has: [`Noop`].
     pub(crate) fn noop() -> Self {
         Self::new::<Noop>("noop", || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
+    }
+
+    /// And access `group-commit`, by this layer.
+    #[must_use]
+    pub const fn group<G: Group>(mut self) -> Self {
+        self.accesses = &WITH_GROUP;
+        self.group = Some(group::run::<G>);
+        self
     }
 
     /// Of the accesses only these, by [`litelab_protocol::Access::kind`].
@@ -112,6 +134,14 @@ impl Driver {
     #[must_use]
     pub const fn interface(mut self, name: &'static str) -> Self {
         self.interface = Some(name);
+        self.in_memory = false;
+        self
+    }
+
+    /// Such a library that keeps its tables in memory as well, where a trial asks for it; others are refused that.
+    #[must_use]
+    pub const fn in_memory(mut self) -> Self {
+        self.in_memory = true;
         self
     }
 

@@ -12,6 +12,7 @@ use litelab_protocol::{
 use tokio::sync::Mutex;
 
 use crate::access::{need_one, private, transactions};
+use crate::awaited::Account;
 use crate::fault::Fault;
 use crate::runtime::Program;
 use crate::session::Session;
@@ -75,6 +76,11 @@ pub trait Host: Send + Sync + Sized + 'static {
 
     /// Runs each statement to its end, on one of them.
     fn script(&self, statements: &'static [String]) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// See [`crate::Awaited::account`].
+    fn account(&self) -> Account {
+        Account::default()
+    }
 
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
 }
@@ -184,10 +190,8 @@ impl<H: Host> Hosts<H> {
         match access {
             Access::PerWorker => Reach::Own(own()),
             Access::WriteLock => Reach::WriteLock(own(), write_lock.clone()),
-            Access::Shared | Access::Pool { .. } => Reach::Shared(self.hosts[0].clone()),
-            Access::Split { .. } | Access::GroupCommit { .. } => {
-                Reach::Split { writer: self.hosts[0].clone(), readers: self.hosts[1].clone() }
-            }
+            Access::Shared | Access::Pool { .. } | Access::GroupCommit { .. } => Reach::Shared(self.hosts[0].clone()),
+            Access::Split { .. } => Reach::Split { writer: self.hosts[0].clone(), readers: self.hosts[1].clone() },
         }
     }
 
@@ -233,8 +237,9 @@ pub fn on<H: Host>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> 
         return Ok(());
     }
     let (runtime, (done, probe)) = running.work(workers)?;
-    let result = stage.result(&done, probe);
+    let mut result = stage.result(&done, probe);
     drop(done);
+    databases.iter().flat_map(|d| &d.hosts).for_each(|host| host.account().enter(&mut result));
     runtime.block_on(async {
         for (database, hosts) in trial.databases.iter().zip(databases) {
             hosts.close(database).await?;
@@ -272,8 +277,10 @@ impl Opener {
                 hosts.push(self.open("writer", 1, writing).await?);
                 hosts.push(self.open("reader", readers, reading).await?);
             }
-            Access::GroupCommit { .. } => {
-                return Err(Fault::Other(format!("access {} is not supported", trial.access)));
+            Access::GroupCommit { readers } => {
+                // One host has them all, and decides itself which of them a call needs.
+                hosts.push(self.open("writer", readers + 1, everything).await?);
+                self.settings.iter_mut().skip(1).for_each(|reader| reader.label = "reader".into());
             }
         }
         Ok(hosts)

@@ -8,7 +8,8 @@
 //! workers of a trial have in common, `threads` starts them; `watch` looks on; `worker` is the loop; `transaction` is one
 //! execution; `noop` is the driver that calls nothing. Where the host program is asynchronous: `runtime` starts the
 //! workers, `tasks` is the loop, `pulse` looks on from inside; `blocking`, `hosted` and `awaited` are the ways to a
-//! connection, and `crew` is one such host.
+//! connection, and `crew` is one such host. `group` is the way through a layer that makes writers share commits, `joined` the
+//! same in an asynchronous program.
 //!
 //! Whatever runs once per transaction is `#[inline]` or compiled for the driver, and a runner is built as one unit with
 //! fat link-time optimisation: the loop then is what an application writes by hand, and no call of this library is left
@@ -22,8 +23,10 @@ mod clock;
 mod crew;
 mod driver;
 mod fault;
+mod group;
 mod hosted;
 mod inspect;
+mod joined;
 mod noop;
 mod params;
 mod probe;
@@ -51,10 +54,11 @@ use std::process::ExitCode;
 use litelab_protocol::{Description, Inspect, Line, VERSION};
 use serde::Serialize;
 
-pub use awaited::{Awaited, AwaitedSession};
+pub use awaited::{Account, Awaited, AwaitedSession};
 pub use clock::Clock;
 pub use driver::{About, Driver, locked_version};
 pub use fault::Fault;
+pub use group::{Group, Side};
 pub use hosted::Hosted;
 pub use params::{Bound, Slot, Values};
 pub use row::{Column, Row, utf8};

@@ -175,6 +175,6 @@ impl<'a> Stage<'a> {
             }
         }
         let measured_ns = elapsed_ns.saturating_sub(trial.warmup_ms.saturating_mul(1_000_000));
-        TrialResult { elapsed_ns, measured_ns, operations, workers, probe }
+        TrialResult { elapsed_ns, measured_ns, operations, workers, probe, breakdown: Vec::new() }
     }
 }

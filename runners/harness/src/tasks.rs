@@ -7,6 +7,7 @@ use litelab_protocol::{Load, Order};
 use crate::awaited::{self, AwaitedSession};
 use crate::clock::{Clock, End, NEVER};
 use crate::fault::Fault;
+use crate::group::{self, Next};
 use crate::params::Values;
 use crate::session::Session;
 use crate::transaction::{self, Ending, Execution, Memory, Retrying};
@@ -44,6 +45,22 @@ impl Hands {
     pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
         let Task { plan, params, .. } = &self.steps[self.at];
         transaction::run(plan, session, (params, &self.values), &mut self.memory, self.retry, self.clock, shares)
+    }
+
+    /// One try of it, in a transaction that a layer has begun, for [`Hands::judge`].
+    pub fn once<S: Session>(&mut self, session: &mut S) -> Result<Execution, Fault> {
+        let Task { plan, params, .. } = &self.steps[self.at];
+        group::once(plan, session, (params, &self.values), &mut self.memory, self.clock)
+    }
+
+    /// Nothing has been tried yet.
+    pub fn begin(&mut self) {
+        self.memory.errors.clear();
+    }
+
+    /// What follows a try.
+    pub fn judge(&mut self, tried: Result<Execution, Fault>) -> Result<Next, Fault> {
+        group::judge(tried, &self.steps[self.at].plan, &mut self.memory, self.retry)
     }
 
     /// The same on a connection whose calls are awaited.

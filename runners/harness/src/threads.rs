@@ -6,24 +6,22 @@ use std::thread;
 
 use litelab_protocol::Line;
 
-use crate::access::Handle;
 use crate::clock::{Clock, Rate};
 use crate::fault::Fault;
 use crate::say;
-use crate::session::Session;
 use crate::stage::Stage;
 use crate::watch::Watch;
-use crate::worker::{Done, Ended, Worker};
+use crate::worker::{Done, Ended, Route, Worker};
 
 /// Starts all workers together, and waits until the last has ended. The only worker of a process works in its only
 /// thread.
-pub fn run<'s, S: Session + Send>(
+pub fn run<H: Route + Send>(
     stage: &Stage<'_>,
-    workers: Vec<Worker<'_, Handle<'s, S>>>,
+    workers: Vec<Worker<'_, H>>,
     rate: Option<Rate>,
     watch: Watch,
-) -> Result<Ended<Handle<'s, S>>, Fault> {
-    let mut done = match <[Worker<'_, Handle<'s, S>>; 1]>::try_from(workers) {
+) -> Result<Ended<H>, Fault> {
+    let mut done = match <[Worker<'_, H>; 1]>::try_from(workers) {
         Ok([worker]) => {
             let clock = Clock::start(rate);
             watch.start(clock)?;
@@ -37,12 +35,12 @@ pub fn run<'s, S: Session + Send>(
 
 /// A trial that cannot go on ends the process here: workers may hang on what the faulty one still holds, and there is no
 /// result to wait for.
-fn together<'s, S: Session + Send>(
+fn together<H: Route + Send>(
     stage: &Stage<'_>,
-    workers: Vec<Worker<'_, Handle<'s, S>>>,
+    workers: Vec<Worker<'_, H>>,
     rate: Option<Rate>,
     watch: &Watch,
-) -> Result<Vec<Done<Handle<'s, S>>>, Fault> {
+) -> Result<Vec<Done<H>>, Fault> {
     let barrier = Barrier::new(workers.len() + 1);
     let go = OnceLock::new();
     let start = || {
@@ -67,11 +65,7 @@ fn together<'s, S: Session + Send>(
 }
 
 /// One worker from `go` to its end; a panic is a fault.
-fn work<'s, S: Session>(
-    stage: &Stage<'_>,
-    worker: Worker<'_, Handle<'s, S>>,
-    clock: Clock,
-) -> Result<Done<Handle<'s, S>>, Fault> {
+fn work<H: Route>(stage: &Stage<'_>, worker: Worker<'_, H>, clock: Clock) -> Result<Done<H>, Fault> {
     let role = worker.id.role;
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let ended = worker.run(clock);

@@ -210,8 +210,25 @@ fn attempt<S: Session>(
     effect: &mut Effect<'_>,
     clock: Clock,
 ) -> Result<(Ending, u64), Fault> {
+    session.begin(plan.spec.begin)?;
+    let tried = statements(plan, session, params, values, effect, clock)?;
+    if plan.spec.begin != Begin::None {
+        session.commit()?;
+    }
+    Ok(tried)
+}
+
+/// What is between begin and commit.
+#[inline(always)]
+pub fn statements<S: Session>(
+    plan: &Plan<'_>,
+    session: &mut S,
+    params: &Params,
+    values: &Values,
+    effect: &mut Effect<'_>,
+    clock: Clock,
+) -> Result<(Ending, u64), Fault> {
     let spec = plan.spec;
-    session.begin(spec.begin)?;
     pause_us(spec.hold_us);
     let mut ending = Ending::Committed;
     let mut rows = 0;
@@ -225,9 +242,6 @@ fn attempt<S: Session>(
             }
         }
         pause_us(statement.hold_us);
-    }
-    if spec.begin != Begin::None {
-        session.commit()?;
     }
     Ok((ending, rows))
 }

@@ -69,9 +69,40 @@ pub struct Done<H> {
 /// What all workers leave, in the order in which they were made, and what the host probe saw meanwhile.
 pub type Ended<H> = (Vec<Done<H>>, Option<Probe>);
 
-impl<'s, S: Session> Worker<'_, Handle<'s, S>> {
+/// A thread's way to a connection.
+pub trait Route {
+    /// Runs one transaction to its end there.
+    fn execute(
+        &mut self,
+        plan: &Plan<'_>,
+        drawn: (&Params, &Values),
+        memory: &mut Memory,
+        retry: &Retrying,
+        clock: Clock,
+    ) -> Result<Execution, Fault>;
+}
+
+impl<S: Session> Route for Handle<'_, S> {
+    #[inline(always)]
+    fn execute(
+        &mut self,
+        plan: &Plan<'_>,
+        drawn: (&Params, &Values),
+        memory: &mut Memory,
+        retry: &Retrying,
+        clock: Clock,
+    ) -> Result<Execution, Fault> {
+        let mut lease = self.lease(plan.spec.writes);
+        let shares = lease.shares();
+        let execution = transaction::run(plan, lease.session(), drawn, memory, retry, clock, shares)?;
+        lease.end();
+        Ok(execution)
+    }
+}
+
+impl<H: Route> Worker<'_, H> {
     /// Works until the role ends, or something goes wrong that is not SQLite's.
-    pub fn run(mut self, clock: Clock) -> Result<Done<Handle<'s, S>>, Fault> {
+    pub fn run(mut self, clock: Clock) -> Result<Done<H>, Fault> {
         let limit = limit(self.role);
         let every = u64::from(self.role.workers_in_role);
         // The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
@@ -108,11 +139,7 @@ impl<'s, S: Session> Worker<'_, Handle<'s, S>> {
             number += every;
 
             let Task { plan, params, .. } = &*task;
-            let (memory, retry) = (&mut self.memory, self.retry);
-            let mut lease = self.handle.lease(plan.spec.writes);
-            let shares = lease.shares();
-            let execution = transaction::run(plan, lease.session(), (params, &values), memory, retry, clock, shares)?;
-            lease.end();
+            let execution = self.handle.execute(plan, (params, &values), &mut self.memory, self.retry, clock)?;
             task.count(&execution, &self.memory.errors);
             if start >= self.warm {
                 task.measure(&execution, start, due);

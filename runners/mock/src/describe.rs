@@ -20,9 +20,8 @@ pub fn describe(protocol: u32) -> Description {
     let scripted = ["scripted", "noop"]
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
-    let faults = Fault::ALL
-        .iter()
-        .map(|(fault, name)| driver(name, Some(build()), fault.executors(), fault.is_queue().then_some("queue")));
+    let faults =
+        Fault::ALL.iter().map(|(fault, name)| driver(name, Some(build()), fault.executors(), fault.interface()));
     Description {
         protocol,
         runner: "mock".into(),

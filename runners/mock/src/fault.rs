@@ -98,6 +98,23 @@ faults! {
     StartsEarly = "starts-early",
     /// A role that should end with another one has a time of its own.
     StopsLate = "stops-late",
+    /// No lie: orchestrations, each a row that the honest runner inserts. So are the next ones, but for what they are named
+    /// after.
+    Orchestration = "orchestration",
+    /// Takes SQL as well.
+    OrchestrationAcceptsSql = "orchestration-accepts-sql",
+    /// Has no row for anybody.
+    OrchestrationAnswersNothing = "orchestration-answers-nothing",
+    /// Answers while activities are running.
+    OrchestrationDoesNotWait = "orchestration-does-not-wait",
+    /// One that has ended is not there.
+    OrchestrationForgets = "orchestration-forgets",
+    /// Leaves out all PRAGMAs and reports that they are in effect.
+    OrchestrationLiesAboutPragma = "orchestration-lies-about-pragma",
+    /// Reports no progress.
+    OrchestrationNeverTicks = "orchestration-never-ticks",
+    /// Keeps a part of what activities hand back.
+    OrchestrationShrinksPayload = "orchestration-shrinks-payload",
     /// No lie: a task queue, made of the honest runner's SQL. So are the next ones, but for what they are named after.
     Queue = "queue",
     /// Takes SQL as well.
@@ -132,9 +149,10 @@ impl Fault {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(fault, _)| *fault)
     }
 
-    /// Whether it is a task queue, which takes no SQL.
-    pub fn is_queue(self) -> bool {
-        Self::ALL.iter().any(|(fault, name)| *fault == self && name.starts_with("queue"))
+    /// The interface that it offers in place of SQL.
+    pub fn interface(self) -> Option<&'static str> {
+        let name = Self::ALL.iter().find(|(fault, _)| *fault == self).map(|(_, name)| *name)?;
+        ["queue", "orchestration"].into_iter().find(|interface| name.starts_with(interface))
     }
 
     /// What its driver lists. The honest runner has more, but each further one is examined in every access.
@@ -183,7 +201,9 @@ impl Fault {
                 }
             }
             Self::IgnoresWeights => trial.roles.iter_mut().for_each(|r| r.order = Order::Cycle),
-            Self::LiesAboutPragma | Self::QueueLiesAboutPragma => trial.connection.pragmas.clear(),
+            Self::LiesAboutPragma | Self::OrchestrationLiesAboutPragma | Self::QueueLiesAboutPragma => {
+                trial.connection.pragmas.clear()
+            }
             Self::MeasuresWarmUp => trial.warmup_ms = 0,
             Self::NoProbe => trial.probe_ms = 0,
             Self::OneDatabase => trial.databases.truncate(1),
@@ -202,7 +222,7 @@ impl Fault {
     /// What is reported in place of the settings; `asked` is the trial as it came.
     pub fn falsify_ready(self, asked: &Trial, ready: &mut Ready) {
         let claims = |name: &str| match self {
-            Self::LiesAboutPragma | Self::QueueLiesAboutPragma => true,
+            Self::LiesAboutPragma | Self::OrchestrationLiesAboutPragma | Self::QueueLiesAboutPragma => true,
             Self::LiesAboutSynchronous => name == "synchronous",
             _ => false,
         };

@@ -11,6 +11,7 @@
 mod describe;
 mod fault;
 mod histogram;
+mod orchestration;
 mod proxy;
 mod queue;
 mod script;

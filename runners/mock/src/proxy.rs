@@ -8,7 +8,7 @@ use litelab_protocol::{Database, Line, Trial};
 use rusqlite::Connection;
 
 use crate::fault::{Fault, is_after_go};
-use crate::{queue, say};
+use crate::{orchestration, queue, say};
 
 const GO: &[u8] = b"{\"type\":\"go\"}\n";
 
@@ -23,8 +23,10 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     let mut trial = asked.clone();
     trial.driver = "rusqlite".into();
     fault.falsify_trial(&mut trial);
-    if fault.is_queue() {
-        queue::translate(fault, &mut trial)?;
+    match fault.interface() {
+        Some("queue") => queue::translate(fault, &mut trial)?,
+        Some(_) => orchestration::translate(fault, &mut trial)?,
+        None => {}
     }
     let mut child = Command::new(target())
         .arg("run")
@@ -67,7 +69,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                 fault.falsify_ready(&asked, &mut ready);
                 say(&Line::Ready(ready));
             }
-            Line::Tick(_) if matches!(fault, Fault::NeverTicks | Fault::QueueNeverTicks) => {}
+            Line::Tick(_) if never_ticks(fault) => {}
             Line::Result(_) if fault == Fault::NoLastLine => {}
             Line::Result(mut result) => {
                 if fault == Fault::LosesRow {
@@ -86,6 +88,10 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         (_, Some(0)) => Ok(ExitCode::SUCCESS),
         _ => Ok(ExitCode::FAILURE),
     }
+}
+
+fn never_ticks(fault: Fault) -> bool {
+    matches!(fault, Fault::NeverTicks | Fault::OrchestrationNeverTicks | Fault::QueueNeverTicks)
 }
 
 /// What some faults do in place of the first line after `go`.

@@ -149,6 +149,7 @@ impl<'a> Stage<'a> {
             operations: self.operations,
             workers: workers.collect(),
             probe,
+            breakdown: Vec::new(),
         };
         Ok(Played { ticks, result })
     }

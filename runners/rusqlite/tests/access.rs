@@ -5,13 +5,14 @@ mod common;
 use common::*;
 use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Prepare, Source};
 
-const ACCESSES: [Access; 6] = [
+const ACCESSES: [Access; 7] = [
     Access::PerWorker,
     Access::Shared,
     Access::Pool { connections: 1 },
     Access::Pool { connections: 2 },
     Access::WriteLock,
     Access::Split { readers: 2 },
+    Access::GroupCommit { readers: 2 },
 ];
 
 #[test]
@@ -72,7 +73,12 @@ fn counts_are_those_of_the_rows() {
 
 #[test]
 fn one_writer_at_a_time_needs_no_busy_handler() {
-    let accesses = [(Access::PerWorker, true), (Access::WriteLock, false), (Access::Split { readers: 1 }, false)];
+    let accesses = [
+        (Access::PerWorker, true),
+        (Access::WriteLock, false),
+        (Access::Split { readers: 1 }, false),
+        (Access::GroupCommit { readers: 1 }, false),
+    ];
     for ((access, meet), executor) in accesses.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         let scratch = Scratch::new();
         let mut write = insert(Begin::Immediate);
@@ -173,4 +179,45 @@ fn preparing_each_time_sees_the_same() {
         assert_eq!((outcome.only().committed, outcome.only().rows), (30, 60), "{prepare:?}");
         assert_eq!(scratch.number("SELECT count(*) FROM t"), 30, "{prepare:?}");
     }
+}
+
+#[test]
+fn under_group_commit_one_that_fails_takes_back_its_own_only() {
+    for executor in EXECUTORS {
+        let scratch = Scratch::new();
+        let mut good = insert(Begin::Immediate);
+        good.hold_us = 1_000;
+        // The second row is refused, and the first goes with it.
+        let twice =
+            vec![statement("INSERT INTO t(b) VALUES ('lost')", &[]), statement("INSERT INTO t(id) VALUES (1)", &[])];
+        let bad = transaction("bad", Begin::Immediate, vec![], twice);
+        scratch.fill(1);
+        let mut roles = vec![role("good", 3, &[0], count(90)), role("bad", 1, &[1], count(20))];
+        roles[1].first_worker = 3;
+        let mut trial = trial(vec![scratch.database()], vec![good, bad], roles);
+        (trial.access, trial.executor, trial.runtime_threads) = (Access::GroupCommit { readers: 1 }, executor, Some(4));
+        let outcome = run(&trial);
+        let (good, bad) = (outcome.operation("good", "insert"), outcome.operation("bad", "bad"));
+        assert_eq!((good.committed, good.failed), (90, 0), "{executor}");
+        assert_eq!((bad.committed, bad.failed), (0, 20), "{executor}");
+        assert_eq!(bad.errors["SQLITE_CONSTRAINT_PRIMARYKEY"].seen, 20, "{executor}");
+        assert_eq!(scratch.number("SELECT count(*) FROM t"), 91, "{executor}");
+    }
+}
+
+#[test]
+fn group_commit_checkpoints_when_the_profile_says() {
+    let scratch = Scratch::new();
+    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
+    trial.access = Access::GroupCommit { readers: 1 };
+    trial.connection.pragmas.extend(pragmas(&[("wal_autocheckpoint", "77"), ("synchronous", "FULL")]));
+    trial.connection.read_back = ["wal_autocheckpoint", "synchronous", "journal_mode"].map(String::from).to_vec();
+    for connection in run(&trial).ready.connections {
+        let settings =
+            ["wal_autocheckpoint", "synchronous", "journal_mode"].map(|name| connection.settings[name].to_string());
+        assert_eq!(settings, ["77", "2", "\"wal\""], "{}", connection.label);
+    }
+    let memory = Database::Memory { shared: true, name: "m".into(), setup: vec![], teardown: vec![] };
+    trial.databases = vec![memory];
+    assert!(fail(&trial).reason.contains("memory database `m` has no write-ahead log"));
 }

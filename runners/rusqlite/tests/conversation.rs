@@ -17,7 +17,7 @@ fn describe_names_the_builds() {
     let sqlite = driver.sqlite.as_ref().expect("build");
     assert_eq!(sqlite.version, rusqlite::version());
     assert!(sqlite.source_id.starts_with("20") && !sqlite.compile_options.is_empty());
-    assert!(!driver.accesses.contains(&"group-commit".into()));
+    assert!(driver.accesses.contains(&"group-commit".into()));
     assert_eq!((description.drivers[1].name.as_str(), &description.drivers[1].sqlite), ("noop", &None));
 }
 

@@ -4,13 +4,14 @@
 //! [`threads`] and [`pool`] are the two as an application would call them; [`cached`] is what their closures do with the
 //! connection they get.
 
-mod cached;
 mod describe;
 mod pool;
 mod threads;
 
 // What is done with a connection of rusqlite is the same as in its own runner, compiled for another release of it: one
 // program, and so one lock file, cannot link two.
+#[path = "../../rusqlite/src/cached.rs"]
+mod cached;
 #[path = "../../rusqlite/src/connect.rs"]
 mod connect;
 #[path = "../../rusqlite/src/execute.rs"]

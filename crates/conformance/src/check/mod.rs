@@ -28,10 +28,12 @@ mod values;
 mod yields;
 
 pub mod describe;
+pub mod orchestration;
 pub mod queue;
 
 use litelab_protocol::DriverDescription;
 
+pub use orchestration::CHECKS as ORCHESTRATION_CHECKS;
 pub use queue::CHECKS as QUEUE_CHECKS;
 
 use crate::subject::Subject;
@@ -98,6 +100,7 @@ pub const CHECKS: &[Check] = &[
 pub fn of(driver: &DriverDescription) -> &'static [Check] {
     match driver.interface.as_deref() {
         Some("queue") => QUEUE_CHECKS,
+        Some("orchestration") => ORCHESTRATION_CHECKS,
         // There is no other: what describes itself with one is not examined further.
         _ => CHECKS,
     }

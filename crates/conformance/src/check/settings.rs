@@ -2,7 +2,7 @@
 
 use litelab_model::pragma::{self, PragmaInput, Reported};
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Begin, ConnectionSettings, Setting, Source, Trial};
+use litelab_protocol::{Access, Begin, ConnectionSettings, Setting, Source, Trial};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::draft::{self, Draft, TABLE, count, insert, read, statement, transaction};
@@ -52,6 +52,12 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
             let mut draft = draft(subject, profile).on(&path).transaction(insert()).transaction(read());
             (draft.trial.executor, draft.trial.access) = (executor, access);
             let trial = draft.role("w", 1, &["insert"], count(1)).role("r", 2, &["read"], count(2)).build();
+            if matches!(access, Access::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL")) {
+                // Writers who share commits beside readers need it: it is refused, and nothing else taken for it.
+                let refused = subject.start(&trial).is_err();
+                ensure!(refused, "{access} on {executor}: a profile without WAL was taken");
+                continue;
+            }
             let started = subject.start(&trial)?;
             let here = |e: String| format!("{access} on {executor}: {e}");
             connections(&trial, &started.connections).map_err(here)?;

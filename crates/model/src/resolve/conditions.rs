@@ -61,7 +61,7 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
     }
     // Without values a condition is never kept, and the search would go down to nothing before it said so.
     let known = || trial.transactions.iter().map(|t| t.name.as_str());
-    let mut named = plan.holds.iter().filter_map(|limit| limit.metric.transaction.as_deref());
+    let mut named = plan.holds.iter().filter_map(|limit| limit.metric.of_transaction());
     if let Some(name) = named.find(|name| known().all(|k| k != *name)) {
         return Err(format!("`holds`: {}", unknown("transaction", name, known())));
     }

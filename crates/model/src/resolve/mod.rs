@@ -141,7 +141,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     }
     let known = workload.transactions.keys().map(String::as_str);
     let named = metrics.iter().chain(alerts.iter().map(|limit| &limit.metric));
-    let unheard = named.filter_map(|m| m.transaction.as_ref()).find(|t| !workload.transactions.contains_key(*t));
+    let unheard = named.filter_map(|m| m.of_transaction()).find(|t| !workload.transactions.contains_key(*t));
     if let Some(name) = unheard {
         return Err(context.scenario_error(scenario, unknown("transaction", name, known)));
     }
@@ -318,7 +318,7 @@ fn arm(
         connection: Connection {
             pragmas: profiles::rendered(&profile),
             read_back: profiles::read_back(&profile),
-            options: std::collections::BTreeMap::new(),
+            options: options(&scenario.options, &vars)?,
         },
         prepare: if choice.prepare { Prepare::Once } else { Prepare::Each },
         retry,
@@ -348,6 +348,8 @@ fn arm(
     let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, &mut vars));
     let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
     let schema = schema(workload, choice.schema.as_deref(), &vars)?;
+    let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
+    let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
     Ok(Arm {
         scenario: index,
         dimensions: dimensions.clone(),
@@ -364,6 +366,7 @@ fn arm(
         trial,
         search,
         kill,
+        ceiling: (pauses > 0).then(|| 1e6 / pauses as f64),
         vars,
         skipped: None,
     })
@@ -380,6 +383,21 @@ fn asks_for_rows(study: &Study, scenario: &Scenario) -> bool {
     named
         .filter_map(|name| name.parse::<Metric>().ok())
         .any(|metric| matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _)))
+}
+
+/// Options of the driver with their variables put in. `"$name"` alone is the variable as it is, a number or a truth.
+fn options(
+    options: &IndexMap<String, Scalar>,
+    vars: &Vars,
+) -> Result<std::collections::BTreeMap<String, serde_json::Value>, String> {
+    let value = |name: &str, value: &Scalar| match value {
+        Scalar::Text(text) => match text.strip_prefix('$').and_then(|variable| vars.get(variable)) {
+            Some(variable) => Ok(variable.to_json()),
+            None => crate::sql::substitute(text, vars).map(Into::into).map_err(|e| format!("options.{name}: {e}")),
+        },
+        other => Ok(other.to_json()),
+    };
+    options.iter().map(|(name, given)| Ok((name.clone(), value(name, given)?))).collect()
 }
 
 fn schema(workload: &Workload, variant: Option<&str>, vars: &Vars) -> Result<String, String> {

@@ -45,6 +45,8 @@ pub struct ArmAnalysis {
     pub settings: BTreeMap<String, BTreeSet<String>>,
     /// Hex SHA-256 of each table's content, over all trials in which no transaction failed.
     pub content: BTreeMap<String, BTreeSet<String>>,
+    /// Transactions per second that the scenario's own pauses leave room for, whatever the database.
+    pub ceiling: Option<f64>,
     /// Errors of all trials, by transaction and extended result code.
     pub errors: BTreeMap<(String, String), ErrorCount>,
     /// What is to be said beside the numbers.
@@ -103,6 +105,7 @@ impl ArmAnalysis {
             caveat: None,
             settings: BTreeMap::new(),
             content: BTreeMap::new(),
+            ceiling: arm.ceiling,
             errors: BTreeMap::new(),
             notes: Vec::new(),
         })

@@ -6,7 +6,7 @@ use litelab_engine::measure::Meter;
 use litelab_engine::outcome::{FailureKind, Measurement, Outcome, Series, TrialRecord};
 use litelab_engine::record::RunInfo;
 use litelab_model::Plan;
-use litelab_model::metric::Metric;
+use litelab_model::metric::{Metric, Unit};
 use litelab_model::plan::FindingValuePlan;
 use litelab_protocol::ErrorCount;
 
@@ -202,6 +202,8 @@ impl Numbers {
             })
             .collect();
         failures.sort_by_key(|f| std::cmp::Reverse(f.blocks.len()));
+        let mut notes = self.notes();
+        notes.extend(arm.ceiling.filter(|_| self.measured > 0).map(ceiling));
         ArmAnalysis {
             measured: self.measured,
             failures,
@@ -211,8 +213,14 @@ impl Numbers {
             settings: self.settings.clone(),
             content: self.content.clone(),
             errors: self.errors.clone(),
-            notes: self.notes(),
+            notes,
             ..arm
         }
     }
+}
+
+/// The harness's own limit, which no database can lift.
+fn ceiling(per_second: f64) -> String {
+    let rate = number::value(per_second, Unit::PerSecond);
+    format!("the scenario's own pauses leave room for {rate} at the most, whatever the database")
 }

@@ -69,6 +69,7 @@ impl Numbers {
             operations: vec![operation],
             workers,
             probe: None,
+            breakdown: vec![],
         };
         let summary = Summary {
             wal_peak_bytes: self.wal_peak,
@@ -137,5 +138,6 @@ pub fn noop() -> TrialResult {
         operations: vec![operation],
         workers: vec![worker],
         probe: None,
+        breakdown: vec![],
     }
 }

@@ -63,6 +63,7 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
         duration_ms: Some(1000),
         search: None,
         kill: None,
+        ceiling: None,
         vars: IndexMap::new(),
         skipped: None,
     }

@@ -18,6 +18,11 @@ impl Content {
         read(&connection).map(Self).map_err(|e| format!("{}: {e}", path.display()))
     }
 
+    /// Of all rows.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|row| row.len() as u64).sum()
+    }
+
     /// Rows with this text in one of their cells, as it is or within what the library made of it.
     pub fn rows_with(&self, payload: &str) -> usize {
         let has = |row: &&Vec<u8>| row.windows(payload.len()).any(|part| part == payload.as_bytes());

@@ -69,12 +69,13 @@ fn claiming(subject: &Subject<'_>) -> Result<bool, String> {
     Ok(claimed == 1)
 }
 
-fn committed(ticks: &[Tick]) -> u64 {
+/// Committed transactions so far.
+pub fn committed(ticks: &[Tick]) -> u64 {
     ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum()
 }
 
 /// What is in the file when nobody writes it any more. It opens, and is whole.
-fn settled(path: &Path) -> Result<Content, String> {
+pub fn settled(path: &Path) -> Result<Content, String> {
     let begun = Instant::now();
     let mut content = Content::read(path)?;
     loop {

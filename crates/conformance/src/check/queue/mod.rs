@@ -6,12 +6,12 @@
 //! that tasks of the same priority are claimed in the order in which they were enqueued.
 
 mod claims;
-mod content;
+pub(super) mod content;
 mod endings;
-mod killed;
+pub(super) mod killed;
 mod progress;
 mod refusals;
-mod settings;
+pub(super) mod settings;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
 }
 
 /// A database with nothing in it, as a library may find one.
-fn empty(subject: &Subject<'_>, name: &str) -> Result<PathBuf, String> {
+pub(super) fn empty(subject: &Subject<'_>, name: &str) -> Result<PathBuf, String> {
     let path = subject.directory.join(name);
     file::create(&path, "VACUUM")?;
     Ok(path)
@@ -104,7 +104,7 @@ fn payloads(trial: &Trial, tasks: Range<u64>) -> Vec<String> {
 }
 
 /// Committed and empty executions of a transaction.
-fn done(result: &TrialResult, name: &str) -> (u64, u64) {
+pub(super) fn done(result: &TrialResult, name: &str) -> (u64, u64) {
     let of = result.operations.iter().filter(|o| o.transaction == name);
     of.fold((0, 0), |(committed, empty), o| (committed + o.committed, empty + o.empty))
 }

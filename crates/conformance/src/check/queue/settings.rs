@@ -19,7 +19,7 @@ const PROFILES: [&[(&str, &str)]; 2] = [
     &[("journal_mode", "WAL"), ("synchronous", "EXTRA"), ("busy_timeout", "60000"), ("foreign_keys", "ON")],
 ];
 /// What is asked for of a library left to itself.
-const OWN: [&str; 3] = ["journal_mode", "synchronous", "busy_timeout"];
+pub const OWN: [&str; 3] = ["journal_mode", "synchronous", "busy_timeout"];
 /// What a busy machine may add to a timeout.
 const SLACK: Duration = Duration::from_millis(1_500);
 const MS: u64 = 1_000_000;
@@ -54,13 +54,14 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
     passed(format!("as it comes {}; {seen} connections", own.unwrap_or_default()))
 }
 
-fn shown(connection: &ConnectionSettings) -> String {
+/// Those in one line.
+pub fn shown(connection: &ConnectionSettings) -> String {
     let one = |name: &str| format!("{name} {}", connection.settings.get(name).unwrap_or(&Setting::Null));
     OWN.map(one).join(", ")
 }
 
 /// Every setting in the form in which SQLite reports it.
-fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
+pub fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
     for name in OWN {
         let value = connection.settings.get(name).unwrap_or(&Setting::Null);
         let right = if name == "journal_mode" { value.is_string() } else { value.is_i64() };
@@ -70,7 +71,7 @@ fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
 }
 
 /// The file remembers write-ahead logging, and nothing else of a journal mode.
-fn agrees(path: &Path, connection: &ConnectionSettings) -> Result<(), String> {
+pub fn agrees(path: &Path, connection: &ConnectionSettings) -> Result<(), String> {
     let header = DatabaseHeader::read(path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
     let reported = connection.settings.get("journal_mode").and_then(Setting::as_str).unwrap_or_default();
     let asked: String =

@@ -1,0 +1,80 @@
+//! What is in the file when an orchestration has ended.
+
+use litelab_protocol::Until;
+
+use super::{ACTIVITIES, KEEPS_NOTHING, LARGE, draft, instances, keeps, missing};
+use crate::check::queue::content::Content;
+use crate::check::queue::killed::{committed, settled};
+use crate::check::queue::{done, empty};
+use crate::check::{Found, ensure, passed, settings, skipped};
+use crate::draft::count;
+use crate::subject::Subject;
+
+/// Of four workers.
+const MANY: u64 = 24;
+/// Acknowledged before the runner is killed.
+const ENOUGH: u64 = 10;
+/// Longer than that takes.
+const LONG_MS: u64 = 4_000;
+
+/// Three with large payloads: what activities hand back is in the file, each by itself.
+pub fn large(subject: &Subject<'_>) -> Found {
+    let path = empty(subject, "large.db")?;
+    let trial = draft(subject, &path).role("r", 1, &["large"], count(3)).build();
+    let result = subject.run(&trial)?.result;
+    ensure!(done(&result, "large") == (3, 0), "3 orchestrations are due, and it counts {:?}", done(&result, "large"));
+    if !keeps(subject) {
+        return passed(KEEPS_NOTHING);
+    }
+    let (least, size) = (3 * ACTIVITIES / 3 * LARGE.iter().sum::<u64>() * 1_024, Content::read(&path)?.bytes());
+    ensure!(size >= least, "activities handed back {least} bytes, and the file has {size} in all its rows");
+    passed(format!("{} KiB in the file", size / 1_024))
+}
+
+/// Four workers at once, under every access and executor it has.
+pub fn workers(subject: &Subject<'_>) -> Found {
+    let ways = subject.ways();
+    ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
+    let mut names = Vec::new();
+    for (executor, access) in ways {
+        let name = format!("{access} on {executor}");
+        let here = |e: String| format!("{name}: {e}");
+        let path = empty(subject, &format!("{executor}-{}.db", access.kind()))?;
+        let mut draft = draft(subject, &path);
+        (draft.trial.executor, draft.trial.access) = (executor, access);
+        let trial = draft.role("c", 4, &["quick"], count(MANY)).build();
+        let mut started = subject.start(&trial).map_err(here)?;
+        started.go();
+        let heard = subject.finish(&trial, started).map_err(here)?;
+        settings::connections(&trial, &heard.connections).map_err(here)?;
+        let ended = done(&heard.result, "quick");
+        ensure!(ended == (MANY, 0), "{name}: {MANY} orchestrations are due, and it counts {ended:?}");
+        if keeps(subject) {
+            let missing = missing(&Content::read(&path)?, &instances(&trial, 0..MANY));
+            ensure!(missing.is_empty(), "{name}: orchestrations {missing:?} have ended and are not in the file");
+        }
+        names.push(name);
+    }
+    passed(format!("{}: {MANY} orchestrations each", names.join(", ")))
+}
+
+/// Killed while it works.
+pub fn killed(subject: &Subject<'_>) -> Found {
+    if !keeps(subject) {
+        return skipped(KEEPS_NOTHING);
+    }
+    let path = empty(subject, "killed.db")?;
+    let mut trial = draft(subject, &path).role("r", 1, &["quick"], Until::Time { ms: LONG_MS }).build();
+    trial.tick_ms = 20;
+    let mut started = subject.start(&trial)?;
+    started.go();
+    let acknowledged = committed(&started.killed_when(|ticks| committed(ticks) >= ENOUGH)?);
+    let content = settled(&path)?;
+    // One worker starts them in the order of their numbers.
+    let missing = missing(&content, &instances(&trial, 0..acknowledged));
+    ensure!(
+        missing.is_empty(),
+        "it was killed after {acknowledged} orchestrations were acknowledged, and {missing:?} are not in the file"
+    );
+    passed(format!("{acknowledged} acknowledged, all of them there"))
+}

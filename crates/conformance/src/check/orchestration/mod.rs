@@ -1,0 +1,104 @@
+//! The checks of a driver that offers the interface `orchestration` in place of SQL.
+//!
+//! How a library keeps its orchestrations is its own affair, and what they do is heard by nobody. But the suite names each
+//! of them, by a name that is drawn and that no other has; so it counts the names that are found in the file, in whatever
+//! tables. A driver that has no SQLite inside keeps nothing in a file, and is examined no further in that.
+
+mod answers;
+mod kept;
+mod refusals;
+mod settings;
+
+use std::ops::Range;
+use std::path::Path;
+
+use litelab_protocol::draw::{Drawer, Value};
+use litelab_protocol::{Begin, Source, Transaction, Trial};
+
+use super::Check;
+use super::queue::content::Content;
+use crate::draft::{Draft, transaction, yielding};
+use crate::subject::Subject;
+
+/// All of them, in the order in which they are made. The first is the least: where it fails, the rest is not tried.
+pub const CHECKS: &[Check] = &[
+    check!("orchestration-answers", "it opens, runs ten orchestrations to their ends, and ends", answers::answers),
+    check!(
+        "orchestration-refusals",
+        "SQL and what is no operation of the interface is refused before `ready`",
+        refusals::refusals
+    ),
+    check!("orchestration-waits", "an operation lasts as long as its activities at least", answers::waits),
+    check!("orchestration-large", "large payloads come to their end, and are kept", kept::large),
+    check!("orchestration-workers", "every access and executor: each orchestration that ended is kept", kept::workers),
+    check!("orchestration-settings", "the settings are those in effect; the file agrees", settings::read_back),
+    check!("orchestration-ticks", "it reports progress", answers::ticks),
+    check!(
+        "orchestration-killed",
+        "killed, it leaves a database that opens, with every orchestration that was acknowledged",
+        kept::killed
+    ),
+];
+
+/// Activities of the quick one and of the slow one.
+const ACTIVITIES: u64 = 3;
+/// Of the slow one's activities.
+const DELAY_MS: u64 = 60;
+/// Sizes of the large one, in KiB.
+const LARGE: [u64; 3] = [1, 2, 5];
+
+/// The transactions, each of one operation.
+fn transactions() -> [Transaction; 3] {
+    let number = |name, value: u64| (name, Source::Value { value: value.into() });
+    let instance = || ("instance", Source::Hex { bytes: 12 });
+    let one = |name, params, statement| transaction(name, Begin::None, params, vec![statement]);
+    let fan_out = || yielding("CALL orchestration.fan_out(?1, ?2, ?3)", &[0, 1, 2], &["succeeded"]);
+    let with = |delay| vec![instance(), number("activities", ACTIVITIES), number("delay_ms", delay)];
+    let large = "CALL orchestration.large_payload(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let [small_kb, medium_kb, large_kb] = LARGE;
+    let params = vec![
+        instance(),
+        number("activities", ACTIVITIES),
+        number("sub_orchestrations", 1),
+        number("small_kb", small_kb),
+        number("medium_kb", medium_kb),
+        number("large_kb", large_kb),
+        number("delay_ms", 0),
+    ];
+    [
+        one("quick", with(0), fan_out()),
+        one("slow", with(DELAY_MS), fan_out()),
+        one("large", params, yielding(large, &[0, 1, 2, 3, 4, 5, 6], &["succeeded", "bytes"])),
+    ]
+}
+
+/// A trial with all transactions, on this file; the settings are the library's own.
+fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
+    let mut draft = Draft::new(subject).on(path);
+    draft.trial.connection.pragmas.clear();
+    transactions().into_iter().fold(draft, Draft::transaction)
+}
+
+/// Names of orchestrations, by the number of their `quick`.
+fn instances(trial: &Trial, numbers: Range<u64>) -> Vec<String> {
+    let [quick, ..] = transactions();
+    let drawer = Drawer::new(trial.seed, &quick.name, &quick.params, 0);
+    let text = |number| match drawer.draw(0, number) {
+        Value::Text(text) => text,
+        other => format!("{other:?}"),
+    };
+    numbers.map(text).collect()
+}
+
+/// Of those names, the ones that are nowhere in the file.
+fn missing(content: &Content, instances: &[String]) -> Vec<usize> {
+    (0..instances.len()).filter(|i| content.rows_with(&instances[*i]) == 0).collect()
+}
+
+/// Whether there is a file in which something is kept.
+fn keeps(subject: &Subject<'_>) -> bool {
+    subject.driver.sqlite.is_some()
+}
+
+/// Why the file is not looked at.
+const KEEPS_NOTHING: &str = "it has no SQLite inside, and keeps nothing";

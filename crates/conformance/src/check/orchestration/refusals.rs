@@ -1,0 +1,40 @@
+//! What is no trial of orchestrations.
+
+use litelab_protocol::{Access, Trial};
+
+use super::draft;
+use crate::check::queue::empty;
+use crate::check::{Found, ensure, passed};
+use crate::conversation::refused_at_once;
+use crate::draft::count;
+use crate::subject::Subject;
+
+pub fn refusals(subject: &Subject<'_>) -> Found {
+    let path = empty(subject, "refusals.db")?;
+    let mut cases: Vec<(&str, Trial)> = Vec::new();
+    let mut case = |what, change: &dyn Fn(&mut Trial)| {
+        let mut trial = draft(subject, &path).role("r", 1, &["quick"], count(1)).build();
+        change(&mut trial);
+        cases.push((what, trial));
+    };
+    let sql = |text: &'static str| move |t: &mut Trial| t.transactions[0].statements[0].sql = text.into();
+    case("SQL", &sql("SELECT ?1, ?2, ?3"));
+    case("an operation that there is not", &sql("CALL orchestration.fan_in(?1, ?2, ?3)"));
+    case("another interface", &sql("CALL queue.enqueue(?1, ?2, ?3)"));
+    case("too few arguments", &|t| {
+        let statement = &mut t.transactions[0].statements[0];
+        (statement.sql, statement.bind) = ("CALL orchestration.fan_out(?1)".into(), vec![0]);
+    });
+    case("an unknown option", &|t| {
+        t.connection.options.insert("no_such_option".into(), true.into());
+    });
+    let accesses = [Access::PerWorker, Access::Pool { connections: 2 }, Access::Split { readers: 1 }];
+    if let Some(missing) = accesses.into_iter().find(|a| !subject.has_access(a.kind())) {
+        case("an access it does not have", &move |t| t.access = missing);
+    }
+    for (what, trial) in &cases {
+        let failed = refused_at_once(subject, trial).map_err(|e| format!("{what}: {e}"))?;
+        ensure!(!failed.reason.contains('\n'), "{what}: its reason has several lines: {:?}", failed.reason);
+    }
+    passed(format!("{} of {}", cases.len(), cases.len()))
+}

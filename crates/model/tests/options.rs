@@ -1,0 +1,50 @@
+//! Options of a driver, and the ceiling that a scenario has by its own pauses.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use litelab_model::library::{self, Text};
+use litelab_model::study::Study;
+use litelab_model::{ModelError, Options, Plan, resolve};
+use serde_json::json;
+
+fn plan(keys: &str) -> Result<Plan, ModelError> {
+    let scenario = format!(
+        "name = \"x\"\ntitle = \"x\"\n[[scenario]]\nname = \"s\"\nworkload = \"orchestration\"\nrole.r = {{ run = \
+         \"fan-out\", count = 1 }}\n{keys}\n"
+    );
+    let text = Text { file: "x.toml".into(), directory: None, toml: scenario };
+    let study: Study = library::parse(&text)?;
+    resolve::resolve(&study, &text, &Options::default())
+}
+
+#[test]
+fn options_are_as_they_stand_or_variables() {
+    let keys = "options = { concurrency = \"$n\", wait = \"$kind-$n\", quick = true, size = 1.5 }\nvars = { n = 2, kind = \"told\" }\nvary.n = [2, 8]";
+    let plan = plan(keys).unwrap();
+    let options = |arm: usize| serde_json::to_value(&plan.arms[arm].trial.connection.options).unwrap();
+    assert_eq!(options(0), json!({ "concurrency": 2, "wait": "told-2", "quick": true, "size": 1.5 }));
+    assert_eq!(options(1), json!({ "concurrency": 8, "wait": "told-8", "quick": true, "size": 1.5 }));
+}
+
+#[test]
+fn an_option_of_an_unknown_variable_is_an_error() {
+    let error = plan("options = { concurrency = \"$nn\" }\nvars.n = 2").unwrap_err().to_string();
+    assert!(error.contains("options.concurrency") && error.contains("`nn`"), "{error}");
+}
+
+#[test]
+fn pauses_are_a_ceiling_where_there_are_any() {
+    let plan =
+        plan("pauses = \"$delay * $activities / $n ms\"\nvars.n = 1\nvary.n = [2, 8]\nvary.delay = [10, 0]").unwrap();
+    let ceilings: Vec<_> = plan.arms.iter().map(|arm| arm.ceiling).collect();
+    assert_eq!(ceilings, [Some(40.0), None, Some(160.0), None]);
+}
+
+#[test]
+fn pauses_are_a_time() {
+    let error = plan("pauses = \"$delay * $activities\"").unwrap_err().to_string();
+    assert!(error.contains("pauses") && error.contains("duration"), "{error}");
+    let part = plan("metrics = [\"part_time:back-off\"]");
+    assert!(part.is_ok(), "a part is no transaction");
+    assert!(plan("metrics = [\"p50:back-off\"]").is_err());
+}

@@ -1,0 +1,27 @@
+//! A runner for duroxide with a provider of our own, `duroxide-onewriter`, which writes through one connection and commits
+//! what is pending together; and with the same provider without storage, which is the ceiling of any.
+//!
+//! Everything but the provider is that of the runner `duroxide`. It is a program of its own because duroxide's SQLite provider
+//! needs another SQLite, of which a program has one.
+
+mod describe;
+mod ours;
+
+#[path = "../../duroxide/src/orchestration/mod.rs"]
+mod orchestration;
+
+use std::process::ExitCode;
+
+use litelab_harness::Driver;
+
+use crate::orchestration::Orchestrator;
+use crate::ours::{Ceiling, OneWriter};
+
+const ACCESSES: [&str; 1] = ["group-commit"];
+
+fn main() -> ExitCode {
+    let ours = Driver::awaited::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, &ACCESSES);
+    let ceiling = Driver::awaited::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, &ACCESSES);
+    let drivers = [ours, ceiling].map(|driver| driver.interface("orchestration"));
+    litelab_harness::main("duroxide-onewriter", drivers)
+}

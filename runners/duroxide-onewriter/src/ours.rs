@@ -1,0 +1,188 @@
+//! The provider `duroxide-onewriter`, and the same without storage.
+
+use std::sync::Arc;
+
+use duroxide::providers::Provider;
+use duroxide_onewriter::{Durability, Options, Polling};
+use litelab_harness::Fault;
+use litelab_protocol::{Connection, Database, Part, Setting};
+use onewriter::Counters;
+use rusqlite::types::ValueRef;
+use serde_json::Value;
+
+use crate::orchestration::{Settings, Store};
+
+/// Option: what an acknowledged call survives, `full` (a loss of power; unless told) or `normal` (the end of the process).
+const DURABILITY: &str = "durability";
+/// Option: what a fetch does that finds nothing, `long` (waits to be notified; unless told) or `short` (returns).
+const POLLING: &str = "polling";
+
+/// On a file.
+pub struct OneWriter {
+    provider: Arc<duroxide_onewriter::OneWriter>,
+    database: onewriter::Database,
+    names: Vec<String>,
+    /// Of the connection that writes, and of those that read.
+    settings: Vec<Settings>,
+    /// What the layer below had done when it was open.
+    before: Counters,
+}
+
+impl Store for OneWriter {
+    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING];
+
+    async fn open(
+        database: &Database,
+        connection: &Connection,
+        connections: u32,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
+        let Database::File { path } = database else {
+            return Err(Fault::Other("the provider keeps its tables in a file, and not in memory".into()));
+        };
+        let readers = connections as usize - 1;
+        let provider = options(connection)?.readers(readers).open(path).map_err(Fault::other)?;
+        let Some(database) = provider.database().cloned() else {
+            return Err(Fault::Other("the provider has no database".into()));
+        };
+        let names = connection.read_back.clone();
+        let settings = read_back(&database, &names, readers)?;
+        let before = database.counters();
+        let opened = Self { provider: Arc::new(provider), database, names, settings: settings.clone(), before };
+        Ok((opened, settings))
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.clone()
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let (before, now) = (&self.before, self.database.counters());
+        let nanos = now.commit_time.saturating_sub(before.commit_time).as_nanos();
+        let commit = Part {
+            name: "commit".into(),
+            calls: now.commits.saturating_sub(before.commits),
+            nanos: u64::try_from(nanos).unwrap_or(u64::MAX),
+        };
+        if commit.calls > 0 { vec![commit] } else { Vec::new() }
+    }
+
+    async fn script(&self, _: &[String]) -> Result<(), Fault> {
+        Err(Fault::Other("the provider takes no SQL".into()))
+    }
+
+    async fn look(&self) -> Result<(), Fault> {
+        let settings = read_back(&self.database, &self.names, self.settings.len() - 1)?;
+        if settings == self.settings {
+            return Ok(());
+        }
+        Err(Fault::Other(format!("connections end with other settings than they began: {settings:?}")))
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        self.provider.close().map_err(Fault::other)
+    }
+}
+
+/// On nothing.
+pub struct Ceiling {
+    provider: Arc<duroxide_onewriter::OneWriter>,
+}
+
+impl Store for Ceiling {
+    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING];
+
+    /// Every PRAGMA of connections that there are not is null.
+    async fn open(_: &Database, connection: &Connection, connections: u32) -> Result<(Self, Vec<Settings>), Fault> {
+        let provider = options(connection)?.volatile().map_err(Fault::other)?;
+        let null = |name: &String| (name.clone(), Setting::Null);
+        let settings: Settings = connection.read_back.iter().map(null).collect();
+        Ok((Self { provider: Arc::new(provider) }, vec![settings; connections as usize]))
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.clone()
+    }
+
+    async fn script(&self, _: &[String]) -> Result<(), Fault> {
+        Err(Fault::Other("the provider takes no SQL".into()))
+    }
+
+    async fn look(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        self.provider.close().map_err(Fault::other)
+    }
+}
+
+/// The provider sets its own PRAGMAs; there are two things to choose.
+fn options(connection: &Connection) -> Result<Options, Fault> {
+    if let Some(pragma) = connection.pragmas.first() {
+        let reason = format!("PRAGMA {}: the provider sets its own; it has option `{DURABILITY}`", pragma.name);
+        return Err(Fault::Other(reason));
+    }
+    let durability = choice(connection, DURABILITY, [("full", Durability::Full), ("normal", Durability::Normal)])?;
+    let polling = choice(connection, POLLING, [("long", Polling::Long), ("short", Polling::Short)])?;
+    Ok(Options::default().durability(durability).polling(polling))
+}
+
+/// One of two, the first unless told.
+fn choice<T: Copy>(connection: &Connection, name: &str, of: [(&str, T); 2]) -> Result<T, Fault> {
+    let Some(value) = connection.options.get(name) else { return Ok(of[0].1) };
+    let found = of.iter().find(|(word, _)| value.as_str() == Some(word));
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let [(first, _), (second, _)] = of;
+        Fault::Other(format!("option `{name}`: {value} is neither \"{first}\" nor \"{second}\""))
+    })
+}
+
+/// Of the connection that writes and of so many that read, all of these held at the same time.
+fn read_back(database: &onewriter::Database, names: &[String], readers: usize) -> Result<Vec<Settings>, Fault> {
+    let asked = |connection: &rusqlite::Connection| ask(connection, names).map_err(onewriter::Error::from);
+    let mut settings = vec![database.write(asked).map_err(Fault::other)?];
+    each_reader(database, readers, &asked, &mut settings).map_err(Fault::other)?;
+    Ok(settings)
+}
+
+type Asked<'a> = &'a dyn Fn(&rusqlite::Connection) -> Result<Settings, onewriter::Error>;
+
+fn each_reader(
+    database: &onewriter::Database,
+    left: usize,
+    asked: Asked<'_>,
+    settings: &mut Vec<Settings>,
+) -> Result<(), onewriter::Error> {
+    if left == 0 {
+        return Ok(());
+    }
+    database.read(|connection| {
+        settings.push(asked(connection)?);
+        each_reader(database, left - 1, asked, settings)
+    })
+}
+
+/// The value of each PRAGMA, in a transaction.
+fn ask(connection: &rusqlite::Connection, names: &[String]) -> rusqlite::Result<Settings> {
+    let mut settings = Settings::new();
+    for name in names {
+        let mut statement = connection.prepare(&format!("PRAGMA {name}"))?;
+        let mut rows = statement.query([])?;
+        let value = match rows.next()? {
+            Some(row) => setting(row.get_ref(0)?),
+            None => Value::Null,
+        };
+        settings.insert(name.clone(), value);
+    }
+    Ok(settings)
+}
+
+/// As SQLite has it.
+fn setting(value: ValueRef<'_>) -> Setting {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(integer) => integer.into(),
+        ValueRef::Real(real) => real.into(),
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
+    }
+}

@@ -1,0 +1,249 @@
+//! Instances and executions as their administrator sees them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use duroxide::providers::{
+    DeleteInstanceResult, InstanceFilter, ProviderError, PruneOptions, PruneResult, QueueDepths, SystemMetrics,
+};
+
+use crate::change::{Change, Row};
+use crate::core::Core;
+use crate::core::instance::{Instance, Lease};
+use crate::core::moment::Moment;
+use crate::core::record::{RUNNING, Record};
+
+/// What an operation on many comes to, unless told otherwise.
+const MOST: usize = 1_000;
+
+/// Instances that are about to be deleted.
+#[derive(Debug)]
+pub struct Deletion {
+    instances: Vec<i64>,
+    messages: Vec<i64>,
+    work: Vec<i64>,
+    /// What it will have come to.
+    pub result: DeleteInstanceResult,
+}
+
+/// Executions that are about to be deleted.
+#[derive(Debug)]
+pub struct Pruning {
+    instance: i64,
+    executions: Vec<u64>,
+    /// What it will have come to.
+    pub result: PruneResult,
+}
+
+impl Core {
+    /// Instances and their records, the latest first.
+    pub fn records(&self) -> Vec<(&Arc<str>, &Record)> {
+        let mut all: Vec<_> = self.instances.iter().collect();
+        all.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(**id));
+        let records = all.into_iter().filter_map(|(_, i)| Some((&i.name, i.record.as_ref()?)));
+        records.filter(|(_, record)| record.is_named()).collect()
+    }
+
+    /// The record of the instance that is called so.
+    pub fn record(&self, name: &str) -> Option<(i64, &Record)> {
+        self.any_record(name).filter(|(_, record)| record.is_named())
+    }
+
+    /// As `record`, though no orchestration may be known of it yet: there may be executions.
+    pub fn any_record(&self, name: &str) -> Option<(i64, &Record)> {
+        let id = self.find(name)?;
+        Some((id, self.get(id)?.record.as_ref()?))
+    }
+
+    /// The instances that this one has started.
+    pub fn children(&self, name: &str) -> Vec<String> {
+        let children = self.children.get(name).into_iter().flatten();
+        children.filter_map(|id| self.get(*id)).map(|child| child.name.to_string()).collect()
+    }
+
+    /// Counts.
+    pub fn metrics(&self) -> SystemMetrics {
+        let mut metrics = SystemMetrics::default();
+        for record in self.instances.values().filter_map(|instance| instance.record.as_ref()) {
+            metrics.total_executions += count(record.executions.len());
+            metrics.total_events += record.executions.values().map(|e| count(e.events)).sum::<u64>();
+            if record.is_named() {
+                metrics.total_instances += 1;
+                metrics.running_instances += u64::from(record.status() == RUNNING);
+                metrics.completed_instances += u64::from(record.status() == "Completed");
+                metrics.failed_instances += u64::from(record.status() == "Failed");
+            }
+        }
+        metrics
+    }
+
+    /// How much nobody has in hand.
+    pub fn depths(&self) -> QueueDepths {
+        let held = |instance: &Instance| instance.lease.as_ref().map_or(0, |l| l.messages.len());
+        let messages = self.instances.values().map(|i| i.messages.len().saturating_sub(held(i))).sum();
+        QueueDepths { orchestrator_queue: messages, worker_queue: self.work.unleased(), timer_queue: 0 }
+    }
+
+    /// The first half of a deletion. None while something of it is being committed.
+    ///
+    /// # Errors
+    /// Where an instance still runs and `force` is not set, or has a child that is not among them.
+    pub fn begin_delete(
+        &mut self,
+        names: &[String],
+        force: bool,
+        now: Moment,
+    ) -> Result<Option<(Change, Deletion)>, ProviderError> {
+        let wrong = |what: String| ProviderError::permanent("delete_instances_atomic", what);
+        let all: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let mut deletion =
+            Deletion { instances: vec![], messages: vec![], work: vec![], result: DeleteInstanceResult::default() };
+        for name in &all {
+            if let Some(child) = self.children(name).into_iter().find(|child| !all.contains(child.as_str())) {
+                return Err(wrong(format!("instance {name} has a child {child} that is not to be deleted")));
+            }
+            let Some(id) = self.find(name) else { continue };
+            let Some(instance) = self.get(id) else { continue };
+            if !force && instance.record.as_ref().is_some_and(|r| r.is_named() && r.status() == RUNNING) {
+                return Err(wrong(format!("instance {name} is still running: cancel it, or delete it by force")));
+            }
+            let work = self.work.of_instance(&instance.name);
+            let is_committing =
+                |id: &i64| self.work.get(*id).is_some_and(|w| w.lease.as_ref().is_some_and(|l| l.committing));
+            if instance.lease.as_ref().is_some_and(|lease| lease.committing) || work.iter().any(is_committing) {
+                return Ok(None);
+            }
+            deletion.instances.push(id);
+            deletion.messages.extend(instance.messages.keys());
+            deletion.work.extend(work);
+            for execution in instance.record.iter().flat_map(|record| record.executions.values()) {
+                deletion.result.executions_deleted += 1;
+                deletion.result.events_deleted += count(execution.events);
+            }
+            deletion.result.instances_deleted += 1;
+        }
+        deletion.result.queue_messages_deleted = count(deletion.messages.len() + deletion.work.len());
+        let mut change = Change::new(!self.alone);
+        for id in &deletion.messages {
+            change.row(|| Row::MessageDone { id: *id });
+        }
+        for id in &deletion.work {
+            change.row(|| Row::WorkDone { id: *id });
+        }
+        for id in &deletion.instances {
+            change.row(|| Row::InstanceGone { id: *id });
+        }
+        for id in deletion.instances.clone() {
+            // Whoever deals with it finds its token invalid.
+            let lease = self.tokens.claim(id).lease;
+            let lease = Lease { lease, until: now.mono, messages: Vec::new(), committing: true };
+            self.change_lease(id, now, |held| *held = Some(lease));
+        }
+        for id in &deletion.work {
+            self.seize_work(*id, now);
+        }
+        Ok(Some((change, deletion)))
+    }
+
+    /// The second half: it is on the disk.
+    pub fn finish_delete(&mut self, deletion: &Deletion, now: Moment) {
+        for id in &deletion.work {
+            self.work.remove(*id);
+        }
+        for id in &deletion.instances {
+            self.drop_body(*id);
+            self.remove_messages(*id, &deletion.messages);
+            let Some(instance) = self.instances.get_mut(id) else { continue };
+            let parent = instance.record.take().and_then(|record| record.parent);
+            // What was read meanwhile is out of date; what came for the name meanwhile stays, and waits for a start.
+            instance.epoch += 1;
+            if let Some(parent) = parent
+                && let Some(children) = self.children.get_mut(&parent)
+            {
+                children.remove(id);
+                if children.is_empty() {
+                    self.children.remove(&parent);
+                }
+            }
+        }
+        for id in &deletion.instances {
+            self.change_lease(*id, now, |lease| *lease = None);
+        }
+        self.settle();
+    }
+
+    /// The second half: the disk has refused.
+    pub fn refuse_delete(&mut self, deletion: &Deletion, now: Moment) {
+        for id in &deletion.work {
+            self.unseize_work(*id, now);
+        }
+        for id in &deletion.instances {
+            self.change_lease(*id, now, |lease| *lease = None);
+        }
+        self.settle();
+    }
+
+    /// Roots that have ended, for a deletion of many.
+    pub fn deletable(&self, filter: &InstanceFilter) -> Vec<String> {
+        let ended = |record: &Record| ["Completed", "Failed", "ContinuedAsNew"].contains(&record.status());
+        self.filtered(filter, |record| record.parent.is_none() && ended(record))
+    }
+
+    /// Instances that the filter names, for a pruning of many.
+    pub fn prunable(&self, filter: &InstanceFilter) -> Vec<String> {
+        self.filtered(filter, |_| true)
+    }
+
+    fn filtered(&self, filter: &InstanceFilter, is: impl Fn(&Record) -> bool) -> Vec<String> {
+        let ids: Option<HashSet<&str>> =
+            filter.instance_ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
+        let records = self.records().into_iter();
+        let named = records.filter(|(name, _)| ids.as_ref().is_none_or(|ids| ids.contains(&***name)));
+        let fitting = named.filter(|(_, record)| is(record) && is_before(record, filter.completed_before));
+        let most = filter.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));
+        fitting.take(most).map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// The first half of a pruning.
+    ///
+    /// # Errors
+    /// Where there is no such instance.
+    pub fn begin_prune(&self, name: &str, options: &PruneOptions) -> Result<(Change, Pruning), ProviderError> {
+        let (instance, record) = self
+            .record(name)
+            .ok_or_else(|| ProviderError::permanent("prune_executions", format!("instance {name} not found")))?;
+        let keep = usize::try_from(options.keep_last.unwrap_or(0)).unwrap_or(usize::MAX);
+        let mut change = Change::new(!self.alone);
+        let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
+        let mut executions = Vec::new();
+        for (execution, heading) in record.executions.iter().rev().skip(keep) {
+            let before = options.completed_before.is_none_or(|before| {
+                heading.completed.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at < before)
+            });
+            if *execution != record.current && heading.status != RUNNING && before {
+                change.row(|| Row::ExecutionGone { instance, execution: *execution });
+                result.executions_deleted += 1;
+                result.events_deleted += count(heading.events);
+                executions.push(*execution);
+            }
+        }
+        Ok((change, Pruning { instance, executions, result }))
+    }
+
+    /// The second half: it is on the disk.
+    pub fn finish_prune(&mut self, pruning: &Pruning) {
+        let record = self.instances.get_mut(&pruning.instance).and_then(|instance| instance.record.as_mut());
+        if let Some(record) = record {
+            record.executions.retain(|execution, _| !pruning.executions.contains(execution));
+        }
+    }
+}
+
+fn is_before(record: &Record, before: Option<u64>) -> bool {
+    let completed = record.latest().and_then(|latest| u64::try_from(latest.completed?).ok());
+    before.is_none_or(|before| completed.is_some_and(|completed| completed < before))
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,266 @@
+//! Which worker executes which activity.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use duroxide::providers::{ProviderError, SessionFetchConfig, TagFilter, WorkItem};
+
+use crate::change::{Change, Row};
+use crate::core::Core;
+use crate::core::instance::Message;
+use crate::core::moment::Moment;
+use crate::core::token::Claim;
+use crate::core::work::{Lane, Work, WorkLease};
+
+/// What a worker takes.
+#[derive(Debug, Clone)]
+pub struct Takes {
+    /// Work with these tags.
+    pub tags: TagFilter,
+    /// Work of sessions, too: as this owner.
+    pub session: Option<SessionFetchConfig>,
+}
+
+/// A worker's new work.
+#[derive(Debug)]
+pub struct Taken {
+    /// What it holds.
+    pub claim: Claim,
+    /// The activity.
+    pub item: Arc<WorkItem>,
+    /// How often it has been fetched.
+    pub attempts: u32,
+    /// Whether that has to be written before the worker gets it.
+    pub record: bool,
+    /// Milliseconds since 1970.
+    pub visible: i64,
+}
+
+/// What becomes of work that its holder is done with, once that is on the disk.
+#[derive(Debug)]
+pub enum Fate {
+    /// It has been executed; what that came to is a message.
+    Done(Option<(i64, Message)>),
+    /// It is to be fetched again.
+    Retry {
+        /// Milliseconds since 1970.
+        visible: i64,
+        /// How often it counts as having been fetched.
+        attempts: u32,
+    },
+}
+
+impl Core {
+    /// A number for new work.
+    pub fn next_work(&mut self) -> i64 {
+        self.last_work += 1;
+        self.last_work
+    }
+
+    /// Puts work in, and wakes a worker that may take it.
+    pub fn insert_work(&mut self, id: i64, work: Work, now: Moment) {
+        let lane = work.lane.clone();
+        if self.work.insert(id, work, now) {
+            self.wake_worker(&lane, now);
+        }
+    }
+
+    fn wake_worker(&mut self, lane: &Lane, now: Moment) {
+        let sessions = &self.sessions;
+        let woken = self.work_waiters.wake(|takes| {
+            takes.tags.matches(lane.tag.as_deref())
+                && match (&lane.session, &takes.session) {
+                    (None, _) => true,
+                    (Some(_), None) => false,
+                    (Some(session), Some(by)) => sessions.may_take(session, &by.owner_id, now.mono),
+                }
+        });
+        self.woken.extend(woken);
+    }
+
+    /// A worker that was woken has given up: another one has to come.
+    pub fn wake_another_for_work(&mut self, now: Moment) {
+        let lanes: Vec<Lane> = self.work.lanes().cloned().collect();
+        for lane in lanes {
+            self.wake_worker(&lane, now);
+        }
+    }
+
+    /// Work whose time has come, by either clock.
+    pub fn work_due(&mut self, now: Moment) {
+        for id in self.work.due(now) {
+            self.change_work(id, now, |_| {});
+        }
+        if self.sessions.ended(now.mono) {
+            self.wake_another_for_work(now);
+        }
+    }
+
+    /// Changes work, and wakes a worker if it can be taken then.
+    pub fn change_work(&mut self, id: i64, now: Moment, change: impl FnOnce(&mut Work)) {
+        let Some(lane) = self.work.get(id).map(|work| work.lane.clone()) else { return };
+        if self.work.change(id, now, change) {
+            self.wake_worker(&lane, now);
+        }
+    }
+
+    /// Gives the first work that it takes to a worker.
+    pub fn take_work(&mut self, takes: &Takes, now: Moment, time: Duration) -> Option<Taken> {
+        self.work_due(now);
+        let sessions = &self.sessions;
+        let id = self.work.first(&takes.tags, |session| {
+            takes.session.as_ref().is_some_and(|by| sessions.may_take(session, &by.owner_id, now.mono))
+        })?;
+        let claim = self.tokens.claim(id);
+        self.work.change(id, now, |work| {
+            work.attempts += 1;
+            work.lease = Some(WorkLease { lease: claim.lease, until: now.lease(time), committing: false });
+        });
+        let work = self.work.get(id)?;
+        if let (Some(session), Some(by)) = (&work.lane.session, &takes.session) {
+            self.sessions.take(session, by, now.mono, now.lease(by.lock_timeout));
+        }
+        let record = !self.alone && (work.attempts > 1 || work.recovered) && work.attempts != work.recorded;
+        let item = Arc::clone(&work.item);
+        Some(Taken { claim, item, attempts: work.attempts, record, visible: work.visible })
+    }
+
+    /// The row says so, now.
+    pub fn work_recorded(&mut self, claim: Claim, now: Moment) {
+        self.work.change(claim.id, now, |work| work.recorded = work.attempts);
+    }
+
+    /// Ends a lease; the work is there for others.
+    pub fn release_work(&mut self, claim: Claim, now: Moment) {
+        if self.work.claimed(claim).is_some() {
+            self.change_work(claim.id, now, |work| work.lease = None);
+        }
+    }
+
+    /// The work of whoever has this token, unless what it said last is being committed. Given a moment: and its lease has not
+    /// ended.
+    fn held(&self, token: &str, now: Option<Moment>) -> Option<(Claim, &Work)> {
+        let claim = self.tokens.read(token)?;
+        let work = self.work.claimed(claim)?;
+        let lease = work.lease.as_ref()?;
+        let is_over = now.is_some_and(|now| lease.until <= now.mono);
+        (!lease.committing && !is_over).then_some((claim, work))
+    }
+
+    /// Prolongs a lease that has not ended.
+    ///
+    /// # Errors
+    /// Where there is none: the work was cancelled, or its lease has ended.
+    pub fn renew_work(&mut self, token: &str, now: Moment, time: Duration) -> Result<(), ProviderError> {
+        let gone = "the activity was cancelled or acknowledged, or its lock has expired";
+        let (claim, work) =
+            self.held(token, Some(now)).ok_or_else(|| ProviderError::permanent("renew_work_item_lock", gone))?;
+        if let Some(session) = work.lane.session.clone() {
+            self.sessions.touch(&session, now.mono);
+        }
+        self.change_work(claim.id, now, |work| {
+            if let Some(lease) = &mut work.lease {
+                lease.until = now.lease(time);
+            }
+        });
+        Ok(())
+    }
+
+    /// The first half of an acknowledgement of work.
+    ///
+    /// # Errors
+    /// Where the holder no longer has it.
+    pub fn begin_ack_work(
+        &mut self,
+        token: &str,
+        completion: Option<(WorkItem, String)>,
+        now: Moment,
+    ) -> Result<(Claim, Change, Fate), ProviderError> {
+        let gone = "the activity was cancelled, or its lock has expired";
+        let (claim, work) =
+            self.held(token, Some(now)).ok_or_else(|| ProviderError::permanent("ack_work_item", gone))?;
+        if let Some(session) = work.lane.session.clone() {
+            self.sessions.touch(&session, now.mono);
+        }
+        let mut change = Change::new(!self.alone);
+        change.row(|| Row::WorkDone { id: claim.id });
+        let message = completion.map(|(item, json)| {
+            let id = self.next_message();
+            change.row(|| Row::Message { id, visible: now.wall, item: json });
+            (id, Message::new(Arc::new(item), now.wall))
+        });
+        self.mark_work(claim, true, now);
+        Ok((claim, change, Fate::Done(message)))
+    }
+
+    /// The first half of giving work back. None where its row says so already.
+    ///
+    /// # Errors
+    /// Where the holder no longer has it. A lease that has ended is still its own until somebody else has one.
+    pub fn begin_abandon_work(
+        &mut self,
+        token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+        now: Moment,
+    ) -> Result<(Claim, Change, Fate), ProviderError> {
+        let (claim, work) = self
+            .held(token, None)
+            .ok_or_else(|| ProviderError::permanent("abandon_work_item", "Invalid lock token"))?;
+        let visible = if delay.is_some() { now.visible(delay) } else { work.visible };
+        let attempts = work.attempts.saturating_sub(u32::from(ignore_attempt));
+        let mut change = Change::new(!self.alone);
+        if visible != work.visible || attempts != work.recorded {
+            change.row(|| Row::WorkRetry { id: claim.id, visible, attempts });
+        }
+        self.mark_work(claim, true, now);
+        Ok((claim, change, Fate::Retry { visible, attempts }))
+    }
+
+    fn mark_work(&mut self, claim: Claim, committing: bool, now: Moment) {
+        self.change_work(claim.id, now, |work| {
+            if let Some(lease) = &mut work.lease {
+                lease.committing = committing;
+            }
+        });
+    }
+
+    /// The second half: it is on the disk.
+    pub fn finish_work(&mut self, claim: Claim, fate: Fate, now: Moment) {
+        match fate {
+            Fate::Done(message) => {
+                self.work.remove(claim.id);
+                if let Some((id, message)) = message {
+                    self.enqueue(id, message, now);
+                }
+            }
+            Fate::Retry { visible, attempts } => self.change_work(claim.id, now, |work| {
+                (work.visible, work.attempts, work.recorded, work.lease) = (visible, attempts, attempts, None);
+            }),
+        }
+        self.settle();
+    }
+
+    /// The second half: the disk has refused.
+    pub fn refuse_work(&mut self, claim: Claim, now: Moment) {
+        self.mark_work(claim, false, now);
+        self.settle();
+    }
+
+    /// As `refuse_work`, where the holder has been told that it is done with it: somebody else has to do it again.
+    pub fn undo_work(&mut self, claim: Claim, now: Moment) {
+        self.release_work(claim, now);
+        self.settle();
+    }
+
+    /// Prolongs the sessions of these owners that are not idle.
+    pub fn renew_sessions(&mut self, owners: &[&str], now: Moment, time: Duration, idle: Duration) -> usize {
+        self.sessions.renew(owners, now.mono, now.lease(time), idle)
+    }
+
+    /// Forgets the sessions that ended without work.
+    pub fn forget_sessions(&mut self, now: Moment) -> usize {
+        let work = &self.work;
+        self.sessions.forget(now.mono, |session| work.has_session(session))
+    }
+}

@@ -1,0 +1,212 @@
+//! What an administrator asks for.
+
+use async_trait::async_trait;
+use duroxide::Event;
+use duroxide::providers::{
+    DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, ProviderAdmin, ProviderError, PruneOptions,
+    PruneResult, QueueDepths, SystemMetrics,
+};
+
+use crate::core::Core;
+use crate::core::record::Record;
+use crate::provider::OneWriter;
+use crate::provider::shared::told;
+
+impl OneWriter {
+    /// An execution's output: memory has it only where the store keeps nothing.
+    async fn output(
+        &self,
+        operation: &str,
+        id: i64,
+        execution: u64,
+        kept: Option<String>,
+    ) -> Result<Option<String>, ProviderError> {
+        if !self.shared.store.keeps() {
+            return Ok(kept);
+        }
+        self.shared.store.output(id, execution).await.map_err(|error| told(operation, error))
+    }
+
+    fn record<T>(
+        &self,
+        operation: &str,
+        instance: &str,
+        of: impl FnOnce(i64, &Record) -> T,
+    ) -> Result<T, ProviderError> {
+        self.shared.with(|core, _| {
+            core.usable(operation)?;
+            let found = core.record(instance).map(|(id, record)| of(id, record));
+            found.ok_or_else(|| ProviderError::permanent(operation, format!("instance {instance} not found")))
+        })
+    }
+}
+
+#[async_trait]
+impl ProviderAdmin for OneWriter {
+    async fn list_instances(&self) -> Result<Vec<String>, ProviderError> {
+        Ok(self.shared.with(|core, _| core.records().into_iter().map(|(name, _)| name.to_string()).collect()))
+    }
+
+    async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ProviderError> {
+        Ok(self.shared.with(|core, _| {
+            let records = core.records().into_iter().filter(|(_, record)| record.status() == status);
+            records.map(|(name, _)| name.to_string()).collect()
+        }))
+    }
+
+    async fn list_executions(&self, instance: &str) -> Result<Vec<u64>, ProviderError> {
+        Ok(self.shared.with(|core, _| {
+            core.any_record(instance).map_or_else(Vec::new, |(_, record)| record.executions.keys().copied().collect())
+        }))
+    }
+
+    async fn read_history_with_execution_id(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<Vec<Event>, ProviderError> {
+        self.history("read_history_with_execution_id", instance, Some(execution_id)).await
+    }
+
+    async fn read_history(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
+        self.history("read_history", instance, None).await
+    }
+
+    async fn latest_execution_id(&self, instance: &str) -> Result<u64, ProviderError> {
+        Ok(self.shared.with(|core, _| core.any_record(instance).map_or(1, |(_, record)| record.last_execution())))
+    }
+
+    async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ProviderError> {
+        const INFO: &str = "get_instance_info";
+        let (id, kept, mut info) = self.record(INFO, instance, |id, record| {
+            let latest = record.latest();
+            let updated = latest.map_or(record.created, |latest| latest.completed.unwrap_or(latest.started));
+            let info = InstanceInfo {
+                instance_id: instance.to_owned(),
+                orchestration_name: record.orchestration.clone().unwrap_or_default(),
+                orchestration_version: record.version.clone().unwrap_or_else(|| "unknown".into()),
+                current_execution_id: record.current,
+                status: record.status().to_owned(),
+                output: None,
+                created_at: time(record.created),
+                updated_at: time(updated),
+                parent_instance_id: record.parent.as_deref().map(str::to_owned),
+            };
+            (id, latest.and_then(|latest| latest.kept.output.clone()), info)
+        })?;
+        info.output = self.output(INFO, id, info.current_execution_id, kept).await?;
+        Ok(info)
+    }
+
+    async fn get_execution_info(&self, instance: &str, execution_id: u64) -> Result<ExecutionInfo, ProviderError> {
+        const INFO: &str = "get_execution_info";
+        let found = self.shared.with(|core, _| {
+            core.usable(INFO)?;
+            let Some((id, record)) = core.any_record(instance) else { return Ok(None) };
+            let Some(execution) = record.executions.get(&execution_id) else { return Ok(None) };
+            let info = ExecutionInfo {
+                execution_id,
+                status: execution.status.clone(),
+                output: None,
+                started_at: time(execution.started),
+                completed_at: execution.completed.map(time),
+                event_count: execution.events,
+            };
+            Ok::<_, ProviderError>(Some((id, execution.kept.output.clone(), info)))
+        })?;
+        let (id, kept, mut info) = found.ok_or_else(|| {
+            ProviderError::permanent(INFO, format!("execution {execution_id} of instance {instance} not found"))
+        })?;
+        info.output = self.output(INFO, id, execution_id, kept).await?;
+        Ok(info)
+    }
+
+    async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError> {
+        Ok(self.shared.with(|core, _| core.metrics()))
+    }
+
+    async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
+        Ok(self.shared.with(|core, _| core.depths()))
+    }
+
+    async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError> {
+        Ok(self.shared.with(|core, _| core.children(instance_id)))
+    }
+
+    async fn get_parent_id(&self, instance_id: &str) -> Result<Option<String>, ProviderError> {
+        self.record("get_parent_id", instance_id, |_, record| record.parent.as_deref().map(str::to_owned))
+    }
+
+    async fn delete_instances_atomic(
+        &self,
+        ids: &[String],
+        force: bool,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        const DELETE: &str = "delete_instances_atomic";
+        let (change, deletion) = loop {
+            let begun = self.shared.with(|core, now| {
+                core.usable(DELETE)?;
+                let begun = core.begin_delete(ids, force, now)?;
+                Ok::<_, ProviderError>(begun.ok_or_else(|| core.when_settled()))
+            })?;
+            match begun {
+                Ok(begun) => break begun,
+                Err(settled) => settled.notified().await,
+            }
+        };
+        let result = deletion.result.clone();
+        let then = move |core: &mut Core, now, kept| {
+            if kept { core.finish_delete(&deletion, now) } else { core.refuse_delete(&deletion, now) }
+        };
+        self.shared.commit(DELETE, change, then).await?;
+        Ok(result)
+    }
+
+    async fn delete_instance_bulk(&self, filter: InstanceFilter) -> Result<DeleteInstanceResult, ProviderError> {
+        let mut total = DeleteInstanceResult::default();
+        for root in self.shared.with(|core, _| core.deletable(&filter)) {
+            let tree = self.get_instance_tree(&root).await?;
+            let deleted = self.delete_instances_atomic(&tree.all_ids, true).await?;
+            total.instances_deleted += deleted.instances_deleted;
+            total.executions_deleted += deleted.executions_deleted;
+            total.events_deleted += deleted.events_deleted;
+            total.queue_messages_deleted += deleted.queue_messages_deleted;
+        }
+        Ok(total)
+    }
+
+    async fn prune_executions(&self, instance_id: &str, options: PruneOptions) -> Result<PruneResult, ProviderError> {
+        const PRUNE: &str = "prune_executions";
+        let (change, pruning) = self.shared.with(|core, _| {
+            core.usable(PRUNE)?;
+            core.begin_prune(instance_id, &options)
+        })?;
+        let result = pruning.result.clone();
+        let then = move |core: &mut Core, _, kept| {
+            if kept {
+                core.finish_prune(&pruning);
+            }
+        };
+        self.shared.commit(PRUNE, change, then).await?;
+        Ok(result)
+    }
+
+    async fn prune_executions_bulk(
+        &self,
+        filter: InstanceFilter,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ProviderError> {
+        let mut total = PruneResult::default();
+        for instance in self.shared.with(|core, _| core.prunable(&filter)) {
+            let pruned = self.prune_executions(&instance, options.clone()).await?;
+            total.instances_processed += pruned.instances_processed;
+            total.executions_deleted += pruned.executions_deleted;
+            total.events_deleted += pruned.events_deleted;
+        }
+        Ok(total)
+    }
+}
+
+fn time(wall: i64) -> u64 {
+    u64::try_from(wall).unwrap_or_default()
+}

@@ -1,0 +1,274 @@
+//! The provider as duroxide sees it. What its methods do is in the files beside this one.
+
+mod admin;
+mod finish;
+mod held;
+mod reads;
+mod shared;
+mod turns;
+mod wait;
+mod work;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::Builder;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use duroxide::providers::{
+    DispatcherCapabilityFilter, ExecutionMetadata, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
+    ScheduledActivityIdentifier, SessionFetchConfig, TagFilter, WorkItem,
+};
+use duroxide::{Event, SystemStats};
+use tokio::time::Instant;
+
+use crate::change::Change;
+use crate::core::Core;
+use crate::core::moment::Moment;
+use crate::error::Error;
+use crate::options::{Acks, Options, Polling};
+use crate::provider::shared::Shared;
+use crate::store::{Durable, Store};
+
+/// A provider: schedules in memory, and keeps in its store what it acknowledges. See the [crate] for what is durable when.
+pub struct OneWriter {
+    shared: Arc<Shared>,
+    polling: Polling,
+    acks: Acks,
+    pub(crate) durable: Option<Arc<Durable>>,
+}
+
+impl OneWriter {
+    pub(crate) fn new(options: &Options, store: Arc<dyn Store>) -> Result<Self, Error> {
+        let cache = store.keeps().then_some(options.cache);
+        let core = Core::new(store.recover()?, cache, Moment::now());
+        let shared = Arc::new(Shared::new(core, store));
+        let clock = Arc::clone(&shared);
+        let thread = Builder::new().name("duroxide-clock".into()).spawn(move || clock.run_clock());
+        thread.map_err(|error| Error::Clock(error.to_string()))?;
+        Ok(Self { shared, polling: options.polling, acks: options.acks, durable: None })
+    }
+
+    /// The layer below, for whoever wants to know what is set on its connections. None where it is another store.
+    #[must_use]
+    pub fn database(&self) -> Option<&onewriter::Database> {
+        self.durable.as_ref().map(|durable| durable.database())
+    }
+
+    /// What the layer below has done so far: writes, commits, checkpoints. None where it is another store.
+    #[must_use]
+    pub fn counters(&self) -> Option<onewriter::Counters> {
+        self.durable.as_ref().map(|durable| durable.counters())
+    }
+
+    /// Bytes of histories and values in memory, as [`Options::cache`] counts them.
+    #[must_use]
+    pub fn cached(&self) -> usize {
+        self.shared.with(|core, _| core.cached())
+    }
+
+    /// Takes all histories and values out of memory that nobody has in hand; they are read again when they are needed. Does
+    /// nothing where memory is the only place in which they are.
+    pub fn drop_cache(&self) {
+        self.shared.with(|core, _| core.drop_bodies());
+    }
+
+    /// The highest number of fetches among the messages that wait for an instance, if there are any.
+    #[must_use]
+    pub fn most_attempts(&self, instance: &str) -> Option<u32> {
+        self.shared.with(|core, _| {
+            let instance = core.get(core.find(instance)?)?;
+            instance.messages.values().map(|message| message.attempts).max()
+        })
+    }
+
+    /// Finishes what is begun, and lets go of the file: later calls fail. The same happens when the provider is dropped.
+    ///
+    /// # Errors
+    /// Where the last checkpoint fails; everything acknowledged is safe then, too.
+    pub fn close(&self) -> Result<(), Error> {
+        self.shared.with(|core, _| core.fail("the provider is closed"));
+        Ok(self.shared.store.close()?)
+    }
+
+    /// Keeps what a dispatcher acknowledges, and tells it when the options say.
+    async fn acknowledge(
+        &self,
+        operation: &'static str,
+        change: Change,
+        then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
+    ) -> Result<(), ProviderError> {
+        match self.acks {
+            Acks::Awaited => self.shared.commit(operation, change, then).await,
+            Acks::Ordered => self.shared.commit_in_line(operation, change, then).await,
+        }
+    }
+
+    /// Until when a fetch waits, if it does.
+    fn deadline(&self, poll_timeout: Duration) -> Option<Instant> {
+        let waits = self.polling == Polling::Long && !poll_timeout.is_zero();
+        waits.then(|| Instant::now().checked_add(poll_timeout)).flatten()
+    }
+}
+
+impl Drop for OneWriter {
+    fn drop(&mut self) {
+        self.shared.stop();
+        // Here and not when the clock's thread has ended: the next one to open the file may come at once.
+        let _too_late = self.close();
+    }
+}
+
+/// What is kept of it; nothing where nothing is kept.
+fn text(operation: &str, keeps: bool, item: &impl serde::Serialize) -> Result<String, ProviderError> {
+    let text = if keeps { serde_json::to_string(item) } else { Ok(String::new()) };
+    text.map_err(|error| ProviderError::permanent(operation, format!("cannot be serialised: {error}")))
+}
+
+#[async_trait]
+impl Provider for OneWriter {
+    fn name(&self) -> &str {
+        if self.shared.store.keeps() { "onewriter" } else { "onewriter-volatile" }
+    }
+
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    async fn fetch_orchestration_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        filter: Option<&DispatcherCapabilityFilter>,
+    ) -> Result<Option<(OrchestrationItem, String, u32)>, ProviderError> {
+        self.fetch_turn(lock_timeout, poll_timeout, filter).await
+    }
+
+    async fn ack_orchestration_item(
+        &self,
+        lock_token: &str,
+        execution_id: u64,
+        history_delta: Vec<Event>,
+        worker_items: Vec<WorkItem>,
+        orchestrator_items: Vec<WorkItem>,
+        metadata: ExecutionMetadata,
+        cancelled_activities: Vec<ScheduledActivityIdentifier>,
+    ) -> Result<(), ProviderError> {
+        self.ack_turn(
+            lock_token,
+            execution_id,
+            history_delta,
+            worker_items,
+            orchestrator_items,
+            metadata,
+            cancelled_activities,
+        )
+        .await
+    }
+
+    async fn abandon_orchestration_item(
+        &self,
+        lock_token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError> {
+        self.abandon_turn(lock_token, delay, ignore_attempt).await
+    }
+
+    async fn read(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
+        self.history("read", instance, None).await
+    }
+
+    async fn read_with_execution(&self, instance: &str, execution_id: u64) -> Result<Vec<Event>, ProviderError> {
+        self.history("read_with_execution", instance, Some(execution_id)).await
+    }
+
+    async fn append_with_execution(
+        &self,
+        instance: &str,
+        execution_id: u64,
+        new_events: Vec<Event>,
+    ) -> Result<(), ProviderError> {
+        self.append_history(instance, execution_id, new_events).await
+    }
+
+    async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError> {
+        self.enqueue_work(item).await
+    }
+
+    async fn fetch_work_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        session: Option<&SessionFetchConfig>,
+        tag_filter: &TagFilter,
+    ) -> Result<Option<(WorkItem, String, u32)>, ProviderError> {
+        self.fetch_work(lock_timeout, poll_timeout, session, tag_filter).await
+    }
+
+    async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError> {
+        self.ack_work(token, completion).await
+    }
+
+    async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        self.shared.with(|core, now| core.renew_work(token, now, extend_for))
+    }
+
+    async fn renew_session_lock(
+        &self,
+        owner_ids: &[&str],
+        extend_for: Duration,
+        idle_timeout: Duration,
+    ) -> Result<usize, ProviderError> {
+        Ok(self.shared.with(|core, now| core.renew_sessions(owner_ids, now, extend_for, idle_timeout)))
+    }
+
+    async fn cleanup_orphaned_sessions(&self, _idle_timeout: Duration) -> Result<usize, ProviderError> {
+        Ok(self.shared.with(Core::forget_sessions))
+    }
+
+    async fn abandon_work_item(
+        &self,
+        token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError> {
+        self.abandon_work(token, delay, ignore_attempt).await
+    }
+
+    async fn renew_orchestration_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        self.shared.with(|core, now| core.renew_turn(token, now, extend_for))
+    }
+
+    async fn enqueue_for_orchestrator(&self, item: WorkItem, delay: Option<Duration>) -> Result<(), ProviderError> {
+        self.enqueue_message(item, delay).await
+    }
+
+    fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
+        Some(self)
+    }
+
+    async fn get_custom_status(
+        &self,
+        instance: &str,
+        last_seen_version: u64,
+    ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
+        Ok(self.shared.with(|core, _| {
+            let (_, record) = core.record(instance)?;
+            let is_new = record.custom_version > last_seen_version;
+            is_new.then(|| (record.custom_status.clone(), record.custom_version))
+        }))
+    }
+
+    async fn get_kv_value(&self, instance: &str, key: &str) -> Result<Option<String>, ProviderError> {
+        self.values("get_kv_value", instance, |values| values.get(key).map(str::to_owned)).await
+    }
+
+    async fn get_kv_all_values(&self, instance: &str) -> Result<HashMap<String, String>, ProviderError> {
+        self.values("get_kv_all_values", instance, |values| values.all()).await
+    }
+
+    async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
+        self.stats(instance).await
+    }
+}

@@ -1,0 +1,122 @@
+//! On the disk.
+
+mod read;
+mod schema;
+mod write;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use onewriter::{Counters, Database};
+
+use crate::change::Change;
+use crate::error::Error;
+use crate::options::Options;
+use crate::store::{Loaded, Recovered, Store, StoreError};
+
+/// Keeps everything in one SQLite file, through [`onewriter`]: the changes of all callers that come at the same time share a
+/// commit, and each is answered after it.
+pub struct Durable {
+    database: Database,
+    /// Locked as long as this process owns the database.
+    owner: Mutex<Option<File>>,
+}
+
+impl Durable {
+    /// Opens the file, which is created where it is absent, for this process alone.
+    ///
+    /// # Errors
+    /// Where another process has it open, it is another program's, or it cannot be opened.
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let owner = own(path)?;
+        let database = onewriter::Options::new(path).durability(options.durability).readers(options.readers).open()?;
+        schema::prepare(&database, path)?;
+        Ok(Self { database, owner: Mutex::new(Some(owner)) })
+    }
+
+    /// The layer below, for whoever wants to know what is set on its connections.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// What the layer below has done so far: writes, commits, checkpoints.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.database.counters()
+    }
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        // Before the lock is let go of, so that the next owner finds everything.
+        let _too_late = self.close();
+    }
+}
+
+/// Locks the file beside the database. The operating system lets go of it when the process ends, however it ends.
+fn own(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-owner");
+    let name = PathBuf::from(name);
+    let file = File::options().create(true).truncate(false).write(true).open(&name);
+    let file = file.map_err(|source| Error::Owner { path: name.clone(), source })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error::Owned { path: path.into() }),
+        Err(std::fs::TryLockError::Error(source)) => Err(Error::Owner { path: name, source }),
+    }
+}
+
+#[async_trait]
+impl Store for Durable {
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.database.read(read::recover)
+    }
+
+    async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        if change.rows().is_empty() {
+            return Ok(());
+        }
+        self.database.write_async(move |connection| write::apply(connection, &change)).await
+    }
+
+    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
+        self.database.read_async(move |connection| read::load(connection, instance, execution)).await
+    }
+
+    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
+        self.database.read_async(move |connection| read::output(connection, instance, execution)).await
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        let closed = self.database.clone().close().map_err(StoreError::from);
+        let mut owner = self.owner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *owner = None;
+        closed
+    }
+}
+
+impl From<onewriter::Error> for StoreError {
+    fn from(error: onewriter::Error) -> Self {
+        use rusqlite::ffi::{SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_NOTADB};
+        // The primary code is in the low byte (https://sqlite.org/rescode.html).
+        let code = error.code().map(|code| code & 0xff);
+        let is_for_good = matches!(code, Some(SQLITE_CONSTRAINT | SQLITE_CORRUPT | SQLITE_NOTADB));
+        let is_ours = matches!(error, onewriter::Error::Closed | onewriter::Error::Panicked(_));
+        Self { what: error.to_string(), retryable: !is_for_good && !is_ours }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        onewriter::Error::from(error).into()
+    }
+}

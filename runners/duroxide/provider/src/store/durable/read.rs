@@ -1,0 +1,124 @@
+//! Tables into memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use duroxide::Event;
+use duroxide::providers::{KvEntry, WorkItem};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::core::record::{self, Execution, Record};
+use crate::core::values::Values;
+use crate::store::{Kept, Loaded, Recovered, StoreError};
+
+/// Everything that is scheduled. Of the instances their headings only: histories are read when they are needed.
+pub fn recover(connection: &Connection) -> Result<Recovered, StoreError> {
+    let mut executions: HashMap<i64, Vec<(u64, Execution)>> = HashMap::new();
+    let mut statement = connection.prepare(
+        "SELECT instance, execution, status, pinned, started, completed,
+                (SELECT count(*) FROM history h WHERE h.instance = e.instance AND h.execution = e.execution)
+         FROM execution e",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let pinned: Option<String> = row.get(3)?;
+        let execution = Execution {
+            status: row.get(2)?,
+            events: usize::try_from(row.get::<_, i64>(6)?).unwrap_or_default(),
+            pinned: pinned.and_then(|pinned| pinned.parse().ok()),
+            started: row.get(4)?,
+            completed: row.get(5)?,
+            kept: record::Unstored::default(),
+        };
+        executions.entry(row.get(0)?).or_default().push((number(row, 1)?, execution));
+    }
+    let mut statement = connection.prepare(
+        "SELECT id, name, orchestration, version, parent, current, created, custom_status, custom_version FROM instance",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut instances = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        let parent: Option<String> = row.get(4)?;
+        let record = Record {
+            orchestration: row.get(2)?,
+            version: row.get(3)?,
+            parent: parent.map(Arc::from),
+            current: number(row, 5)?,
+            created: row.get(6)?,
+            custom_status: row.get(7)?,
+            custom_version: number(row, 8)?,
+            executions: executions.remove(&id).into_iter().flatten().collect(),
+        };
+        instances.push((id, row.get(1)?, record));
+    }
+    Ok(Recovered { instances, messages: kept(connection, "message")?, work: kept(connection, "work")? })
+}
+
+fn kept(connection: &Connection, table: &str) -> Result<Vec<Kept>, StoreError> {
+    let mut statement = connection.prepare(&format!("SELECT id, visible, attempts, item FROM {table} ORDER BY id"))?;
+    let mut rows = statement.query([])?;
+    let mut kept = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        let item: WorkItem = serde_json::from_str(row.get_ref(3)?.as_str().unwrap_or_default()).map_err(|error| {
+            StoreError { what: format!("{table} {id} is not understood: {error}"), retryable: false }
+        })?;
+        kept.push(Kept { id, visible: row.get(1)?, attempts: row.get(2)?, item });
+    }
+    Ok(kept)
+}
+
+/// An execution's history, and the instance's values.
+pub fn load(connection: &Connection, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
+    let mut values = Values::default();
+    let mut statement =
+        connection.prepare_cached("SELECT key, value, updated FROM settled_value WHERE instance = ?1")?;
+    let mut rows = statement.query([instance])?;
+    while let Some(row) = rows.next()? {
+        let entry = KvEntry { value: row.get(1)?, last_updated_at_ms: number(row, 2)? };
+        values.settled.insert(row.get(0)?, entry);
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT key, value, updated FROM pending_value WHERE instance = ?1")?;
+    let mut rows = statement.query([instance])?;
+    while let Some(row) = rows.next()? {
+        values.pending.insert(row.get(0)?, (row.get(1)?, number(row, 2)?));
+    }
+    Ok(Loaded { history: history(connection, instance, execution)?, values })
+}
+
+type Understood<T> = Result<T, String>;
+
+fn history(
+    connection: &Connection,
+    instance: i64,
+    execution: u64,
+) -> Result<Understood<(record::History, usize)>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT data, event FROM history WHERE instance = ?1 AND execution = ?2 ORDER BY event")?;
+    let mut rows = statement.query((instance, execution.cast_signed()))?;
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let data = row.get_ref(0)?.as_str().unwrap_or_default();
+        match serde_json::from_str::<Event>(data) {
+            Ok(event) => events.push(Arc::new(event)),
+            Err(error) => return Ok(Err(format!("event {} of execution {execution}: {error}", number(row, 1)?))),
+        }
+        bytes += data.len();
+    }
+    Ok(Ok((events, bytes)))
+}
+
+/// Result, error, or the input of the next execution.
+pub fn output(connection: &Connection, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT output FROM execution WHERE instance = ?1 AND execution = ?2")?;
+    let output = statement.query_row((instance, execution.cast_signed()), |row| row.get(0)).optional()?;
+    Ok(output.flatten())
+}
+
+/// See `super::write::number`.
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::cast_unsigned)
+}

@@ -1,0 +1,39 @@
+//! Nothing is kept.
+
+use async_trait::async_trait;
+
+use crate::change::Change;
+use crate::core::values::Values;
+use crate::store::{Loaded, Recovered, Store, StoreError};
+
+/// Keeps nothing and does no I/O: the provider on it is what the runtime reaches when storage costs nothing, which is what
+/// the others are compared with. Memory grows until instances are deleted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Volatile;
+
+#[async_trait]
+impl Store for Volatile {
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        Ok(Recovered::default())
+    }
+
+    async fn commit(&self, _: Change) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn load(&self, _: i64, _: u64) -> Result<Loaded, StoreError> {
+        Ok(Loaded { history: Ok((Vec::new(), 0)), values: Values::default() })
+    }
+
+    async fn output(&self, _: i64, _: u64) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

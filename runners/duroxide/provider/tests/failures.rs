@@ -1,0 +1,255 @@
+//! A disk that refuses, and callers that go away.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::*;
+use duroxide::providers::{Provider, TagFilter};
+use duroxide_onewriter::{Acks, Change, Durable, Loaded, OneWriter, Options, Recovered, Store, StoreError};
+use tempfile::TempDir;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+/// On the disk, but the disk can be full, and commits can be made to wait.
+struct Disk {
+    below: Durable,
+    is_full: AtomicBool,
+    may_commit: Semaphore,
+    waits: AtomicBool,
+}
+
+#[async_trait]
+impl Store for Disk {
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.below.recover()
+    }
+
+    async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        if self.waits.load(Ordering::SeqCst) {
+            self.may_commit.acquire().await.expect("it is never closed").forget();
+        }
+        if self.is_full.load(Ordering::SeqCst) {
+            return Err(StoreError { what: "the disk is full".into(), retryable: true });
+        }
+        self.below.commit(change).await
+    }
+
+    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
+        self.below.load(instance, execution).await
+    }
+
+    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
+        self.below.output(instance, execution).await
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        self.below.close()
+    }
+}
+
+impl Disk {
+    fn full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::SeqCst);
+    }
+}
+
+fn open() -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
+    open_with(&Options::default())
+}
+
+fn open_with(options: &Options) -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let below = Durable::open(folder.path().join("orchestrations.db"), &Options::default()).unwrap();
+    let (is_full, may_commit, waits) = (false.into(), Semaphore::new(0), false.into());
+    let disk = Arc::new(Disk { below, is_full, may_commit, waits });
+    (Arc::new(options.open_on(disk.clone()).unwrap()), disk, folder)
+}
+
+#[tokio::test]
+async fn what_the_disk_refuses_has_not_happened() {
+    let (provider, disk, _folder) = open();
+    create(&*provider, "one", vec![activity("one", 2)]).await;
+    provider.enqueue_for_orchestrator(raised("one", "event"), None).await.unwrap();
+    let (_, turn_token, _) = turn(&*provider).await.unwrap();
+    let (_, work_token, _) = work(&*provider).await.unwrap();
+
+    disk.full(true);
+    assert!(provider.enqueue_for_orchestrator(start("two"), None).await.unwrap_err().is_retryable());
+    assert!(provider.enqueue_for_worker(activity("one", 9)).await.unwrap_err().is_retryable());
+    let events = || vec![event("one", 2, duroxide::EventKind::KeyValuesCleared)];
+    let refused = ack(&*provider, &turn_token, events(), vec![activity("one", 3)], status("Completed", "")).await;
+    assert!(refused.unwrap_err().is_retryable());
+    assert!(provider.ack_work_item(&work_token, Some(completed("one", 2))).await.unwrap_err().is_retryable());
+    assert!(provider.abandon_orchestration_item(&turn_token, Some(LOCK), false).await.unwrap_err().is_retryable());
+    let admin = provider.as_management_capability().unwrap();
+    assert!(admin.delete_instance("one", true).await.unwrap_err().is_retryable());
+
+    // A deletion takes the turn from its holder first; what it takes, it gives back to all.
+    assert!(ack(&*provider, &turn_token, vec![], vec![], named()).await.is_err());
+    disk.full(false);
+    assert_eq!(provider.read("one").await.unwrap().len(), 1);
+    assert_eq!(admin.get_instance_info("one").await.unwrap().status, "Running");
+    let (item, turn_token, _) = turn(&*provider).await.expect("it is there again");
+    assert_eq!((item.instance.as_str(), item.messages), ("one", vec![raised("one", "event")]));
+    assert!(turn(&*provider).await.is_none(), "nothing else has come in");
+    let (again, work_token, _) = work(&*provider).await.expect("it is there again");
+    assert_eq!(again, activity("one", 2));
+    assert!(work(&*provider).await.is_none(), "nothing else has come in");
+
+    // And the same calls succeed now.
+    ack(&*provider, &turn_token, events(), vec![], named()).await.unwrap();
+    provider.ack_work_item(&work_token, Some(completed("one", 2))).await.unwrap();
+    assert_eq!(turn(&*provider).await.unwrap().0.messages, [completed("one", 2)]);
+}
+
+#[tokio::test]
+async fn a_refused_acknowledgement_leaves_the_lease_as_it_was() {
+    let (provider, disk, _folder) = open();
+    create(&*provider, "one", vec![activity("one", 2)]).await;
+    provider.enqueue_for_orchestrator(raised("one", "event"), None).await.unwrap();
+    let (_, turn_token, _) = turn(&*provider).await.unwrap();
+    let (_, work_token, _) = work(&*provider).await.unwrap();
+    disk.full(true);
+    ack(&*provider, &turn_token, vec![], vec![], named()).await.unwrap_err();
+    provider.ack_work_item(&work_token, None).await.unwrap_err();
+    disk.full(false);
+    assert!(turn(&*provider).await.is_none() && work(&*provider).await.is_none(), "they are held");
+    ack(&*provider, &turn_token, vec![], vec![], named()).await.unwrap();
+    provider.ack_work_item(&work_token, None).await.unwrap();
+}
+
+/// Dispatchers drop their calls at shutdown.
+#[tokio::test]
+async fn a_caller_that_goes_away_leaves_memory_and_disk_agreeing() {
+    let (provider, disk, _folder) = open();
+    create(&*provider, "one", vec![]).await;
+    provider.enqueue_for_orchestrator(raised("one", "event"), None).await.unwrap();
+    let (_, token, _) = turn(&*provider).await.unwrap();
+    disk.waits.store(true, Ordering::SeqCst);
+    let gone = ack(&*provider, &token, vec![], vec![activity("one", 2)], named());
+    assert!(timeout(Duration::from_millis(20), gone).await.is_err(), "it waits for the disk");
+    assert!(work(&*provider).await.is_none(), "nobody sees what is not on the disk");
+    disk.waits.store(false, Ordering::SeqCst);
+    disk.may_commit.add_permits(1);
+    let tags = TagFilter::default();
+    let waits = provider.fetch_work_item(LOCK, LOCK, None, &tags);
+    let found = timeout(Duration::from_secs(5), waits).await.expect("the call was finished").unwrap();
+    assert_eq!(found.unwrap().0, activity("one", 2));
+    assert!(!ack(&*provider, &token, vec![], vec![], named()).await.unwrap_err().is_retryable());
+}
+
+#[test]
+fn a_runtime_that_ends_in_the_middle_of_a_commit_ends_the_provider() {
+    let (provider, disk, _folder) = open();
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    disk.waits.store(true, Ordering::SeqCst);
+    let enqueuing = Arc::clone(&provider);
+    first.spawn(async move { enqueuing.enqueue_for_orchestrator(start("one"), None).await });
+    first.block_on(tokio::task::yield_now());
+    drop(first);
+    disk.waits.store(false, Ordering::SeqCst);
+    let refused = runtime().block_on(provider.enqueue_for_orchestrator(start("two"), None)).unwrap_err();
+    assert!(!refused.is_retryable() && refused.message.contains("open the provider anew"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_deletion_waits_for_what_is_being_committed() {
+    let (provider, disk, _folder) = open();
+    create(&*provider, "one", vec![]).await;
+    provider.enqueue_for_orchestrator(raised("one", "event"), None).await.unwrap();
+    let (_, token, _) = turn(&*provider).await.unwrap();
+    disk.waits.store(true, Ordering::SeqCst);
+    let acking = Arc::clone(&provider);
+    let acked = tokio::spawn(async move { ack(&*acking, &token, vec![], vec![activity("one", 2)], named()).await });
+    tokio::task::yield_now().await;
+    let deleting = Arc::clone(&provider);
+    let deleted =
+        tokio::spawn(async move { deleting.as_management_capability().unwrap().delete_instance("one", true).await });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!deleted.is_finished());
+    disk.may_commit.add_permits(2);
+    acked.await.unwrap().unwrap();
+    let deleted = timeout(Duration::from_secs(5), deleted).await.expect("it goes on").unwrap().unwrap();
+    assert_eq!(deleted.queue_messages_deleted, 1, "what the turn scheduled goes with it");
+    assert!(work(&*provider).await.is_none());
+}
+
+/// A fetch that needs the disk holds what it will return, and may still let go of it.
+#[tokio::test]
+async fn a_fetch_that_goes_away_leaves_nothing_behind() {
+    let (provider, disk, _folder) = open();
+    provider.enqueue_for_orchestrator(start("one"), None).await.unwrap();
+    provider.enqueue_for_worker(activity("one", 1)).await.unwrap();
+    let (_, turn_token, _) = turn(&*provider).await.unwrap();
+    let (_, work_token, _) = work(&*provider).await.unwrap();
+    provider.abandon_orchestration_item(&turn_token, None, false).await.unwrap();
+    provider.abandon_work_item(&work_token, None, false).await.unwrap();
+
+    // Their second attempts are to be written, and the disk does not answer.
+    disk.waits.store(true, Ordering::SeqCst);
+    let (first, second) = (Arc::clone(&provider), Arc::clone(&provider));
+    let first = tokio::spawn(async move { (turn(&*first).await, first) });
+    let second = tokio::spawn(async move { (work(&*second).await, second) });
+    tokio::task::yield_now().await;
+    let (third, fourth) = (Arc::clone(&provider), Arc::clone(&provider));
+    let third = tokio::spawn(async move { turn(&*third).await.map(|(item, _, attempts)| (item.instance, attempts)) });
+    let fourth = tokio::spawn(async move { work(&*fourth).await.map(|(item, _, attempts)| (item, attempts)) });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!third.is_finished() && !fourth.is_finished(), "whether there is something for them is not decided");
+    first.abort();
+    second.abort();
+    disk.waits.store(false, Ordering::SeqCst);
+    disk.may_commit.add_permits(2);
+    let limit = Duration::from_secs(5);
+    let found = timeout(limit, third).await.expect("it is decided").unwrap();
+    assert_eq!(found, Some(("one".into(), 3)));
+    let found = timeout(limit, fourth).await.expect("it is decided").unwrap();
+    assert_eq!(found, Some((activity("one", 1), 3)));
+}
+
+#[tokio::test]
+async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_does_again_what_it_refuses() {
+    let (provider, disk, _folder) = open_with(&Options::default().acks(Acks::Ordered));
+    provider.enqueue_for_orchestrator(start("one"), None).await.unwrap();
+    let (_, token, _) = turn(&*provider).await.unwrap();
+    disk.waits.store(true, Ordering::SeqCst);
+    ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
+    assert!(provider.read("one").await.unwrap().is_empty() && work(&*provider).await.is_none());
+    assert!(ack(&*provider, &token, vec![], vec![], named()).await.is_err(), "once is enough");
+
+    // The disk refuses it: the turn is there again.
+    disk.full(true);
+    disk.may_commit.add_permits(1);
+    let limit = Duration::from_secs(5);
+    disk.waits.store(false, Ordering::SeqCst);
+    let again = timeout(limit, async {
+        loop {
+            // The second attempt is to be written, which fails as long as the disk is full.
+            match provider.fetch_orchestration_item(LOCK, limit, None).await {
+                Ok(found) => return found.expect("it is there"),
+                Err(error) => assert!(error.is_retryable()),
+            }
+            disk.full(false);
+        }
+    });
+    let (item, token, _) = again.await.expect("it is there again");
+    assert_eq!((item.instance.as_str(), item.history.len()), ("one", 0));
+    ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
+    let tags = TagFilter::default();
+    let found = timeout(limit, provider.fetch_work_item(LOCK, limit, None, &tags)).await.expect("it comes").unwrap();
+    let (_, token, _) = found.expect("it is there");
+    provider.ack_work_item(&token, Some(completed("one", 2))).await.unwrap();
+    let found = timeout(limit, provider.fetch_orchestration_item(LOCK, limit, None)).await.expect("it comes").unwrap();
+    assert_eq!(found.expect("it is there").0.messages, [completed("one", 2)]);
+}

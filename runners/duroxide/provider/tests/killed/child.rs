@@ -1,0 +1,102 @@
+//! The process that is killed: it runs orchestrations, and says each step that it was told is on the disk.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use duroxide::providers::Provider;
+use duroxide::runtime::registry::ActivityRegistry;
+use duroxide::runtime::{Runtime, RuntimeOptions};
+use duroxide::{ActivityContext, Client, OrchestrationContext, OrchestrationRegistry, OrchestrationStatus};
+use duroxide_onewriter::{Acks, Durable, Options};
+
+use crate::stores::{Fault, Faulty};
+use reporting::Reporting;
+
+#[path = "reporting.rs"]
+mod reporting;
+
+/// What every orchestration comes to.
+pub const RESULT: &str = "a+b+c,d";
+
+/// Three activities at a time, a value, a timer, and a fourth activity.
+async fn orchestration(ctx: OrchestrationContext, _: String) -> Result<String, String> {
+    let all = ["a", "b", "c"].map(|name| ctx.schedule_activity("Echo", name)).into();
+    let all: Vec<String> = ctx.join(all).await.into_iter().collect::<Result<_, _>>()?;
+    ctx.set_kv_value("all", all.join("+"));
+    ctx.schedule_timer(Duration::from_millis(3)).await;
+    let last = ctx.schedule_activity("Echo", "d").await?;
+    Ok(format!("{},{last}", all.join("+")))
+}
+
+async fn runtime(provider: Arc<dyn Provider>) -> Arc<Runtime> {
+    let activities = ActivityRegistry::builder()
+        .register("Echo", |_: ActivityContext, input: String| async move {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            Ok(input)
+        })
+        .build();
+    let orchestrations = OrchestrationRegistry::builder().register("Fan", orchestration).build();
+    let options = RuntimeOptions { orchestration_concurrency: 3, worker_concurrency: 3, ..RuntimeOptions::default() };
+    Runtime::start_with_options(provider, activities, orchestrations, options).await
+}
+
+fn executor() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// The child: starts orchestrations until it is killed.
+pub fn run() {
+    let variable = |name: &str| std::env::var(name).expect("the parent sets it");
+    let (path, round) = (variable("CHILD_DATABASE"), variable("CHILD_ROUND"));
+    let faulty = |fault| {
+        let below = Arc::new(Durable::open(&path, &Options::default()).unwrap());
+        Options::default().open_on(Arc::new(Faulty { fault, below, order: Arc::default() })).unwrap()
+    };
+    let provider = match variable("CHILD_STORE").as_str() {
+        "durable" => Options::default().open(&path).unwrap(),
+        "ordered" => Options::default().acks(Acks::Ordered).open(&path).unwrap(),
+        "hasty" => faulty(Fault::Hasty),
+        "halving" => faulty(Fault::Halving),
+        other => panic!("no store is called {other}"),
+    };
+    executor().block_on(async {
+        let provider: Arc<dyn Provider> = Arc::new(Reporting::new(provider));
+        let _runtime = runtime(Arc::clone(&provider)).await;
+        let client = Arc::new(Client::new(provider));
+        // On a line of its own: the test harness has begun one.
+        println!("\ntold ready");
+        for number in 0.. {
+            // More than this, and a run of many kills would be about reading what earlier ones left.
+            if number < 60 {
+                let instance = format!("{round}-{number}");
+                client.start_orchestration(&instance, "Fan", "").await.unwrap();
+                let client = Arc::clone(&client);
+                tokio::spawn(async move {
+                    client.wait_for_orchestration(&instance, Duration::from_secs(60)).await.unwrap();
+                    println!("told completed {instance} .");
+                });
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+}
+
+/// In this process: runs what is left to its end.
+pub fn complete(path: &Path, instances: &[String]) {
+    let provider = Arc::new(Options::default().open(path).unwrap());
+    executor().block_on(async {
+        let runtime = runtime(provider.clone()).await;
+        let client = Client::new(provider.clone());
+        for instance in instances {
+            let status = client.wait_for_orchestration(instance, Duration::from_secs(60)).await.unwrap();
+            assert!(
+                matches!(&status, OrchestrationStatus::Completed { output, .. } if output == RESULT),
+                "{instance}: {status:?}"
+            );
+            assert_eq!(client.get_kv_value(instance, "all").await.unwrap().as_deref(), Some("a+b+c"), "{instance}");
+        }
+        runtime.shutdown(None).await;
+    });
+    provider.close().unwrap();
+}

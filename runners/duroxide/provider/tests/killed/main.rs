@@ -1,0 +1,136 @@
+//! A process is killed at random moments while it runs orchestrations: whatever it was told is on the disk has to be there
+//! afterwards, and nothing may be there by half.
+//!
+//! `KILLS` says how often (6 unless told). A kill leaves to the disk what the operating system has; a loss of power would not,
+//! and is another crate's test.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod check;
+mod child;
+mod stores;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use check::{Kept, Told};
+
+/// What the child writes to.
+#[derive(Clone, Copy, PartialEq)]
+enum Store {
+    Durable,
+    /// The same, and its dispatchers do not wait for the disk.
+    Ordered,
+    /// Answers before it commits.
+    Hasty,
+    /// Commits a change in two halves.
+    Halving,
+}
+
+impl Store {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Durable => "durable",
+            Self::Ordered => "ordered",
+            Self::Hasty => "hasty",
+            Self::Halving => "halving",
+        }
+    }
+}
+
+/// A number below `below`, another one each time.
+fn random(below: u64) -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0) % below
+}
+
+/// Starts the child, kills it some time after it has begun, and returns what it was told until then.
+fn kill_one(path: &Path, store: Store, round: u64) -> Told {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_process", "--ignored", "--nocapture"])
+        .env("CHILD_DATABASE", path)
+        .env("CHILD_STORE", store.name())
+        .env("CHILD_ROUND", round.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n').map(Result::unwrap);
+    let begins = lines.by_ref().any(|line| line == b"told ready");
+    assert!(begins, "the child has ended: {:?}", child.wait());
+    let reader = std::thread::spawn(move || {
+        let mut told = Told::default();
+        // The last line may be torn: it has no end then, and what it would have said was not said.
+        lines.for_each(|line| told.hear(&String::from_utf8_lossy(&line)));
+        told
+    });
+    std::thread::sleep(Duration::from_millis(20 + random(400)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
+
+/// Kills children until `done` is satisfied with what is wrong, at most so often. What was wrong.
+fn kill(path: &Path, store: Store, times: u64, done: impl Fn(&[String]) -> bool) -> Vec<String> {
+    let (mut told, mut wrong) = (Told::default(), Vec::new());
+    for round in 0..times {
+        let mut heard = kill_one(path, store, round);
+        if store == Store::Ordered {
+            heard.forget_dispatchers();
+        }
+        told.add(heard);
+        wrong = Kept::read(path).compare(&told);
+        if done(&wrong) {
+            break;
+        }
+    }
+    assert!(told.steps() > 20 || !wrong.is_empty(), "hardly anything was acknowledged: {told:?}");
+    wrong
+}
+
+#[test]
+fn what_was_acknowledged_is_there_and_nothing_is_there_by_half() {
+    survives(Store::Durable);
+}
+
+/// What its dispatchers were told may be missing; what clients were told may not.
+#[test]
+fn what_clients_were_told_is_there_though_dispatchers_do_not_wait() {
+    survives(Store::Ordered);
+}
+
+fn survives(store: Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("orchestrations.db");
+    let times = std::env::var("KILLS").map_or(6, |times| times.parse().expect("KILLS is a number"));
+    let wrong = kill(&path, store, times, |wrong| !wrong.is_empty());
+    assert_eq!(wrong, Vec::<String>::new());
+
+    // And nothing is stuck: whoever opens it finds everything that there is still to do.
+    let started = Kept::read(&path).instances();
+    assert!(started.len() > 5, "hardly anything was started");
+    child::complete(&path, &started);
+    assert_eq!(Kept::read(&path).left(), (0, 0), "messages and work are left over");
+}
+
+#[test]
+fn a_store_that_answers_before_it_commits_is_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = kill(&folder.path().join("orchestrations.db"), Store::Hasty, 20, |wrong| !wrong.is_empty());
+    assert!(wrong.iter().any(|wrong| wrong.contains("was acknowledged")), "{wrong:?}");
+}
+
+#[test]
+fn a_store_that_commits_by_halves_is_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = kill(&folder.path().join("orchestrations.db"), Store::Halving, 30, |wrong| !wrong.is_empty());
+    assert!(wrong.iter().any(|wrong| wrong.contains("by half")), "{wrong:?}");
+}
+
+#[test]
+#[ignore = "the process that the others kill"]
+fn child_process() {
+    child::run();
+}

@@ -1,0 +1,55 @@
+//! Whether there is a test of ours for every check of the crate that we are linked to.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The source of the duroxide that cargo compiles this package with.
+fn duroxide() -> PathBuf {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--offline", "--locked", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let package = metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == "duroxide");
+    let manifest = package.expect("it is among the dependencies")["manifest_path"].as_str().unwrap();
+    Path::new(manifest).parent().unwrap().into()
+}
+
+/// The names of the checks in the crate's source: public asynchronous functions, each in a line of its own.
+fn checks_of(folder: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let functions = source.lines().filter_map(|line| line.strip_prefix("pub async fn "));
+        names.extend(functions.filter_map(|rest| rest.split(['<', '(']).next()).map(str::to_owned));
+    }
+    names
+}
+
+/// The names that our list has.
+fn ours() -> BTreeSet<String> {
+    let list = concat!(include_str!("list.rs"), include_str!("main.rs"));
+    list.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(str::to_owned).collect()
+}
+
+#[test]
+fn there_is_a_test_for_every_check() {
+    let checks = checks_of(&duroxide().join("src/provider_validation"));
+    assert!(checks.len() >= 233, "only {} were found: the source has another form now", checks.len());
+    let missing: Vec<_> = checks.difference(&ours()).cloned().collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn a_check_that_the_list_lacks_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("new.rs"), "pub async fn test_of_tomorrow<F: ProviderFactory>(factory: &F) {\n")
+        .unwrap();
+    // Put together, so that the name is not in this package's own text.
+    let name = ["test", "of", "tomorrow"].join("_");
+    assert_eq!(checks_of(folder.path()), BTreeSet::from([name.clone()]));
+    assert!(!ours().contains(&name));
+}

@@ -1,0 +1,164 @@
+//! The provider that duroxide comes with, as it is published.
+
+use std::sync::Arc;
+
+use duroxide::providers::Provider;
+use duroxide::providers::sqlite::SqliteProvider;
+use litelab_harness::Fault;
+use litelab_protocol::{Connection, Database, Setting};
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::{Executor, Row, SqlitePool, TypeInfo, ValueRef};
+
+use crate::fault::fault;
+use crate::orchestration::{Settings, Store};
+
+/// Connections of its pool. The number is a constant in its source.
+const CONNECTIONS: u32 = 5;
+
+/// `SqliteProvider`, and its pool.
+///
+/// The provider sets its PRAGMAs on each connection that it opens and takes no options for them, but it hands out its pool.
+/// So all its connections are opened at once and those of the trial set over its own, on each. They stay: sqlx closes a
+/// connection after ten minutes without use or thirty in all, and a trial is shorter. [`Store::look`] makes sure of it.
+pub struct BuiltIn {
+    provider: Arc<SqliteProvider>,
+    pool: SqlitePool,
+    /// Those that the provider does not get: `pool(n)` has n of them.
+    kept: Vec<PoolConnection<Sqlite>>,
+    names: Vec<String>,
+    settings: Vec<Settings>,
+}
+
+impl Store for BuiltIn {
+    const OPTIONS: &'static [&'static str] = &[];
+
+    async fn open(
+        database: &Database,
+        connection: &Connection,
+        connections: u32,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
+        if connections > CONNECTIONS {
+            let reason = format!("the provider's pool has {CONNECTIONS} connections, and pool({connections}) has more");
+            return Err(Fault::Other(reason));
+        }
+        let opened = SqliteProvider::new(&url(database)?, None).await.map_err(fault);
+        let provider = opened.map_err(|e| e.during("SqliteProvider::new"))?;
+        let pool = provider.get_pool().clone();
+        let mut all = acquire(&pool).await?;
+        let mut settings = Vec::new();
+        for one in &mut all {
+            for pragma in &connection.pragmas {
+                run(one, &format!("PRAGMA {} = {}", pragma.name, pragma.value)).await?;
+            }
+            settings.push(read_back(one, &connection.read_back).await?);
+        }
+        let kept = all.split_off(connections as usize);
+        settings.truncate(connections as usize);
+        drop(all);
+        let names = connection.read_back.clone();
+        let opened = Self { provider: Arc::new(provider), pool, kept, names, settings: settings.clone() };
+        Ok((opened, settings))
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.clone()
+    }
+
+    async fn script(&self, statements: &[String]) -> Result<(), Fault> {
+        let mut connection = self.pool.acquire().await.map_err(fault)?;
+        for sql in statements {
+            run(&mut connection, sql).await?;
+        }
+        Ok(())
+    }
+
+    async fn look(&self) -> Result<(), Fault> {
+        let mut used = Vec::new();
+        for _ in &self.settings {
+            used.push(self.pool.acquire().await.map_err(fault)?);
+        }
+        for one in &mut used {
+            let settings = read_back(one, &self.names).await?;
+            if !self.settings.contains(&settings) {
+                return Err(Fault::Other(format!("a connection ends with other settings than it began: {settings:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    async fn close(mut self) -> Result<(), Fault> {
+        self.kept.clear();
+        self.pool.close().await;
+        Ok(())
+    }
+}
+
+/// sqlx's form of the database's name.
+///
+/// One in memory has a name of SQLite's own: sqlx's option for it is a flag of the connection, which `VACUUM INTO` would
+/// pass on to the file that it writes. The provider knows it by the words `mode=memory`.
+fn url(database: &Database) -> Result<String, Fault> {
+    match database {
+        Database::File { path } => {
+            Ok(format!("sqlite:{}?mode=rwc", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
+        }
+        Database::Memory { shared: true, name, .. } => {
+            Ok(format!("sqlite:file:{name}%3Fmode=memory%26cache=shared?cache=shared"))
+        }
+        Database::Memory { shared: false, .. } => {
+            Err(Fault::Other("the provider's pool has several connections: use location `memory-shared`".into()))
+        }
+    }
+}
+
+/// Every connection of the pool, held at the same time, so that none is met twice.
+async fn acquire(pool: &SqlitePool) -> Result<Vec<PoolConnection<Sqlite>>, Fault> {
+    let mut all = Vec::new();
+    for _ in 0..CONNECTIONS {
+        all.push(pool.acquire().await.map_err(fault)?);
+    }
+    Ok(all)
+}
+
+/// Runs SQL to its end.
+async fn run(connection: &mut SqliteConnection, sql: &str) -> Result<(), Fault> {
+    let ran = connection.execute(sqlx::raw_sql(sql)).await;
+    ran.map(drop).map_err(|e| fault(e).during(sql))
+}
+
+/// The value of each PRAGMA, after one read transaction.
+async fn read_back(connection: &mut SqliteConnection, names: &[String]) -> Result<Settings, Fault> {
+    run(connection, "SELECT count(*) FROM sqlite_schema").await?;
+    let mut settings = Settings::new();
+    for name in names {
+        let row = connection.fetch_optional(&*format!("PRAGMA {name}")).await.map_err(fault)?;
+        let value = row.map_or(Ok(Setting::Null), |row| setting(&row)).map_err(fault)?;
+        settings.insert(name.clone(), value);
+    }
+    Ok(settings)
+}
+
+/// The first column, as SQLite has it.
+fn setting(row: &sqlx::sqlite::SqliteRow) -> Result<Setting, sqlx::Error> {
+    let raw = row.try_get_raw(0)?;
+    if raw.is_null() {
+        return Ok(Setting::Null);
+    }
+    Ok(match raw.type_info().name() {
+        "INTEGER" => row.try_get_unchecked::<i64, _>(0)?.into(),
+        "REAL" => row.try_get_unchecked::<f64, _>(0)?.into(),
+        _ => row.try_get_unchecked::<String, _>(0)?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_something_in_an_address_is_escaped() {
+        let file = url(&Database::File { path: "/a b/50%?#.db".into() }).ok();
+        assert_eq!(file.as_deref(), Some("sqlite:/a b/50%25%3F%23.db?mode=rwc"));
+    }
+}

@@ -1,0 +1,23 @@
+//! What `describe` says of duroxide's own provider.
+
+use duroxide::providers::sqlite::SqliteProvider;
+use litelab_harness::{About, Fault, locked_version, waiting};
+use litelab_protocol::SqliteBuild;
+
+use crate::fault::fault;
+
+/// Asks the SQLite inside for its build, on a database in memory.
+pub fn about() -> Result<About, Fault> {
+    let sqlite = Some(waiting()?.block_on(sqlite_build()).map_err(fault)?);
+    let version = locked_version(include_str!("../Cargo.lock"), "duroxide").unwrap_or("unknown").into();
+    Ok(About { version, sqlite })
+}
+
+async fn sqlite_build() -> Result<SqliteBuild, sqlx::Error> {
+    let provider = SqliteProvider::new_in_memory().await?;
+    let pool = provider.get_pool();
+    let (version, source_id) = sqlx::query_as("SELECT sqlite_version(), sqlite_source_id()").fetch_one(pool).await?;
+    let compile_options = sqlx::query_scalar("PRAGMA compile_options").fetch_all(pool).await?;
+    pool.close().await;
+    Ok(SqliteBuild { version, source_id, compile_options })
+}

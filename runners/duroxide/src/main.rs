@@ -1,0 +1,22 @@
+//! A runner for duroxide, a framework for durable orchestrations, with the SQLite provider that it comes with. It takes no
+//! SQL: duroxide keeps its own tables, and offers the operations of interface `orchestration` of `docs/PROTOCOL.md`.
+//!
+//! [`orchestration`] is the interface, [`built_in`] the provider, [`fault`] its errors.
+
+mod built_in;
+mod describe;
+#[path = "../../sqlx/src/fault.rs"]
+mod fault;
+mod orchestration;
+
+use std::process::ExitCode;
+
+use litelab_harness::Driver;
+
+use crate::built_in::BuiltIn;
+use crate::orchestration::Orchestrator;
+
+fn main() -> ExitCode {
+    let driver = Driver::awaited::<Orchestrator<BuiltIn>>("duroxide-sqlite", describe::about, &["pool"]);
+    litelab_harness::main("duroxide", [driver.interface("orchestration").in_memory()])
+}

@@ -1,0 +1,338 @@
+//! A provider that passes everything on and takes the time of it, so that all providers are taken apart in the same way.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use duroxide::providers::{
+    DispatcherCapabilityFilter, ExecutionMetadata, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
+    ScheduledActivityIdentifier, SessionFetchConfig, TagFilter, WorkItem,
+};
+use duroxide::{Event, SystemStats};
+use litelab_protocol::Part;
+use tokio::sync::oneshot;
+
+/// Calls, and nanoseconds in them.
+#[derive(Default)]
+pub struct Counter {
+    calls: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Counter {
+    fn add(&self, nanos: u64) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.calls.store(0, Ordering::Relaxed);
+        self.nanos.store(0, Ordering::Relaxed);
+    }
+
+    fn part(&self, name: &str) -> Part {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Part { name: name.into(), calls: of(&self.calls), nanos: of(&self.nanos) }
+    }
+}
+
+/// What a provider is asked for.
+#[derive(Default)]
+pub struct Counters {
+    /// Fetches that found an item.
+    fetch: Counter,
+    /// Fetches that found none. A provider that waits for work does its waiting here and in `fetch`.
+    look: Counter,
+    /// What a dispatcher slept after one that found none, by the rule of `dispatcher_min_poll_interval`.
+    idle: Counter,
+    /// Acknowledgements and what is given back.
+    ack: Counter,
+    /// Entries into queues.
+    enqueue: Counter,
+    /// Histories and statuses read, which is how a client waits.
+    read: Counter,
+    /// Renewals of leases, and the rest.
+    other: Counter,
+    /// From the end of an orchestration, committed, until the client saw it.
+    notice: Counter,
+}
+
+impl Counters {
+    fn all(&self) -> [(&'static str, &Counter); 8] {
+        [
+            ("fetch", &self.fetch),
+            ("look", &self.look),
+            ("idle", &self.idle),
+            ("ack", &self.ack),
+            ("enqueue", &self.enqueue),
+            ("read", &self.read),
+            ("other", &self.other),
+            ("notice", &self.notice),
+        ]
+    }
+}
+
+/// Orchestrations that somebody waits for.
+#[derive(Default)]
+struct Waiting {
+    /// By instance.
+    clients: HashMap<String, Client>,
+    /// Instances by the token of the lease under which they run.
+    leases: HashMap<String, String>,
+}
+
+/// One that waits.
+#[derive(Default)]
+struct Client {
+    /// When the end was committed.
+    ended: Option<Instant>,
+    tell: Option<oneshot::Sender<()>>,
+}
+
+/// The provider.
+pub struct Meter {
+    inner: Arc<dyn Provider>,
+    min_poll_interval: Duration,
+    counters: Counters,
+    waiting: Mutex<Waiting>,
+}
+
+impl Meter {
+    /// `min_poll_interval` is the runtime's.
+    pub fn new(inner: Arc<dyn Provider>, min_poll_interval: Duration) -> Self {
+        Self { inner, min_poll_interval, counters: Counters::default(), waiting: Mutex::default() }
+    }
+
+    /// Counts from zero.
+    pub fn begin(&self) {
+        self.counters.all().iter().for_each(|(_, counter)| counter.clear());
+    }
+
+    /// Parts in which there was anything.
+    pub fn parts(&self) -> Vec<Part> {
+        let parts = self.counters.all().map(|(name, counter)| counter.part(name));
+        parts.into_iter().filter(|part| part.calls > 0).collect()
+    }
+
+    /// Somebody waits for this instance, and is told when its end has been committed.
+    pub fn expect(&self, instance: &str) -> oneshot::Receiver<()> {
+        let (tell, told) = oneshot::channel();
+        self.waiting().clients.insert(instance.into(), Client { ended: None, tell: Some(tell) });
+        told
+    }
+
+    /// He has seen its end, or given up.
+    pub fn seen(&self, instance: &str) {
+        let client = self.waiting().clients.remove(instance);
+        if let Some(ended) = client.and_then(|client| client.ended) {
+            self.counters.notice.add(since(ended));
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A fetch is over. Returns what it found.
+    fn fetched<T>(&self, begun: Instant, found: Result<Option<T>, ProviderError>) -> Result<Option<T>, ProviderError> {
+        match &found {
+            Ok(None) => {
+                self.counters.look.add(since(begun));
+                let left = self.min_poll_interval.saturating_sub(begun.elapsed());
+                if !left.is_zero() {
+                    self.counters.idle.add(nanos(left));
+                }
+            }
+            _ => self.counters.fetch.add(since(begun)),
+        }
+        found
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn since(begun: Instant) -> u64 {
+    nanos(begun.elapsed())
+}
+
+/// Awaits a call of the provider, and adds it to a counter.
+macro_rules! timed {
+    ($self:ident.$counter:ident, $call:expr) => {{
+        let begun = Instant::now();
+        let answer = $call.await;
+        $self.counters.$counter.add(since(begun));
+        answer
+    }};
+}
+
+#[async_trait]
+impl Provider for Meter {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn version(&self) -> &str {
+        self.inner.version()
+    }
+
+    async fn fetch_orchestration_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        filter: Option<&DispatcherCapabilityFilter>,
+    ) -> Result<Option<(OrchestrationItem, String, u32)>, ProviderError> {
+        let begun = Instant::now();
+        let found = self.inner.fetch_orchestration_item(lock_timeout, poll_timeout, filter).await;
+        if let Ok(Some((item, token, _))) = &found {
+            let mut waiting = self.waiting();
+            if waiting.clients.contains_key(&item.instance) {
+                waiting.leases.insert(token.clone(), item.instance.clone());
+            }
+        }
+        self.fetched(begun, found)
+    }
+
+    async fn ack_orchestration_item(
+        &self,
+        lock_token: &str,
+        execution_id: u64,
+        history_delta: Vec<Event>,
+        worker_items: Vec<WorkItem>,
+        orchestrator_items: Vec<WorkItem>,
+        metadata: ExecutionMetadata,
+        cancelled_activities: Vec<ScheduledActivityIdentifier>,
+    ) -> Result<(), ProviderError> {
+        let ends = matches!(metadata.status.as_deref(), Some("Completed" | "Failed"));
+        let answer = timed!(
+            self.ack,
+            self.inner.ack_orchestration_item(
+                lock_token,
+                execution_id,
+                history_delta,
+                worker_items,
+                orchestrator_items,
+                metadata,
+                cancelled_activities,
+            )
+        );
+        if answer.is_ok() {
+            let mut waiting = self.waiting();
+            let instance = waiting.leases.remove(lock_token);
+            if let Some(client) = instance.filter(|_| ends).and_then(|i| waiting.clients.get_mut(&i)) {
+                client.ended = Some(Instant::now());
+                // He may be waiting in another way.
+                let _told = client.tell.take().map(|tell| tell.send(()));
+            }
+        }
+        answer
+    }
+
+    async fn abandon_orchestration_item(
+        &self,
+        lock_token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError> {
+        self.waiting().leases.remove(lock_token);
+        timed!(self.ack, self.inner.abandon_orchestration_item(lock_token, delay, ignore_attempt))
+    }
+
+    async fn read(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
+        timed!(self.read, self.inner.read(instance))
+    }
+
+    async fn read_with_execution(&self, instance: &str, execution_id: u64) -> Result<Vec<Event>, ProviderError> {
+        timed!(self.read, self.inner.read_with_execution(instance, execution_id))
+    }
+
+    async fn append_with_execution(
+        &self,
+        instance: &str,
+        execution_id: u64,
+        new_events: Vec<Event>,
+    ) -> Result<(), ProviderError> {
+        timed!(self.other, self.inner.append_with_execution(instance, execution_id, new_events))
+    }
+
+    async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError> {
+        timed!(self.enqueue, self.inner.enqueue_for_worker(item))
+    }
+
+    async fn fetch_work_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        session: Option<&SessionFetchConfig>,
+        tag_filter: &TagFilter,
+    ) -> Result<Option<(WorkItem, String, u32)>, ProviderError> {
+        let begun = Instant::now();
+        let found = self.inner.fetch_work_item(lock_timeout, poll_timeout, session, tag_filter).await;
+        self.fetched(begun, found)
+    }
+
+    async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError> {
+        timed!(self.ack, self.inner.ack_work_item(token, completion))
+    }
+
+    async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        timed!(self.other, self.inner.renew_work_item_lock(token, extend_for))
+    }
+
+    async fn renew_session_lock(
+        &self,
+        owner_ids: &[&str],
+        extend_for: Duration,
+        idle_timeout: Duration,
+    ) -> Result<usize, ProviderError> {
+        timed!(self.other, self.inner.renew_session_lock(owner_ids, extend_for, idle_timeout))
+    }
+
+    async fn cleanup_orphaned_sessions(&self, idle_timeout: Duration) -> Result<usize, ProviderError> {
+        timed!(self.other, self.inner.cleanup_orphaned_sessions(idle_timeout))
+    }
+
+    async fn abandon_work_item(
+        &self,
+        token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError> {
+        timed!(self.ack, self.inner.abandon_work_item(token, delay, ignore_attempt))
+    }
+
+    async fn renew_orchestration_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        timed!(self.other, self.inner.renew_orchestration_item_lock(token, extend_for))
+    }
+
+    async fn enqueue_for_orchestrator(&self, item: WorkItem, delay: Option<Duration>) -> Result<(), ProviderError> {
+        timed!(self.enqueue, self.inner.enqueue_for_orchestrator(item, delay))
+    }
+
+    fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
+        self.inner.as_management_capability()
+    }
+
+    async fn get_custom_status(
+        &self,
+        instance: &str,
+        last_seen_version: u64,
+    ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
+        timed!(self.read, self.inner.get_custom_status(instance, last_seen_version))
+    }
+
+    async fn get_kv_value(&self, instance: &str, key: &str) -> Result<Option<String>, ProviderError> {
+        timed!(self.other, self.inner.get_kv_value(instance, key))
+    }
+
+    async fn get_kv_all_values(&self, instance: &str) -> Result<HashMap<String, String>, ProviderError> {
+        timed!(self.other, self.inner.get_kv_all_values(instance))
+    }
+
+    async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
+        timed!(self.other, self.inner.get_instance_stats(instance))
+    }
+}

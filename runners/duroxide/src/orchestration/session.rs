@@ -1,0 +1,322 @@
+//! Interface `orchestration` on any provider of duroxide: an operation starts an orchestration and waits for its end.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use duroxide::providers::Provider;
+use duroxide::runtime::Runtime;
+use duroxide::{Client, ClientError, ErrorDetails, OrchestrationStatus};
+use litelab_harness::{Account, Awaited, AwaitedSession, Bound, Call, Column, Effect, Fault, Job, Row};
+use litelab_protocol::{
+    Begin, Connection, Database, Fetch, Invocation, Part, Prepare, Setting, Statement, Transaction,
+};
+
+use super::meter::Meter;
+use super::options::{Options, Wait};
+use super::warnings;
+use super::work::{self, FanOut, LargePayload, Output};
+
+/// As long as the stress tests wait for an orchestration.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A provider, and the connections that it keeps.
+pub trait Store: Send + Sync + Sized + 'static {
+    /// Options besides those of [`Options`].
+    const OPTIONS: &'static [&'static str];
+
+    /// Opens so many connections and sets their pragmas. What is then set on each of them comes back in the order of
+    /// opening: every PRAGMA in `read_back`.
+    fn open(
+        database: &Database,
+        connection: &Connection,
+        connections: u32,
+    ) -> impl Future<Output = Result<(Self, Vec<Settings>), Fault>> + Send;
+
+    /// What duroxide is given.
+    fn provider(&self) -> Arc<dyn Provider>;
+
+    /// Where its own time went, since it was opened; nothing that it knows of, unless it says.
+    fn parts(&self) -> Vec<Part> {
+        Vec::new()
+    }
+
+    /// Runs each statement to its end, while duroxide's runtime does not run.
+    fn script(&self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Looks whether every connection still has the settings that it began with. It may be one that the library has put in
+    /// the place of another.
+    fn look(&self) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Closes it.
+    fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// What is set on a connection.
+pub type Settings = BTreeMap<String, Setting>;
+
+/// The driver.
+pub struct Orchestrator<S> {
+    store: Arc<S>,
+    engine: Arc<Engine>,
+    settings: Vec<Settings>,
+    /// Sessions lent so far.
+    lent: AtomicUsize,
+}
+
+/// duroxide's runtime on the provider, and how its clients wait.
+struct Engine {
+    meter: Arc<Meter>,
+    options: Options,
+    client: Client,
+    runtime: tokio::sync::Mutex<Option<Arc<Runtime>>>,
+    operations: Mutex<Arc<Operations>>,
+    /// Whether the first transaction has begun.
+    begun: AtomicBool,
+}
+
+/// By transaction and statement.
+type Operations = Vec<Vec<Option<Operation>>>;
+
+/// What a statement asks for.
+enum Operation {
+    FanOut(Job),
+    LargePayload(Job),
+}
+
+/// Columns of the operations, in the interface's order; `fan_out` has the first.
+const COLUMNS: [&str; 2] = ["succeeded", "bytes"];
+
+/// What came of an orchestration.
+struct Ended {
+    succeeded: i64,
+    bytes: i64,
+}
+
+impl Row for Ended {
+    fn column(&self, at: usize) -> Result<Column<'_>, Fault> {
+        Ok(Column::Integer(if at == 0 { self.succeeded } else { self.bytes }))
+    }
+}
+
+impl<S: Store> Awaited for Orchestrator<S> {
+    type Session = Session<S>;
+
+    async fn open(database: &Database, connection: &Connection, connections: u32) -> Result<Self, Fault> {
+        warnings::listen();
+        let options = Options::read(connection, S::OPTIONS)?;
+        let (store, settings) = S::open(database, connection, connections).await?;
+        let meter = Arc::new(Meter::new(store.provider(), options.min_poll_interval));
+        let engine = Engine {
+            client: Client::new(meter.clone()),
+            meter,
+            options,
+            runtime: tokio::sync::Mutex::new(None),
+            operations: Mutex::default(),
+            begun: AtomicBool::new(false),
+        };
+        Ok(Self { store: Arc::new(store), engine: Arc::new(engine), settings, lent: AtomicUsize::new(0) })
+    }
+
+    /// However many connections there are, a client waits for none: the provider lends them call by call.
+    async fn take(&self) -> Result<Session<S>, Fault> {
+        let at = self.lent.fetch_add(1, Ordering::Relaxed);
+        let settings = self.settings.get(at).cloned().unwrap_or_default();
+        let operations = self.engine.operations();
+        Ok(Session { store: self.store.clone(), engine: self.engine.clone(), settings, operations })
+    }
+
+    fn account(&self) -> Account {
+        let heard = warnings::heard();
+        let mut parts = self.engine.meter.parts();
+        parts.extend(self.store.parts());
+        if heard.pauses > 0 {
+            let nanos = heard.paused_ms.saturating_mul(1_000_000);
+            parts.push(Part { name: "back-off".into(), calls: heard.pauses, nanos });
+        }
+        Account { cured: heard.retried.into_iter().collect(), parts }
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        self.engine.stop(&*self.store).await?;
+        // duroxide may keep its provider until the tasks that it aborted are gone.
+        drop(self.engine);
+        match Arc::into_inner(self.store) {
+            Some(store) => store.close().await,
+            None => Err(Fault::Other("the provider is still in use".into())),
+        }
+    }
+}
+
+impl Engine {
+    fn operations(&self) -> Arc<Operations> {
+        self.operations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Starts duroxide's dispatchers, unless they run already.
+    async fn start(&self) {
+        let mut runtime = self.runtime.lock().await;
+        if runtime.is_none() {
+            let (activities, orchestrations) = (work::activities(), work::orchestrations());
+            let options = self.options.of_runtime();
+            *runtime = Some(Runtime::start_with_options(self.meter.clone(), activities, orchestrations, options).await);
+        }
+    }
+
+    /// Stops them, if they run. What they are doing is dropped then, and sqlx replaces a connection that was in use.
+    async fn stop(&self, store: &impl Store) -> Result<(), Fault> {
+        let Some(runtime) = self.runtime.lock().await.take() else { return Ok(()) };
+        let looked = store.look().await;
+        runtime.shutdown(None).await;
+        looked
+    }
+
+    /// Starts the orchestration, and returns its output when it has ended.
+    async fn run(&self, instance: &str, name: &str, input: String) -> Result<Output, Fault> {
+        if !self.begun.swap(true, Ordering::Relaxed) {
+            self.meter.begin();
+            warnings::begin();
+        }
+        let told = self.meter.expect(instance);
+        let ended = async {
+            self.client.start_orchestration(instance, name, input).await?;
+            if self.options.wait == Wait::Told {
+                // Whether it was told or has lost patience: what has become of it is asked for.
+                let _told = tokio::time::timeout(PATIENCE, told).await;
+            }
+            self.client.wait_for_orchestration(instance, PATIENCE).await
+        }
+        .await;
+        self.meter.seen(instance);
+        match ended {
+            Ok(OrchestrationStatus::Completed { output, .. }) => serde_json::from_str(&output).map_err(Fault::other),
+            Ok(OrchestrationStatus::Failed { details, .. }) => Err(failure(&details)),
+            Ok(_) => Err(lost(format!("{instance} has neither completed nor failed"))),
+            Err(ClientError::Timeout) => Err(lost(format!("{instance} was not done after {PATIENCE:?}"))),
+            Err(error) => Err(lost(error.to_string())),
+        }
+    }
+}
+
+/// An orchestration that failed is a failed transaction, and no reason to end the trial.
+fn failure(details: &ErrorDetails) -> Fault {
+    lost(format!("{}: {}", details.category(), details.display_message()))
+}
+
+/// By the SQLite code that the reason names; `SQLITE_BUSY` where it speaks of a lock, `SQLITE_ERROR` where of neither.
+fn lost(message: String) -> Fault {
+    eprintln!("{message}");
+    Fault::Sqlite { code: warnings::code(&message), message }
+}
+
+/// A client of duroxide.
+pub struct Session<S> {
+    store: Arc<S>,
+    engine: Arc<Engine>,
+    settings: Settings,
+    operations: Arc<Operations>,
+}
+
+impl Operation {
+    /// The harness has compared the statement with the interface's definition.
+    fn new(statement: &Statement) -> Result<Option<Self>, Fault> {
+        let invocation = Invocation::parse(&statement.sql).map_err(Fault::Other)?;
+        let job = |columns: &[&str]| Job::new(&statement.work, columns);
+        Ok(match invocation.as_ref().map(|i| i.operation.as_str()) {
+            Some("fan_out") => Some(Self::FanOut(job(&COLUMNS[..1])?)),
+            Some("large_payload") => Some(Self::LargePayload(job(&COLUMNS)?)),
+            _ => None,
+        })
+    }
+}
+
+impl<S: Store> AwaitedSession for Session<S> {
+    async fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.engine.stop(&*self.store).await?;
+        self.store.script(statements).await
+    }
+
+    async fn settings(&mut self, _: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        Ok(self.settings.clone())
+    }
+
+    async fn prepare(&mut self, transactions: &[Transaction], _: &[usize], _: Prepare) -> Result<(), Fault> {
+        let all = |t: &Transaction| t.statements.iter().map(Operation::new).collect::<Result<_, _>>();
+        let operations: Operations = transactions.iter().map(all).collect::<Result<_, _>>()?;
+        *self.engine.operations.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(operations);
+        self.engine.start().await;
+        Ok(())
+    }
+
+    async fn begin(&mut self, _: Begin) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// What was started goes on, and is waited for by nobody.
+    async fn rollback(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let argument = |at: usize| call.values.bound(&call.slots[at], effect.yielded);
+        let count = |at: usize| number(argument(at), call);
+        let instance = text(argument(0));
+        let operation = self.operations.get(call.transaction).and_then(|all| all.get(call.statement)?.as_ref());
+        let (name, input, expected, job) = match operation {
+            Some(Operation::FanOut(job)) => {
+                let input = FanOut { task_count: count(1)?, delay_ms: count(2)? };
+                (work::FAN_OUT, serde_json::to_string(&input), input.task_count, job)
+            }
+            Some(Operation::LargePayload(job)) => {
+                let input = LargePayload {
+                    activities: count(1)?,
+                    sub_orchestrations: count(2)?,
+                    small: count(3)? as usize,
+                    medium: count(4)? as usize,
+                    large: count(5)? as usize,
+                    delay_ms: count(6)?,
+                };
+                (work::LARGE_PAYLOAD, serde_json::to_string(&input), input.expected(), job)
+            }
+            None => return Err(Fault::Other(format!("`{}` is no operation of this driver", call.spec.sql))),
+        };
+        let output = self.engine.run(&instance, name, input.map_err(Fault::other)?).await?;
+        if output.succeeded != expected {
+            return Err(lost(format!("{instance}: {} of {expected} activities succeeded", output.succeeded)));
+        }
+        effect.note_query(call);
+        let row = Ended { succeeded: output.succeeded as i64, bytes: output.payload.len() as i64 };
+        if call.spec.fetch != Fetch::None {
+            let columns = if name == work::FAN_OUT { 1 } else { COLUMNS.len() };
+            job.run(columns, &row, effect)?;
+        }
+        effect.note_first_row(call);
+        effect.remember(call, &row)?;
+        Ok(1)
+    }
+}
+
+/// Numbers of things and sizes.
+fn number(value: Bound<'_>, call: &Call<'_>) -> Result<u64, Fault> {
+    match value {
+        Bound::Integer(number @ 0..=1_000_000) => Ok(number as u64),
+        other => Err(Fault::Other(format!("`{}`: {other:?} is not a number from 0 to 1000000", call.spec.sql))),
+    }
+}
+
+fn text(value: Bound<'_>) -> String {
+    match value {
+        Bound::Null => String::new(),
+        Bound::Integer(i) => i.to_string(),
+        Bound::Real(r) => r.to_string(),
+        Bound::Text(text) => text.into(),
+    }
+}

@@ -1,0 +1,240 @@
+//! What the operations leave in duroxide's own tables, with which settings, and what is told of it.
+
+use std::path::PathBuf;
+
+use litelab_harness::testing::*;
+use litelab_protocol::{
+    Access, Begin, Database, Description, ErrorCount, Executor, Fetch, Source, Statement, Transaction, Trial, Until,
+};
+use serde_json::{Value, json};
+use sqlx::{Connection, Row, SqliteConnection};
+
+const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-duroxide"));
+
+const FAN_OUT: &str = "CALL orchestration.fan_out(?1, ?2, ?3)";
+const LARGE: &str = "CALL orchestration.large_payload(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+/// A directory for one database.
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("directory"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("orchestrations.db")
+    }
+
+    fn connect(&self, runtime: &tokio::runtime::Runtime) -> SqliteConnection {
+        runtime.block_on(SqliteConnection::connect(self.path().to_str().expect("UTF-8"))).expect("open")
+    }
+
+    /// The first column of every row of a query, as text.
+    fn column(&self, sql: &str) -> Vec<String> {
+        let runtime = runtime();
+        let mut connection = self.connect(&runtime);
+        let rows = runtime.block_on(sqlx::query(sql).fetch_all(&mut connection)).expect("rows");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("runtime")
+}
+
+fn number(name: &str, value: u64) -> (String, Source) {
+    (name.into(), Source::Value { value: value.into() })
+}
+
+fn instance(template: &str) -> (String, Source) {
+    ("instance".into(), Source::Format { template: template.into() })
+}
+
+/// Of one operation, whose arguments are the parameters in order.
+fn operation(name: &str, sql: &str, columns: &[&str], params: Vec<(String, Source)>) -> Transaction {
+    let bind: Vec<u32> = (0..params.len() as u32).collect();
+    let yields = columns.iter().map(|name| (*name).to_owned()).collect();
+    let statement = Statement { yields, required: true, ..select(sql, &bind, Fetch::First) };
+    let params = params.into_iter().map(|(name, source)| param(&name, source)).collect();
+    transaction(name, Begin::None, params, vec![statement])
+}
+
+fn fan_out(activities: u64, delay_ms: u64) -> Transaction {
+    let params = vec![instance("fan-{row}"), number("activities", activities), number("delay_ms", delay_ms)];
+    operation("fan-out", FAN_OUT, &["succeeded"], params)
+}
+
+/// One role does this, in a pool of five.
+fn trial_of(scratch: &Scratch, transaction: Transaction, workers: u32, until: Until) -> Trial {
+    let roles = vec![role("r", workers, &[0], until)];
+    let mut trial = trial("duroxide-sqlite", vec![file(&scratch.path())], vec![transaction], roles);
+    (trial.executor, trial.access) = (Executor::Dedicated, Access::Pool { connections: 5 });
+    trial
+}
+
+#[test]
+fn describe_names_the_builds() {
+    let description: Description = serde_json::from_slice(&RUNNER.verb("describe", "").stdout).expect("description");
+    let driver = &description.drivers[0];
+    assert_eq!((driver.name.as_str(), driver.interface.as_deref()), ("duroxide-sqlite", Some("orchestration")));
+    assert!(driver.version.starts_with("0.1."), "{}", driver.version);
+    let sqlite = driver.sqlite.as_ref().expect("build");
+    assert!(sqlite.version.starts_with("3.") && sqlite.source_id.starts_with("20"), "{sqlite:?}");
+}
+
+#[test]
+fn every_connection_has_the_librarys_settings_or_those_asked_for() {
+    let names = ["journal_mode", "synchronous", "wal_autocheckpoint", "cache_size", "busy_timeout", "no_such"];
+    // duroxide asks for `synchronous = WAL`, which SQLite takes for NORMAL.
+    let own = [json!("wal"), json!(1), json!(10_000), json!(-64_000), json!(60_000), Value::Null];
+    let asked = [json!("wal"), json!(2), json!(1_000), json!(-2_000), json!(77), Value::Null];
+    let profile = pragmas(&[
+        ("synchronous", "FULL"),
+        ("wal_autocheckpoint", "1000"),
+        ("cache_size", "-2000"),
+        ("busy_timeout", "77"),
+    ]);
+    for (pragmas, expected, connections) in [(vec![], own, 5), (profile, asked, 2)] {
+        let scratch = Scratch::new();
+        let mut trial = trial_of(&scratch, fan_out(2, 0), 3, count(6));
+        trial.access = Access::Pool { connections };
+        (trial.connection.pragmas, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
+        let ready = RUNNER.run(&trial).ready;
+        assert_eq!(ready.connections.len() as u32, connections);
+        for connection in ready.connections {
+            assert_eq!(
+                (connection.label.as_str(), names.map(|name| connection.settings[name].clone())),
+                ("pool", expected.clone())
+            );
+        }
+    }
+}
+
+#[test]
+fn what_has_ended_is_in_the_history() {
+    let scratch = Scratch::new();
+    let outcome = RUNNER.run(&trial_of(&scratch, fan_out(5, 0), 4, count(12)));
+    let of = outcome.only();
+    assert_eq!((of.committed, of.failed, of.rows), (12, 0, 12));
+    let ended = "SELECT count(*) || ' ' || status FROM executions GROUP BY status";
+    assert_eq!(scratch.column(ended), ["12 Completed"]);
+    let events = "SELECT event_type || ' ' || count(*) FROM history GROUP BY event_type ORDER BY event_type";
+    let expected =
+        ["ActivityCompleted 60", "ActivityScheduled 60", "OrchestrationCompleted 12", "OrchestrationStarted 12"];
+    assert_eq!(scratch.column(events), expected);
+    assert_eq!(scratch.column("SELECT instance_id FROM instances WHERE instance_id = 'fan-7'"), ["fan-7"]);
+}
+
+#[test]
+fn large_payloads_go_through_sub_orchestrations() {
+    let scratch = Scratch::new();
+    let params = vec![
+        instance("large-{row}"),
+        number("activities", 4),
+        number("sub_orchestrations", 2),
+        number("small_kb", 1),
+        number("medium_kb", 2),
+        number("large_kb", 4),
+        number("delay_ms", 0),
+    ];
+    let large = operation("large-payload", LARGE, &["succeeded", "bytes"], params);
+    let outcome = RUNNER.run(&trial_of(&scratch, large, 1, count(1)));
+    assert_eq!(outcome.only().committed, 1);
+    let ended = "SELECT status || ' ' || (parent_instance_id IS NULL) FROM executions JOIN instances USING (instance_id) ORDER BY 1";
+    assert_eq!(scratch.column(ended), ["Completed 0", "Completed 0", "Completed 1"]);
+    // One of each of the first two sizes, two large ones, ten at the end, two in each sub-orchestration.
+    let activities = "SELECT count(*) || '' FROM history WHERE event_type = 'ActivityCompleted'";
+    assert_eq!(scratch.column(activities), ["18"]);
+    let sizes = "SELECT (length(event_data) / 1024) || '' FROM history WHERE event_type = 'OrchestrationCompleted' ORDER BY event_data LIKE '%large%', 1";
+    assert_eq!(scratch.column(sizes).iter().filter(|kb| *kb == "4").count(), 1);
+}
+
+#[test]
+fn activities_last_and_run_side_by_side() {
+    let scratch = Scratch::new();
+    let mut trial = trial_of(&scratch, fan_out(5, 100), 1, count(2));
+    trial.connection.options.insert("worker_concurrency".into(), json!(1));
+    let quickest = |trial: &Trial| RUNNER.run(trial).only().service.quantile(0.0).expect("two") / 1_000_000;
+    // The histogram's buckets are two in a thousand wide.
+    assert!(quickest(&trial) >= 498, "five activities of 100 ms, one after the other");
+    trial.databases = vec![file(&scratch.0.path().join("eight.db"))];
+    trial.connection.options.insert("worker_concurrency".into(), json!(8));
+    trial.connection.options.insert("wait".into(), json!("told"));
+    let side_by_side = quickest(&trial);
+    assert!((99..450).contains(&side_by_side), "{side_by_side} ms");
+}
+
+#[test]
+fn the_time_is_taken_apart() {
+    let mut reads = Vec::new();
+    for (wait, most_ms) in [("poll", 150), ("told", 40)] {
+        let scratch = Scratch::new();
+        let mut trial = trial_of(&scratch, fan_out(3, 20), 2, count(8));
+        trial.connection.options.insert("wait".into(), json!(wait));
+        let result = RUNNER.run(&trial).result;
+        let part = |name: &str| result.breakdown.iter().find(|part| part.name == name).cloned().unwrap_or_default();
+        assert_eq!(part("enqueue").calls, 8);
+        let notice = part("notice");
+        assert!(notice.calls == 8 && notice.nanos / 8 < most_ms * 1_000_000, "{wait}: {notice:?}");
+        // Each activity is acknowledged, and each orchestration at its start and its end.
+        assert!(part("ack").calls >= 8 * (3 + 2) && part("fetch").calls >= 8 * (3 + 2), "{:?}", result.breakdown);
+        reads.push(part("read").calls);
+    }
+    // The runtime reads, too; but only a client that polls does so twice in a while.
+    assert!(reads[0] > reads[1] + 8 * 2, "{reads:?}");
+}
+
+#[test]
+fn errors_that_duroxide_tries_again_are_counted_as_cured() {
+    let scratch = Scratch::new();
+    let mut trial = trial_of(&scratch, fan_out(5, 0), 24, Until::Time { ms: 2_000 });
+    for name in ["orchestration_concurrency", "worker_concurrency"] {
+        trial.connection.options.insert(name.into(), json!(8));
+    }
+    // Sixteen dispatchers begin deferred, read, and then write: of two that meet one is refused at once.
+    let result = RUNNER.run(&trial).result;
+    let errors = &result.operations[0].errors;
+    let busy = errors.iter().filter(|(code, _)| code.starts_with("SQLITE_BUSY"));
+    let (seen, cured) = busy.fold((0, 0), |(seen, cured), (_, e): (_, &ErrorCount)| (seen + e.seen, cured + e.cured));
+    assert!(cured > 0 && seen >= cured, "{errors:?}");
+    let back_off = result.breakdown.iter().find(|part| part.name == "back-off").expect("it paused");
+    assert!(back_off.calls > 0 && back_off.nanos >= back_off.calls * 10_000_000, "{back_off:?}");
+    // With one connection there is nobody to meet.
+    let alone = Scratch::new();
+    (trial.databases, trial.access) = (vec![file(&alone.path())], Access::Pool { connections: 1 });
+    assert_eq!(RUNNER.run(&trial).only().errors, Default::default());
+}
+
+#[test]
+fn in_memory_it_is_dumped_when_it_has_ended() {
+    let scratch = Scratch::new();
+    let mut trial = trial_of(&scratch, fan_out(2, 0), 2, count(4));
+    trial.connection.read_back = vec!["journal_mode".into()];
+    let teardown = vec![format!("VACUUM INTO '{}'", scratch.path().display())];
+    trial.databases = vec![Database::Memory { name: "a".into(), shared: true, setup: vec![], teardown }];
+    let ready = RUNNER.run(&trial).ready;
+    assert!(ready.connections.iter().all(|c| c.settings["journal_mode"] == "memory"), "{ready:?}");
+    assert_eq!(scratch.column("SELECT count(*) || status FROM executions GROUP BY status"), ["4Completed"]);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let scratch = Scratch::new();
+    let refused = |change: &dyn Fn(&mut Trial), word: &str| {
+        let mut trial = trial_of(&scratch, fan_out(1, 0), 1, count(1));
+        change(&mut trial);
+        let failed = RUNNER.refuse(&trial);
+        assert!(failed.reason.contains(word) && !failed.reason.contains('\n'), "{}", failed.reason);
+    };
+    refused(&|t| drop(t.connection.options.insert("worker_concurrency".into(), json!(0))), "`worker_concurrency`: 0");
+    refused(&|t| drop(t.connection.options.insert("wait".into(), json!("long"))), "`wait`");
+    refused(&|t| drop(t.connection.options.insert("workers".into(), json!(1))), "`workers`");
+    refused(&|t| t.transactions[0].statements[0].sql = "SELECT ?1, ?2, ?3".into(), "takes no SQL");
+    refused(&|t| t.access = Access::Pool { connections: 6 }, "has 5 connections");
+    refused(&|t| t.access = Access::PerWorker, "per-worker");
+    refused(&|t| t.connection.pragmas = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
+    refused(&|t| t.databases = vec![file(&scratch.0.path().join("no/such"))], "SQLITE_CANTOPEN");
+    let private = Database::Memory { name: "a".into(), shared: false, setup: vec![], teardown: vec![] };
+    refused(&|t| t.databases = vec![private.clone()], "private");
+}

@@ -1,0 +1,82 @@
+//! Orchestrations that are none: each operation of the interface as one row that the honest runner inserts, and a pause for
+//! its activities; with a lie in some of them.
+
+use std::path::Path;
+
+use litelab_protocol::{Database, Invocation, Source, Transaction, Trial};
+use rusqlite::Connection;
+
+use crate::fault::Fault;
+
+const SCHEMA: &str =
+    "CREATE TABLE IF NOT EXISTS instance(id TEXT PRIMARY KEY, succeeded INTEGER NOT NULL, payload BLOB)";
+
+/// Only the fifth of all, so that one or two do not show it.
+const FORGETS: &str = "CREATE TRIGGER IF NOT EXISTS forgets AFTER INSERT ON instance WHEN new.rowid = 5 \
+    BEGIN UPDATE instance SET id = 'forgotten' WHERE rowid = 5; END";
+
+/// Ten activities follow the sub-orchestrations, each of which has two.
+const SUCCEEDED: &str = "?2 + 10 + 2 * ?3";
+/// A third of the activities hands back payloads of each size.
+const PAYLOAD: &str = "randomblob((?2 / 3 * (?4 + ?5 + ?6) + ?6) * 1024)";
+
+/// Makes a table in each database, and SQL of each invocation; returns why it refuses to.
+pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
+    for transaction in &mut trial.transactions {
+        let delay_us = delay_us(transaction);
+        for statement in &mut transaction.statements {
+            let Some(invocation) = Invocation::parse(&statement.sql)? else {
+                if fault == Fault::OrchestrationAcceptsSql {
+                    continue;
+                }
+                return Err(format!("`{}` is SQL, and orchestrations take none", statement.sql));
+            };
+            let operation = invocation.definition().filter(|_| invocation.interface == "orchestration");
+            let operation = operation.ok_or_else(|| format!("there is no operation `{invocation}`"))?;
+            if operation.arguments.len() != statement.bind.len() {
+                return Err(format!("`{invocation}` takes {:?}", operation.arguments));
+            }
+            if fault != Fault::OrchestrationDoesNotWait {
+                statement.hold_us = delay_us;
+            }
+            statement.sql = sql(fault, operation.name);
+        }
+    }
+    for database in &trial.databases {
+        let Database::File { path } = database else { return Err("it needs a file".into()) };
+        create(fault, Path::new(path)).map_err(|e| format!("{path}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// The operation's last argument, in microseconds.
+fn delay_us(transaction: &Transaction) -> u64 {
+    let delay = transaction.params.iter().find(|param| param.name == "delay_ms");
+    match delay.map(|param| &param.source) {
+        Some(Source::Value { value }) => 1_000 * value.as_u64().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+fn create(fault: Fault, path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch(SCHEMA)?;
+    if fault == Fault::OrchestrationForgets { connection.execute_batch(FORGETS) } else { Ok(()) }
+}
+
+fn sql(fault: Fault, operation: &str) -> String {
+    let insert = |succeeded: &str, payload: &str, columns: &str| {
+        // Parameters of no use must be there, too, or SQLite would not have them bound.
+        let when = if fault == Fault::OrchestrationAnswersNothing { "?3 IS NULL" } else { "?3 IS NOT NULL" };
+        format!(
+            "INSERT INTO instance(id, succeeded, payload) SELECT ?1, {succeeded}, {payload} WHERE {when} RETURNING {columns}"
+        )
+    };
+    match (operation, fault) {
+        ("fan_out", _) => insert("?2", "NULL", "succeeded"),
+        (_, Fault::OrchestrationShrinksPayload) => {
+            insert(SUCCEEDED, "randomblob(?6 + 0 * (?4 + ?5 + ?7))", "succeeded, length(payload) AS bytes")
+        }
+        _ => insert(SUCCEEDED, &format!("{PAYLOAD} || substr('', ?7)"), "succeeded, length(payload) AS bytes"),
+    }
+}
