@@ -28,7 +28,7 @@ const FEW: usize = 1;
 /// A write as short as this is waited for without sleeping: about what a thread takes to fall asleep and be woken.
 const SHORT: Duration = Duration::from_micros(50);
 /// For so long a caller looks for a short write's answer.
-const LOOK_OUT: Duration = Duration::from_micros(30);
+const LOOK_OUT: Duration = Duration::from_micros(100);
 /// Between two looks at the seat, some microseconds all together: who writes needs the lock that a look takes.
 const PAUSES: u32 = 32;
 
