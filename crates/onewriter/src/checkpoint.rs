@@ -64,10 +64,11 @@ impl Checkpointing {
             self.asked_at = 0;
         }
         let passes = |bound: u32, from: u64| bound > 0 && frames >= from + u64::from(bound);
-        if self.carried.swap(false, Relaxed) {
-            last_stretch(connection);
-        } else if passes(self.rules.truncate_after, 0) && self.not_before.is_none_or(|at| at <= Instant::now()) {
+        let carried = self.carried.swap(false, Relaxed);
+        if passes(self.rules.truncate_after, 0) && self.not_before.is_none_or(|at| at <= Instant::now()) {
             self.truncate(connection, counters, frames);
+        } else if carried {
+            last_stretch(connection);
         } else if passes(self.rules.passive_after, self.asked_at) {
             self.asked_at = frames;
             // Where one is asked for already, it will see these frames, too.

@@ -61,7 +61,9 @@ impl Writer {
     pub fn alone<T, E: From<Error>>(&mut self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let span = tracing::debug_span!("commit", writes = 1, inline = true).entered();
         let started = Instant::now();
-        self.begin()?;
+        if let Err(error) = self.begin() {
+            return self.failed(Err(error.into()));
+        }
         let result = self.run(|connection| guarded(closure, connection));
         let result = match self.state_after(result.is_ok()) {
             After::Kept => self.commit(1).map(|()| result).map_err(Error::Commit),

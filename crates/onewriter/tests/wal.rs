@@ -121,9 +121,14 @@ fn with_a_reader(held: Duration) -> (String, u64, u64) {
     assert!(db.counters().oldest_reader.is_some_and(|age| age >= held));
     go.send(()).expect("it waits");
     reader.join().expect("no panic").expect("read");
-    // Once it is gone the next attempt cuts the log.
-    thread::sleep(Duration::from_millis(600));
-    fill(&db, 1);
+    // Once it is gone the next attempt cuts the log. They are half a second apart by now.
+    for _ in 0..50 {
+        thread::sleep(Duration::from_millis(100));
+        fill(&db, 1);
+        if log_bytes(&scratch) < grown {
+            break;
+        }
+    }
     let after = log_bytes(&scratch);
     let text = String::from_utf8(heard.0.lock().expect("no panic").clone()).expect("text");
     (text, grown, after)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use duroxide::providers::Provider;
-use duroxide_onewriter::{Durability, Options, Polling};
+use duroxide_onewriter::{Acks, Durability, Options, Polling};
 use litelab_harness::Fault;
 use litelab_protocol::{Connection, Database, Part, Setting};
 use onewriter::Counters;
@@ -16,6 +16,9 @@ use crate::orchestration::{Settings, Store};
 const DURABILITY: &str = "durability";
 /// Option: what a fetch does that finds nothing, `long` (waits to be notified; unless told) or `short` (returns).
 const POLLING: &str = "polling";
+/// Option: when a dispatcher is told that what it acknowledges is kept, `awaited` (when it is; unless told) or `ordered` (when
+/// it stands in line for the commit, before which nobody sees it).
+const ACKS: &str = "acks";
 
 /// On a file.
 pub struct OneWriter {
@@ -29,7 +32,7 @@ pub struct OneWriter {
 }
 
 impl Store for OneWriter {
-    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING];
+    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING, ACKS];
 
     async fn open(
         database: &Database,
@@ -89,7 +92,7 @@ pub struct Ceiling {
 }
 
 impl Store for Ceiling {
-    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING];
+    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING, ACKS];
 
     /// Every PRAGMA of connections that there are not is null.
     async fn open(_: &Database, connection: &Connection, connections: u32) -> Result<(Self, Vec<Settings>), Fault> {
@@ -116,7 +119,7 @@ impl Store for Ceiling {
     }
 }
 
-/// The provider sets its own PRAGMAs; there are two things to choose.
+/// The provider sets its own PRAGMAs; there are three things to choose.
 fn options(connection: &Connection) -> Result<Options, Fault> {
     if let Some(pragma) = connection.pragmas.first() {
         let reason = format!("PRAGMA {}: the provider sets its own; it has option `{DURABILITY}`", pragma.name);
@@ -124,7 +127,8 @@ fn options(connection: &Connection) -> Result<Options, Fault> {
     }
     let durability = choice(connection, DURABILITY, [("full", Durability::Full), ("normal", Durability::Normal)])?;
     let polling = choice(connection, POLLING, [("long", Polling::Long), ("short", Polling::Short)])?;
-    Ok(Options::default().durability(durability).polling(polling))
+    let acks = choice(connection, ACKS, [("awaited", Acks::Awaited), ("ordered", Acks::Ordered)])?;
+    Ok(Options::default().durability(durability).polling(polling).acks(acks))
 }
 
 /// One of two, the first unless told.
