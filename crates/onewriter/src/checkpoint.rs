@@ -35,6 +35,8 @@ pub struct Checkpointing {
     readers: Arc<Readers>,
     /// Frames at which the background was last asked.
     asked_at: u64,
+    /// The most frames since the log's file was last cut: it is that long, though the log may have begun anew in it.
+    longest: u64,
     /// Set by the background when it has done what it was asked for.
     carried: Arc<AtomicBool>,
     /// Held by whichever of the two is at a checkpoint.
@@ -52,8 +54,8 @@ impl Checkpointing {
         let (carried, turn) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
         let beside = Background { asked, carried: carried.clone(), turn: turn.clone() };
         let warn_at = u64::from(rules.truncate_after);
-        let (asked_at, not_before, pause) = (0, None, PAUSES.0);
-        (Self { rules, background, readers, asked_at, carried, turn, not_before, pause, warn_at }, beside)
+        let (asked_at, longest, not_before, pause) = (0, 0, None, PAUSES.0);
+        (Self { rules, background, readers, asked_at, longest, carried, turn, not_before, pause, warn_at }, beside)
     }
 
     /// After a commit, with no transaction open.
@@ -63,13 +65,14 @@ impl Checkpointing {
             // The log has begun anew.
             self.asked_at = 0;
         }
-        let passes = |bound: u32, from: u64| bound > 0 && frames >= from + u64::from(bound);
+        self.longest = self.longest.max(frames);
+        let passes = |bound: u32, frames: u64| bound > 0 && frames >= u64::from(bound);
         let carried = self.carried.swap(false, Relaxed);
-        if passes(self.rules.truncate_after, 0) && self.not_before.is_none_or(|at| at <= Instant::now()) {
+        if passes(self.rules.truncate_after, self.longest) && self.not_before.is_none_or(|at| at <= Instant::now()) {
             self.truncate(connection, counters, frames);
         } else if carried {
             last_stretch(connection);
-        } else if passes(self.rules.passive_after, self.asked_at) {
+        } else if passes(self.rules.passive_after, frames.saturating_sub(self.asked_at)) {
             self.asked_at = frames;
             // Where one is asked for already, it will see these frames, too.
             let _asked = self.background.try_send(());
@@ -85,7 +88,7 @@ impl Checkpointing {
             Ok(Cut::Done) => {
                 counters.truncated.fetch_add(1, Relaxed);
                 counters.wal_frames.store(0, Relaxed);
-                (self.asked_at, self.warn_at) = (0, u64::from(self.rules.truncate_after));
+                (self.asked_at, self.longest, self.warn_at) = (0, 0, u64::from(self.rules.truncate_after));
                 (self.not_before, self.pause) = (None, PAUSES.0);
             }
             // Another process's, and soon over.
