@@ -4,6 +4,7 @@ mod cmd;
 mod exit;
 mod files;
 mod interrupt;
+mod pivot;
 mod progress;
 mod style;
 
@@ -26,6 +27,7 @@ Examples:
   litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
   litelab run my-study.toml               your own schema and queries
   litelab show                            the newest run again
+  litelab show --columns profile          its arms side by side
   litelab generate bench.db --rows 10000000
   litelab pragma app.db                   the settings a database has in effect
 

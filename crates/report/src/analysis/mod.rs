@@ -33,7 +33,7 @@ pub use content::ContentCheck;
 pub use effect::{Effect, Effects};
 pub use harness::HarnessCost;
 pub use noise::{AaCheck, Noise};
-pub(crate) use pair::planner;
+pub(crate) use pair::{pair_values, planner};
 pub use pair::{MetricComparison, better, pair};
 pub use scalability::Scalability;
 pub use scenario::{ArmComparison, ScenarioAnalysis, judged};
