@@ -11,7 +11,7 @@ use crate::exit::BadInput;
 /// Any of these asks for tables in place of the whole report.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tables by dimension")]
-pub struct Args {
+pub struct Tables {
     /// Dimensions that tell columns apart, compared with the first column: profile, driver, access, transaction, …
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     columns: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Args {
     metric: Vec<String>,
 }
 
-impl Args {
+impl Tables {
     /// Whether tables are asked for.
     pub fn any(&self) -> bool {
         !(self.columns.is_empty() && self.rows.is_empty() && self.filters.is_empty() && self.metric.is_empty())
@@ -34,7 +34,7 @@ impl Args {
 
     /// Makes the tables.
     pub fn pivot(&self, run: &RunFile, info: &RunInfo) -> Result<(Pivot, Analysis)> {
-        let metric = |m: &String| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {e}")));
+        let metric = |m: &String| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {}", with_names(&e))));
         let filter = |f: &String| f.parse::<Filter>().map_err(|e| BadInput(format!("--filter: {e}")));
         let options = PivotOptions {
             rows: self.rows.clone(),
@@ -46,4 +46,12 @@ impl Args {
         let pivot = pivot::pivot(&analysis, info, &options).map_err(|e| BadInput(e.to_string()))?;
         Ok((pivot, analysis))
     }
+}
+
+/// With all names, which a message that names the nearest one leaves out.
+fn with_names(message: &str) -> String {
+    if message.contains("(known: ") {
+        return message.to_owned();
+    }
+    format!("{message} (known: {})", Metric::names().collect::<Vec<_>>().join(", "))
 }

@@ -30,6 +30,9 @@ pub enum ReportError {
     /// A tolerance that is none.
     #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
     Tolerance(f64),
+    /// Two runs of which neither repeats the other.
+    #[error("these runs are not of one study, so that neither repeats the other: {0}")]
+    NoRepetition(String),
     /// A table that cannot be made as it is asked for.
     #[error("{0}")]
     Pivot(String),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
 //! | [`mod@compare`] | two runs, or two arms of one |
+//! | [`repeat`] | a study run twice: which verdicts changed |
 //! | [`mod@pivot`] | arms of a run as tables by the dimensions that the reader names |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
@@ -19,6 +20,7 @@ mod error;
 pub mod export;
 pub mod number;
 pub mod pivot;
+pub mod repeat;
 mod style;
 pub mod terminal;
 
@@ -26,5 +28,6 @@ pub use analysis::{Analysis, Collector, analyse, analyse_with};
 pub use compare::{CompareOptions, Comparison, Side, compare, compare_arms, select_arm};
 pub use error::ReportError;
 pub use pivot::{Pivot, PivotOptions, pivot};
+pub use repeat::{Change, Repetition};
 pub use style::{Style, Tone};
-pub use terminal::{show, show_comparison, show_pivot};
+pub use terminal::{show, show_comparison, show_pivot, show_repetition};

@@ -301,7 +301,7 @@ mod tests {
         let shared = Shared::of([320_000.0, 0.0, 80_100.0], Unit::Nanos);
         assert_eq!(shared.unit(), "µs");
         assert_eq!(shared.brief(&known(79_800.0, 80_100.0, 80_400.0)), "80.1 ±0.4 %");
-        assert_eq!(shared.brief(&known(0.0, 0.0, 500.0)), "0 [0, 0.500]");
+        assert_eq!(shared.brief(&known(0.0, 0.0, 2000.0)), "0 [0, 2]");
         assert_eq!(shared.brief(&Estimate { value: 3.2e6, n: 4, bounds: Bounds::NeedsAtLeast(6) }), "3200 [?]");
         assert_eq!(Shared::of([12_300.0], Unit::PerSecond).unit(), "k/s");
         assert_eq!(Shared::of([], Unit::Count).unit(), "");

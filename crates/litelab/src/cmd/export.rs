@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    pivot: pivot::Args,
+    tables: pivot::Tables,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -42,14 +42,14 @@ enum Format {
 /// Writes the run.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
-    if args.pivot.any() && !matches!(args.format, Format::Markdown) {
+    if args.tables.any() && !matches!(args.format, Format::Markdown) {
         let what = "--rows, --columns, --filter and --metric make tables: write them with --format markdown";
         return Err(BadInput(what.into()).into());
     }
     let run = RunFile::open(&file)?;
     let info = run.info()?;
     // Before the file that they are to be written to is emptied.
-    let tables = if args.pivot.any() { Some(args.pivot.pivot(&run, &info)?) } else { None };
+    let tables = if args.tables.any() { Some(args.tables.pivot(&run, &info)?) } else { None };
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => {
             Box::new(BufWriter::new(File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?))

@@ -23,16 +23,16 @@ pub struct Args {
     /// A run file; the newest unless told otherwise
     run: Option<PathBuf>,
     #[command(flatten)]
-    pivot: pivot::Args,
+    tables: pivot::Tables,
 }
 
 /// Shows a run.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
-    if args.pivot.any() {
+    if args.tables.any() {
         let run = RunFile::open(&file)?;
         let info = run.info()?;
-        let (pivot, analysis) = args.pivot.pivot(&run, &info)?;
+        let (pivot, analysis) = args.tables.pivot(&run, &info)?;
         anstream::print!("{}", terminal::show_pivot(&pivot, &analysis, &info, style::report()));
     } else {
         print(&file)?;

@@ -11,6 +11,7 @@ mod legend;
 mod outcome;
 mod overview;
 mod pivot;
+mod repeat;
 mod scenario;
 mod table;
 mod timeline;
@@ -21,6 +22,7 @@ pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
 pub(crate) use drivers::{driver, language_of, sqlite_of};
 pub use pivot::of_pivot;
+pub use repeat::of_repetition;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 

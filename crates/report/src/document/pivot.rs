@@ -33,7 +33,12 @@ pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document 
 fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     let values = grid.lines.iter().flat_map(|line| line.cells.iter().flatten()).filter_map(|cell| cell.estimate);
     let unit = Shared::of(values.map(|estimate| estimate.value), grid.metric.measure.unit());
-    let beside = if grid.columns.is_empty() { String::new() } else { format!("by {}", grid.columns.join(", ")) };
+    let names: Vec<&str> =
+        grid.scenarios.iter().filter_map(|i| Some(analysis.scenarios.get(*i)?.name.as_str())).collect();
+    let beside = match grid.columns.is_empty() {
+        true => names.join(", "),
+        false => format!("{} by {}", names.join(", "), grid.columns.join(", ")),
+    };
     let title = match unit.unit() {
         "" => grid.metric.to_string(),
         unit => format!("{} in {unit}", grid.metric),
@@ -44,9 +49,15 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     let mut footnotes = Footnotes::default();
     document.blocks.push(Block::Table(table(grid, unit, &counts, analysis, &mut footnotes)));
     document.marked(footnotes.lines());
-    if let Some(Err(why)) = &grid.mean {
-        document.marked(vec![Marked::new("–", Tone::Dim, format!("no geometric mean of the rows: {why}"))]);
+    let missing = grid.means.iter().filter_map(|mean| mean.as_ref().err());
+    let mut lines: Vec<Marked> = Vec::new();
+    for why in missing {
+        let line = Marked::new("–", Tone::Dim, format!("no geometric mean of the rows: {why}"));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
     }
+    document.marked(lines);
 }
 
 /// Trials behind the cells.
@@ -81,10 +92,12 @@ fn caption(grid: &Grid, counts: &Counts) -> String {
             0 | 1 => String::new(),
             n => format!(", so that all of one scenario (at most {n}) hold together at 95 %"),
         };
-        parts.push(format!("ratio to {} in the same block, at {level}{together}", head_name(first)));
+        let first: Vec<String> =
+            grid.columns.iter().zip(first).map(|(name, value)| format!("{name}={value}")).collect();
+        parts.push(format!("ratio to {} in the same block, at {level}{together}", first.join(" ")));
     }
     if let Counts::Same(n) = counts {
-        parts.push(format!("n = {n} in every cell"));
+        parts.push(format!("each cell of {}", number::counted(*n, "trial")));
     }
     parts.extend(grid.settings.common.iter().map(|rung| format!("durability {rung}")));
     parts.join(" · ")
@@ -148,11 +161,11 @@ fn below(grid: &Grid, width: usize, keys: usize, each: bool) -> Vec<Vec<Cell>> {
         row
     };
     let mut rows = Vec::new();
-    if let Some(Ok(means)) = &grid.mean {
+    if grid.means.iter().any(Result::is_ok) {
         let mut row = line("geometric mean");
-        for (column, mean) in means.iter().enumerate() {
+        for (column, mean) in grid.means.iter().enumerate() {
             if let Some(cell) = row.get_mut(at(column + 1) + first) {
-                *cell = ratio(mean);
+                *cell = mean.as_ref().map_or_else(|_| none(), ratio);
             }
         }
         rows.push(row);
@@ -176,7 +189,9 @@ fn value(of: &GridCell, unit: Shared, analysis: &Analysis, footnotes: &mut Footn
     remarks.extend(analysis.scenarios.get(arm.scenario).and_then(|s| content::remark(s, arm)));
     remarks.extend(arm.failures.iter().map(|failure| scenario::failure(arm, failure)));
     let weak = of.estimate.filter(|estimate| estimate.interval().is_none());
-    remarks.extend(weak.map(|estimate| format!("{}: an interval {}", number::counted(estimate.n as u64, "block"), number::needs(&estimate))));
+    remarks.extend(weak.map(|estimate| {
+        format!("{}: an interval {}", number::counted(estimate.n as u64, "block"), number::needs(&estimate))
+    }));
     let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
     remarks.extend(reason.filter(|_| arm.measured > 0).cloned());
     let (tone, text) = match &of.estimate {

@@ -49,7 +49,11 @@ pub(super) fn of(metric: &Metric, transaction: &str) -> Metric {
 pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
     let arms = select::arms(analysis, &options.filters);
     let mut left_out = skipped(analysis);
-    let mut groups: Vec<(Vec<String>, Vec<&ScenarioAnalysis>)> = Vec::new();
+    if arms.is_empty() {
+        return Err("no arm of the run passes all filters: leave one out".into());
+    }
+    // Scenarios that vary the same dimensions share their tables.
+    let mut groups: Vec<((Vec<String>, Vec<String>), Vec<&ScenarioAnalysis>)> = Vec::new();
     for (index, scenario) in analysis.scenarios.iter().enumerate() {
         if !arms.iter().any(|arm| arm.scenario == index) {
             continue;
@@ -63,16 +67,22 @@ pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
             left_out.push(format!("{} does not vary {lacks}", scenario.name));
             continue;
         }
-        match groups.iter_mut().find(|(of, _)| *of == columns) {
+        let others = match options.rows.is_empty() {
+            true => scenario.dimensions.iter().filter(|name| !columns.contains(name)).cloned().collect(),
+            false => options.rows.clone(),
+        };
+        let key = (columns, others);
+        match groups.iter_mut().find(|(of, _)| *of == key) {
             Some((_, scenarios)) => scenarios.push(scenario),
-            None => groups.push((columns, vec![scenario])),
+            None => groups.push((key, vec![scenario])),
         }
     }
     let mut grids = Vec::new();
-    for (columns, scenarios) in &groups {
+    for ((columns, _), scenarios) in &groups {
         let mut metrics: Vec<&Metric> = Vec::new();
         let shown = scenarios.iter().flat_map(|s| &s.metrics);
-        for metric in if options.metrics.is_empty() { shown.collect::<Vec<_>>() } else { options.metrics.iter().collect() }
+        for metric in
+            if options.metrics.is_empty() { shown.collect::<Vec<_>>() } else { options.metrics.iter().collect() }
         {
             if !metrics.contains(&metric) {
                 metrics.push(metric);
@@ -91,9 +101,6 @@ pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
             }
             grids.push(grid(&units, metric, columns, analysis, info, options)?);
         }
-    }
-    if arms.is_empty() {
-        left_out.push("no arm of the run passes all filters".into());
     }
     Ok(Pivot { grids, left_out, tolerance: analysis.tolerance })
 }
@@ -167,7 +174,9 @@ fn grid(
             lines.len() - 1
         });
         let head = place(unit, columns);
-        let Some(cell) = heads.iter().position(|h| *h == head).and_then(|c| lines[at].cells.get_mut(c)) else { continue };
+        let Some(cell) = heads.iter().position(|h| *h == head).and_then(|c| lines[at].cells.get_mut(c)) else {
+            continue;
+        };
         if let Some(other) = cell {
             return Err(crowded(unit, other, &rows, columns, analysis));
         }
@@ -177,11 +186,22 @@ fn grid(
     let (confidence, family) = compare(&mut lines, analysis);
     let dimensions: Vec<String> = rows.iter().chain(columns).cloned().collect();
     let settings = settings::settings(&lines, heads.len(), &dimensions, analysis, info);
-    let metric = metric.clone();
-    let mut grid =
-        Grid { metric, rows, columns: columns.to_vec(), heads, lines, confidence, family, mean: None, settings };
+    let mut scenarios: Vec<usize> = units.iter().map(|unit| unit.arm.scenario).collect();
+    scenarios.dedup();
+    let mut grid = Grid {
+        metric: metric.clone(),
+        scenarios,
+        rows,
+        columns: columns.to_vec(),
+        heads,
+        lines,
+        confidence,
+        family,
+        means: Vec::new(),
+        settings,
+    };
     let tolerance = Tolerance::new(analysis.tolerance).unwrap_or_default();
-    grid.mean = mean::mean(&grid, &parts(&grid), analysis, tolerance);
+    grid.means = mean::means(&grid, &parts(&grid), analysis, tolerance);
     Ok(grid)
 }
 
@@ -207,7 +227,10 @@ fn row_names(units: &[Unit<'_>], columns: &[String], analysis: &Analysis, option
             }
         }
     }
-    names.push(TRANSACTION.into());
+    // Where every arm has but one, its other dimensions tell it apart already.
+    if units.iter().any(|unit| units.iter().filter(|u| u.arm.index == unit.arm.index).count() > 1) {
+        names.push(TRANSACTION.into());
+    }
     names.retain(|name| !columns.contains(name));
     let varies = |name: &String| {
         let mut values = units.iter().map(|unit| unit.value(analysis, name));
@@ -293,7 +316,9 @@ fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, f64)>, usiz
             let key = (scenario(cell), cell.metric.clone());
             let family = families.iter().find(|(of, _)| *of == key).map_or(1, |(_, count)| *count);
             let confidence = Confidence::P95.shared_by(family).unwrap_or_default();
-            let (Some(ours), Some(theirs)) = (analysis.arms.get(cell.arm), analysis.arms.get(base.arm)) else { continue };
+            let (Some(ours), Some(theirs)) = (analysis.arms.get(cell.arm), analysis.arms.get(base.arm)) else {
+                continue;
+            };
             let values = (ours.values(&cell.metric), theirs.values(&base.metric));
             cell.change = Some(pair_values(values.0, values.1, &cell.metric, confidence, tolerance));
         }

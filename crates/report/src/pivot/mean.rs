@@ -9,19 +9,19 @@ use super::{Grid, GridCell};
 use crate::analysis::{Analysis, MetricComparison, better, planner};
 
 /// The means of all columns but the first. An error where one would hide something: a row that is missing or failed, or
-/// rows that go opposite ways. None where there are fewer than two rows or columns.
-pub(super) fn mean(
+/// rows that go opposite ways. Nothing where there are fewer than two rows.
+pub(super) fn means(
     grid: &Grid,
     rows: &[usize],
     analysis: &Analysis,
     tolerance: Tolerance,
-) -> Option<Result<Vec<MetricComparison>, String>> {
+) -> Vec<Result<MetricComparison, String>> {
     let columns = grid.heads.len();
     if rows.len() < 2 || columns < 2 {
-        return None;
+        return Vec::new();
     }
     let confidence = Confidence::P95.shared_by(columns - 1).unwrap_or_default();
-    Some((1..columns).map(|column| of_column(grid, rows, column, analysis, (confidence, tolerance))).collect())
+    (1..columns).map(|column| of_column(grid, rows, column, analysis, (confidence, tolerance))).collect()
 }
 
 fn of_column(

@@ -56,6 +56,8 @@ pub struct Pivot {
 pub struct Grid {
     /// What its cells show; of one transaction only where its rows do not name them.
     pub metric: Metric,
+    /// Indices of the scenarios that its arms are of.
+    pub scenarios: Vec<usize>,
     /// Names of the row dimensions.
     pub rows: Vec<String>,
     /// Names of the column dimensions.
@@ -69,9 +71,9 @@ pub struct Grid {
     pub confidence: Option<(f64, f64)>,
     /// The most comparisons of one scenario.
     pub family: usize,
-    /// Of all columns but the first, over all rows; or why there is no mean that could be shown. None where there is
-    /// nothing to take one of.
-    pub mean: Option<Result<Vec<MetricComparison>, String>>,
+    /// Of each column but the first, over all rows; or why there is no mean that could be shown. Empty where there are
+    /// no rows to take one of.
+    pub means: Vec<Result<MetricComparison, String>>,
     /// What was read back.
     pub settings: Settings,
 }
@@ -118,8 +120,8 @@ pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
 /// The tables.
 ///
 /// # Errors
-/// [`ReportError::Pivot`] for a name or value that the run does not have, and for rows and columns that would put several
-/// arms into one cell: medians of different arms are never mixed.
+/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no arm passes, and for rows and
+/// columns that would put several arms into one cell: medians of different arms are never mixed.
 pub fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, ReportError> {
     select::check(analysis, info, options).map_err(ReportError::Pivot)?;
     arrange::pivot(analysis, info, options).map_err(ReportError::Pivot)
