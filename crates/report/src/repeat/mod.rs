@@ -7,6 +7,7 @@ mod change;
 
 use std::collections::BTreeMap;
 
+use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
 use litelab_model::plan::{Arm, Plan};
 use litelab_stats::Estimate;
@@ -100,7 +101,7 @@ pub fn judge(before: Side<'_>, after: Side<'_>) -> Result<Repetition, ReportErro
     Ok(Repetition {
         before: compare::name(before.info),
         after: compare::name(after.info),
-        unlike: differences(before, after),
+        unlike: differences(before.info, after.info),
         seeds: (seeds.0 != seeds.1).then_some(seeds),
         verdicts,
     })
@@ -109,16 +110,7 @@ pub fn judge(before: Side<'_>, after: Side<'_>) -> Result<Repetition, ReportErro
 /// In what the machine, the builds and the drivers of two runs of one plan differ; arms that the first one skipped are
 /// not asked about.
 #[must_use]
-pub fn differences(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
-    differences_of(before.info, after.info)
-}
-
-/// As [`differences`], before there is anything to analyse.
-#[must_use]
-pub fn differences_of(
-    before: &litelab_engine::record::RunInfo,
-    after: &litelab_engine::record::RunInfo,
-) -> Vec<Difference> {
+pub fn differences(before: &RunInfo, after: &RunInfo) -> Vec<Difference> {
     let run = before.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none());
     let arms: Vec<(usize, usize)> = run.map(|(index, _)| (index, index)).collect();
     compare::differences(before, after, &arms)
