@@ -20,6 +20,8 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
         Tone::Dim,
         "each verdict is that of its own run, from its own blocks: ratio or value [its interval] and what it shows",
     );
+    let reversed = repetition.verdicts.iter().filter(|verdict| verdict.change == Change::Reversed);
+    document.marked(reversed.map(opposite).collect());
     let (claims, comparisons): (Vec<&Repeated>, Vec<&Repeated>) =
         repetition.verdicts.iter().partition(|verdict| matches!(verdict.about, About::Claim(_)));
     for (title, first, verdicts) in [("Claims", "claim", claims), ("Comparisons", "arm", comparisons)] {
@@ -33,6 +35,17 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
     let (glyph, _, tone) = look(worst(repetition));
     document.marked(vec![Marked::new(glyph, tone, all)]);
     document
+}
+
+/// `✘ REVERSED: p50 of sync/profile=wal-full: 4.00× [3.99, 4.02] ▼ before, 0.500× [0.498, 0.503] ▲ after`.
+fn opposite(verdict: &Repeated) -> Marked {
+    let (glyph, words, tone) = look(verdict.change);
+    let of = match &verdict.about {
+        About::Comparison(arm) => format!("{} of {arm}", verdict.metric),
+        About::Claim(claim) => format!("claim {claim}"),
+    };
+    let (before, after) = (judged(&verdict.before, verdict).text, judged(&verdict.after, verdict).text);
+    Marked::new(glyph, tone, format!("{words}: {of}: {before} before, {after} after"))
 }
 
 fn count(verdicts: &[&Repeated], change: Change) -> usize {
