@@ -12,6 +12,9 @@ const PLAIN: std::ops::Range<f64> = 1e-4..1e9;
 /// Most decimal places that a ratio above 0.1 is given.
 const RATIO_PLACES: usize = 4;
 
+/// From so many times the value on, the distance of an interval's end is no longer read as a share of it.
+const FAR: f64 = 10.0;
+
 /// A unit and what has to be divided by to have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Scale {
@@ -108,14 +111,16 @@ impl Shared {
     }
 
     /// A median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`, `80.1 [?]`; with
-    /// the ends of the interval where the median is zero and has no share.
+    /// the ends of the interval where the median is zero and has no share, or where an end is ten times as far.
     #[must_use]
     pub fn brief(self, estimate: &Estimate) -> String {
         if !estimate.value.is_finite() {
             return NONE.into();
         }
         let value = digits(estimate.value / self.0.divisor, None);
-        match (plus_minus(estimate), ends(estimate, Scale { after_end: "", ..self.0 })) {
+        let near = |interval: litelab_stats::Interval| interval.high() - estimate.value < FAR * estimate.value.abs();
+        let share = plus_minus(estimate).filter(|_| estimate.interval().is_some_and(near));
+        match (share, ends(estimate, Scale { after_end: "", ..self.0 })) {
             (Some(share), _) => format!("{value} {share}"),
             (None, Some(ends)) => format!("{value} {ends}"),
             (None, None) => format!("{value} [?]"),
@@ -302,6 +307,8 @@ mod tests {
         assert_eq!(shared.unit(), "µs");
         assert_eq!(shared.brief(&known(79_800.0, 80_100.0, 80_400.0)), "80.1 ±0.4 %");
         assert_eq!(shared.brief(&known(0.0, 0.0, 2000.0)), "0 [0, 2]");
+        assert_eq!(shared.brief(&known(393e3, 502e3, 5e6)), "502 ±896 %");
+        assert_eq!(shared.brief(&known(393e3, 502e3, 530e6)), "502 [393, 530000]");
         assert_eq!(shared.brief(&Estimate { value: 3.2e6, n: 4, bounds: Bounds::NeedsAtLeast(6) }), "3200 [?]");
         assert_eq!(Shared::of([12_300.0], Unit::PerSecond).unit(), "k/s");
         assert_eq!(Shared::of([], Unit::Count).unit(), "");

@@ -39,7 +39,7 @@ fn of_column(
         let cells = grid.lines.get(*row).map(|line| &line.cells);
         let at = |column: usize| cells.and_then(|cells| cells.get(column)?.as_ref());
         let (Some(base), Some(cell)) = (at(0), at(column)) else {
-            return Err(format!("a row of {} has no value", name()));
+            return Err("some of them lack a value".into());
         };
         for cell in [base, cell] {
             if let Some(arm) = analysis.arms.get(cell.arm).filter(|arm| arm.failed() > 0) {
