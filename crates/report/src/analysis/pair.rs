@@ -41,12 +41,18 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
-    let ours: BTreeMap<u32, f64> = arm.values(metric).iter().copied().collect();
-    let pairs: Vec<(u32, f64, f64)> = against
-        .values(metric)
-        .iter()
-        .filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?)))
-        .collect();
+    ratio_of(arm.values(metric), against.values(metric), metric, confidence)
+}
+
+fn ratio_of(
+    ours: &[(u32, f64)],
+    theirs: &[(u32, f64)],
+    metric: &Metric,
+    confidence: Confidence,
+) -> Result<PairedRatio, String> {
+    let ours: BTreeMap<u32, f64> = ours.iter().copied().collect();
+    let pairs: Vec<(u32, f64, f64)> =
+        theirs.iter().filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?))).collect();
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
@@ -73,7 +79,18 @@ pub fn pair(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let ratio = ratio(arm, against, metric, confidence);
+    pair_values(arm.values(metric), against.values(metric), metric, confidence, tolerance)
+}
+
+/// As [`pair`], of values by block, which need not be of one metric on both sides: two transactions of one arm.
+pub(crate) fn pair_values(
+    ours: &[(u32, f64)],
+    theirs: &[(u32, f64)],
+    metric: &Metric,
+    confidence: Confidence,
+    tolerance: Tolerance,
+) -> MetricComparison {
+    let ratio = ratio_of(ours, theirs, metric, confidence);
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
         Err(_) => Verdict::Inconclusive { blocks_needed: None },

@@ -5,10 +5,13 @@ mod claims;
 mod comparison;
 mod content;
 mod drivers;
+mod footnote;
 mod header;
 mod legend;
 mod outcome;
 mod overview;
+mod pivot;
+mod repeat;
 mod scenario;
 mod table;
 mod timeline;
@@ -17,7 +20,9 @@ use litelab_engine::record::RunInfo;
 
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
-pub(crate) use drivers::driver;
+pub(crate) use drivers::{driver, language_of, sqlite_of};
+pub use pivot::of_pivot;
+pub use repeat::of_repetition;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 

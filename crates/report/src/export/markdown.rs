@@ -7,6 +7,7 @@ use litelab_engine::record::RunInfo;
 use crate::analysis::Analysis;
 use crate::compare::Comparison;
 use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
+use crate::pivot::Pivot;
 
 /// A run as Markdown.
 #[must_use]
@@ -18,6 +19,12 @@ pub fn run(analysis: &Analysis, info: &RunInfo) -> String {
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
     render(&document::of_comparison(comparison))
+}
+
+/// Tables of a run as Markdown.
+#[must_use]
+pub fn pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> String {
+    render(&document::of_pivot(pivot, analysis, info))
 }
 
 /// A document as Markdown.
