@@ -192,6 +192,25 @@ impl Runner {
         Some(litelab_protocol::draw::hex(&hash.finalize()))
     }
 
+    /// Hash of the program that would run: of the files in its folder that its command names, and of those that it is
+    /// built from. Tells builds of one version number apart. None where a file cannot be read.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<String> {
+        let named = self.manifest.command.iter().filter(|word| self.directory.join(word).is_file());
+        let mut hash = Sha256::new();
+        for name in named.chain(&self.manifest.built_from) {
+            let mut file = std::fs::File::open(self.directory.join(name)).ok()?;
+            let mut piece = vec![0; 1 << 16];
+            loop {
+                match std::io::Read::read(&mut file, &mut piece).ok()? {
+                    0 => break,
+                    n => hash.update(&piece[..n]),
+                }
+            }
+        }
+        Some(litelab_protocol::draw::hex(&hash.finalize()))
+    }
+
     /// Builds it with its own tools. Their output goes where `output` says.
     ///
     /// # Errors

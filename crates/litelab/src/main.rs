@@ -26,6 +26,7 @@ Examples:
   litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
   litelab run my-study.toml               your own schema and queries
   litelab show                            the newest run again
+  litelab calibrate                       what this machine can show at all
   litelab generate bench.db --rows 10000000
   litelab pragma app.db                   the settings a database has in effect
 
@@ -43,6 +44,8 @@ enum Command {
     Run(cmd::run::Args),
     /// Show a run again: tables, claims, findings
     Show(cmd::show::Args),
+    /// Measure what this host can show: noise, syncs, the harness itself
+    Calibrate(cmd::calibrate::Args),
     /// Compare two runs, or two arms of one
     Compare(cmd::compare::Args),
     /// Put the tables of a run into a page
@@ -78,6 +81,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match cli.command {
         Command::Run(args) => cmd::run::run(args),
         Command::Show(args) => cmd::show::run(&args),
+        Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Export(args) => cmd::export::run(&args),

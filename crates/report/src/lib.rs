@@ -3,6 +3,7 @@
 //! | directory | is |
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
+//! | [`calibration`] | what a host can show at all, and what that means for a study |
 //! | [`mod@compare`] | two runs, or two arms of one |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
@@ -12,6 +13,7 @@
 //! [`analysis::Analysis`] where it draws its own pictures.
 
 pub mod analysis;
+pub mod calibration;
 pub mod compare;
 pub mod document;
 mod error;

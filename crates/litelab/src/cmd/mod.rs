@@ -1,5 +1,6 @@
 //! One file per sub-command: its arguments and what it does.
 
+pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod completions;

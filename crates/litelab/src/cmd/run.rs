@@ -88,7 +88,9 @@ pub fn run(args: Args) -> Result<Exit> {
             if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
                 std::fs::create_dir_all(parent).map_err(|e| BadInput(format!("{}: {e}", parent.display())))?;
             }
-            (file.clone(), Run::new(plan, &text.toml, options(file), &runners, &interrupt::STOP)?)
+            let run = Run::new(plan, &text.toml, options(file.clone()), &runners, &interrupt::STOP)?;
+            super::calibrate::warn(&run)?;
+            (file, run)
         }
     };
     let mut progress = Progress::new();

@@ -31,6 +31,13 @@ pub(crate) fn planner(confidence: Confidence) -> Planner {
     Planner::new(confidence, 0.8).unwrap_or_default()
 }
 
+/// Blocks that have a value of both: its number, that of `against`, that of `arm`.
+pub(crate) fn pairs(arm: &ArmAnalysis, against: &ArmAnalysis, metric: &Metric) -> Vec<(u32, f64, f64)> {
+    let ours: BTreeMap<u32, f64> = arm.values(metric).iter().copied().collect();
+    let both = |(block, theirs): &(u32, f64)| Some((*block, *theirs, *ours.get(block)?));
+    against.values(metric).iter().filter_map(both).collect()
+}
+
 /// The ratio arm / against over the blocks that have both.
 ///
 /// # Errors
@@ -41,12 +48,7 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
-    let ours: BTreeMap<u32, f64> = arm.values(metric).iter().copied().collect();
-    let pairs: Vec<(u32, f64, f64)> = against
-        .values(metric)
-        .iter()
-        .filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?)))
-        .collect();
+    let pairs = pairs(arm, against, metric);
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {

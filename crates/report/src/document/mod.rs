@@ -1,5 +1,6 @@
 //! An analysis in words and tables, of no format yet: what the terminal, Markdown and HTML have in common.
 
+mod calibration;
 mod cell;
 mod claims;
 mod comparison;
@@ -15,6 +16,7 @@ mod timeline;
 
 use litelab_engine::record::RunInfo;
 
+pub use calibration::of_calibration;
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
 pub(crate) use drivers::driver;

@@ -4,6 +4,7 @@ mod table;
 
 use std::fmt::Write as _;
 
+use litelab_engine::calibration::HostCalibration;
 use litelab_engine::record::RunInfo;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
@@ -25,6 +26,12 @@ pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
 #[must_use]
 pub fn show_comparison(comparison: &Comparison, style: Style) -> String {
     render(&document::of_comparison(comparison), style)
+}
+
+/// A calibration as text for a terminal.
+#[must_use]
+pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
+    render(&document::of_calibration(calibration), style)
 }
 
 /// A document as text for a terminal; ends with a line feed.
