@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod confirm;
 pub mod export;
 pub mod generate;
 pub mod library;

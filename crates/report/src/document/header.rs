@@ -34,7 +34,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
 }
 
 /// The file's name and not its path, which may name a person.
-pub(super) fn file_name(info: &RunInfo) -> String {
+pub(crate) fn file_name(info: &RunInfo) -> String {
     info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
 }
 

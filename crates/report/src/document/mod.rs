@@ -4,6 +4,7 @@ mod calibration;
 mod cell;
 mod claims;
 mod comparison;
+mod confirmation;
 mod content;
 mod drivers;
 mod header;
@@ -19,7 +20,9 @@ use litelab_engine::record::RunInfo;
 pub use calibration::of_calibration;
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
+pub use confirmation::of_confirmation;
 pub(crate) use drivers::driver;
+pub(crate) use header::file_name;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use litelab_engine::record::RunInfo;
 
 use crate::analysis::Analysis;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
 
 /// A run as Markdown.
@@ -18,6 +18,12 @@ pub fn run(analysis: &Analysis, info: &RunInfo) -> String {
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
     render(&document::of_comparison(comparison))
+}
+
+/// Regressions run again as Markdown.
+#[must_use]
+pub fn confirmation(confirmation: &Confirmation) -> String {
+    render(&document::of_confirmation(confirmation))
 }
 
 /// A document as Markdown.

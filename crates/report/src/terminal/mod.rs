@@ -10,7 +10,7 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Block, ClaimBlock, Document, Marked, clean};
 use crate::style::{Style, Tone};
 
@@ -26,6 +26,12 @@ pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
 #[must_use]
 pub fn show_comparison(comparison: &Comparison, style: Style) -> String {
     render(&document::of_comparison(comparison), style)
+}
+
+/// Regressions run again as text for a terminal.
+#[must_use]
+pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
+    render(&document::of_confirmation(confirmation), style)
 }
 
 /// A calibration as text for a terminal.
