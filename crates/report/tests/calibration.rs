@@ -170,7 +170,8 @@ fn noise_is_read_off_arms_and_their_twins() {
     // Two arms of a scenario become an arm and its twin, in a scenario that calibrations know.
     plan.arms.truncate(2);
     plan.scenarios.truncate(1);
-    (plan.claims.clear(), plan.findings.clear());
+    plan.claims.clear();
+    plan.findings.clear();
     plan.scenarios[0].name = "commits".into();
     plan.scenarios[0].blocks = 13;
     let mut twin = plan.arms[0].dimensions.clone();
