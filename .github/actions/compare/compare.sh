@@ -61,12 +61,14 @@ measure() {
     *.toml) ;;
     *) refuse "study: $INPUT_STUDY: a study is a .toml file" ;;
     esac
-    [ -n "${INPUT_BASE//0/}" ] || refuse "base: there is no commit to compare with; give one with the input base"
-    base_tree "$head" "$tree" || refuse "base: $INPUT_BASE cannot be fetched; check out with fetch-depth: 0"
-    trap 'git -C "$GITHUB_WORKSPACE" worktree remove --force "$RUNNER_TEMP/litelab-base"' EXIT
-
-    local sides=(base head)
-    [ -f "$tree/$INPUT_STUDY" ] || sides=(head)
+    [ -n "$INPUT_BASE" ] || refuse "base: there is no commit to compare with; give one with the input base"
+    local sides=(head)
+    # A push that makes a branch replaces nothing, which GitHub writes as zeros.
+    if [ -n "${INPUT_BASE//0/}" ]; then
+        base_tree "$head" "$tree" || refuse "base: $INPUT_BASE cannot be fetched; check out with fetch-depth: 0"
+        trap 'git -C "$GITHUB_WORKSPACE" worktree remove --force "$RUNNER_TEMP/litelab-base"' EXIT
+        [ ! -f "$tree/$INPUT_STUDY" ] || sides=(base head)
+    fi
     for side in "${sides[@]}"; do
         local from=$head
         [ "$side" = head ] || from=$tree
@@ -79,7 +81,7 @@ measure() {
         fi
     done
     if [ "${sides[0]}" = head ]; then
-        { echo "The base has no $INPUT_STUDY, so there is nothing to compare with. The head:"; echo; } >>"$GITHUB_STEP_SUMMARY"
+        { echo "There is no base with $INPUT_STUDY, so there is nothing to compare with. The head:"; echo; } >>"$GITHUB_STEP_SUMMARY"
         "$litelab" export "$out/head.db" --format markdown >>"$GITHUB_STEP_SUMMARY"
         conclude no-base 0
     fi

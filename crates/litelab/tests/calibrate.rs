@@ -37,6 +37,9 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     let kept: Vec<_> = dir.join("litelab-runs").read_dir().unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(kept, ["calibration"], "no scratch is left");
 
+    let kept: HostCalibration = serde_json::from_str(&ends(&run(dir, &["calibrate", "--show", "--json"]), 0)).unwrap();
+    assert_eq!(kept, calibration);
+
     let told = run(dir, &["run", "first-look", "--quick", "--only", "commit", "--blocks", "2", "-o", "after.db"]);
     let table = ends(&told, 0);
     let stored = RunFile::open(&dir.join("after.db")).unwrap().info().unwrap().host.unwrap();
@@ -59,6 +62,9 @@ fn what_cannot_be_calibrated_is_one_line() {
     let error = String::from_utf8_lossy(&unknown.stderr);
     let error = error.lines().last().unwrap();
     assert!(error.contains("rusqlit") && error.contains("rusqlite"), "{error}");
+    let none = run(folder.path(), &["calibrate", "--show"]);
+    ends(&none, 2);
+    assert!(String::from_utf8_lossy(&none.stderr).contains("begin with `litelab calibrate`"));
     std::fs::write(folder.path().join("file"), "").unwrap();
     ends(&run(folder.path(), &["calibrate", "--dir", "file"]), 2);
 }

@@ -94,6 +94,23 @@ fn a_base_whose_build_is_gone_leaves_head_alone() {
     assert!(found.rows.iter().all(|row| row.pairing == Pairing::None));
     let text = show_confirmation(&found, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("only head was run again") && text.contains("drift is not controlled"), "{text}");
+    // Elsewhere, base's old trials are nothing to compare with.
+    let mut elsewhere = rerun.clone();
+    elsewhere.0.environment.cpu.model = Some("Another CPU".into());
+    let found = confirm::judge(&comparison, side(&base), &again, side(&elsewhere));
+    assert_eq!((found.rows.len(), found.impossible.len()), (0, again.pairs.len()));
+    assert!(found.impossible[0].1.contains("another host: the CPU is Made-up CPU 3000"), "{:?}", found.impossible);
+}
+
+#[test]
+fn both_sides_may_be_run_again_elsewhere_which_is_said() {
+    let (base, head, comparison) = compared();
+    let again = confirm::again(&comparison, &base.0, &head.0, &Builds::of(&head.0));
+    let mut rerun = ran(again.plan.as_ref().unwrap(), 1.5, |plan, arm| plan.arm_name(arm).ends_with("side=head"));
+    rerun.0.environment.cpu.model = Some("Another CPU".into());
+    let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
+    assert_eq!(found.confirmed(), comparison.regressions().len());
+    assert!(found.notes[0].contains("on another host: the CPU is"), "{:?}", found.notes);
 }
 
 #[test]

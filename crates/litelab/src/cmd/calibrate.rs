@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use litelab_engine::calibration::{self, Clock, Host, HostCalibration, SyncDistribution, Work};
-use litelab_engine::environment::{FsyncConfig, LoadProbe, LoadWindow};
+use litelab_engine::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
 use litelab_engine::event::Event;
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_engine::trial::Patience;
@@ -21,10 +21,12 @@ use crate::{files, interrupt, style};
 
 /// Arguments.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  litelab calibrate\n  litelab calibrate --dir /mnt/fast --quick\n\n\
+#[command(
+    after_help = "Examples:\n  litelab calibrate\n  litelab calibrate --dir /mnt/fast --quick\n  litelab calibrate --show\n\n\
     Identical arms are run against each other for a minute and a half: how often they are told apart, and how small a \
     difference so many blocks can show. The result is kept for this host and disk in litelab-runs/calibration/; runs that \
-    follow store it, and say so where a study asks for more than the host can show in its blocks.")]
+    follow store it, and say so where a study asks for more than the host can show in its blocks."
+)]
 pub struct Args {
     /// Directory for the databases: its disk is what is measured
     #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
@@ -38,6 +40,9 @@ pub struct Args {
     /// Driver of the A/A experiments
     #[arg(long, value_name = "DRIVER", default_value = "rusqlite")]
     driver: String,
+    /// Show what is kept for this host and disk, and measure nothing
+    #[arg(long, conflicts_with_all = ["quick", "time", "driver"])]
+    show: bool,
     /// The result as JSON
     #[arg(long)]
     json: bool,
@@ -73,8 +78,16 @@ impl Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let begun = Instant::now();
     let scale = args.scale();
-    let runners = super::runners()?;
     let data = Path::new(files::DIRECTORY);
+    if args.show {
+        let kept = calibration::newest(data, &Host::of(&Environment::capture(&args.dir)));
+        let kept = kept.ok_or_else(|| {
+            BadInput("no calibration is kept for this host and disk: begin with `litelab calibrate`".into())
+        })?;
+        print(&kept, args.json)?;
+        return Ok(Exit::Ok);
+    }
+    let runners = super::runners()?;
     for directory in [data, &args.dir] {
         std::fs::create_dir_all(directory).map_err(|e| BadInput(format!("{}: {e}", directory.display())))?;
     }
@@ -128,14 +141,19 @@ pub fn run(args: &Args) -> Result<Exit> {
         worst: info.loads.iter().copied().max_by(|a, b| steal(a).total_cmp(&steal(b))).unwrap_or_default(),
     };
     let kept = calibration::save(data, &result)?;
-    if args.json {
-        anstream::println!("{}", serde_json::to_string_pretty(&result)?);
+    print(&result, args.json)?;
+    anstream::eprintln!("kept in {}; runs on this host and disk store it", kept.display());
+    Ok(Exit::Ok)
+}
+
+fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
+    if json {
+        anstream::println!("{}", serde_json::to_string_pretty(calibration)?);
     } else {
         let style = Style { color: style::color(), width: style::width() };
-        anstream::print!("{}", terminal::show_calibration(&result, style));
-        anstream::println!("kept in {}; runs on this host and disk store it", kept.display());
+        anstream::print!("{}", terminal::show_calibration(calibration, style));
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 /// Runs the study `calibrate`, every arm twice, for as long as `limit` and at least the blocks of one experiment.

@@ -160,9 +160,20 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side
         notes: notes(again, base.info, rerun.info),
         ..Confirmation::default()
     };
+    // Head alone says something beside base's old trials only where those were made, on this host.
+    let moved = unlike::host(base.info, rerun.info);
     for row in comparison.regressions() {
-        let Some(place) = places.get(&row.arms) else { continue };
-        found.rows.push(one(row, base.analysis, *place, rerun.analysis, tolerance));
+        match (places.get(&row.arms), moved.first()) {
+            (None, _) => {}
+            (Some((None, _)), Some(difference)) => {
+                let why =
+                    format!("base's build is not here, and its old trials were made on another host: {difference}");
+                if !found.impossible.iter().any(|(name, _)| *name == row.name) {
+                    found.impossible.push((row.name.clone(), why));
+                }
+            }
+            (Some(place), _) => found.rows.push(one(row, base.analysis, *place, rerun.analysis, tolerance)),
+        }
     }
     found
 }
