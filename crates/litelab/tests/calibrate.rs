@@ -18,7 +18,7 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     let json = ends(&run(dir, &["calibrate", "--quick", "--time", "3", "--json"]), 0);
     let calibration: HostCalibration = serde_json::from_str(&json).unwrap();
     // What this machine shows is its own affair; that it was all looked at is not.
-    for work in [Work::Reads, Work::Commits] {
+    for work in Work::ALL {
         let of_work: Vec<_> = calibration.noise.iter().filter(|n| n.work == work).collect();
         assert!(of_work.len() >= 2, "{json}");
         for noise in of_work {

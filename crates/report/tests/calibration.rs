@@ -19,11 +19,11 @@ use litelab_stats::{Aa, Confidence, Planner};
 
 /// A host whose identical arms scatter by `spread` in logs, exactly.
 fn calibration(spread: f64) -> HostCalibration {
-    let rows =
-        [(Work::Reads, "throughput"), (Work::Reads, "p50"), (Work::Commits, "throughput"), (Work::Commits, "p50")];
+    let rows = Work::ALL.into_iter().flat_map(|work| ["throughput", "p50"].map(|metric| (work, metric)));
     let noise = rows.map(|(work, metric)| {
-        // Commits are twice as noisy, throughput three times.
-        let factor = if work == Work::Commits { 2.0 } else { 1.0 } * if metric == "p50" { 1.0 } else { 3.0 };
+        // Queries are half as noisy again, commits twice, throughput three times.
+        let of_work = [1.0, 1.5, 2.0][work as usize];
+        let factor = of_work * if metric == "p50" { 1.0 } else { 3.0 };
         let s = spread * factor;
         // Its median absolute deviation gives the spread back.
         let d = s / 1.482_602_218_505_602;
@@ -68,7 +68,7 @@ fn calibration(spread: f64) -> HostCalibration {
             ..Host::default()
         },
         driver: "rusqlite".into(),
-        noise: noise.to_vec(),
+        noise: noise.collect(),
         clock: Clock { cost_ns: 21.5, resolution_ns: 10 },
         runners: vec![RunnerCost {
             runner: "rusqlite".into(),
@@ -126,6 +126,19 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
     let line = format!("sync: {commits}");
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&line), "{line} is not in\n{text}");
     assert!(line.contains("; the study asks for 5 %: about "), "{line}");
+}
+
+#[test]
+fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor() {
+    let directory = tempfile::tempdir().unwrap();
+    let stored = StoredCalibration { age_seconds: 1, calibration: calibration(0.1) };
+    // The transactions of the study's arms are none, so that nothing is written.
+    let prepare = |recorder: &Recorder| recorder.host(&stored).unwrap();
+    let (_, info) = record(&directory.path().join("run.db"), &study(), prepare, outcome);
+    let found = forecasts(&info);
+    let sync = found.iter().find(|f| f.scenario == "sync").unwrap();
+    let planner = Planner::new(Confidence::P95.shared_by(2).unwrap(), 0.8).unwrap();
+    assert_eq!(sync.effect, planner.smallest_effect(0.1 * 1.5, sync.blocks));
 }
 
 #[test]

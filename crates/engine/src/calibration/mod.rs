@@ -53,17 +53,23 @@ pub struct HostCalibration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// Transactions that only read what is cached: bound by the processor.
+    /// Transactions of microseconds that only read what is cached: bound by the processor, and over before the system
+    /// takes it away.
     Reads,
+    /// The same, of a millisecond or so: on a busy machine some of them are interrupted.
+    Queries,
     /// Transactions that sync as they commit: bound by the disk.
     Commits,
 }
 
 impl Work {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Reads, Self::Queries, Self::Commits];
+
     /// By the name of its scenario.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Reads, Self::Commits].into_iter().find(|work| work.name() == name)
+        Self::ALL.into_iter().find(|work| work.name() == name)
     }
 
     /// The name of its scenario.
@@ -71,6 +77,7 @@ impl Work {
     pub fn name(self) -> &'static str {
         match self {
             Self::Reads => "reads",
+            Self::Queries => "queries",
             Self::Commits => "commits",
         }
     }
@@ -189,7 +196,7 @@ mod tests {
 
     #[test]
     fn kinds_of_work_are_named_like_their_scenarios() {
-        for work in [Work::Reads, Work::Commits] {
+        for work in Work::ALL {
             assert_eq!(Work::named(work.name()), Some(work));
             assert_eq!(serde_json::to_value(work).expect("written"), work.name());
         }

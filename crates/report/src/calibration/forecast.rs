@@ -53,14 +53,19 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
     let others = arms.len().checked_sub(1).filter(|n| *n > 0)?;
     let planner = planner(Confidence::P95.shared_by(others).ok()?);
     let tolerance = Tolerance::new(plan.tolerance).ok()?;
-    // The arm that is bound by the disk is the noisier one, and it takes part in its comparison.
-    let work = if arms.iter().any(|arm| syncs_each_commit(arm)) { Work::Commits } else { Work::Reads };
+    // The arm that is bound by the disk is the noisier one, and it takes part in its comparison. How long a transaction
+    // takes that is not is unknown before it ran, so the noisier kind is assumed.
+    let is_like = |work: Work| match arms.iter().any(|arm| syncs_each_commit(arm)) {
+        true => work == Work::Commits,
+        false => work != Work::Commits,
+    };
+    let spread = |metric: &Metric| {
+        let like = calibration.noise.iter().filter(|n| is_like(n.work) && n.metric.measure == metric.measure);
+        like.map(|n| n.log_spread).max_by(f64::total_cmp)
+    };
     let (metric, spread) = judged(&scenario.metrics)
         .into_iter()
-        .filter_map(|metric| {
-            let like = calibration.noise.iter().find(|n| n.work == work && n.metric.measure == metric.measure)?;
-            Some((metric, like.log_spread))
-        })
+        .filter_map(|metric| spread(&metric).map(|spread| (metric, spread)))
         .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let needed = planner.total_for_tolerance(spread, tolerance);
     needed.is_none_or(|needed| needed > scenario.blocks).then(|| Forecast {

@@ -198,6 +198,6 @@ pub(super) fn brief(calibration: &HostCalibration, age_seconds: u64) -> String {
         let effect = best.effects.iter().find(|e| e.blocks == 10)?.effect?;
         Some(format!("{} {} in {}", work.name(), number::rough(effect), best.metric))
     };
-    let shown: Vec<String> = [Work::Reads, Work::Commits].into_iter().filter_map(best).collect();
+    let shown: Vec<String> = Work::ALL.into_iter().filter_map(best).collect();
     format!("{} before the run · smallest difference in 10 blocks: {}", number::age(age_seconds), shown.join(", "))
 }
