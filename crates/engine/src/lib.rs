@@ -2,6 +2,7 @@
 //!
 //! Measuring never prints: a run reports what it does as [`event::Event`]s.
 
+pub mod calibration;
 pub mod compile;
 pub mod environment;
 mod error;
@@ -10,6 +11,7 @@ mod kills;
 mod manifest;
 pub mod measure;
 pub mod merge;
+mod noop;
 pub mod observe;
 pub mod outcome;
 pub mod prepare;
@@ -18,6 +20,7 @@ pub mod ready;
 pub mod record;
 pub mod run;
 pub mod runner;
+mod scratch;
 pub mod search;
 pub mod trial;
 pub mod verify;

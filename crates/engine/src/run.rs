@@ -3,27 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use litelab_model::plan::Arm;
 use litelab_model::{Plan, Scalar};
-use litelab_protocol::{Description, Until};
+use litelab_protocol::Description;
 use litelab_stats::Schedule;
 
+use crate::calibration::{self, Host, StoredCalibration};
 use crate::environment::{Environment, LoadProbe};
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::noop;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
 use crate::ready::{self, Ready, make_directory};
 use crate::record::{Recorder, RunFile};
 use crate::runner::{Runners, check_support};
+use crate::scratch::Scratch;
 use crate::search;
 use crate::trial::{self, Bench, Patience};
-
-/// How long a no-op trial runs, in milliseconds, and how many transactions at most.
-const CALIBRATION_MS: u64 = 200;
-const CALIBRATION_COUNT: u64 = 20_000;
 
 /// Where and how a run takes place.
 #[derive(Clone, Debug)]
@@ -93,6 +91,7 @@ impl<'a> Run<'a> {
         for description in descriptions.values() {
             recorder.runner(description)?;
         }
+        recorder.builds(&builds(runners, descriptions.keys()))?;
         Ok(Self { plan, recorder, environment, done: 0, options, runners, descriptions, stop })
     }
 
@@ -134,6 +133,19 @@ impl<'a> Run<'a> {
             descriptions,
             stop,
         })
+    }
+
+    /// Stores the calibration that is kept for this host and disk below `data` with the run, if there is one, and
+    /// returns it.
+    ///
+    /// # Errors
+    /// When the run file cannot be written.
+    pub fn calibrated(&self, data: &Path) -> Result<Option<StoredCalibration>, EngineError> {
+        let kept = calibration::newest(data, &Host::of(&self.environment)).map(StoredCalibration::now);
+        if let Some(kept) = &kept {
+            self.recorder.host(kept)?;
+        }
+        Ok(kept)
     }
 
     /// The plan, its statements compiled.
@@ -245,11 +257,11 @@ impl<'a> Run<'a> {
         for (index, arm) in self.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none()) {
             let driver = self.runners.driver(&arm.driver)?;
             let name = driver.runner.manifest.name.clone();
-            let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == "noop"));
+            let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == noop::DRIVER));
             if self.stopped() || done.contains(&(arm.scenario, name.clone())) {
                 continue;
             }
-            let arm = no_op(arm, &name);
+            let arm = noop::arm(arm, &name);
             if noop.is_none_or(|noop| check_support(noop, &arm).is_err()) {
                 continue;
             }
@@ -258,11 +270,11 @@ impl<'a> Run<'a> {
                 runner: driver.runner,
                 prepared: &prepared[index],
                 directory: &scratch.trial,
-                patience: Patience { trial: Duration::from_secs(60), ..self.options.patience },
+                patience: noop::patience(self.options.patience),
                 keep_going: &mut || !self.stopped(),
             };
             // A calibration that fails costs its line in the report, no more.
-            if let (Outcome::Measured(measurement), _) = trial::run(&arm, "noop", &mut bench) {
+            if let (Outcome::Measured(measurement), _) = trial::run(&arm, noop::DRIVER, &mut bench) {
                 self.recorder.calibration(arm.scenario, &name, &measurement.result)?;
             }
             done.push((arm.scenario, name));
@@ -271,72 +283,16 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The same work without a database and without its pauses: closed loop, a fifth of a second at most.
-fn no_op(arm: &Arm, runner: &str) -> Arm {
-    let mut arm = arm.clone();
-    arm.driver = format!("{runner}:noop");
-    arm.trial.driver = "noop".into();
-    // They are the other driver's, and refused by one that does not know them.
-    arm.trial.connection.options.clear();
-    arm.invariants.clear();
-    arm.content.clear();
-    (arm.search, arm.kill) = (None, None);
-    arm.trial.warmup_ms = 0;
-    for role in &mut arm.trial.roles {
-        role.load = litelab_protocol::Load::Closed { think_us: 0 };
-        match &mut role.until {
-            Until::Count { transactions } => *transactions = (*transactions).min(CALIBRATION_COUNT),
-            Until::Time { ms } => *ms = (*ms).min(CALIBRATION_MS),
-            Until::Role { .. } => {}
-        }
-    }
-    for transaction in &mut arm.trial.transactions {
-        transaction.hold_us = 0;
-        transaction.statements.iter_mut().for_each(|s| s.hold_us = 0);
-    }
-    arm
-}
-
 /// Blocks of the scenario that has most.
 fn blocks(plan: &Plan) -> u32 {
     plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default()
 }
 
-/// The run's own folder: removed when the run ends, however it ends short of a kill.
-struct Scratch {
-    _folder: tempfile::TempDir,
-    prepared: PathBuf,
-    trial: PathBuf,
-}
-
-impl Scratch {
-    fn make(directory: &Path) -> Result<Self, EngineError> {
-        let failed = |e: std::io::Error| EngineError::io("make a scratch folder in it", directory, &e);
-        remove_stale(directory);
-        let prefix = format!(".scratch-{}-", std::process::id());
-        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(directory).map_err(failed)?;
-        // Runners work in another directory, so every path they are given is absolute.
-        let root = std::path::absolute(folder.path()).map_err(failed)?;
-        let (prepared, trial) = (root.join("prepared"), root.join("trial"));
-        for path in [&prepared, &trial] {
-            std::fs::create_dir(path).map_err(failed)?;
-        }
-        Ok(Self { _folder: folder, prepared, trial })
-    }
-}
-
-/// Removes scratch folders whose process is gone: a killed run cannot clean up after itself.
-fn remove_stale(directory: &Path) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(rest) = name.to_str().and_then(|n| n.strip_prefix(".scratch-")) else { continue };
-        let pid = rest.split('-').next().unwrap_or_default();
-        let is_number = !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit());
-        // Where /proc is absent nothing can be known, and nothing is removed.
-        if is_number && Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists() {
-            let _left = std::fs::remove_dir_all(entry.path());
-        }
-    }
+/// Fingerprints of runners, by name; without those that cannot be read.
+#[must_use]
+pub fn builds<'n>(runners: &Runners, names: impl IntoIterator<Item = &'n String>) -> BTreeMap<String, String> {
+    let of = |name: &String| Some((name.clone(), runners.get(name).ok()?.fingerprint()?));
+    names.into_iter().filter_map(of).collect()
 }
 
 /// A variable from the command line: `rows=1000`, `mode=x`.

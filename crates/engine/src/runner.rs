@@ -192,6 +192,25 @@ impl Runner {
         Some(litelab_protocol::draw::hex(&hash.finalize()))
     }
 
+    /// Hash of the program that would run: of the files in its folder that its command names, and of those that it is
+    /// built from. Tells builds of one version number apart. None where a file cannot be read.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<String> {
+        let named = self.manifest.command.iter().filter(|word| self.directory.join(word).is_file());
+        let mut hash = Sha256::new();
+        for name in named.chain(&self.manifest.built_from) {
+            let mut file = std::fs::File::open(self.directory.join(name)).ok()?;
+            let mut piece = vec![0; 1 << 16];
+            loop {
+                match std::io::Read::read(&mut file, &mut piece).ok()? {
+                    0 => break,
+                    n => hash.update(&piece[..n]),
+                }
+            }
+        }
+        Some(litelab_protocol::draw::hex(&hash.finalize()))
+    }
+
     /// Builds it with its own tools. Their output goes where `output` says.
     ///
     /// # Errors
@@ -311,4 +330,35 @@ pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Re
 
 fn on_path(tool: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_tells_builds_of_one_version_apart() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("runners/made-up");
+        std::fs::create_dir_all(&folder).unwrap();
+        let manifest = "name = \"made-up\"\nlanguage = \"c\"\ndrivers = [\"one\"]\ncommand = [\"sh\", \"main.sh\"]\n\
+                        built_from = [\"other.sh\"]\n";
+        std::fs::write(folder.join("runner.toml"), manifest).unwrap();
+        let fingerprint = || Runners::find(home.path()).unwrap().get("made-up").unwrap().fingerprint();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        write("main.sh", "one");
+        assert_eq!(fingerprint(), None, "what it is built from is not there");
+        write("other.sh", "two");
+        let first = fingerprint().unwrap();
+        assert_eq!(fingerprint().unwrap(), first);
+        write("other.sh", "three");
+        let second = fingerprint().unwrap();
+        write("main.sh", "four");
+        assert!(first != second && fingerprint().unwrap() != second);
+        // The shell is the machine's and not the runner's.
+        write("unrelated", "five");
+        write("main.sh", "one");
+        assert_eq!(fingerprint().unwrap(), second);
+    }
 }

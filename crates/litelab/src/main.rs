@@ -8,6 +8,7 @@ mod interrupt;
 mod pivot;
 mod progress;
 mod style;
+mod unlike;
 
 use clap::{Parser, Subcommand};
 
@@ -29,6 +30,7 @@ Examples:
   litelab run my-study.toml               your own schema and queries
   litelab show                            the newest run again
   litelab show --columns profile          its arms side by side
+  litelab calibrate                       what this machine can show at all
   litelab generate bench.db --rows 10000000
   litelab pragma app.db                   the settings a database has in effect
 
@@ -36,7 +38,8 @@ Exit codes:
   0  done
   1  something failed while it ran (a trial, a runner, a check)
   2  usage or bad input: one line says what is wrong and the remedy
-  3  a threshold was missed (compare --fail, verify), or a verdict turned into its opposite (repeat)
+  3  a threshold was missed (compare --fail: a regression that a re-run confirmed; verify), or a verdict turned into its
+     opposite (repeat)
   4  inconclusive, under --strict
   130  interrupted; what the run file holds is valid";
 
@@ -48,6 +51,8 @@ enum Command {
     Show(cmd::show::Args),
     /// Run the study of a run again and say which verdicts changed
     Repeat(cmd::repeat::Args),
+    /// Measure what this host can show: noise, syncs, the harness itself
+    Calibrate(cmd::calibrate::Args),
     /// Compare two runs, or two arms of one
     Compare(cmd::compare::Args),
     /// Put the tables of a run into a page
@@ -84,6 +89,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => cmd::run::run(args),
         Command::Show(args) => cmd::show::run(&args),
         Command::Repeat(args) => cmd::repeat::run(&args),
+        Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Export(args) => cmd::export::run(&args),

@@ -9,6 +9,7 @@ pub mod claim;
 pub mod condition;
 pub mod error;
 pub mod expression;
+pub mod interleave;
 pub mod library;
 pub mod metric;
 mod one_or_many;

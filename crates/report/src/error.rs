@@ -19,7 +19,7 @@ pub enum ReportError {
         arms: usize,
     },
     /// Two runs cannot be compared.
-    #[error("these runs are not alike: {}; compare runs of the same machine and builds, or allow it with --allow-unlike", list(.0))]
+    #[error("these runs are not alike: {}; compare runs of the same machine and builds, or allow it with --allow-unlike={}", list(.0), kinds(.0))]
     Unlike(Vec<Difference>),
     /// Two runs have no arm in common.
     #[error("these runs have no arm in common: compare runs of the same study, or name two arms of one run")]
@@ -51,6 +51,11 @@ impl From<csv::Error> for ReportError {
             other => std::io::Error::other(format!("{other:?}")),
         })
     }
+}
+
+fn kinds(differences: &[Difference]) -> String {
+    let kinds: std::collections::BTreeSet<_> = differences.iter().map(|d| d.of).collect();
+    kinds.into_iter().map(|kind| kind.name()).collect::<Vec<_>>().join(",")
 }
 
 fn list(differences: &[Difference]) -> String {

@@ -3,6 +3,7 @@
 //! | directory | is |
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
+//! | [`calibration`] | what a host can show at all, and what that means for a study |
 //! | [`mod@compare`] | two runs, or two arms of one |
 //! | [`repeat`] | a study run twice: which verdicts changed |
 //! | [`mod@pivot`] | arms of a run as tables by the dimensions that the reader names |
@@ -14,6 +15,7 @@
 //! [`analysis::Analysis`] where it draws its own pictures.
 
 pub mod analysis;
+pub mod calibration;
 pub mod compare;
 pub mod document;
 mod error;

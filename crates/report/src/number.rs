@@ -179,6 +179,28 @@ pub fn percent(fraction: f64) -> String {
     format!("{text} %")
 }
 
+/// A forecast fraction in per cent, with the two digits that it bears: `0.71 %`, `7.1 %`, `24 %`.
+#[must_use]
+pub fn rough(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if !percent.is_finite() {
+        return NONE.into();
+    }
+    let places = usize::from(percent < 9.95) + usize::from(percent < 0.995);
+    format!("{percent:.places$} %")
+}
+
+/// A span of time in its largest unit, for ages: `4 minutes`, `1 hour`, `12 days`.
+#[must_use]
+pub fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => counted(seconds, "second"),
+        120..7200 => counted(seconds / 60, "minute"),
+        7200..172_800 => counted(seconds / 3600, "hour"),
+        _ => counted(seconds / 86_400, "day"),
+    }
+}
+
 /// `1 block`, `12 blocks`.
 #[must_use]
 pub fn counted(n: impl Into<u64>, noun: &str) -> String {
@@ -325,6 +347,15 @@ mod tests {
         assert_eq!(needs(&few), "needs ≥ 6 blocks");
         assert_eq!(estimate(&few, Unit::Nanos), "1.34 ns [?]");
         assert_eq!(sentence(&few, Unit::Nanos), "1.34 ns (an interval needs ≥ 6 blocks)");
+    }
+
+    #[test]
+    fn forecasts_have_two_digits_and_ages_one_unit() {
+        let shown = [0.0071, 0.00999, 0.071, 0.0996, 0.242, 1.5].map(rough);
+        assert_eq!(shown, ["0.71 %", "1.0 %", "7.1 %", "10 %", "24 %", "150 %"]);
+        assert_eq!(rough(f64::NAN), NONE);
+        let ages = [1, 119, 120, 7199, 7200, 172_799, 172_800].map(age);
+        assert_eq!(ages, ["1 second", "119 seconds", "2 minutes", "119 minutes", "2 hours", "47 hours", "2 days"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use common::plan::{empty, outcome, study};
 use common::{Gives, record};
 use litelab_engine::record::RunInfo;
 use litelab_model::plan::Plan;
-use litelab_report::compare::Pairing;
+use litelab_report::compare::{Pairing, Unlike};
 use litelab_report::export::markdown;
 use litelab_report::{
     Analysis, CompareOptions, ReportError, Side, Style, analyse, compare, compare_arms, select_arm, show_comparison,
@@ -95,8 +95,10 @@ fn unlike_runs_are_refused_by_name_and_allowed_by_request() {
     head.0.plan.arms[1].trial.roles[0].workers = 9;
     let error = refused(&head);
     assert!(error.contains("the roles differ (first in sync/profile=wal-full)"), "{error}");
-    assert!(error.contains("--allow-unlike"));
-    let allowed = CompareOptions { allow_unlike: true, ..CompareOptions::default() };
+    assert!(error.ends_with("--allow-unlike=work"), "{error}");
+    let allowed = CompareOptions { allow_unlike: vec![Unlike::Work], ..CompareOptions::default() };
+    let other = CompareOptions { allow_unlike: vec![Unlike::Host, Unlike::Driver], ..CompareOptions::default() };
+    assert!(matches!(compare(side(&base), side(&head), &other), Err(ReportError::Unlike(_))));
     let compared = compare(side(&base), side(&head), &allowed).unwrap();
     assert!(show_comparison(&compared, Style::PLAIN).contains("unlike: the roles differ"));
     // Other values, same distribution.

@@ -33,6 +33,8 @@ fn info(plan: Plan, load: f64) -> RunInfo {
             ..LoadWindow::default()
         }],
         calibrations: vec![],
+        builds: Default::default(),
+        host: None,
     }
 }
 

@@ -15,7 +15,8 @@
 //! | what is typical, and how sure is that? | [`median`], [`Estimate`] |
 //! | how do two arms compare? | [`PairedRatio`], [`UnpairedRatio`] |
 //! | may I say so? | [`Verdict`], [`ClaimVerdict`], [`holm`], [`Confidence::shared_by`] |
-//! | how many more blocks? | [`Planner`] |
+//! | how many more blocks, and what can so many show? | [`Planner`] |
+//! | what does this host take for a difference? | [`Aa`], [`proportion`] |
 //! | in which order do arms run? | [`Schedule`] |
 //! | do the measured numbers agree with each other? | [`LittlesLaw`] |
 //! | does it scale, does it fall behind? | [`Usl`], [`Trend`] |
@@ -35,6 +36,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
 
+mod aa;
 mod claim;
 mod confidence;
 mod error;
@@ -45,6 +47,7 @@ mod median;
 mod null;
 mod paired;
 mod planner;
+mod proportion;
 mod quantile;
 mod ranks;
 mod sample;
@@ -55,6 +58,7 @@ mod unpaired;
 mod usl;
 mod verdict;
 
+pub use aa::Aa;
 pub use claim::{ClaimVerdict, ExpectedRange};
 pub use confidence::Confidence;
 pub use error::StatsError;
@@ -65,6 +69,7 @@ pub use median::median;
 pub use null::Method;
 pub use paired::{PairedRatio, minimum_blocks};
 pub use planner::Planner;
+pub use proportion::proportion;
 pub use quantile::quantile;
 pub use schedule::Schedule;
 pub use spread::{mad, standard_deviation};

@@ -55,6 +55,21 @@ impl Planner {
         whole(blocks.max(self.floor() as f64))
     }
 
+    /// The smallest relative difference that `blocks` blocks can be expected to show, a fraction: the tolerance for
+    /// which [`Planner::total_for_tolerance`] asks for so many, e^((z₁₋α/₂ + z₁₋β)·s·√(1.05/(n − z²₁₋α/₂/2))) − 1.
+    ///
+    /// `None` below the fewest blocks that give an interval, if `log_spread` is no spread, or if nothing below a factor
+    /// of 101 could be shown, where [`Tolerance`] ends.
+    #[must_use]
+    pub fn smallest_effect(&self, log_spread: f64, blocks: u32) -> Option<f64> {
+        let informed = f64::from(blocks) - self.z_interval().powi(2) / 2.0;
+        if !(log_spread >= 0.0 && log_spread.is_finite()) || (blocks as usize) < self.floor() || informed <= 0.0 {
+            return None;
+        }
+        let log = (self.z_interval() + self.z_power()) * log_spread * (RANK_TEST_COST / informed).sqrt();
+        Some(log.exp_m1()).filter(|effect| *effect <= 100.0)
+    }
+
     /// Blocks on top of those there are before a comparison can be expected to leave "inconclusive"; at
     /// least 1.
     ///
@@ -159,6 +174,35 @@ mod tests {
         assert_eq!(planner.total_for_tolerance(0.0, Tolerance::DEFAULT), Some(9));
         assert!(Planner::new(shared, 1.0).is_err());
         assert!(Planner::new(shared, f64::NAN).is_err());
+    }
+
+    #[test]
+    fn the_smallest_effect_is_the_inverse_of_the_blocks_it_takes() {
+        for planner in [Planner::default(), Planner::new(Confidence::P99, 0.9).unwrap()] {
+            for spread in [0.01, 0.08, 0.3] {
+                for blocks in [9, 10, 20, 40, 357] {
+                    let effect = planner.smallest_effect(spread, blocks).unwrap();
+                    let just = |factor: f64| {
+                        planner.total_for_tolerance(spread, Tolerance::new(effect * factor).unwrap()).unwrap()
+                    };
+                    assert_eq!(just(1.0 + 1e-9), blocks, "{spread} {blocks}");
+                    assert!(just(0.999) > blocks, "{spread} {blocks}");
+                }
+            }
+        }
+        // Three times the noise: three times as coarse, in logs.
+        let log = |spread| Planner::default().smallest_effect(spread, 10).unwrap().ln_1p();
+        assert!((log(0.15) / log(0.05) - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_effect_is_promised_where_there_is_no_interval() {
+        let planner = Planner::default();
+        assert_eq!(planner.smallest_effect(0.05, 5), None);
+        assert_eq!(planner.smallest_effect(f64::NAN, 10), None);
+        assert_eq!(planner.smallest_effect(-0.1, 10), None);
+        assert_eq!(planner.smallest_effect(50.0, 6), None);
+        assert_eq!(planner.smallest_effect(0.0, 6), Some(0.0));
     }
 
     #[test]

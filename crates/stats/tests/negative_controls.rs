@@ -9,7 +9,7 @@ use common::close;
 use common::fixtures::{self, MedianCase, RatioCase};
 use common::simulate::{Host, Noise, blocks, blocks_in_order, covers, holds_level, share};
 use litelab_stats::{
-    Better, Confidence, PairedRatio, Planner, Schedule, StatsError, Tolerance, UnpairedRatio, Verdict, mad, median,
+    Aa, Better, Confidence, PairedRatio, Planner, Schedule, StatsError, Tolerance, UnpairedRatio, Verdict, mad, median,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -172,4 +172,28 @@ fn uncorrected_cells_find_something_in_a_report_where_nothing_is() {
     assert!(!holds_level(uncorrected, 0.05, 300), "{uncorrected}");
     let shared = any(Confidence::P95.shared_by(CELLS as usize).unwrap());
     assert!(holds_level(shared, 0.05, 300), "{shared}");
+}
+
+/// What a calibration says of a host: the effect it promises in 10 blocks, and how often identical arms differed.
+fn calibrated(host: Host, ratio: f64) -> (f64, f64) {
+    let aa = Aa::of(&blocks(host, 240, ratio, 5), 6, Confidence::P95).unwrap();
+    let effect = Planner::default().smallest_effect(aa.overall.log_spread.unwrap(), 10).unwrap();
+    (effect.ln_1p(), aa.rate.unwrap().low().unwrap())
+}
+
+#[test]
+fn a_host_of_three_times_the_noise_is_told_a_three_times_coarser_effect() {
+    let quiet = Host { trial: 0.03, drift: 0.0, ..DRIFTING };
+    let (fine, _) = calibrated(quiet, 1.0);
+    let (coarse, _) = calibrated(Host { trial: 0.09, ..quiet }, 1.0);
+    assert!((coarse / fine / 3.0 - 1.0).abs() < 0.05, "{fine} and {coarse}");
+}
+
+#[test]
+fn a_host_that_favours_one_of_two_identical_arms_is_told_so() {
+    let host = Host { trial: 0.03, drift: 0.0, ..DRIFTING };
+    let (_, fair) = calibrated(host, 1.0);
+    let (_, biased) = calibrated(host, 1.05);
+    assert!(fair <= 0.05, "{fair}");
+    assert!(biased > 0.2, "{biased}");
 }

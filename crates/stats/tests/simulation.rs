@@ -9,8 +9,8 @@ mod common;
 
 use common::simulate::{self, Host, NOISES, Noise, blocks, covers, holds_level, share};
 use litelab_stats::{
-    Better, ClaimVerdict, Confidence, Direction, Estimate, ExpectedRange, PairedRatio, Planner, Tolerance, Trend,
-    UnpairedRatio, Usl, UslPoint, Verdict, median,
+    Aa, Better, ClaimVerdict, Confidence, Direction, Estimate, ExpectedRange, PairedRatio, Planner, Tolerance, Trend,
+    UnpairedRatio, Usl, UslPoint, Verdict, median, proportion,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -226,4 +226,94 @@ fn trends_hold_their_level_and_find_growth() {
     assert!(holds_level(false_finds, 0.05, RUNS), "{false_finds}");
     let found = share(RUNS, |seed| direction(0.2, seed) == Direction::Rising);
     assert!(found > 0.9, "{found}");
+}
+
+/// Scatter of the log-ratio of two trials, for a host whose trials scatter by `trial` each.
+fn pair_spread(trial: f64) -> f64 {
+    trial * std::f64::consts::SQRT_2
+}
+
+#[test]
+fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
+    for noise in NOISES {
+        let host = Host::noisy(noise);
+        let aa = Aa::of(&blocks(host, 1200, 1.0, 7), 6, Confidence::P95).unwrap();
+        assert_eq!(aa.experiments, 200);
+        let rate = aa.rate.unwrap();
+        assert!(rate.low().unwrap() <= 0.05, "{noise:?}: {rate:?}");
+        assert!(aa.overall.ratio.interval().unwrap().contains(1.0), "{noise:?}: {:?}", aa.overall);
+    }
+    // Of normal noise the spread is known.
+    let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
+    let spread = Aa::of(&blocks(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.log_spread.unwrap();
+    assert!((spread / pair_spread(0.05) - 1.0).abs() < 0.15, "{spread}");
+}
+
+#[test]
+fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
+    let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
+    let spread = Aa::of(&blocks(host, 120, 1.0, 11), 6, Confidence::P95).unwrap().overall.log_spread.unwrap();
+    for n in [10, 20, 40] {
+        let effect = Planner::default().smallest_effect(spread, n).unwrap();
+        let found = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect, seed)).ratio.low() > Some(1.0));
+        assert!((0.70..0.93).contains(&found), "{n} blocks, {effect}: {found}");
+        // Half of it is not to be had in so many.
+        let half = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect / 2.0, seed)).ratio.low() > Some(1.0));
+        assert!(half < 0.5, "{n} blocks: {half}");
+    }
+}
+
+#[test]
+fn intervals_of_shares_cover_them() {
+    for truth in [0.01, 0.05, 0.3] {
+        let covered = share(2000, |seed| {
+            let mut rng = Pcg64::seed_from_u64(seed);
+            let hits = (0..40).filter(|_| rand::RngExt::random_bool(&mut rng, truth)).count() as u32;
+            contains(&proportion(hits, 40, Confidence::P95).unwrap(), truth)
+        });
+        assert!(covers(covered, 0.95, 2000), "{truth}: {covered}");
+    }
+}
+
+/// As a report judges a scenario of `others` arms against its baseline: each at its share of 95 %.
+fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdict> {
+    let confidence = Confidence::P95.shared_by(others).unwrap();
+    let planner = Planner::new(confidence, 0.8).unwrap();
+    (0..others as u64)
+        .map(|arm| {
+            let pairs = blocks(host, n, ratio, seed * 1009 + arm);
+            let found = PairedRatio::from_blocks(&pairs, confidence).unwrap();
+            found.verdict(Tolerance::DEFAULT, Better::Lower, &planner)
+        })
+        .collect()
+}
+
+#[test]
+fn families_of_identical_arms_are_rarely_told_apart() {
+    const EXPERIMENTS: u32 = 400;
+    for noise in NOISES {
+        for (others, n) in [(1, 6), (3, 8), (11, 10)] {
+            let judge = |seed| family(Host::noisy(noise), n, others, 1.0, seed);
+            // Not even one of all, in more than 5 % of experiments; 5 % is reached where the level is hit exactly.
+            let any = share(EXPERIMENTS, |seed| judge(seed).into_iter().any(differs));
+            assert!(holds_level(any, 0.05, EXPERIMENTS), "{noise:?}, {others} arms in {n} blocks: {any}");
+            // And of the verdicts of 100 experiments far fewer than 5 %.
+            let verdicts = (0..100).flat_map(judge).collect::<Vec<_>>();
+            let wrong = verdicts.iter().filter(|v| differs(**v)).count();
+            assert!(wrong * 20 <= verdicts.len(), "{noise:?}, {others} arms: {wrong} of {}", verdicts.len());
+        }
+    }
+}
+
+#[test]
+fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
+    // Spreads of the median latency from a quiet host to a loaded one; what `litelab calibrate` found on the busy
+    // two-processor machine that this was written on lies between.
+    let tenth = Tolerance::new(0.1).unwrap();
+    for spread in [0.02, 0.06, 0.12, 0.25] {
+        let host = Host { trial: spread / std::f64::consts::SQRT_2, drift: 0.0, ..Host::noisy(Noise::Normal) };
+        let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(spread, tenth).unwrap();
+        let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
+        assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} blocks at {spread}: {found}");
+    }
 }

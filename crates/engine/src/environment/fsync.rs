@@ -60,6 +60,16 @@ impl FsyncProbe {
     /// # Errors
     /// When the files cannot be made, written or synced.
     pub fn run(dir: &Path, config: FsyncConfig) -> io::Result<Self> {
+        let (overwrites, appends) = Self::times(dir, config)?;
+        Ok(FsyncProbe { overwrite: SyncLatency::of(overwrites), append: SyncLatency::of(appends) })
+    }
+
+    /// As [`FsyncProbe::run`], the time of every overwrite and of every append in the order in which they were made,
+    /// nanoseconds.
+    ///
+    /// # Errors
+    /// As [`FsyncProbe::run`].
+    pub fn times(dir: &Path, config: FsyncConfig) -> io::Result<(Vec<u64>, Vec<u64>)> {
         // Files with a name: some file systems save themselves the work for one that nobody could find again.
         let scratch = || tempfile::Builder::new().prefix(".litelab-fsync-").tempfile_in(dir);
         let (mut fixed, mut growing) = (scratch()?, scratch()?);
@@ -77,34 +87,33 @@ impl FsyncProbe {
             overwrites.push(synced_write(fixed.as_file_mut(), number % BLOCKS, &block)?);
             appends.push(synced_write(growing.as_file_mut(), number, &block)?);
         }
-        Ok(FsyncProbe { overwrite: SyncLatency::of(overwrites), append: SyncLatency::of(appends) })
+        Ok((overwrites, appends))
     }
 }
 
-fn synced_write(file: &mut File, block: u64, bytes: &[u8]) -> io::Result<Duration> {
+fn synced_write(file: &mut File, block: u64, bytes: &[u8]) -> io::Result<u64> {
     file.seek(SeekFrom::Start(block * bytes.len() as u64))?;
     let begin = Instant::now();
     file.write_all(bytes)?;
     file.sync_data()?;
-    Ok(begin.elapsed())
+    Ok(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl SyncLatency {
-    fn of(mut times: Vec<Duration>) -> Self {
+    fn of(mut times: Vec<u64>) -> Self {
         times.sort_unstable();
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let quantile = |percent: usize| {
             let rank = (times.len() * percent).div_ceil(100).max(1);
-            times.get(rank - 1).copied().map_or(0, nanoseconds)
+            times.get(rank - 1).copied().unwrap_or(0)
         };
-        let total: Duration = times.iter().sum();
+        let total = times.iter().map(|ns| *ns as f64 / 1e9).sum::<f64>();
         SyncLatency {
             writes: times.len() as u64,
             p50_ns: quantile(50),
             p99_ns: quantile(99),
             max_ns: quantile(100),
             // A clock too coarse to see any of it must not give an infinite rate.
-            per_second: times.len() as f64 / total.as_secs_f64().max(1e-9),
+            per_second: times.len() as f64 / total.max(1e-9),
         }
     }
 }
@@ -115,11 +124,11 @@ mod tests {
 
     #[test]
     fn percentiles_by_nearest_rank() {
-        let latency = SyncLatency::of((1..=200).rev().map(Duration::from_nanos).collect());
+        let latency = SyncLatency::of((1..=200).rev().collect());
         assert_eq!((latency.writes, latency.p50_ns, latency.p99_ns, latency.max_ns), (200, 100, 198, 200));
         // 200 writes in 1 + 2 + … + 200 = 20,100 ns.
         assert!((latency.per_second - 200.0 / 20_100e-9).abs() < 1.0);
-        let one = SyncLatency::of(vec![Duration::from_micros(3)]);
+        let one = SyncLatency::of(vec![3000]);
         assert_eq!((one.p50_ns, one.p99_ns, one.max_ns), (3000, 3000, 3000));
     }
 

@@ -17,7 +17,8 @@ pub const FORMAT: i32 = 1;
 /// Tables of a run. JSON columns hold the Rust types named beside them.
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE run(
-  key   TEXT PRIMARY KEY,  -- litelab, created, finished, study_toml, plan (Plan), environment (Environment)
+  key   TEXT PRIMARY KEY,  -- litelab, created, finished, study_toml, plan (Plan), environment (Environment),
+                           -- host_calibration (StoredCalibration), builds (BTreeMap of runners)
   value TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE runner(

@@ -1,5 +1,6 @@
 //! Reading a run file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use litelab_model::Plan;
@@ -8,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
 
 use super::{APPLICATION_ID, FORMAT};
+use crate::calibration::StoredCalibration;
 use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
 use crate::observe::sidecar;
@@ -39,12 +41,16 @@ pub struct RunInfo {
     pub environment: Environment,
     /// The runners.
     pub runners: Vec<Description>,
+    /// Fingerprints of the runners' programs, by runner; empty in a file of before they were taken.
+    pub builds: BTreeMap<String, String>,
     /// Blocks that are complete.
     pub blocks: u32,
     /// Machine load of each block.
     pub loads: Vec<LoadWindow>,
     /// What the harness itself costs.
     pub calibrations: Vec<Calibration>,
+    /// What the host can show, if it had been calibrated when the run began.
+    pub host: Option<StoredCalibration>,
 }
 
 /// A no-op trial.
@@ -140,6 +146,8 @@ impl RunFile {
             environment: self.parse("environment", &self.need("environment")?)?,
             runners: runners.iter().map(|t| self.parse("runner", t)).collect::<Result<_, _>>()?,
             blocks: loads.len() as u32,
+            builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
+            host: self.get("host_calibration")?.map(|t| self.parse("host calibration", &t)).transpose()?,
             loads: loads.iter().map(|t| self.parse("load", t)).collect::<Result<_, _>>()?,
             calibrations: calibrations()
                 .map_err(self.fail("read"))?

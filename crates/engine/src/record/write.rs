@@ -1,5 +1,6 @@
 //! Writing a run file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use litelab_model::Plan;
@@ -8,6 +9,7 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::{APPLICATION_ID, FORMAT, SCHEMA};
+use crate::calibration::StoredCalibration;
 use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
 use crate::outcome::{Outcome, Series, TrialRecord};
@@ -94,6 +96,22 @@ impl Recorder {
             )
             .map(|_| ())
         })
+    }
+
+    /// Stores the fingerprints of the runners' programs, by runner.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn builds(&self, builds: &BTreeMap<String, String>) -> Result<(), EngineError> {
+        self.set_json("builds", builds)
+    }
+
+    /// Stores what is known of the host's noise.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn host(&self, calibration: &StoredCalibration) -> Result<(), EngineError> {
+        self.set_json("host_calibration", calibration)
     }
 
     /// Stores what the no-op driver of a runner took for a scenario's work.

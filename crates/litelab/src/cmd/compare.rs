@@ -1,24 +1,26 @@
 //! `litelab compare BASE HEAD`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
 use litelab_report::analysis::{Analysis, analyse_with};
-use litelab_report::compare::{self, CompareOptions, Comparison, Side};
+use litelab_report::compare::{self, CompareOptions, Side};
 use litelab_report::{Style, export, terminal};
-use litelab_stats::Verdict;
 
 use crate::exit::{BadInput, Exit};
-use crate::style;
+use crate::unlike::Allowance;
+use crate::{files, style};
 
 /// Arguments.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab compare before.db after.db --fail\n  litelab compare run.db --base profile=wal-full --head profile=wal-normal\n\n\
     Arms of one run are compared block by block. Two runs were made at different times, so that drift of the machine is \
-    part of their difference: a warning says so."
+    part of their difference: a warning says so. So --fail runs what is slower again, base and head in the same blocks of one \
+    new run, and only what is slower there too counts; where the build that base ran with is gone, head alone is run again, \
+    which does not control for drift. Code 3 is a regression that was confirmed, code 1 one that could not be looked at again."
 )]
 pub struct Args {
     /// Run file to compare with
@@ -39,12 +41,17 @@ pub struct Args {
     /// Metrics; those the study judges by unless told otherwise
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Compare runs of different machines, drivers or workloads all the same
-    #[arg(long)]
-    allow_unlike: bool,
-    /// End with code 3 if anything is slower
+    #[command(flatten)]
+    unlike: Allowance,
+    /// End with code 3 if anything is slower, and is again when base and head are run once more in the same blocks
     #[arg(long)]
     fail: bool,
+    /// With --fail: believe what is slower without running it again
+    #[arg(long, requires = "fail")]
+    no_confirm: bool,
+    /// Directory for the databases of the re-run: its disk is what is measured
+    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
+    dir: PathBuf,
     /// End with code 4 if anything is inconclusive
     #[arg(long)]
     strict: bool,
@@ -53,24 +60,69 @@ pub struct Args {
     markdown: bool,
 }
 
-/// Compares.
+/// A run, read.
+type Read = (Analysis, RunInfo);
+
+/// Compares, and runs again what is slower.
 pub fn run(args: &Args) -> Result<Exit> {
     let options = options(args)?;
-    let comparison = compare_as_told(args, &options)?;
-    if args.markdown {
-        anstream::print!("{}", export::markdown::comparison(&comparison));
-    } else {
-        let style = Style { color: style::color(), width: style::width() };
-        anstream::print!("{}", terminal::show_comparison(&comparison, style));
+    let base = read(&args.run, &options)?;
+    let other = args.other.as_ref().map(|path| read(path, &options)).transpose()?;
+    let (base, head) = (side(&base), side(other.as_ref().unwrap_or(&base)));
+    let comparison = match (&args.base, &args.head, &args.other) {
+        (Some(ours), Some(theirs), _) => {
+            let arm = |selector: &str| compare::select_arm(&base.info.plan, selector).map_err(bad);
+            compare::compare_arms(base, arm(ours)?, arm(theirs)?, &options).map_err(bad)?
+        }
+        (_, _, Some(_)) => compare::compare(base, head, &options).map_err(bad)?,
+        _ => return Err(BadInput("name a second run, or two arms of this one".into()).into()),
+    };
+    print(args, || export::markdown::comparison(&comparison), |style| terminal::show_comparison(&comparison, style));
+
+    let open = args.strict && !comparison.inconclusive().is_empty();
+    let regressed = args.fail && !comparison.regressions().is_empty();
+    if !regressed || args.no_confirm {
+        return Ok(match (regressed, open) {
+            (true, _) => Exit::Threshold,
+            (false, true) => Exit::Inconclusive,
+            (false, false) => Exit::Ok,
+        });
     }
-    let open = comparison.rows.iter().any(|row| matches!(row.verdict, Verdict::Inconclusive { .. }));
-    Ok(if args.fail && !comparison.regressions().is_empty() {
-        Exit::Threshold
-    } else if args.strict && open {
-        Exit::Inconclusive
-    } else {
-        Exit::Ok
+    let found = super::confirm::run(&comparison, base, head, &options.metrics, &args.dir)?;
+    print(
+        args,
+        || format!("\n{}", export::markdown::confirmation(&found)),
+        |style| terminal::show_confirmation(&found, style),
+    );
+    Ok(match found.confirmed() {
+        // What was slower and cannot be looked at again is neither a regression nor none.
+        0 if !found.impossible.is_empty() => Exit::Failed,
+        0 if open || (args.strict && found.open() > 0) => Exit::Inconclusive,
+        0 => Exit::Ok,
+        _ => Exit::Threshold,
     })
+}
+
+fn print(args: &Args, markdown: impl Fn() -> String, text: impl Fn(Style) -> String) {
+    if args.markdown {
+        anstream::print!("{}", markdown());
+    } else {
+        anstream::print!("{}", text(Style { color: style::color(), width: style::width() }));
+    }
+}
+
+fn read(path: &Path, options: &CompareOptions) -> Result<Read> {
+    let file = RunFile::open(path)?;
+    let info = file.info()?;
+    Ok((analyse_with(&file, &info, &options.metrics)?, info))
+}
+
+fn side((analysis, info): &Read) -> Side<'_> {
+    Side { analysis, info }
+}
+
+fn bad(error: litelab_report::ReportError) -> BadInput {
+    BadInput(error.to_string())
 }
 
 fn options(args: &Args) -> Result<CompareOptions> {
@@ -87,25 +139,5 @@ fn options(args: &Args) -> Result<CompareOptions> {
         .iter()
         .map(|m| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {e}"))))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(CompareOptions { tolerance, metrics, allow_unlike: args.allow_unlike })
-}
-
-fn compare_as_told(args: &Args, options: &CompareOptions) -> Result<Comparison> {
-    let read = |path: &PathBuf| -> Result<(Analysis, RunInfo)> {
-        let file = RunFile::open(path)?;
-        let info = file.info()?;
-        Ok((analyse_with(&file, &info, &options.metrics)?, info))
-    };
-    let bad = |e: litelab_report::ReportError| BadInput(e.to_string());
-    let (analysis, info) = read(&args.run)?;
-    let side = Side { analysis: &analysis, info: &info };
-    if let (Some(base), Some(head)) = (&args.base, &args.head) {
-        let arm = |selector: &str| compare::select_arm(&info.plan, selector).map_err(bad);
-        return Ok(compare::compare_arms(side, arm(base)?, arm(head)?, options).map_err(bad)?);
-    }
-    let Some(other) = &args.other else {
-        return Err(BadInput("name a second run, or two arms of this one".into()).into());
-    };
-    let (their_analysis, their_info) = read(other)?;
-    Ok(compare::compare(side, Side { analysis: &their_analysis, info: &their_info }, options).map_err(bad)?)
+    Ok(CompareOptions { tolerance, metrics, allow_unlike: args.unlike.kinds() })
 }

@@ -1,8 +1,10 @@
 //! One file per sub-command: its arguments and what it does.
 
+pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod confirm;
 pub mod export;
 pub mod generate;
 pub mod library;

@@ -70,7 +70,9 @@ pub fn run(args: Args) -> Result<Exit> {
                 return Ok(Exit::Ok);
             }
             let file = args.place.file(&study.name)?;
-            (file.clone(), Run::new(plan, &text.toml, args.place.options(file), &runners, &interrupt::STOP)?)
+            let run = Run::new(plan, &text.toml, args.place.options(file.clone()), &runners, &interrupt::STOP)?;
+            super::calibrate::warn(&run)?;
+            (file, run)
         }
     };
     let ended = execution::carry_out(run)?;

@@ -31,6 +31,17 @@ pub(crate) fn planner(confidence: Confidence) -> Planner {
     Planner::new(confidence, 0.8).unwrap_or_default()
 }
 
+/// Blocks that have a value of both: its number, that of `against`, that of `arm`.
+pub(crate) fn pairs(arm: &ArmAnalysis, against: &ArmAnalysis, metric: &Metric) -> Vec<(u32, f64, f64)> {
+    pairs_of(arm.values(metric), against.values(metric))
+}
+
+fn pairs_of(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec<(u32, f64, f64)> {
+    let ours: BTreeMap<u32, f64> = ours.iter().copied().collect();
+    let both = |(block, theirs): &(u32, f64)| Some((*block, *theirs, *ours.get(block)?));
+    theirs.iter().filter_map(both).collect()
+}
+
 /// The ratio arm / against over the blocks that have both.
 ///
 /// # Errors
@@ -41,18 +52,10 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
-    ratio_of(arm.values(metric), against.values(metric), metric, confidence)
+    ratio_of(&pairs(arm, against, metric), metric, confidence)
 }
 
-fn ratio_of(
-    ours: &[(u32, f64)],
-    theirs: &[(u32, f64)],
-    metric: &Metric,
-    confidence: Confidence,
-) -> Result<PairedRatio, String> {
-    let ours: BTreeMap<u32, f64> = ours.iter().copied().collect();
-    let pairs: Vec<(u32, f64, f64)> =
-        theirs.iter().filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?))).collect();
+fn ratio_of(pairs: &[(u32, f64, f64)], metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
@@ -90,7 +93,7 @@ pub(crate) fn pair_values(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let ratio = ratio_of(ours, theirs, metric, confidence);
+    let ratio = ratio_of(&pairs_of(ours, theirs), metric, confidence);
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
         Err(_) => Verdict::Inconclusive { blocks_needed: None },

@@ -3,6 +3,8 @@
 //! Arms of one run share blocks and are compared within them. Two runs share none: whatever changed on the machine
 //! between them is part of every ratio, and the comparison says so.
 
+mod build;
+pub mod confirm;
 mod select;
 mod unlike;
 
@@ -10,8 +12,10 @@ use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
 use litelab_stats::{Confidence, Estimate, Tolerance, UnpairedRatio, Verdict};
 
+pub use build::Builds;
+pub use confirm::{Confirmation, Means};
 pub use select::select_arm;
-pub use unlike::{Difference, differences};
+pub use unlike::{Difference, Unlike, differences};
 
 use crate::analysis::{Analysis, ArmAnalysis, better, judged, pair};
 use crate::error::ReportError;
@@ -34,8 +38,8 @@ pub struct CompareOptions {
     /// What is compared; what the scenario is judged by unless given. Metrics of single transactions must have been
     /// computed ([`crate::analyse_with`]).
     pub metrics: Vec<Metric>,
-    /// Compares runs of different machines, builds or workloads, and says that they are.
-    pub allow_unlike: bool,
+    /// In what the runs may differ; the comparison says that they do.
+    pub allow_unlike: Vec<Unlike>,
 }
 
 /// Whether the compared trials share blocks.
@@ -71,8 +75,10 @@ pub struct Comparison {
 /// An arm in one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareRow {
-    /// `scenario/label`, or both arms' names.
+    /// `scenario/label` of head's arm.
     pub name: String,
+    /// Indices of base's and head's arms in their plans.
+    pub arms: (usize, usize),
     /// The metric.
     pub metric: Metric,
     /// The base's median.
@@ -115,8 +121,10 @@ pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Resu
     }
     let matched: Vec<(usize, usize)> = pairs.iter().map(|(a, b)| (a.index, b.index)).collect();
     let unlike = differences(base.info, head.info, &matched);
-    if !unlike.is_empty() && !options.allow_unlike {
-        return Err(ReportError::Unlike(unlike));
+    let refused: Vec<Difference> =
+        unlike.iter().filter(|difference| !options.allow_unlike.contains(&difference.of)).cloned().collect();
+    if !refused.is_empty() {
+        return Err(ReportError::Unlike(refused));
     }
     let confidence = Confidence::P95.shared_by(pairs.len()).unwrap_or_default();
     let rows = pairs.iter().flat_map(|(a, b)| {
@@ -162,6 +170,7 @@ pub fn compare_arms(
         let compared = pair(b, a, &metric, Confidence::P95, tolerance);
         CompareRow {
             name: b.name.clone(),
+            arms: (base, head),
             base: a.estimate(&metric).copied(),
             head: b.estimate(&metric).copied(),
             ratio: compared.ratio.map(|paired| paired.ratio),
@@ -197,6 +206,7 @@ fn unpaired(
     };
     CompareRow {
         name: base.name.clone(),
+        arms: (base.index, head.index),
         base: base.estimate(&metric).copied(),
         head: head.estimate(&metric).copied(),
         ratio: ratio.map(|unpaired| unpaired.ratio).map_err(|e| format!("no ratio in {metric}: {e}")),

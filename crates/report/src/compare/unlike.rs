@@ -7,9 +7,37 @@ use litelab_engine::record::RunInfo;
 use litelab_model::Arm;
 use litelab_protocol::Trial;
 
+/// What a difference is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unlike {
+    /// The machine, its kernel, its file system.
+    Host,
+    /// A driver, or the SQLite in it.
+    Driver,
+    /// Schema, data, transactions, settings: what was run.
+    Work,
+}
+
+impl Unlike {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Host, Self::Driver, Self::Work];
+
+    /// As the command line names it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Driver => "driver",
+            Self::Work => "work",
+        }
+    }
+}
+
 /// One thing in which two runs differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
+    /// What kind of thing.
+    pub of: Unlike,
     /// What differs.
     pub what: String,
     /// In the base.
@@ -36,15 +64,16 @@ pub fn differences(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> V
     found
 }
 
-fn differ(what: &str, base: Option<&str>, head: Option<&str>) -> Option<Difference> {
+fn differ(of: Unlike, what: &str, base: Option<&str>, head: Option<&str>) -> Option<Difference> {
     let text = |value: Option<&str>| value.unwrap_or("unknown").to_owned();
-    (base != head).then(|| Difference { what: what.to_owned(), base: text(base), head: text(head) })
+    (base != head).then(|| Difference { of, what: what.to_owned(), base: text(base), head: text(head) })
 }
 
-fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
+pub(super) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let (a, b) = (&base.environment, &head.environment);
     let kind = |info: &RunInfo| info.environment.filesystem.as_ref().and_then(|f| f.kind.clone());
     let usable = |info: &RunInfo| info.environment.cpu.usable.map(|n| n.to_string());
+    let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Host, what, a, b);
     [
         differ("the CPU", a.cpu.model.as_deref(), b.cpu.model.as_deref()),
         differ("the number of processors", usable(base).as_deref(), usable(head).as_deref()),
@@ -62,6 +91,7 @@ fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differ
     let differences = used.into_iter().flat_map(|name| {
         let (a, b) = (crate::document::driver(base, name), crate::document::driver(head, name));
         let version = |d: Option<&litelab_protocol::DriverDescription>| d.map(|d| d.version.clone());
+        let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Driver, what, a, b);
         // The source id changes with every check-in: two builds of one version number may differ.
         let sqlite = |d: Option<&litelab_protocol::DriverDescription>| {
             let build = d?.sqlite.as_ref()?;
@@ -84,7 +114,7 @@ fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differen
             let name = base.plan.arm_name(*ours);
             if !found.iter().any(|d| d.what.starts_with(part)) {
                 let what = format!("{part} differ (first in {name})");
-                found.push(Difference { what, base: String::new(), head: String::new() });
+                found.push(Difference { of: Unlike::Work, what, base: String::new(), head: String::new() });
             }
         }
     }
@@ -92,7 +122,7 @@ fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differen
 }
 
 /// Parts of an arm that are not the same. The seed may differ: it changes values, not their distribution.
-fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
+pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
     let (s, t): (&Trial, &Trial) = (&a.trial, &b.trial);
     [
         ("the schemas", a.schema == b.schema),

@@ -6,7 +6,7 @@ use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
 use litelab_engine::record::RunInfo;
 use litelab_model::metric::Unit;
 
-use super::{Block, Document, Marked, drivers};
+use super::{Block, Document, Marked, calibration, drivers};
 use crate::analysis::Analysis;
 use crate::number;
 use crate::style::Tone;
@@ -20,6 +20,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
         ("machine", machine(&info.environment)),
         ("storage", storage(&info.environment)),
         ("load", load(info)),
+        ("calibrated", calibrated(info)),
         ("SQLite", builds(info)),
     ];
     if !plan.source.is_empty() {
@@ -28,11 +29,12 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     facts.retain(|(_, value)| !value.is_empty());
     document.blocks.push(Block::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
     document.marked(warnings(info));
+    document.marked(beyond(info));
     document.marked(skipped(info));
 }
 
 /// The file's name and not its path, which may name a person.
-pub(super) fn file_name(info: &RunInfo) -> String {
+pub(crate) fn file_name(info: &RunInfo) -> String {
     info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
 }
 
@@ -119,6 +121,27 @@ fn load(info: &RunInfo) -> String {
         parts.push(format!("{} stolen, at most {} in a block", number::percent(mean), number::percent(worst)));
     }
     parts.join(" · ")
+}
+
+fn calibrated(info: &RunInfo) -> String {
+    info.host.as_ref().map_or_else(String::new, |h| calibration::brief(&h.calibration, h.age_seconds))
+}
+
+/// Scenarios that ask for more than the host showed in its calibration; three, and how many more there are.
+fn beyond(info: &RunInfo) -> Vec<Marked> {
+    const SHOWN: usize = 3;
+    let all = crate::calibration::forecasts(info);
+    let mut lines: Vec<Marked> =
+        all.iter().take(SHOWN).map(|f| Marked::new("!", Tone::Warn, format!("{}: {f}", f.scenario))).collect();
+    if all.len() > SHOWN {
+        let more = number::counted((all.len() - SHOWN) as u64, "further scenario");
+        lines.push(Marked::new(
+            "!",
+            Tone::Warn,
+            format!("{more} as well asks for more than this host shows in its blocks"),
+        ));
+    }
+    lines
 }
 
 /// The driver of the plan with the SQLite inside; several have a table of their own.

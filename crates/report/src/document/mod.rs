@@ -1,8 +1,10 @@
 //! An analysis in words and tables, of no format yet: what the terminal, Markdown and HTML have in common.
 
+mod calibration;
 mod cell;
 mod claims;
 mod comparison;
+mod confirmation;
 mod content;
 mod drivers;
 mod footnote;
@@ -18,9 +20,12 @@ mod timeline;
 
 use litelab_engine::record::RunInfo;
 
+pub use calibration::of_calibration;
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
+pub use confirmation::of_confirmation;
 pub(crate) use drivers::{driver, language_of, sqlite_of};
+pub(crate) use header::file_name;
 pub use pivot::of_pivot;
 pub use repeat::of_repetition;
 pub(crate) use table::GAP;

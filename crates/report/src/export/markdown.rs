@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use litelab_engine::record::RunInfo;
 
 use crate::analysis::Analysis;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
 use crate::pivot::Pivot;
 
@@ -25,6 +25,12 @@ pub fn comparison(comparison: &Comparison) -> String {
 #[must_use]
 pub fn pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> String {
     render(&document::of_pivot(pivot, analysis, info))
+}
+
+/// Regressions run again as Markdown.
+#[must_use]
+pub fn confirmation(confirmation: &Confirmation) -> String {
+    render(&document::of_confirmation(confirmation))
 }
 
 /// A document as Markdown.

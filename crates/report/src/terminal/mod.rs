@@ -4,12 +4,13 @@ mod table;
 
 use std::fmt::Write as _;
 
+use litelab_engine::calibration::HostCalibration;
 use litelab_engine::record::RunInfo;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Block, ClaimBlock, Document, Marked, clean};
 use crate::pivot::Pivot;
 use crate::repeat::Repetition;
@@ -39,6 +40,18 @@ pub fn show_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo, style: Sty
 #[must_use]
 pub fn show_repetition(repetition: &Repetition, style: Style) -> String {
     render(&document::of_repetition(repetition), style)
+}
+
+/// Regressions run again as text for a terminal.
+#[must_use]
+pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
+    render(&document::of_confirmation(confirmation), style)
+}
+
+/// A calibration as text for a terminal.
+#[must_use]
+pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
+    render(&document::of_calibration(calibration), style)
 }
 
 /// A document as text for a terminal; ends with a line feed.

@@ -1,0 +1,87 @@
+//! What each runner costs without a database.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use litelab_model::Arm;
+use litelab_stats::{Confidence, median};
+use serde::{Deserialize, Serialize};
+
+use crate::error::EngineError;
+use crate::measure;
+use crate::noop;
+use crate::outcome::Outcome;
+use crate::prepare::Prepared;
+use crate::runner::{Runners, check_support};
+use crate::scratch::Scratch;
+use crate::trial::{self, Bench};
+
+/// A runner's own cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunnerCost {
+    /// The runner.
+    pub runner: String,
+    /// What it is written in.
+    pub language: String,
+    /// Version of its runtime.
+    pub runtime: String,
+    /// Nanoseconds per transaction of one insert, inside it and between two: median, least and most over its trials.
+    pub nanos: (f64, f64, f64),
+    /// Trials.
+    pub trials: u32,
+}
+
+/// The cost of every runner that is built, in `trials` short trials each of an arm's work with a driver that calls no
+/// database; as before every run. A runner without such a driver is not in it. `begins` gets each runner's name.
+///
+/// # Errors
+/// When the database cannot be prepared, or `stop` was set.
+pub fn runner_costs(
+    arm: &Arm,
+    runners: &Runners,
+    directory: &Path,
+    trials: u32,
+    stop: &AtomicBool,
+    begins: &mut dyn FnMut(&str),
+) -> Result<Vec<RunnerCost>, EngineError> {
+    let scratch = Scratch::make(directory)?;
+    let prepared = Prepared::new(&scratch.prepared).file(arm, &mut |_, _| ())?;
+    let keep_going = || !stop.load(Ordering::Relaxed);
+    let mut costs = Vec::new();
+    for runner in runners.iter().filter(|r| !r.manifest.test_double && r.is_built()) {
+        let Ok(description) = runner.describe() else { continue };
+        let name = &runner.manifest.name;
+        let ours = noop::arm(arm, name);
+        if description.drivers.iter().find(|d| d.name == noop::DRIVER).is_none_or(|d| check_support(d, &ours).is_err())
+        {
+            continue;
+        }
+        begins(name);
+        let mut seen = Vec::new();
+        for _ in 0..trials {
+            let mut bench = Bench {
+                runner,
+                prepared: &prepared,
+                directory: &scratch.trial,
+                patience: noop::patience(trial::Patience::default()),
+                keep_going: &mut || keep_going(),
+            };
+            if let (Outcome::Measured(measurement), _) = trial::run(&ours, noop::DRIVER, &mut bench) {
+                seen.extend(measure::cost(&measurement.result));
+            }
+            if !keep_going() {
+                return Err(EngineError::Interrupted);
+            }
+        }
+        let Ok(middle) = median(&seen, Confidence::P95) else { continue };
+        let ends = seen.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), n| (low.min(*n), high.max(*n)));
+        costs.push(RunnerCost {
+            runner: name.clone(),
+            language: description.language,
+            runtime: description.runtime,
+            nanos: (middle.value, ends.0, ends.1),
+            trials: seen.len() as u32,
+        });
+    }
+    Ok(costs)
+}

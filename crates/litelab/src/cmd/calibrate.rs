@@ -1,0 +1,216 @@
+//! `litelab calibrate`: what this host can show.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use litelab_engine::calibration::{self, Clock, Host, HostCalibration, SyncDistribution, Work};
+use litelab_engine::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
+use litelab_engine::event::Event;
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_engine::trial::Patience;
+use litelab_engine::{EngineError, Run, RunOptions, Runners};
+use litelab_model::{Options, Plan, library, resolve};
+use litelab_report::analysis::analyse;
+use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
+use litelab_report::{Style, terminal};
+
+use crate::exit::{BadInput, Exit};
+use crate::{files, interrupt, style};
+
+/// Arguments.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  litelab calibrate\n  litelab calibrate --dir /mnt/fast --quick\n  litelab calibrate --show\n\n\
+    Identical arms are run against each other for a minute and a half: how often they are told apart, and how small a \
+    difference so many blocks can show. The result is kept for this host and disk in litelab-runs/calibration/; runs that \
+    follow store it, and say so where a study asks for more than the host can show in its blocks."
+)]
+pub struct Args {
+    /// Directory for the databases: its disk is what is measured
+    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
+    dir: PathBuf,
+    /// A third of the time, and less certain
+    #[arg(long)]
+    quick: bool,
+    /// How long identical arms are run against each other, in seconds; 75 unless told otherwise, 20 with --quick
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    time: Option<u64>,
+    /// Driver of the A/A experiments
+    #[arg(long, value_name = "DRIVER", default_value = "rusqlite")]
+    driver: String,
+    /// Show what is kept for this host and disk, and measure nothing
+    #[arg(long, conflicts_with_all = ["quick", "time", "driver"])]
+    show: bool,
+    /// The result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How much longer than planned a slow disk gets for the blocks of one experiment.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much of everything.
+struct Scale {
+    rest: Duration,
+    sync: FsyncConfig,
+    trials: u32,
+    experiments: Duration,
+}
+
+impl Args {
+    /// Sums up to less than two minutes, or 40 seconds.
+    fn scale(&self) -> Scale {
+        let seconds = Duration::from_secs;
+        let scale = if self.quick {
+            let sync = FsyncConfig { writes: 300, limit: seconds(2) };
+            Scale { rest: seconds(1), sync, trials: 1, experiments: seconds(20) }
+        } else {
+            let sync = FsyncConfig { writes: 2000, limit: seconds(6) };
+            Scale { rest: seconds(2), sync, trials: 3, experiments: seconds(75) }
+        };
+        Scale { experiments: self.time.map_or(scale.experiments, seconds), ..scale }
+    }
+}
+
+/// Calibrates, keeps the result, prints it.
+pub fn run(args: &Args) -> Result<Exit> {
+    let begun = Instant::now();
+    let scale = args.scale();
+    let data = Path::new(files::DIRECTORY);
+    if args.show {
+        let kept = calibration::newest(data, &Host::of(&Environment::capture(&args.dir)));
+        let kept = kept.ok_or_else(|| {
+            BadInput("no calibration is kept for this host and disk: begin with `litelab calibrate`".into())
+        })?;
+        print(&kept, args.json)?;
+        return Ok(Exit::Ok);
+    }
+    let runners = super::runners()?;
+    for directory in [data, &args.dir] {
+        std::fs::create_dir_all(directory).map_err(|e| BadInput(format!("{}: {e}", directory.display())))?;
+    }
+    say("the host at rest");
+    let rest = LoadProbe::start();
+    std::thread::sleep(scale.rest);
+    let rest = rest.finish();
+    let clock = Clock::measure();
+    say("syncs of the disk");
+    let sync = SyncDistribution::measure(&args.dir, scale.sync).ok();
+
+    // Kept no longer than it takes: what matters of it is in the calibration.
+    let folder = tempfile::Builder::new().prefix(".calibration-").tempdir_in(data).context("make a folder for it")?;
+    let file = folder.path().join("aa.db");
+    let info = experiments(args, scale.experiments, &runners, &file)?;
+    let analysis = analyse(&RunFile::open(&file)?, &info)?;
+    if info.blocks < EXPERIMENT {
+        let why = analysis.arms.iter().flat_map(|arm| &arm.failures).map(|f| f.reason.as_str()).next();
+        let why = why.unwrap_or("its trials take too long");
+        return Err(EngineError::Failed(format!("only {} of {EXPERIMENT} blocks were run: {why}", info.blocks)).into());
+    }
+    let noise = noise(&analysis);
+    if noise.is_empty() {
+        let why = analysis.arms.iter().flat_map(|arm| &arm.failures).map(|f| f.reason.as_str()).next();
+        return Err(EngineError::Failed(format!("no trial gave a measurement: {}", why.unwrap_or("unknown"))).into());
+    }
+
+    let writes = info.plan.arms.iter().find(|arm| scenario(&info.plan, arm.scenario) == Work::Commits.name());
+    let costs = match writes {
+        Some(arm) => {
+            calibration::runner_costs(arm, &runners, &args.dir, scale.trials, &interrupt::STOP, &mut |name| {
+                say(&format!("the harness itself: runner {name}"));
+            })?
+        }
+        None => Vec::new(),
+    };
+    let steal = |load: &LoadWindow| load.steal_share.unwrap_or(0.0);
+    let result = HostCalibration {
+        litelab: env!("CARGO_PKG_VERSION").into(),
+        made: litelab_engine::record::now(),
+        made_unix: calibration::unix_now(),
+        quick: args.quick,
+        seconds: begun.elapsed().as_secs_f64(),
+        host: Host::of(&info.environment),
+        driver: args.driver.clone(),
+        noise,
+        clock,
+        runners: costs,
+        sync,
+        rest,
+        worst: info.loads.iter().copied().max_by(|a, b| steal(a).total_cmp(&steal(b))).unwrap_or_default(),
+    };
+    let kept = calibration::save(data, &result)?;
+    print(&result, args.json)?;
+    anstream::eprintln!("kept in {}; runs on this host and disk store it", kept.display());
+    Ok(Exit::Ok)
+}
+
+fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
+    if json {
+        anstream::println!("{}", serde_json::to_string_pretty(calibration)?);
+    } else {
+        let style = Style { color: style::color(), width: style::width() };
+        anstream::print!("{}", terminal::show_calibration(calibration, style));
+    }
+    Ok(())
+}
+
+/// Runs the study `calibrate`, every arm twice, for as long as `limit` and at least the blocks of one experiment.
+fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> Result<RunInfo> {
+    let (mut study, text) = library::study("calibrate")?;
+    study.driver = Some(args.driver.clone());
+    // As many blocks as there is time for; in another order each time, lest one that happens to favour an arm would do so
+    // in every calibration.
+    let options = Options { aa: true, blocks: Some(10_000), seed: Some(calibration::unix_now()), ..Options::default() };
+    let plan = resolve::resolve(&study, &text, &options)?;
+    let options = RunOptions {
+        file: file.to_path_buf(),
+        directory: args.dir.clone(),
+        patience: Patience::default(),
+        calibrate: false,
+    };
+    let stop = AtomicBool::new(false);
+    let run = Run::new(plan, &text.toml, options, runners, &stop)?;
+    let (begun, mut told) = (Instant::now(), Instant::now());
+    run.execute(&mut |event| {
+        if let Event::BlockStored { block } = event {
+            let (done, spent) = (block + 1, begun.elapsed());
+            // A slow disk may need longer for the blocks without which there is nothing to say, but not for ever.
+            let enough = spent >= limit && done >= EXPERIMENT || spent >= limit + PATIENCE;
+            stop.store(enough, Ordering::Relaxed);
+            if told.elapsed() >= Duration::from_secs(10) {
+                told = Instant::now();
+                say(&format!("identical arms: {done} blocks, {:.0} s left", limit.saturating_sub(spent).as_secs_f64()));
+            }
+        }
+        if let Event::Started { .. } = event {
+            say(&format!("identical arms, for {:.0} s", limit.as_secs_f64()));
+        }
+        if interrupt::STOP.load(Ordering::Relaxed) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })?;
+    if interrupt::STOP.load(Ordering::Relaxed) {
+        return Err(EngineError::Interrupted.into());
+    }
+    Ok(RunFile::open(file)?.info()?)
+}
+
+/// Stores the calibration of this host with a run that begins, and says where the run asks for more than it shows.
+pub fn warn(run: &Run<'_>) -> Result<()> {
+    if let Some(stored) = run.calibrated(Path::new(files::DIRECTORY))? {
+        for forecast in forecasts_of(run.plan(), &stored.calibration) {
+            anstream::eprintln!("{}warning:{} {}: {forecast}", style::WARNING, style::RESET, forecast.scenario);
+        }
+    }
+    Ok(())
+}
+
+fn scenario(plan: &Plan, index: usize) -> &str {
+    plan.scenarios.get(index).map_or("", |s| s.name.as_str())
+}
+
+fn say(what: &str) {
+    anstream::eprintln!("calibrating: {what}");
+}

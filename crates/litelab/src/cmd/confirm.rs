@@ -1,0 +1,76 @@
+//! The re-run of `litelab compare --fail`: what was slower is run again, base and head in the same blocks.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Result;
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_engine::trial::Patience;
+use litelab_engine::{EngineError, Run, RunOptions, Runners};
+use litelab_model::{Metric, Plan};
+use litelab_report::analysis::analyse_with;
+use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
+
+use crate::{execution, files, interrupt};
+
+/// Runs the regressions of a comparison again, databases in `directory`, and judges what comes of it.
+///
+/// # Errors
+/// When the re-run was interrupted, or could not be written or read. That it cannot begin (no runner, data that is gone)
+/// is no error but part of the answer.
+pub fn run(
+    comparison: &Comparison,
+    base: Side<'_>,
+    head: Side<'_>,
+    metrics: &[Metric],
+    directory: &Path,
+) -> Result<Confirmation> {
+    let runners = match super::runners() {
+        Ok(runners) => runners,
+        Err(error) => return Ok(confirm::failed(comparison, &format!("{error:#}"))),
+    };
+    let again = confirm::again(comparison, base.info, head.info, &here(&runners, [base.info, head.info]));
+    let Some(plan) = &again.plan else { return Ok(confirm::without_run(comparison, &again)) };
+    let file = match execute(plan, &head.info.study_toml, &runners, directory) {
+        Ok(file) => file,
+        Err(error) => match error.downcast_ref::<EngineError>() {
+            Some(EngineError::Interrupted) | None => return Err(error),
+            Some(other) => return Ok(confirm::failed(comparison, &other.to_string())),
+        },
+    };
+    let file = RunFile::open(&file)?;
+    let info = file.info()?;
+    let analysis = analyse_with(&file, &info, metrics)?;
+    Ok(confirm::judge(comparison, base, &again, Side { analysis: &analysis, info: &info }))
+}
+
+/// The builds of the drivers of these runs that are here now. A runner that does not answer is not here.
+fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
+    let drivers: BTreeSet<&str> = infos.iter().flat_map(|i| &i.plan.arms).map(|arm| arm.driver.as_str()).collect();
+    let names: BTreeSet<String> =
+        drivers.iter().filter_map(|d| Some(runners.driver(d).ok()?.runner.manifest.name.clone())).collect();
+    Builds {
+        runners: names.iter().filter_map(|name| runners.get(name).ok()?.describe().ok()).collect(),
+        fingerprints: litelab_engine::run::builds(runners, &names),
+    }
+}
+
+/// Runs the plan; the file lies with the other runs, for it is the evidence.
+fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Result<std::path::PathBuf> {
+    let file = files::new_run(Path::new(files::DIRECTORY), &format!("{}-confirmation", plan.study));
+    let options = RunOptions {
+        file: file.clone(),
+        directory: directory.to_path_buf(),
+        patience: Patience::default(),
+        calibrate: false,
+    };
+    std::fs::create_dir_all(files::DIRECTORY)
+        .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
+    let run = Run::new(plan.clone(), study, options, runners, &interrupt::STOP)?;
+    run.calibrated(Path::new(files::DIRECTORY))?;
+    anstream::eprintln!("running again what was slower, base and head in the same blocks");
+    if execution::carry_out(run)?.interrupted {
+        return Err(EngineError::Interrupted.into());
+    }
+    Ok(file)
+}

@@ -1,0 +1,119 @@
+//! Arms of two plans in one, so that they share blocks.
+
+use crate::plan::{Arm, Plan, ScenarioPlan};
+use crate::quantity::Scalar;
+
+/// Name of the dimension that tells the arm of one plan from that of the other.
+pub const SIDE: &str = "side";
+
+/// A plan that runs arms of `base` and of `head` in the same blocks: for each pair a scenario of its own, with `head`'s
+/// arm beside `base`'s, which is the baseline; or alone, where `base`'s is `None`. Pairs of indices that one of the plans
+/// does not have are left out. Scenarios and their arms come in the order of the pairs.
+///
+/// Claims and findings are of other arms and are dropped, as is why an arm was skipped: whoever runs the plan finds out
+/// whether it can be run now.
+#[must_use]
+pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], blocks: u32) -> Plan {
+    let mut plan = Plan {
+        title: format!("Is {} the same again?", head.study),
+        source: String::new(),
+        scenarios: Vec::new(),
+        arms: Vec::new(),
+        claims: Vec::new(),
+        left_out: Vec::new(),
+        findings: Vec::new(),
+        ..head.clone()
+    };
+    for (ours, theirs) in pairs {
+        let first = plan.arms.len();
+        let (Some(new), old) = (head.arms.get(*theirs), ours.map(|index| base.arms.get(index))) else { continue };
+        if old.is_some_and(|old| old.is_none()) {
+            continue;
+        }
+        let Some(scenario) = head.scenarios.get(new.scenario) else { continue };
+        let index = plan.scenarios.len();
+        plan.arms.extend(old.flatten().map(|old| on_side(old, "base", index)));
+        plan.arms.push(on_side(new, "head", index));
+        plan.scenarios.push(ScenarioPlan {
+            name: unused(&scenario.name, &plan.scenarios),
+            question: format!("{}: is it the same again?", head.arm_name(*theirs)),
+            blocks,
+            dimensions: scenario.dimensions.iter().cloned().chain([SIDE.to_owned()]).collect(),
+            baseline: first,
+            metrics: scenario.metrics.clone(),
+            alerts: Vec::new(),
+            usl: None,
+            effects: false,
+            timeline: 0,
+        });
+    }
+    plan
+}
+
+fn on_side(arm: &Arm, side: &str, scenario: usize) -> Arm {
+    let mut arm = arm.clone();
+    arm.scenario = scenario;
+    arm.skipped = None;
+    arm.dimensions.insert(SIDE.to_owned(), Scalar::Text(side.to_owned()));
+    arm
+}
+
+/// The name, with a number where it is taken.
+fn unused(name: &str, taken: &[ScenarioPlan]) -> String {
+    let is_free = |name: &str| taken.iter().all(|s| s.name != name);
+    if is_free(name) {
+        return name.to_owned();
+    }
+    (2..).map(|n| format!("{name}-{n}")).find(|name| is_free(name)).unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+    use crate::{Options, library, resolve};
+
+    fn first_look(seed: u64) -> Plan {
+        let (study, text) = library::study("first-look").unwrap();
+        resolve::resolve(&study, &text, &Options { seed: Some(seed), ..Options::default() }).unwrap()
+    }
+
+    #[test]
+    fn pairs_share_blocks_in_scenarios_of_their_own() {
+        let (base, head) = (first_look(1), first_look(2));
+        let plan = interleave(&base, &head, &[(Some(0), 0), (Some(2), 2), (None, 4)], 12);
+        let names: Vec<String> = (0..plan.arms.len()).map(|index| plan.arm_name(index)).collect();
+        assert_eq!(
+            names,
+            [
+                "commit/profile=wal-normal side=base",
+                "commit/profile=wal-normal side=head",
+                "commit-2/profile=wal-full side=base",
+                "commit-2/profile=wal-full side=head",
+                "batch/batch=1 side=head",
+            ]
+        );
+        assert_eq!(plan.scenarios.iter().map(|s| s.baseline).collect::<Vec<_>>(), [0, 2, 4]);
+        assert!(plan.arms.iter().all(|arm| plan.blocks_of(arm) == 12));
+        // What is run is each side's own.
+        assert_eq!(plan.arms[2].trial, base.arms[2].trial);
+        assert_eq!(plan.arms[3].trial, head.arms[2].trial);
+        assert_ne!(plan.arms[2].trial, plan.arms[3].trial);
+        assert!(plan.claims.is_empty() && plan.findings.is_empty());
+    }
+
+    #[test]
+    fn an_arm_that_is_not_there_is_left_out() {
+        let plan = first_look(1);
+        let many = plan.arms.len();
+        let both = interleave(&plan, &plan, &[(Some(many), 0), (Some(0), many), (Some(1), 1)], 6);
+        assert_eq!((both.arms.len(), both.scenarios.len()), (2, 1));
+    }
+
+    #[test]
+    fn an_arm_that_was_skipped_is_tried_again() {
+        let mut plan = first_look(1);
+        plan.arms[0].skipped = Some("its runner was not built".into());
+        assert_eq!(interleave(&plan, &plan, &[(Some(0), 0)], 6).arms[0].skipped, None);
+    }
+}

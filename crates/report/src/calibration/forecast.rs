@@ -1,0 +1,110 @@
+//! Whether a host can show what a study asks for.
+
+use litelab_engine::calibration::{HostCalibration, Work};
+use litelab_engine::record::RunInfo;
+use litelab_model::plan::ScenarioPlan;
+use litelab_model::study::Location;
+use litelab_model::{Arm, Metric, Plan};
+use litelab_stats::{Confidence, Tolerance};
+
+use crate::analysis::{judged, planner};
+
+/// A scenario whose tolerance is beyond this host in the blocks that are planned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Of the metrics it is judged by, the one in which the host is quietest.
+    pub metric: Metric,
+    /// Blocks planned.
+    pub blocks: u32,
+    /// The smallest difference that so many are likely to show, a fraction; none where they are too few for any.
+    pub effect: Option<f64>,
+    /// What the study asks for, a fraction.
+    pub tolerance: f64,
+    /// Blocks that are likely to show it; none where no sensible number would do.
+    pub needed: Option<u32>,
+}
+
+/// Scenarios of a run for which too few blocks are planned, as far as the calibration stored with it tells; the worst
+/// first. None without one.
+///
+/// A forecast from another workload on the same host: with a transaction of its own a study may be quieter or not, which
+/// its own blocks then say.
+#[must_use]
+pub fn forecasts(info: &RunInfo) -> Vec<Forecast> {
+    info.host.as_ref().map_or_else(Vec::new, |stored| forecasts_of(&info.plan, &stored.calibration))
+}
+
+/// As [`forecasts`], before there is a run.
+#[must_use]
+pub fn forecasts_of(plan: &Plan, calibration: &HostCalibration) -> Vec<Forecast> {
+    let scenarios = plan.scenarios.iter().enumerate();
+    let mut found: Vec<Forecast> =
+        scenarios.filter_map(|(index, scenario)| of_scenario(plan, index, scenario, calibration)).collect();
+    found.sort_by_key(|forecast| std::cmp::Reverse(forecast.needed.unwrap_or(u32::MAX)));
+    found
+}
+
+fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: &HostCalibration) -> Option<Forecast> {
+    let is_twin = |arm: &&Arm| arm.dimensions.contains_key(litelab_model::resolve::AA);
+    let arms: Vec<&Arm> =
+        plan.arms.iter().filter(|arm| arm.scenario == index && arm.skipped.is_none() && !is_twin(arm)).collect();
+    let others = arms.len().checked_sub(1).filter(|n| *n > 0)?;
+    let planner = planner(Confidence::P95.shared_by(others).ok()?);
+    let tolerance = Tolerance::new(plan.tolerance).ok()?;
+    // The arm that is bound by the disk is the noisier one, and it takes part in its comparison. How long a transaction
+    // takes that is not is unknown before it ran, so the noisier kind is assumed.
+    let is_like = |work: Work| match arms.iter().any(|arm| syncs_each_commit(arm)) {
+        true => work == Work::Commits,
+        false => work != Work::Commits,
+    };
+    let spread = |metric: &Metric| {
+        let like = calibration.noise.iter().filter(|n| is_like(n.work) && n.metric.measure == metric.measure);
+        like.map(|n| n.log_spread).max_by(f64::total_cmp)
+    };
+    let (metric, spread) = judged(&scenario.metrics)
+        .into_iter()
+        .filter_map(|metric| spread(&metric).map(|spread| (metric, spread)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let needed = planner.total_for_tolerance(spread, tolerance);
+    needed.is_none_or(|needed| needed > scenario.blocks).then(|| Forecast {
+        scenario: scenario.name.clone(),
+        metric,
+        blocks: scenario.blocks,
+        effect: planner.smallest_effect(spread, scenario.blocks),
+        tolerance: plan.tolerance,
+        needed,
+    })
+}
+
+/// Whether an arm's transactions write, and its settings sync before they answer. SQLite's defaults do (a rollback
+/// journal, FULL); a write-ahead log syncs at commit from FULL on (<https://sqlite.org/pragma.html#pragma_synchronous>).
+fn syncs_each_commit(arm: &Arm) -> bool {
+    let pragma = |name: &str| arm.pragmas.get(name).map(|value| value.to_string().to_lowercase());
+    let level = match pragma("synchronous").as_deref() {
+        Some("off" | "0") => 0,
+        Some("normal" | "1") => 1,
+        _ => 2,
+    };
+    let enough = if pragma("journal_mode").as_deref() == Some("wal") { 2 } else { 1 };
+    arm.location == Location::File && arm.trial.transactions.iter().any(|t| t.writes) && level >= enough
+}
+
+impl std::fmt::Display for Forecast {
+    /// `this host shows 7 % in 10 blocks (p50); the study asks for 5 %: about 24 blocks`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let blocks = crate::number::counted(self.blocks, "block");
+        match self.effect {
+            Some(effect) => {
+                write!(f, "this host shows {} in {blocks} ({})", crate::number::rough(effect), self.metric)?;
+            }
+            None => write!(f, "this host shows no difference in {blocks}")?,
+        }
+        write!(f, "; the study asks for {}: ", crate::number::percent(self.tolerance))?;
+        match self.needed {
+            Some(needed) => write!(f, "about {needed} blocks"),
+            None => write!(f, "no sensible number of blocks would do"),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Which build of a driver an arm ran with.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use litelab_engine::record::RunInfo;
+use litelab_protocol::Description;
+
+/// What runners say of themselves, and fingerprints of their programs: of a run, or of those that are here now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Builds {
+    /// What each runner said.
+    pub runners: Vec<Description>,
+    /// By runner; a run of before they were taken has none.
+    pub fingerprints: BTreeMap<String, String>,
+}
+
+/// A driver's build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Build {
+    driver: String,
+    version: String,
+    sqlite: Option<(String, String)>,
+    runtime: String,
+    fingerprint: Option<String>,
+}
+
+impl Builds {
+    /// Those that a run was made with.
+    #[must_use]
+    pub fn of(info: &RunInfo) -> Self {
+        Self { runners: info.runners.clone(), fingerprints: info.builds.clone() }
+    }
+
+    /// The build of `driver` or `runner:driver`.
+    pub(super) fn build(&self, driver: &str) -> Option<Build> {
+        let has = |runner: &Description, name: &str| runner.drivers.iter().position(|d| d.name == name);
+        let (runner, at) = self.runners.iter().find_map(|r| Some((r, has(r, driver)?))).or_else(|| {
+            let (runner, name) = driver.split_once(':')?;
+            let runner = self.runners.iter().find(|r| r.runner == runner)?;
+            Some((runner, has(runner, name)?))
+        })?;
+        let described = runner.drivers.get(at)?;
+        Some(Build {
+            driver: described.name.clone(),
+            version: described.version.clone(),
+            sqlite: described.sqlite.as_ref().map(|s| (s.version.clone(), s.source_id.clone())),
+            runtime: runner.runtime.clone(),
+            fingerprint: self.fingerprints.get(&runner.runner).cloned(),
+        })
+    }
+}
+
+impl Build {
+    /// Whether both are one build as far as can be told.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let visible = |b: &Self| (b.driver.clone(), b.version.clone(), b.sqlite.clone(), b.runtime.clone());
+        let told_apart = self.fingerprint.as_ref().zip(other.fingerprint.as_ref()).is_some_and(|(a, b)| a != b);
+        visible(self) == visible(other) && !told_apart
+    }
+
+    /// Whether its program was looked at, so that it would be told from another of the same versions.
+    pub fn is_certain(&self) -> bool {
+        self.fingerprint.is_some()
+    }
+}
+
+impl fmt::Display for Build {
+    /// `rusqlite 0.41.0 (SQLite 3.54.0), build 1a2b3c4d`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.driver, self.version)?;
+        if let Some((version, _)) = &self.sqlite {
+            write!(f, " (SQLite {version})")?;
+        }
+        match &self.fingerprint {
+            Some(fingerprint) => write!(f, ", build {}", fingerprint.get(..8).unwrap_or(fingerprint)),
+            None => Ok(()),
+        }
+    }
+}

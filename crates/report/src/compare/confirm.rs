@@ -1,0 +1,288 @@
+//! A regression is run again before it counts.
+//!
+//! Two runs were made at different times, so that what changed on the machine between them is part of every ratio; and of
+//! many comparisons a few are wrong at any level. So arms that are shown slower are run again, base's and head's in the
+//! same blocks of one new run, and only what shows itself again there is a regression.
+
+use std::collections::BTreeMap;
+
+use litelab_engine::record::RunInfo;
+use litelab_model::{Metric, Plan, interleave};
+use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
+
+use super::build::Builds;
+use super::{CompareRow, Comparison, Pairing, Side, unlike, unpaired};
+use crate::analysis::{Analysis, pair};
+
+/// Blocks of a re-run: as many as either run had, but enough to show something and not so many as to take hours.
+const BLOCKS: std::ops::RangeInclusive<u32> = 10..=40;
+
+/// How a regressed arm can be run again here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// Base's arm and head's in the same blocks.
+    Interleaved,
+    /// Head's arm alone, compared with base's old trials: why base's cannot be run again.
+    HeadAlone(String),
+    /// Not at all, and why.
+    Impossible(String),
+}
+
+/// What is run again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Again {
+    /// Base's and head's indices in their plans, and how that pair is run again. Each pair once.
+    pub pairs: Vec<((usize, usize), Means)>,
+    /// The plan of the re-run; none where nothing can be run again.
+    pub plan: Option<Plan>,
+}
+
+/// A regression looked at again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfirmRow {
+    /// `scenario/label`.
+    pub name: String,
+    /// The metric.
+    pub metric: Metric,
+    /// Head over base in the comparison.
+    pub first: Option<Estimate>,
+    /// In the re-run; or why there is none.
+    pub again: Result<Estimate, String>,
+    /// Whether the re-run shared blocks.
+    pub pairing: Pairing,
+    /// What the re-run shows, at 95 %.
+    pub verdict: Verdict,
+}
+
+/// What came of looking again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Confirmation {
+    /// Name of the re-run's file; none where nothing was run.
+    pub run: Option<String>,
+    /// Its blocks.
+    pub blocks: u32,
+    /// By arm, then by metric.
+    pub rows: Vec<ConfirmRow>,
+    /// Names of arms that could not be run again, and why.
+    pub impossible: Vec<(String, String)>,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+impl Confirmation {
+    /// Regressions that showed themselves again.
+    #[must_use]
+    pub fn confirmed(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict == Verdict::Slower).count()
+    }
+
+    /// Regressions of which the re-run showed nothing either way.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Inconclusive { .. })).count()
+    }
+}
+
+/// What to run again of a comparison's regressions with the builds that are `here`.
+#[must_use]
+pub fn again(comparison: &Comparison, base: &RunInfo, head: &RunInfo, here: &Builds) -> Again {
+    let mut pairs: Vec<((usize, usize), Means)> = Vec::new();
+    for row in comparison.regressions() {
+        if !pairs.iter().any(|(arms, _)| *arms == row.arms) {
+            pairs.push((row.arms, means(base, head, row.arms, here)));
+        }
+    }
+    let run: Vec<(Option<usize>, usize)> = pairs
+        .iter()
+        .filter_map(|((ours, theirs), means)| match means {
+            Means::Interleaved => Some((Some(*ours), *theirs)),
+            Means::HeadAlone(_) => Some((None, *theirs)),
+            Means::Impossible(_) => None,
+        })
+        .collect();
+    let blocks = pairs.iter().map(|((ours, theirs), _)| blocks(&base.plan, *ours).max(blocks(&head.plan, *theirs)));
+    let blocks = blocks.max().unwrap_or_default().clamp(*BLOCKS.start(), *BLOCKS.end());
+    let plan = (!run.is_empty()).then(|| interleave::interleave(&base.plan, &head.plan, &run, blocks));
+    Again { pairs, plan }
+}
+
+fn blocks(plan: &Plan, arm: usize) -> u32 {
+    let scenario = plan.arms.get(arm).and_then(|arm| plan.scenarios.get(arm.scenario));
+    scenario.map_or(0, |scenario| scenario.blocks)
+}
+
+/// How a pair of arms can be run again. What is under test may be in the plans (a schema, a query, a profile), then both
+/// are run by the builds that are here; or in the builds, then base's is gone unless it is the one that is here.
+#[must_use]
+pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), here: &Builds) -> Means {
+    let (Some(a), Some(b)) = (base.plan.arms.get(ours), head.plan.arms.get(theirs)) else {
+        return Means::Impossible("the run has no such arm".into());
+    };
+    let then = (Builds::of(base).build(&a.driver), Builds::of(head).build(&b.driver));
+    let now = (here.build(&a.driver), here.build(&b.driver));
+    let (Some(old), Some(new)) = then else {
+        return Means::Impossible("the run files do not say which builds ran".into());
+    };
+    match &now.1 {
+        None => return Means::Impossible(format!("head ran with {new}; no runner here has that driver")),
+        Some(now) if !now.is_like(&new) => {
+            return Means::Impossible(format!("head ran with {new}; here is {now}: build the runner as it was"));
+        }
+        Some(_) => {}
+    }
+    match &now.0 {
+        None => return Means::HeadAlone(format!("base ran with {old}, and no runner here has that driver")),
+        Some(now) if !now.is_like(&old) => {
+            return Means::HeadAlone(format!("base ran with {old}, and here is {now}"));
+        }
+        Some(_) => {}
+    }
+    // The plans are one and the same: what differs, if anything, is in a program that nobody looked at.
+    let same_work = unlike::parts(a, b).is_empty();
+    if same_work && !(old.is_certain() && new.is_certain()) {
+        return Means::HeadAlone(format!(
+            "base and head are the same work by {new}, and a run file does not say which build that was"
+        ));
+    }
+    Means::Interleaved
+}
+
+/// Judges the re-run of [`again`]: within its blocks, or against base's old trials where head was run alone. Each row was
+/// named by the comparison before the re-run began, so each is judged at 95 % by itself.
+#[must_use]
+pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side<'_>) -> Confirmation {
+    let tolerance = Tolerance::new(comparison.tolerance).unwrap_or_default();
+    let places = places(again);
+    let mut found = Confirmation {
+        run: Some(crate::document::file_name(rerun.info)),
+        blocks: rerun.info.blocks,
+        impossible: impossible(comparison, again),
+        notes: notes(again, base.info, rerun.info),
+        ..Confirmation::default()
+    };
+    // Head alone says something beside base's old trials only where those were made, on this host.
+    let moved = unlike::host(base.info, rerun.info);
+    for row in comparison.regressions() {
+        match (places.get(&row.arms), moved.first()) {
+            (None, _) => {}
+            (Some((None, _)), Some(difference)) => {
+                let why =
+                    format!("base's build is not here, and its old trials were made on another host: {difference}");
+                if !found.impossible.iter().any(|(name, _)| *name == row.name) {
+                    found.impossible.push((row.name.clone(), why));
+                }
+            }
+            (Some(place), _) => found.rows.push(one(row, base.analysis, *place, rerun.analysis, tolerance)),
+        }
+    }
+    found
+}
+
+/// What is to be said where nothing can be run again.
+#[must_use]
+pub fn without_run(comparison: &Comparison, again: &Again) -> Confirmation {
+    Confirmation { impossible: impossible(comparison, again), ..Confirmation::default() }
+}
+
+/// What is to be said where the re-run could not begin.
+#[must_use]
+pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
+    let mut impossible: Vec<(String, String)> = Vec::new();
+    for row in comparison.regressions() {
+        if !impossible.iter().any(|(name, _)| *name == row.name) {
+            impossible.push((row.name.clone(), why.to_owned()));
+        }
+    }
+    Confirmation { impossible, ..Confirmation::default() }
+}
+
+/// Where the arms of a pair are in the plan of the re-run: of base, if it was run again, and of head.
+fn places(again: &Again) -> BTreeMap<(usize, usize), (Option<usize>, usize)> {
+    let mut next = 0;
+    let mut places = BTreeMap::new();
+    for (arms, means) in &again.pairs {
+        match means {
+            Means::Interleaved => {
+                places.insert(*arms, (Some(next), next + 1));
+                next += 2;
+            }
+            Means::HeadAlone(_) => {
+                places.insert(*arms, (None, next));
+                next += 1;
+            }
+            Means::Impossible(_) => {}
+        }
+    }
+    places
+}
+
+fn one(
+    row: &CompareRow,
+    base: &Analysis,
+    (old, new): (Option<usize>, usize),
+    rerun: &Analysis,
+    tolerance: Tolerance,
+) -> ConfirmRow {
+    let metric = &row.metric;
+    let arm = rerun.arms.get(new);
+    let (again, verdict, pairing) = match (old, arm) {
+        (_, None) => missing(Pairing::None),
+        (Some(old), Some(arm)) => match rerun.arms.get(old) {
+            Some(against) => {
+                let compared = pair(arm, against, metric, Confidence::P95, tolerance);
+                (compared.ratio.map(|paired| paired.ratio), compared.verdict, Pairing::Blocks)
+            }
+            None => missing(Pairing::Blocks),
+        },
+        (None, Some(arm)) => match base.arms.get(row.arms.0) {
+            Some(against) => {
+                let compared = unpaired(against, arm, metric.clone(), Confidence::P95, tolerance);
+                (compared.ratio, compared.verdict, Pairing::None)
+            }
+            None => missing(Pairing::None),
+        },
+    };
+    // A trial that failed is the reason, not that there was no block.
+    let failure = arm.and_then(|arm| arm.failures.first()).map(|f| f.reason.clone());
+    ConfirmRow {
+        name: row.name.clone(),
+        metric: metric.clone(),
+        first: row.ratio.as_ref().ok().copied(),
+        again: again.map_err(|why| failure.unwrap_or(why)),
+        pairing,
+        verdict,
+    }
+}
+
+fn missing(pairing: Pairing) -> (Result<Estimate, String>, Verdict, Pairing) {
+    (Err("it was not run again".into()), Verdict::Inconclusive { blocks_needed: None }, pairing)
+}
+
+fn name(comparison: &Comparison, arms: (usize, usize)) -> String {
+    comparison.rows.iter().find(|row| row.arms == arms).map_or_else(|| "?".into(), |row| row.name.clone())
+}
+
+fn impossible(comparison: &Comparison, again: &Again) -> Vec<(String, String)> {
+    let all = again.pairs.iter().filter_map(|(arms, means)| match means {
+        Means::Impossible(why) => Some((name(comparison, *arms), why.clone())),
+        _ => None,
+    });
+    all.collect()
+}
+
+fn notes(again: &Again, base: &RunInfo, rerun: &RunInfo) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for (_, means) in &again.pairs {
+        if let Means::HeadAlone(why) = means {
+            let note =
+                format!("only head was run again, and compared with base's old trials: {why}; drift is not controlled");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes.extend(
+        unlike::host(base, rerun).iter().map(|difference| format!("the re-run was made on another host: {difference}")),
+    );
+    notes
+}

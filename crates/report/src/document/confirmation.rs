@@ -1,0 +1,91 @@
+//! Regressions that were run again.
+
+use litelab_stats::Verdict;
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Document, Marked, cell};
+use crate::compare::confirm::ConfirmRow;
+use crate::compare::{Confirmation, Pairing};
+use crate::number;
+use crate::style::Tone;
+
+/// A confirmation.
+#[must_use]
+pub fn of_confirmation(confirmation: &Confirmation) -> Document {
+    let mut document = Document::default();
+    document.heading("Confirmation", "what was slower is run again before it counts");
+    if let Some(run) = &confirmation.run {
+        let blocks = number::counted(confirmation.blocks, "block");
+        document.text(Tone::Dim, format!("{run} · {blocks} · each ratio at 95 % by itself"));
+    }
+    if !confirmation.rows.is_empty() {
+        document.blocks.push(Block::Table(table(confirmation)));
+    }
+    document.marked(confirmation.rows.iter().filter_map(why).collect());
+    let impossible = confirmation.impossible.iter();
+    document.marked(
+        impossible
+            .map(|(name, why)| Marked::new("?", Tone::Warn, format!("{name} cannot be run again: {why}")))
+            .collect(),
+    );
+    document.marked(confirmation.notes.iter().map(|note| Marked::new("!", Tone::Warn, note.as_str())).collect());
+    let (tone, text) = summary(confirmation);
+    document.text(tone, text);
+    document
+}
+
+fn table(confirmation: &Confirmation) -> Table {
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::left("metric", 0),
+        Column::right("first", 1),
+        Column::right("again", 1),
+        Column::left("run again", 2),
+        Column::left("verdict", 2),
+    ];
+    let row = |row: &ConfirmRow| {
+        let word = match row.verdict {
+            Verdict::Slower => "▼ confirmed",
+            Verdict::Faster => "▲ the opposite",
+            Verdict::Equivalent => "≈ not shown again: equivalent",
+            Verdict::Inconclusive { .. } => "~ not shown again",
+        };
+        vec![
+            Cell::plain(row.name.as_str()),
+            Cell::plain(row.metric.to_string()),
+            cell::ratio(row.first.as_ref(), Verdict::Slower),
+            cell::ratio(row.again.as_ref().ok(), row.verdict),
+            Cell::plain(match row.pairing {
+                Pairing::Blocks => "base and head",
+                Pairing::None => "head alone",
+            }),
+            Cell::new(cell::tone(row.verdict), word),
+        ]
+    };
+    Table { keys: 2, columns, rows: confirmation.rows.iter().map(row).collect() }
+}
+
+fn why(row: &ConfirmRow) -> Option<Marked> {
+    let why = row.again.as_ref().err()?;
+    Some(Marked::new("?", Tone::Warn, format!("{}: {why}", row.name)))
+}
+
+fn summary(confirmation: &Confirmation) -> (Tone, String) {
+    let (confirmed, all) = (confirmation.confirmed(), confirmation.rows.len());
+    let arms = number::counted(confirmation.impossible.len() as u64, "arm");
+    let unknown = match confirmation.impossible.len() {
+        0 => String::new(),
+        _ => format!("; {arms} could not be looked at again"),
+    };
+    match (confirmed, all) {
+        (0, 0) => (Tone::Warn, "no regression could be confirmed or refuted".into()),
+        (0, _) => (
+            if unknown.is_empty() { Tone::Good } else { Tone::Warn },
+            format!(
+                "none of {} showed itself again: it was noise or drift, or is too small for these blocks{unknown}",
+                number::counted(all as u64, "regression")
+            ),
+        ),
+        (n, _) => (Tone::Bad, format!("{n} of {} confirmed{unknown}", number::counted(all as u64, "regression"))),
+    }
+}

@@ -1,0 +1,62 @@
+//! Two identical arms: what a host takes for a difference where there is none.
+
+use crate::{Confidence, Estimate, PairedRatio, StatsError, proportion};
+
+/// Blocks of one arm run twice, judged as a whole and as many small experiments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aa {
+    /// Twin over arm, over all blocks: its spread says what the host can show, and 1 lies in its interval unless the
+    /// host favours one of two identical arms.
+    pub overall: PairedRatio,
+    /// Experiments: disjoint groups of consecutive blocks, each judged like a comparison of its own.
+    pub experiments: u32,
+    /// Experiments whose interval excludes 1.
+    pub false_differences: u32,
+    /// Their share ([`proportion`]); `None` without an experiment.
+    pub rate: Option<Estimate>,
+}
+
+impl Aa {
+    /// Judges pairs of identical arms in experiments of `per` blocks; blocks left over belong to none.
+    ///
+    /// # Errors
+    /// As [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] for experiments of no block.
+    pub fn of(blocks: &[(f64, f64)], per: usize, confidence: Confidence) -> Result<Self, StatsError> {
+        if per == 0 {
+            return Err(StatsError::OutOfDomain { what: "blocks of an experiment", value: 0.0, domain: "at least 1" });
+        }
+        let overall = PairedRatio::from_blocks(blocks, confidence)?;
+        let (mut experiments, mut false_differences) = (0, 0);
+        for experiment in blocks.chunks_exact(per) {
+            let interval = PairedRatio::from_blocks(experiment, confidence)?.ratio.interval();
+            experiments += 1;
+            false_differences += u32::from(interval.is_some_and(|interval| !interval.contains(1.0)));
+        }
+        let rate = proportion(false_differences, experiments, confidence).ok();
+        Ok(Self { overall, experiments, false_differences, rate })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experiments_are_disjoint_and_what_is_left_over_belongs_to_none() {
+        // Six blocks on one side, six that cancel out, and one more.
+        let mut blocks = vec![(1.0, 1.1), (1.0, 1.2), (1.0, 1.3), (1.0, 1.4), (1.0, 1.5), (1.0, 1.6)];
+        blocks.extend([(1.0, 1.1), (1.1, 1.0), (1.0, 1.2), (1.2, 1.0), (1.0, 1.3), (1.3, 1.0)]);
+        blocks.push((1.0, 9.0));
+        let aa = Aa::of(&blocks, 6, Confidence::P95).unwrap();
+        assert_eq!((aa.experiments, aa.false_differences, aa.overall.ratio.n), (2, 1, 13));
+        assert_eq!(aa.rate.unwrap().value, 0.5);
+    }
+
+    #[test]
+    fn too_few_blocks_are_no_experiment() {
+        let aa = Aa::of(&[(1.0, 1.0); 5], 6, Confidence::P95).unwrap();
+        assert_eq!((aa.experiments, aa.rate), (0, None));
+        assert!(Aa::of(&[(1.0, 1.0); 5], 0, Confidence::P95).is_err());
+        assert_eq!(Aa::of(&[], 6, Confidence::P95), Err(StatsError::Empty));
+    }
+}
