@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
 //! | [`mod@compare`] | two runs, or two arms of one |
+//! | [`chart`] | static pictures (SVG) of plain data |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
 //! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |
@@ -12,6 +13,7 @@
 //! [`analysis::Analysis`] where it draws its own pictures.
 
 pub mod analysis;
+pub mod chart;
 pub mod compare;
 pub mod document;
 mod error;
