@@ -7,9 +7,10 @@
 //! | [`chart`] | static pictures (SVG) of plain data |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
+//! | [`html`] | a run as one page |
 //! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |
 //!
-//! Nothing here prints. A further format (HTML) is one more renderer of a [`document::Document`], or of an
+//! Nothing here prints. A further format is one more renderer of a [`document::Document`], or of an
 //! [`analysis::Analysis`] where it draws its own pictures.
 
 pub mod analysis;
@@ -18,6 +19,7 @@ pub mod compare;
 pub mod document;
 mod error;
 pub mod export;
+pub mod html;
 pub mod number;
 mod style;
 pub mod terminal;

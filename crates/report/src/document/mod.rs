@@ -15,6 +15,7 @@ mod timeline;
 
 use litelab_engine::record::RunInfo;
 
+pub(crate) use cell::{tone as verdict_tone, verdict as verdict_words};
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
 pub(crate) use drivers::driver;
@@ -99,6 +100,34 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
         document.marked(analysis.findings.iter().map(|f| Marked::new("•", Tone::Plain, f.as_str())).collect());
     }
     legend::add(&mut document, analysis);
+    document
+}
+
+/// A part of [`of_run`], for a page that has an order of its own.
+pub(crate) enum Part<'a> {
+    /// Title, facts and warnings.
+    Header,
+    /// The drivers, where there are several.
+    Drivers,
+    /// One scenario; its heading first.
+    Scenario(&'a ScenarioAnalysis),
+    /// Scenarios beside each other, where several vary the same.
+    Overview,
+    /// What the signs mean.
+    Legend,
+}
+
+/// One part of a run.
+#[must_use]
+pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Document {
+    let mut document = Document::default();
+    match part {
+        Part::Header => header::add(&mut document, analysis, info),
+        Part::Drivers => drivers::add(&mut document, info),
+        Part::Scenario(scenario) => scenario::add(&mut document, scenario, analysis, info),
+        Part::Overview => overview::add(&mut document, analysis, info),
+        Part::Legend => legend::add(&mut document, analysis),
+    }
     document
 }
 

@@ -1,0 +1,55 @@
+//! How a part of a run is run again.
+
+use litelab_engine::record::RunInfo;
+use litelab_model::library::Kind;
+
+use crate::analysis::ScenarioAnalysis;
+
+/// The command that runs one scenario again with the same seed: the same values, in the same order of trials.
+pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
+    format!("{} --only {} --blocks {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
+}
+
+/// The command that tries to refute a scenario: other values, and more blocks where so many are needed.
+pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, blocks: u32) -> String {
+    let seed = info.plan.seed.wrapping_add(1);
+    format!("{} --only {} --blocks {blocks} --seed {seed}", run(info), quoted(&scenario.name))
+}
+
+fn run(info: &RunInfo) -> String {
+    let quick = if info.plan.quick { " --quick" } else { "" };
+    format!("litelab run {}{quick}", study(info))
+}
+
+/// Its name, or a file of its own beside the page.
+fn study(info: &RunInfo) -> String {
+    let name = &info.plan.study;
+    quoted(&if is_built_in(info) { name.clone() } else { format!("{name}.toml") })
+}
+
+/// Whether litelab has the study; the text of any other is in the run file.
+pub(super) fn is_built_in(info: &RunInfo) -> bool {
+    Kind::Study.built_in().contains(&info.plan.study.as_str())
+}
+
+/// As one word of a shell, whatever is in it.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_word_of_a_shell() {
+        assert_eq!(quoted("claim-form"), "claim-form");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("x'; rm -rf ~ #"), r"'x'\''; rm -rf ~ #'");
+        assert_eq!((quoted(""), quoted("-o")), ("''".into(), "'-o'".into()));
+    }
+}
