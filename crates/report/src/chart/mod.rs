@@ -16,15 +16,18 @@
 //! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out of the picture and
 //! counted in its description. None of them panics, whatever it is given.
 
+mod draw;
 mod forest;
 mod heatmap;
 mod load;
 mod percentiles;
 mod reading;
+mod say;
 mod scaling;
 mod series;
 mod strip;
-mod svg;
+#[cfg(test)]
+mod tests;
 
 pub use forest::{Forest, ForestRow, Verdict};
 pub use heatmap::{Cell, Dimension, Heatmap};

@@ -2,9 +2,15 @@
 
 use litelab_model::metric::Unit;
 use litelab_stats::Usl;
-use maud::Markup;
+use maud::{Markup, html};
 
-use super::{Chart, Reading, svg};
+use super::draw::axis::Axis;
+use super::draw::frame::Frame;
+use super::draw::legend::{self, Entry, Sample};
+use super::draw::scale::Kind;
+use super::draw::svg::{self, Anchor, Path, WIDTH};
+use super::draw::{mark, text};
+use super::{Chart, Reading, say};
 
 /// Two panels over the same workers: throughput with the fitted law above, latency below.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,16 +72,193 @@ impl From<&Usl> for Law {
     }
 }
 
+const HEIGHT: f64 = 170.0;
+/// Points of a fitted curve.
+const STEPS: u32 = 64;
+/// Between the points of several series at the same number of workers.
+const DODGE: f64 = 4.0;
+
 impl Chart for Scaling {
     fn title(&self) -> &str {
         &self.title
     }
 
     fn description(&self) -> String {
-        self.summary.clone()
+        let below = if self.has_latency() { format!(", and {} below it", self.latency) } else { String::new() };
+        let drawn = format!("{} against {} on a logarithmic axis{below}.", self.throughput, self.workers);
+        say::description(&self.summary, &drawn, self.series.iter().map(|series| series.sentence(self.unit())))
     }
 
     fn svg(&self, id: &str) -> Markup {
-        svg::figure(self, id, 40.0, maud::html! {})
+        let points = || self.series.iter().flat_map(ScalingSeries::placed);
+        let throughputs = points().filter_map(|point| point.throughput).flat_map(|r| shown(&r, Kind::Linear));
+        let upper = Axis::rounded(&self.throughput, Some(self.unit()), throughputs);
+        let latencies = points().filter_map(|point| point.latency).flat_map(|r| shown(&r, Kind::Logarithmic));
+        let lower = Axis::times(&self.latency, latencies);
+        let mut levels: Vec<u32> = points().map(|point| point.workers).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return svg::empty(self, id) };
+        if upper.is_none() && lower.is_none() {
+            return svg::empty(self, id);
+        }
+        let range = (f64::from(*first) / 1.05, f64::from(*last) * 1.05);
+        // First and last have the right of way; those between stand where there is room.
+        let between = levels.iter().skip(1).take(levels.len().saturating_sub(2));
+        let order = [first, last].into_iter().chain(between).map(|n| (f64::from(*n), n.to_string())).collect();
+        let x = Axis::given(&format!("{} (number, log scale)", self.workers), Kind::Logarithmic, range, order);
+
+        let (legend, mut top) = legend::legend(&self.entries(), 0.0);
+        let mut panels = Vec::new();
+        if let Some(upper) = upper {
+            let frame = Frame::new(&x, &upper, top, HEIGHT, 0.0);
+            panels.push(self.panel(&frame, |point| point.throughput, true));
+            top = frame.end + 8.0;
+        }
+        if let Some(lower) = lower {
+            let frame = Frame::new(&x, &lower, top, HEIGHT, 0.0);
+            panels.push(self.panel(&frame, |point| point.latency, false));
+            top = frame.end + 8.0;
+        }
+        let caption: Vec<String> = self.series.iter().filter_map(|series| series.law_in_words(&self.workers)).collect();
+        let caption: Vec<String> = caption.iter().flat_map(|line| text::wrap(line, WIDTH)).collect();
+        let inner = html! {
+            (legend)
+            @for panel in panels { (panel) }
+            (svg::lines(0.0, top + 12.0, Anchor::Start, "", &caption))
+        };
+        svg::figure(self, id, top + caption.len() as f64 * text::LINE + 6.0, &inner)
+    }
+}
+
+/// What of a reading is to be on the axis.
+fn shown(reading: &Reading, kind: Kind) -> Vec<f64> {
+    if !kind.places(reading.value) {
+        return Vec::new();
+    }
+    let (low, high) = reading.range.unwrap_or((reading.value, reading.value));
+    // An interval's end far below the value on a logarithmic axis would flatten all the rest; it gets an arrow.
+    [low.max(reading.value / 10.0), reading.value, high.min(reading.value.abs() * 10.0)].to_vec()
+}
+
+impl Scaling {
+    fn unit(&self) -> Unit {
+        self.unit.unwrap_or(Unit::PerSecond)
+    }
+
+    fn has_latency(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.points).any(|point| point.latency.is_some())
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let named = self.series.iter().enumerate().filter(|(_, series)| !series.name.trim().is_empty());
+        let mut entries: Vec<Entry> =
+            named.map(|(i, series)| Entry::new(Sample::Marker(i), series.name.clone())).collect();
+        if self.series.iter().any(|series| matches!(series.law, Some(Ok(_)))) {
+            entries.push(Entry::new(Sample::Rule("line fit"), "fitted Universal Scalability Law"));
+        }
+        entries
+    }
+
+    fn panel(&self, frame: &Frame, of: fn(&ScalingPoint) -> Option<Reading>, with_law: bool) -> Markup {
+        let middle = (self.series.len() as f64 - 1.0) / 2.0;
+        html! {
+            (frame.markup())
+            @for (i, series) in self.series.iter().enumerate() {
+                @let dodge = ((i as f64 - middle) * DODGE).clamp(-12.0, 12.0);
+                @let readings = series.placed().into_iter().filter_map(|point| Some((point.workers, of(&point)?)));
+                @let places = readings.filter_map(|(n, r)| Some((frame.at(f64::from(n), r.value)?, r)));
+                @let places: Vec<((f64, f64), Reading)> =
+                    places.map(|((x, y), r)| (((x + dodge).clamp(frame.left, frame.right), y), r)).collect();
+                @match series.law.as_ref().filter(|_| with_law) {
+                    Some(Ok(law)) => (law.curve(frame).markup(&format!("line fit {}", mark::colour(i)))),
+                    _ => (Path::default().through(places.iter().map(|(p, _)| Some(*p))).markup(&mark::line(i))),
+                }
+                @let mut whiskers = Path::default();
+                @for ((x, _), reading) in &places {
+                    @let _ = mark::whisker(&mut whiskers, *x, reading, &frame.y);
+                }
+                (whiskers.markup(&format!("whisker {}", mark::colour(i))))
+                (mark::markers(i, places.iter().map(|(place, _)| *place)))
+            }
+        }
+    }
+}
+
+impl ScalingSeries {
+    /// By workers, of which there is at least one.
+    fn placed(&self) -> Vec<ScalingPoint> {
+        let mut points: Vec<ScalingPoint> = self.points.iter().copied().filter(|point| point.workers > 0).collect();
+        points.sort_by_key(|point| point.workers);
+        points
+    }
+
+    fn law_in_words(&self, workers: &str) -> Option<String> {
+        let name = if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) };
+        Some(match self.law.as_ref()? {
+            Ok(law) => format!("{name}{}", law.in_words(workers)),
+            Err(why) => format!("{name}no fit: {why}"),
+        })
+    }
+
+    fn sentence(&self, unit: Unit) -> String {
+        let name = if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) };
+        let points = self.placed().into_iter().filter_map(|point| {
+            let throughput = point.throughput.map(|reading| say::reading(&reading, Some(unit)));
+            let latency = point.latency.map(|reading| say::value(reading.value, Some(Unit::Nanos)));
+            let both: Vec<String> = throughput.into_iter().chain(latency).collect();
+            (!both.is_empty()).then(|| format!("{} → {}", point.workers, both.join(", ")))
+        });
+        let law = self.law_in_words("workers").map(|_| self.law.as_ref());
+        let law = match law.flatten() {
+            Some(Ok(law)) => format!(" ({})", law.in_words("workers")),
+            Some(Err(why)) => format!(" (no fit: {why})"),
+            None => String::new(),
+        };
+        format!("{name}{}{law}", points.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Law {
+    /// Fitted throughput of so many workers, where the law has a meaning.
+    fn at(&self, workers: f64) -> Option<f64> {
+        let pairs = self.kappa.value * workers * (workers - 1.0);
+        let throughput = self.lambda * workers / (1.0 + self.sigma.value * (workers - 1.0) + pairs);
+        (throughput > 0.0 && throughput.is_finite()).then_some(throughput)
+    }
+
+    /// Along the axis, with a gap where it leaves the plot.
+    fn curve(&self, frame: &Frame) -> Path {
+        let (first, last) = (frame.x.low.ln(), frame.x.high.ln());
+        let places = (0..=STEPS).map(|step| {
+            let workers = (first + (last - first) * f64::from(step) / f64::from(STEPS)).exp();
+            let throughput = self.at(workers.max(1.0)).filter(|throughput| frame.y.has(*throughput))?;
+            frame.at(workers, throughput)
+        });
+        let mut path = Path::default();
+        path.through(places);
+        path
+    }
+
+    fn in_words(&self, workers: &str) -> String {
+        let coefficient = |name: &str, of: &Reading| match of.range {
+            Some((low, high)) => format!("{name} {} [{}, {}]", small(of.value), small(low), small(high)),
+            None => format!("{name} {}", small(of.value)),
+        };
+        let peak = match self.peak.filter(|peak| peak.is_finite()) {
+            Some(peak) => format!("peak at {peak:.1} {workers}"),
+            None => "no peak above one".into(),
+        };
+        let (sigma, kappa) = (coefficient("contention σ", &self.sigma), coefficient("coherence κ", &self.kappa));
+        format!("{sigma}, {kappa}, {peak}")
+    }
+}
+
+/// A coefficient near 0: three places, or more where those would all be 0.
+fn small(value: f64) -> String {
+    match value.abs() {
+        magnitude if !magnitude.is_finite() => crate::number::NONE.into(),
+        magnitude if magnitude != 0.0 && !(0.01..1e6).contains(&magnitude) => format!("{value:.1e}"),
+        _ => format!("{:.3}", value + 0.0),
     }
 }

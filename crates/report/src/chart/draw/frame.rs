@@ -1,0 +1,100 @@
+//! The rectangle between two axes.
+
+use maud::{Markup, html};
+
+use super::axis::{Axis, Tick};
+use super::scale::Scale;
+use super::svg::{self, Anchor, Path, WIDTH};
+use super::text;
+
+/// Free of labels on the right.
+const MARGIN: f64 = 8.0;
+/// Between the ends of an axis and the outermost marks.
+const INSET: f64 = 8.0;
+/// Half the height of a figure, from the middle of a label down to its baseline.
+const HALF: f64 = 4.5;
+
+/// A plot that has its place, its title above and ticks on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::chart) struct Frame {
+    pub(in crate::chart) x: Scale,
+    pub(in crate::chart) y: Scale,
+    /// Borders.
+    pub(in crate::chart) left: f64,
+    pub(in crate::chart) right: f64,
+    pub(in crate::chart) top: f64,
+    pub(in crate::chart) bottom: f64,
+    /// Below everything that belongs to it.
+    pub(in crate::chart) end: f64,
+    across: Vec<Tick>,
+    up: Vec<Tick>,
+    titles: (Vec<String>, Vec<String>),
+    above: f64,
+    lanes: f64,
+}
+
+impl Frame {
+    /// A plot `height` high whose title begins at `above`. Below it, `lanes` units are kept free for marks of other
+    /// kinds, and ticks and title of the horizontal axis follow.
+    pub(in crate::chart) fn new(x: &Axis, y: &Axis, above: f64, height: f64, lanes: f64) -> Self {
+        // Labels do not depend on where the scale lies, only on how long it is.
+        let up = y.ticks_up(&y.scale(height, 0.0));
+        let title_up = text::wrap(&y.title(&up), WIDTH);
+        let top = above + title_up.len() as f64 * text::LINE + 8.0;
+        let bottom = top + height;
+        let left = up.iter().map(|tick| text::width(&tick.label)).fold(12.0, f64::max) + 6.0;
+        let right = WIDTH - MARGIN;
+        let x_scale = x.scale(left + INSET, right - INSET);
+        let across = x.ticks_across(&x_scale);
+        let title_across = text::wrap(&x.title(&across), WIDTH);
+        let end = bottom + lanes + 18.0 + title_across.len() as f64 * text::LINE + 6.0;
+        Self {
+            x: x_scale,
+            y: y.scale(bottom, top),
+            left,
+            right,
+            top,
+            bottom,
+            end,
+            across,
+            up: up.into_iter().map(|tick| Tick { place: top + tick.place, ..tick }).collect(),
+            titles: (title_across, title_up),
+            above,
+            lanes,
+        }
+    }
+
+    /// Where a pair of values lies.
+    pub(in crate::chart) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        Some((self.x.at(x)?, self.y.at(y)?))
+    }
+
+    /// Grid, ticks and titles; to be drawn before the marks.
+    pub(in crate::chart) fn markup(&self) -> Markup {
+        let mut grid = Path::default();
+        for tick in &self.up {
+            grid.start(self.left, tick.place).across(self.right);
+        }
+        for tick in &self.across {
+            grid.start(tick.place, self.top).down(self.bottom);
+        }
+        let mut axis = Path::default();
+        axis.start(self.left, self.bottom).across(self.right);
+        let foot = self.bottom + self.lanes;
+        for tick in &self.across {
+            axis.start(tick.place, self.bottom).down(self.bottom + 4.0);
+        }
+        html! {
+            (grid.markup("grid"))
+            (axis.markup("axis"))
+            (svg::lines(0.0, self.above + 12.0, Anchor::Start, "title", &self.titles.1))
+            @for tick in &self.up {
+                (svg::label(self.left - 5.0, tick.place + HALF, Anchor::End, "tick", &tick.label))
+            }
+            @for tick in &self.across {
+                (svg::label(tick.middle(), foot + 16.0, Anchor::Middle, "tick", &tick.label))
+            }
+            (svg::lines(self.right, foot + 34.0, Anchor::End, "title", &self.titles.0))
+        }
+    }
+}
