@@ -17,6 +17,7 @@ run:
 
 test: build lint unit runners
 	scripts/test-docs
+	scripts/test-page
 
 lint: build
 	cargo fmt --all --check

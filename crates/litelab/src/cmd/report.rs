@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use litelab_engine::record::{RunFile, RunInfo};
+use litelab_model::unknown;
 use litelab_report::analysis::analyse;
 use litelab_report::{ReportError, export, html};
 
@@ -18,6 +19,7 @@ use crate::files;
 #[command(after_help = "Examples:
   litelab report
   litelab report litelab-runs/event-loop-20260131-123456.db -o event-loop.html
+  litelab report --only writers
   litelab report --splice docs/RUNTIMES.md
 
 A page marks its tables by two comments; columns are named by their titles, all of them unless told otherwise:
@@ -29,6 +31,9 @@ pub struct Args {
     /// Where the page goes; beside the run file, as .html, unless told otherwise
     #[arg(short, long, value_name = "FILE", conflicts_with = "splice")]
     output: Option<PathBuf>,
+    /// A page of these scenarios alone
+    #[arg(long, value_name = "SCENARIO", value_delimiter = ',', conflicts_with = "splice")]
+    only: Vec<String>,
     /// Make the tables of this page anew that are of the run's study, instead of a page of their own
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
@@ -43,18 +48,25 @@ pub fn run(args: &Args) -> Result<Exit> {
         Some(path) => splice(path, &run, &info)?,
         None => {
             let beside = file.with_extension("html");
-            page(args.output.as_deref().unwrap_or(&beside), &file, &run, &info)?;
+            page(args, args.output.as_deref().unwrap_or(&beside), &file, &run, &info)?;
         }
     }
     Ok(Exit::Ok)
 }
 
-fn page(path: &Path, file: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
+fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
     if is_same(path, file) {
         let what = format!("{}: this is the run file itself; name another with -o", path.display());
         return Err(BadInput(what).into());
     }
-    let (analysis, evidence) = html::read(run, info)?;
+    let scenarios = || info.plan.scenarios.iter().map(|scenario| scenario.name.as_str());
+    if let Some(name) = args.only.iter().find(|name| !scenarios().any(|known| known == *name)) {
+        return Err(BadInput(unknown("scenario", name, scenarios())).into());
+    }
+    let (mut analysis, evidence) = html::read(run, info)?;
+    if !args.only.is_empty() {
+        analysis.keep(&args.only);
+    }
     let page = html::page(&analysis, info, &evidence);
     replace(path, &page)?;
     println!("{}: {} kB", path.display(), page.len().div_ceil(1000));

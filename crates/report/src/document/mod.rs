@@ -149,3 +149,24 @@ pub(crate) fn clean(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
+
+/// Holds a number and its unit together while a text is wrapped.
+pub(crate) const GLUE: char = '\u{a0}';
+
+/// Replaces the spaces at which a line must not end: before a unit, and within an interval.
+#[must_use]
+pub(crate) fn glue(text: &str) -> String {
+    const UNITS: [&str; 11] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "KiB/s"];
+    let mut out = String::new();
+    let mut before = "";
+    for word in text.split(' ') {
+        let unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
+        let in_interval = before.starts_with('[') && before.ends_with(',');
+        if !before.is_empty() {
+            out.push(if (unit && before.ends_with(|c: char| c.is_ascii_digit())) || in_interval { GLUE } else { ' ' });
+        }
+        out.push_str(word);
+        before = word;
+    }
+    out
+}

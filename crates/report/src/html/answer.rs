@@ -5,7 +5,7 @@ use litelab_stats::{ClaimVerdict, Verdict};
 use maud::{Markup, html};
 
 use super::block::{self, Place};
-use super::falsify;
+use super::{baseline, falsify, line, name};
 use crate::analysis::{Analysis, ArmComparison, MetricComparison, ScenarioAnalysis};
 use crate::document::{self, Block, Part, clean, verdict_words};
 use crate::number;
@@ -51,7 +51,7 @@ pub(super) fn screen(analysis: &Analysis, info: &RunInfo) -> Markup {
 fn answer(analysis: &Analysis) -> Markup {
     html! {
         @if !analysis.findings.is_empty() {
-            ul.findings { @for finding in &analysis.findings { li { (clean(finding)) } } }
+            ul.findings { @for finding in &analysis.findings { li { (line(finding)) } } }
         }
         ul.verdicts {
             @for (at, scenario) in analysis.scenarios.iter().enumerate() {
@@ -92,19 +92,18 @@ fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
     if scenario.comparisons.is_empty() {
         return html! { (alone(scenario, analysis)) };
     }
-    let baseline = analysis.arms.get(scenario.baseline).map_or("?", |arm| arm.label.as_str());
     let kinds: [Kind; 3] = [|v| *v == Verdict::Faster, |v| *v == Verdict::Slower, |v| *v == Verdict::Equivalent];
     let all: Vec<(&ArmComparison, &MetricComparison)> =
         scenario.comparisons.iter().filter_map(|c| Some((c, deciding(c)?))).collect();
     let open = all.iter().filter(|(_, cell)| matches!(cell.verdict, Verdict::Inconclusive { .. })).count();
     html! {
-        "against " b { (clean(baseline)) } ": "
+        "against " b { (baseline(scenario, analysis)) } ": "
         @let groups: Vec<Vec<_>> = kinds.iter().map(|kind| all.iter().filter(|(_, cell)| kind(&cell.verdict)).collect()).collect();
         @let mut first = true;
         @for mut group in groups {
             @if !group.is_empty() {
                 @if !std::mem::take(&mut first) { "; " }
-                ({ farthest(&mut group); of_kind(&group, analysis) })
+                ({ farthest(&mut group); of_kind(&group, scenario, analysis) })
             }
         }
         @if open > 0 {
@@ -122,20 +121,23 @@ fn farthest(group: &mut [&(&ArmComparison, &MetricComparison)]) {
 }
 
 /// `▲ faster: wal-off (p50 0.96× [0.95, 0.97]), …`. Arms of one kind may be decided by different metrics.
-fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], analysis: &Analysis) -> Markup {
-    let label = |arm: usize| analysis.arms.get(arm).map_or("?", |arm| arm.label.as_str());
+fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
+    let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
     let Some((_, cell)) = group.first() else { return html! {} };
     let tone = block::class(document::verdict_tone(cell.verdict));
     html! {
         span class=(tone) { (verdict_words(cell.verdict, &cell.metric)) } ": "
         @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
             @if at > 0 { ", " }
-            (clean(label(comparison.arm)))
-            " (" (cell.metric) " "
-            (cell.ratio.as_ref().ok().and_then(|paired| number::ratio(&paired.ratio)).unwrap_or_default()) ")"
+            (label(comparison.arm))
+            (line(&format!(" ({} {})", cell.metric, ratio(cell))))
         }
         @if group.len() > NAMED { " and " (group.len() - NAMED) " more" }
     }
+}
+
+fn ratio(cell: &MetricComparison) -> String {
+    cell.ratio.as_ref().ok().and_then(|paired| number::ratio(&paired.ratio)).unwrap_or_default()
 }
 
 /// A scenario without anything to compare with: its first metric.

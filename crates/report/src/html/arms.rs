@@ -16,30 +16,47 @@ pub(super) fn anchor(arm: usize) -> String {
     format!("arm-{arm}")
 }
 
+/// A column of the table: its title, and each arm's text.
+type Column<'a> = (&'static str, Box<dyn Fn(&ArmAnalysis) -> String + 'a>);
+
 pub(super) fn table(source: Source<'_>, place: Place<'_>) -> Markup {
     let arms: Vec<&ArmAnalysis> = source.scenario.arms.iter().filter_map(|i| source.analysis.arms.get(*i)).collect();
     let shared = shared(&arms);
+    let own = |arm: &ArmAnalysis| {
+        let own = arm.settings.iter().filter(|(name, _)| !shared.contains_key(name.as_str()));
+        settings(own.map(|(name, values)| (name.as_str(), values)))
+    };
+    let columns: [Column; 5] = [
+        ("driver", Box::new(|arm| clean(&arm.driver))),
+        ("profile", Box::new(|arm| clean(&arm.profile))),
+        ("trials", Box::new(trials)),
+        ("durability", Box::new(durability)),
+        ("settings of its own", Box::new(own)),
+    ];
+    let first = |of: &Column| arms.first().map_or_else(String::new, |arm| of.1(arm));
+    // What is the same in all of them is said once, above the table.
+    let (same, told): (Vec<Column>, Vec<Column>) =
+        columns.into_iter().partition(|column| arms.len() > 1 && arms.iter().all(|arm| column.1(arm) == first(column)));
+    let same: Vec<(String, String)> =
+        same.iter().map(|column| (column.0.to_owned(), first(column))).filter(|(_, text)| !text.is_empty()).collect();
     let id = place.id;
     html! {
         h3 id={ (id) "-arms" } { "Arms of " (place.name) ": settings read back, durability, how to run them again" }
         (section::again(source))
-        @if !shared.is_empty() {
-            p { "Read back on every connection of every arm alike: " code { (settings(shared.iter().map(|(name, values)| (*name, *values)))) } }
+        @if !same.is_empty() || !shared.is_empty() {
+            p { "The same in all arms: "
+                @for (title, text) in &same { (title) " " b { (text) } "; " }
+                @if !shared.is_empty() { "read back on every connection: " code { (settings(shared.iter().map(|(name, values)| (*name, *values)))) } }
+            }
         }
         div.scroll role="region" tabindex="0" aria-labelledby={ (id) "-arms" } {
             table {
-                thead {
-                    tr { @for title in ["arm", "driver", "profile", "trials", "durability", "settings of its own"] { th scope="col" { (title) } } }
-                }
+                thead { tr { th scope="col" { "arm" } @for (title, _) in &told { th scope="col" { (title) } } } }
                 tbody {
                     @for arm in &arms {
                         tr id=(anchor(arm.index)) {
                             th scope="row" { (clean(&arm.label)) }
-                            td { (clean(&arm.driver)) }
-                            td { (clean(&arm.profile)) }
-                            td { (trials(arm)) }
-                            td { (durability(arm)) }
-                            td { (settings(arm.settings.iter().filter(|(name, _)| !shared.contains_key(name.as_str())).map(|(name, values)| (name.as_str(), values)))) }
+                            @for (_, text) in &told { td { (text(arm)) } }
                         }
                     }
                 }

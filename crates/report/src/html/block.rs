@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::line;
 use crate::document::{Align, Block, Cell, ClaimBlock, Document, Marked, Table, clean};
 use crate::style::Tone;
 
@@ -34,7 +35,7 @@ pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
             @match block {
                 Block::Title(text) => p { b { (clean(text)) } },
                 Block::Heading(title, beside) => { h3 { (clean(title)) } @if !beside.is_empty() { p { (clean(beside)) } } },
-                Block::Text(tone, text) => p class=(class(*tone)) { (clean(text)) },
+                Block::Text(tone, text) => p class=(class(*tone)) { (line(text)) },
                 Block::Facts(of) => (facts(of)),
                 Block::Table(of) => ({ tables += 1; table(of, place, tables) }),
                 Block::Marked(lines) => (marked(lines, place)),
@@ -47,7 +48,7 @@ pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
 /// Names and values.
 pub(super) fn facts(facts: &[(String, String)]) -> Markup {
     html! {
-        dl { @for (name, value) in facts { div { dt { (clean(name)) } dd { (clean(value)) } } } }
+        dl { @for (name, value) in facts { div { dt { (clean(name)) } dd { (line(value)) } } } }
     }
 }
 
@@ -110,10 +111,10 @@ fn lowered(word: &str) -> Option<u64> {
 pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
     html! {
         ul.marks {
-            @for line in lines {
-                li id=[lowered(&line.mark).map(|number| format!("{}-n{number}", place.id))] {
-                    span class={ "mark " (class(line.tone)) } aria-hidden="true" { (clean(&line.mark)) }
-                    span { @if let Some(word) = said(line) { span.unseen { (word) } } (clean(&line.text)) }
+            @for one in lines {
+                li id=[lowered(&one.mark).map(|number| format!("{}-n{number}", place.id))] {
+                    span class={ "mark " (class(one.tone)) } aria-hidden="true" { (clean(&one.mark)) }
+                    span { @if let Some(word) = said(one) { span.unseen { (word) } } (line(&one.text)) }
                 }
             }
         }
@@ -121,11 +122,11 @@ pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
 }
 
 /// What a mark says to those who do not see it.
-fn said(line: &Marked) -> Option<String> {
-    if let Some(number) = lowered(&line.mark) {
+fn said(of: &Marked) -> Option<String> {
+    if let Some(number) = lowered(&of.mark) {
         return Some(format!("Note {number}: "));
     }
-    match (line.mark.as_str(), line.tone) {
+    match (of.mark.as_str(), of.tone) {
         (_, Tone::Bad) => Some("Failed: ".into()),
         ("!", _) => Some("Warning: ".into()),
         ("?", _) => Some("Not known: ".into()),
@@ -158,7 +159,7 @@ pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
                                     @if !more.is_empty() { span.more { i { (name) ": " } (clean(more)) } }
                                 }
                             }
-                            td { b { (clean(&claim.measured)) } span.more { (clean(&claim.about)) } }
+                            td { b { (line(&claim.measured)) } span.more { (clean(&claim.about)) } }
                             td { (clean(&claim.asked)) }
                             td { (clean(&claim.published)) }
                         }
@@ -237,6 +238,8 @@ mod tests {
         ];
         let html = all(&blocks, Place { id: "s", name: hostile }).into_string();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'));
-        assert_eq!(html.matches("&lt;script&gt;").count(), 19);
+        // One for the title, two of the heading, one of the text, two of the facts; caption, two columns and two cells of
+        // the table; mark and text; seven of the claim.
+        assert_eq!(html.matches("&lt;script&gt;").count(), 20);
     }
 }

@@ -4,6 +4,7 @@ use litelab_engine::record::RunInfo;
 use litelab_model::library::Kind;
 
 use crate::analysis::ScenarioAnalysis;
+use crate::document::clean;
 
 /// The command that runs one scenario again with the same seed: the same values, in the same order of trials.
 pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
@@ -14,6 +15,17 @@ pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
 pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, blocks: u32) -> String {
     let seed = info.plan.seed.wrapping_add(1);
     format!("{} --only {} --blocks {blocks} --seed {seed}", run(info), quoted(&scenario.name))
+}
+
+/// The command that makes a page of one scenario alone.
+pub(super) fn page(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
+    format!("litelab report {} --only {}", file(info), quoted(&scenario.name))
+}
+
+/// The run's file by its name.
+pub(super) fn file(info: &RunInfo) -> String {
+    let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());
+    quoted(&clean(&name))
 }
 
 fn run(info: &RunInfo) -> String {

@@ -5,7 +5,7 @@ use litelab_engine::record::RunInfo;
 use litelab_stats::{ClaimVerdict, Interval, Tolerance, Verdict};
 use maud::{Markup, html};
 
-use super::command;
+use super::{baseline, command, line, name};
 use crate::analysis::{Analysis, ClaimResult, Noise, ScenarioAnalysis};
 use crate::document::{clean, verdict_words};
 use crate::number;
@@ -91,7 +91,9 @@ fn claim(claim: &ClaimResult) -> Option<Weak> {
         }
         ClaimVerdict::Inconclusive { .. } => return None,
     };
-    Some(Weak { margin, scenario: usize::MAX, text: html! { "The claim “" (clean(&plan.text)) "” " (text) } })
+    Some(Weak {
+        margin, scenario: usize::MAX, text: html! { "The claim “" (clean(&plan.text)) "” " (line(&text)) }
+    })
 }
 
 /// The decided comparisons of a scenario.
@@ -122,11 +124,11 @@ fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Weak> {
             ),
             Verdict::Inconclusive { .. } => continue,
         };
-        let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| clean(&arm.label));
+        let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
         let text = html! {
             a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": " (label(comparison.arm)) " is "
-            (verdict_words(cell.verdict, &cell.metric)) " in " (cell.metric) ", " (ratio) " of " (label(scenario.baseline)) " over "
-            (blocks(paired.ratio.n)) "; " (falls) "."
+            (verdict_words(cell.verdict, &cell.metric)) " in " (cell.metric) ", " (line(&ratio)) " of " (baseline(scenario, analysis)) " over "
+            (blocks(paired.ratio.n)) "; " (line(&falls)) "."
         };
         all.push(Weak { margin, scenario: at, text });
     }
@@ -181,7 +183,7 @@ fn noise(analysis: &Analysis) -> Vec<Markup> {
         .map(|(scenario, check)| {
             let ratio = check.comparison.ratio.as_ref().ok().and_then(|r| number::ratio(&r.ratio)).unwrap_or_default();
             html! {
-                "In " (clean(&scenario.name)) " two identical arms already differ, by " (ratio) " in " (check.comparison.metric)
+                "In " (clean(&scenario.name)) " two identical arms already differ, by " (line(&ratio)) " in " (check.comparison.metric)
                 ": its verdicts in that metric are in doubt."
             }
         })

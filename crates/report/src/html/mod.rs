@@ -33,7 +33,7 @@ use maud::{Markup, html};
 pub use evidence::{Evidence, read};
 pub use size::LIMIT;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
 use crate::document::{self, Part, clean};
 use figure::Source;
 use section::Section;
@@ -50,6 +50,37 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     let bare = whole(analysis, info, &sections, false).len();
     let live = size::choose(&mut sections, LIMIT.saturating_sub(bare));
     whole(analysis, info, &sections, live)
+}
+
+/// An arm by what tells it from the others of its scenario: `wal-full` where only the profile varies, `access=shared
+/// workers=8` where the profile is one of three dimensions that a small scale left with one value.
+fn name(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, analysis: &Analysis) -> String {
+    let value = |arm: &ArmAnalysis, dimension: &String| arm.dimensions.get(dimension).map(ToString::to_string);
+    let own = |dimension: &&String| {
+        let mut others = scenario.arms.iter().filter_map(|other| analysis.arms.get(*other));
+        others.any(|other| value(other, dimension) != value(arm, dimension))
+    };
+    let told: Vec<&String> = arm.dimensions.keys().filter(own).collect();
+    match told.as_slice() {
+        [] => clean(&arm.label),
+        [only] if scenario.dimensions.len() == 1 || arm.dimensions.len() > 1 => {
+            value(arm, only).map_or_else(|| clean(&arm.label), |value| clean(&value))
+        }
+        several => {
+            let parts = several.iter().filter_map(|name| Some(format!("{name}={}", value(arm, name)?)));
+            clean(&parts.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+/// The arm that others are compared with, by the dimension too: nothing else says what varies.
+fn baseline(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
+    analysis.arms.get(scenario.baseline).map_or_else(|| "?".into(), |arm| clean(&arm.label))
+}
+
+/// Text of one line in which no interval and no number with its unit is torn.
+fn line(text: &str) -> String {
+    document::glue(&clean(text))
 }
 
 fn whole(analysis: &Analysis, info: &RunInfo, sections: &[Section], live: bool) -> String {
@@ -92,8 +123,7 @@ fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
 }
 
 fn footer(info: &RunInfo, live: bool) -> Markup {
-    let file = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());
-    let file = command::quoted(&clean(&file));
+    let file = command::file(info);
     html! {
         footer {
             p {

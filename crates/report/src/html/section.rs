@@ -19,6 +19,8 @@ pub(super) struct Section {
     /// In the order in which they are read.
     pub(super) pictures: Vec<Picture>,
     foot: Markup,
+    /// The command that makes a page of this scenario.
+    alone: String,
 }
 
 /// A picture as it stands in the page.
@@ -48,7 +50,8 @@ impl Section {
         let foot = arms::table(source, place);
         let figures = figure::all(source);
         let pictures = figures.iter().enumerate().map(|(n, figure)| picture(&id, n + 1, figure, source)).collect();
-        Self { id, name, head, pictures, foot }
+        let alone = command::page(source.scenario, source.info);
+        Self { id, name, head, pictures, foot, alone }
     }
 
     /// Its name.
@@ -75,7 +78,7 @@ impl Section {
                 @if !titles.is_empty() {
                     p.dim {
                         "Left out to keep the page below " (super::LIMIT / 1000) " kB: " (titles.join("; "))
-                        ". Its numbers: " code { "litelab export" } "; a page of this scenario alone: run it with " code { "--only" } "."
+                        ". A page with them: " code { (self.alone) } "."
                     }
                 }
                 (self.foot)
@@ -89,13 +92,15 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
     let title = clean(figure.chart.title());
     // The section says already which scenario it is.
     let short = title.strip_prefix(&format!("{}: ", clean(&source.scenario.name))).unwrap_or(&title);
-    let labels = |index: &usize| source.analysis.arms.get(*index).map(|arm| (arm.index, clean(&arm.label)));
+    let labels = |index: &usize| {
+        source.analysis.arms.get(*index).map(|arm| (arm.index, super::name(source.scenario, arm, source.analysis)))
+    };
     let linked: Vec<(usize, String)> = figure.arms.iter().filter_map(labels).collect();
     let markup = html! {
         figure id=(id) {
             figcaption {
                 b { (short) }
-                " " span.dim { (clean(&figure.note)) }
+                " " span.dim { (super::line(&figure.note)) }
             }
             (figure.chart.svg(&id))
             p.links {

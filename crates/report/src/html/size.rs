@@ -6,10 +6,7 @@ use super::shell;
 /// Bytes of a page: what is still sent by mail and opened at once.
 pub const LIMIT: usize = 250_000;
 
-/// What naming a picture that was left out takes, at most.
-const SENTENCE: usize = 160;
-
-/// Chooses pictures until `room` bytes are used: those of the lowest rank first, and of one rank in the order of the
+/// Chooses pictures until `room` bytes are used beyond those of a page that has none and names them all as left out: those of the lowest rank first, and of one rank in the order of the
 /// scenarios. Returns whether pictures over time become charts of scripts: they do where everything else has its place.
 pub(super) fn choose(sections: &mut [Section], room: usize) -> bool {
     let mut order: Vec<(u8, usize, usize)> = Vec::new();
@@ -17,7 +14,7 @@ pub(super) fn choose(sections: &mut [Section], room: usize) -> bool {
         order.extend(section.pictures.iter().enumerate().map(|(picture, p)| (p.rank, at, picture)));
     }
     order.sort_unstable();
-    let mut left = room.saturating_sub(order.len() * SENTENCE);
+    let mut left = room;
     let courses = order.iter().filter_map(|(_, at, picture)| {
         let picture = &sections[*at].pictures[*picture];
         picture.live.as_ref().map(|live| picture.markup.len() + live.len())

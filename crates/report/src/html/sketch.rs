@@ -39,7 +39,8 @@ impl Sketch {
     /// Quantiles and nanoseconds, evenly spread on the axis log(1/(1 − q)), and the maximum as quantile 1. A quantile is
     /// there only if ten latencies or more lie beyond it: a tail of fewer says nothing of the next trial.
     pub(super) fn curve(&self) -> Vec<(f64, f64)> {
-        const BEYOND: f64 = 10.0;
+        // A little less than ten, for a share of the total is seldom a whole number in floating point.
+        const BEYOND: f64 = 9.999;
         if self.total == 0 {
             return Vec::new();
         }

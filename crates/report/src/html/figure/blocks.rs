@@ -16,7 +16,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
         return None;
     }
     let panel = |arm: &&crate::analysis::ArmAnalysis| StripArm {
-        label: arm.label.clone(),
+        label: source.name(arm),
         values: arm.values(metric).iter().map(|(block, value)| (block + 1, *value)).collect(),
         median: arm.estimate(metric).map(Reading::from),
     };

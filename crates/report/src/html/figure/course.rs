@@ -39,11 +39,11 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         return None;
     }
     let line = |(arm, course): &(&ArmAnalysis, &Course)| Line {
-        name: arm.label.clone(),
+        name: source.name(arm),
         points: course.seconds().zip(values(course).iter().copied()).collect(),
     };
     let events = |(arm, course): &(&ArmAnalysis, &Course)| Events {
-        name: format!("checkpoint, {}", arm.label),
+        name: format!("checkpoint, {}", source.name(arm)),
         seconds: course.checkpoints.iter().map(|window| course.middle(*window)).collect(),
     };
     let marks: Vec<Events> =
@@ -79,7 +79,7 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
         let at = |seconds: &f64| values(course).get((seconds / course.step) as usize).filter(|value| value.is_finite());
         let values: Vec<Value> =
             seconds.iter().map(|s| at(s).map_or(Value::Null, |value| json!(round(*value)))).collect();
-        json!({ "name": arm.label, "values": values })
+        json!({ "name": source.name(arm), "values": values })
     });
     let marks: Vec<Vec<f64>> = match at {
         WAL => {

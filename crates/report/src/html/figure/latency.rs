@@ -22,7 +22,7 @@ fn figure(source: Source<'_>, latency: &Latency, at: usize) -> Option<Figure> {
         .iter()
         .filter_map(|arm| {
             let sketch = source.evidence.latency(arm.index, latency)?;
-            Some((arm.index, PercentileCurve { name: arm.label.clone(), points: sketch.curve() }, sketch.total()))
+            Some((arm.index, PercentileCurve { name: source.name(arm), points: sketch.curve() }, sketch.total()))
         })
         .collect();
     let least = curves.iter().map(|(_, _, total)| *total).min()?;

@@ -32,7 +32,7 @@ fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
     let sustainable = arm.estimate(&Measure::Sustainable.into());
     let rate = sustainable.map(|estimate| number::sentence(estimate, Measure::Sustainable.unit()));
     let chart = Load {
-        title: format!("{}: response time against offered load, {}", source.scenario.name, arm.label),
+        title: format!("{}: response time against offered load, {}", source.scenario.name, source.name(arm)),
         summary: rate.map_or_else(String::new, |rate| format!("The highest rate that was kept is {rate}.")),
         offered: "offered load".into(),
         response: "response time from the scheduled start".into(),

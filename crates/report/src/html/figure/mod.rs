@@ -54,6 +54,11 @@ impl<'a> Source<'a> {
         self.analysis.arms.get(index)
     }
 
+    /// An arm by what tells it from the others.
+    fn name(&self, arm: &ArmAnalysis) -> String {
+        super::name(self.scenario, arm, self.analysis)
+    }
+
     /// Its arms that were measured, in order.
     fn measured(&self) -> impl Iterator<Item = &'a ArmAnalysis> {
         let analysis = self.analysis;

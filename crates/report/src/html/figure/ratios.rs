@@ -73,7 +73,7 @@ fn row(source: Source<'_>, arm: usize, cell: &MetricComparison) -> Option<Forest
         Err(why) => Err(why.clone()),
     };
     Some(ForestRow {
-        label: source.arm(arm)?.label.clone(),
+        label: source.name(source.arm(arm)?),
         blocks: cell.ratio.as_ref().map_or(0, |paired| u32::try_from(paired.ratio.n).unwrap_or(u32::MAX)),
         ratio,
         verdict: Some(Word { glyph: glyph.into(), word: word.into(), tone: verdict_tone(cell.verdict) }),
