@@ -4,7 +4,7 @@ use litelab_model::metric::Unit;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry, Sample};
 use super::draw::mark;
 use super::draw::scale::Kind;
@@ -70,7 +70,7 @@ impl Chart for Percentiles {
         let entries = self.curves.iter().enumerate().map(|(i, curve)| Entry::new(Sample::Series(i), &curve.name));
         let entries: Vec<Entry> = entries.filter(|entry| !entry.text.trim().is_empty()).collect();
         let (legend, top) = legend::legend(&entries, 0.0);
-        let frame = Frame::new(&x, &y, top, HEIGHT, 0.0);
+        let frame = Frame::new(&x, &y, Space::new(top, HEIGHT));
         let inner = html! {
             (legend)
             (frame.markup())

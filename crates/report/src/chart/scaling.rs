@@ -5,12 +5,13 @@ use litelab_stats::Usl;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry, Sample};
 use super::draw::scale::Kind;
 use super::draw::svg::{self, Anchor, Path, WIDTH};
 use super::draw::{mark, text};
 use super::{Chart, Reading, say};
+use crate::number;
 
 /// Two panels over the same workers: throughput with the fitted law above, latency below.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +77,7 @@ const HEIGHT: f64 = 170.0;
 /// Points of a fitted curve.
 const STEPS: u32 = 64;
 /// Between the points of several series at the same number of workers.
-const DODGE: f64 = 4.0;
+const DODGE: f64 = 3.0;
 
 impl Chart for Scaling {
     fn title(&self) -> &str {
@@ -109,15 +110,13 @@ impl Chart for Scaling {
         let x = Axis::given(&format!("{} (number, log scale)", self.workers), Kind::Logarithmic, range, order);
 
         let (legend, mut top) = legend::legend(&self.entries(), 0.0);
+        let axes = [upper.map(|axis| (axis, true)), lower.map(|axis| (axis, false))];
+        let axes: Vec<(Axis, bool)> = axes.into_iter().flatten().collect();
+        let left = axes.iter().map(|(axis, _)| Frame::left(axis, HEIGHT)).fold(0.0, f64::max);
         let mut panels = Vec::new();
-        if let Some(upper) = upper {
-            let frame = Frame::new(&x, &upper, top, HEIGHT, 0.0);
-            panels.push(self.panel(&frame, |point| point.throughput, true));
-            top = frame.end + 8.0;
-        }
-        if let Some(lower) = lower {
-            let frame = Frame::new(&x, &lower, top, HEIGHT, 0.0);
-            panels.push(self.panel(&frame, |point| point.latency, false));
+        for (axis, of_throughput) in &axes {
+            let frame = Frame::new(&x, axis, Space { left, ..Space::new(top, HEIGHT) });
+            panels.push(self.panel(&frame, *of_throughput));
             top = frame.end + 8.0;
         }
         let caption: Vec<String> = self.series.iter().filter_map(|series| series.law_in_words(&self.workers)).collect();
@@ -160,7 +159,8 @@ impl Scaling {
         entries
     }
 
-    fn panel(&self, frame: &Frame, of: fn(&ScalingPoint) -> Option<Reading>, with_law: bool) -> Markup {
+    fn panel(&self, frame: &Frame, of_throughput: bool) -> Markup {
+        let of = |point: &ScalingPoint| if of_throughput { point.throughput } else { point.latency };
         let middle = (self.series.len() as f64 - 1.0) / 2.0;
         html! {
             (frame.markup())
@@ -170,7 +170,7 @@ impl Scaling {
                 @let places = readings.filter_map(|(n, r)| Some((frame.at(f64::from(n), r.value)?, r)));
                 @let places: Vec<((f64, f64), Reading)> =
                     places.map(|((x, y), r)| (((x + dodge).clamp(frame.left, frame.right), y), r)).collect();
-                @match series.law.as_ref().filter(|_| with_law) {
+                @match series.law.as_ref().filter(|_| of_throughput) {
                     Some(Ok(law)) => (law.curve(frame).markup(&format!("line fit {}", mark::colour(i)))),
                     _ => (Path::default().through(places.iter().map(|(p, _)| Some(*p))).markup(&mark::line(i))),
                 }
@@ -241,9 +241,10 @@ impl Law {
     }
 
     fn in_words(&self, workers: &str) -> String {
+        let short = |value: f64| number::bound(value, None);
         let coefficient = |name: &str, of: &Reading| match of.range {
-            Some((low, high)) => format!("{name} {} [{}, {}]", small(of.value), small(low), small(high)),
-            None => format!("{name} {}", small(of.value)),
+            Some((low, high)) => format!("{name} {} [{}, {}]", short(of.value), short(low), short(high)),
+            None => format!("{name} {}", short(of.value)),
         };
         let peak = match self.peak.filter(|peak| peak.is_finite()) {
             Some(peak) => format!("peak at {peak:.1} {workers}"),
@@ -251,14 +252,5 @@ impl Law {
         };
         let (sigma, kappa) = (coefficient("contention σ", &self.sigma), coefficient("coherence κ", &self.kappa));
         format!("{sigma}, {kappa}, {peak}")
-    }
-}
-
-/// A coefficient near 0: three places, or more where those would all be 0.
-fn small(value: f64) -> String {
-    match value.abs() {
-        magnitude if !magnitude.is_finite() => crate::number::NONE.into(),
-        magnitude if magnitude != 0.0 && !(0.01..1e6).contains(&magnitude) => format!("{value:.1e}"),
-        _ => format!("{:.3}", value + 0.0),
     }
 }
