@@ -76,6 +76,8 @@ impl From<&Usl> for Law {
 const HEIGHT: f64 = 170.0;
 /// Points of a fitted curve.
 const STEPS: u32 = 64;
+/// Before the first and behind the last number of workers, as a factor.
+const MARGIN: f64 = 1.05;
 /// Between the points of several series at the same number of workers.
 const DODGE: f64 = 3.0;
 
@@ -103,7 +105,7 @@ impl Chart for Scaling {
         if upper.is_none() && lower.is_none() {
             return svg::empty(self, id);
         }
-        let range = (f64::from(*first) / 1.05, f64::from(*last) * 1.05);
+        let range = (f64::from(*first) / MARGIN, f64::from(*last) * MARGIN);
         // First and last have the right of way; those between stand where there is room.
         let between = levels.iter().skip(1).take(levels.len().saturating_sub(2));
         let order = [first, last].into_iter().chain(between).map(|n| (f64::from(*n), n.to_string())).collect();
@@ -174,10 +176,7 @@ impl Scaling {
                     Some(Ok(law)) => (law.curve(frame).markup(&format!("line fit {}", mark::colour(i)))),
                     _ => (Path::default().through(places.iter().map(|(p, _)| Some(*p))).markup(&mark::line(i))),
                 }
-                @let mut whiskers = Path::default();
-                @for ((x, _), reading) in &places {
-                    @let _ = mark::whisker(&mut whiskers, *x, reading, &frame.y);
-                }
+                @let whiskers = mark::whiskers(places.iter().map(|((x, _), reading)| (*x, reading)), &frame.y);
                 (whiskers.markup(&format!("whisker {}", mark::colour(i))))
                 (mark::markers(i, places.iter().map(|(place, _)| *place)))
             }
@@ -227,13 +226,12 @@ impl Law {
         (throughput > 0.0 && throughput.is_finite()).then_some(throughput)
     }
 
-    /// Along the axis, with a gap where it leaves the plot.
+    /// From the fewest to the most workers measured, with a gap where it leaves the plot.
     fn curve(&self, frame: &Frame) -> Path {
-        let (first, last) = (frame.x.low.ln(), frame.x.high.ln());
+        let (first, last) = ((frame.x.low * MARGIN).ln(), (frame.x.high / MARGIN).ln());
         let places = (0..=STEPS).map(|step| {
             let workers = (first + (last - first) * f64::from(step) / f64::from(STEPS)).exp();
-            let throughput = self.at(workers.max(1.0)).filter(|throughput| frame.y.has(*throughput))?;
-            frame.at(workers, throughput)
+            frame.at(workers, self.at(workers).filter(|throughput| frame.y.has(*throughput))?)
         });
         let mut path = Path::default();
         path.through(places);
