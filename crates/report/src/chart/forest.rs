@@ -7,6 +7,7 @@ use super::draw::scale::{Kind, Scale};
 use super::draw::svg::{self, Anchor, Path, WIDTH};
 use super::draw::{mark, text};
 use super::{Chart, Reading, say};
+use crate::number;
 use crate::style::Tone;
 
 /// A forest plot: the line at 1 says "no difference", the shaded band "a difference that does not matter".
@@ -92,23 +93,14 @@ impl Chart for Forest {
                 markup
             })
             .collect();
-        let sides = self.sides.iter().map(|(low, high)| {
-            let (low, high) = (format!("← {low}"), format!("{high} →"));
-            if text::width(&low) + text::width(&high) + 12.0 <= right {
-                vec![(0.0, Anchor::Start, low), (right, Anchor::End, high)]
-            } else {
-                vec![(0.0, Anchor::Start, format!("{low}, {high}"))]
-            }
-        });
-        let sides: Vec<_> = sides.flatten().collect();
-        let below = y + if sides.is_empty() { 16.0 } else { 34.0 };
+        let (sides, below) = self.sides(right, y + 30.0);
         let title = text::wrap(&axis.title(&ticks), WIDTH);
-        let end = below + title.len() as f64 * text::LINE + 6.0;
+        let end = below + title.len() as f64 * text::LINE - 6.0;
         let inner = html! {
             @for row in rows { (row) }
             @for tick in &ticks { (svg::label(tick.middle(), y + 12.0, Anchor::Middle, "tick", &tick.label)) }
-            @for (x, anchor, side) in sides { (svg::lines(x, y + 30.0, anchor, "dim", &text::wrap(&side, WIDTH))) }
-            (svg::lines(0.0, below + 13.0, Anchor::Start, "title", &title))
+            (sides)
+            (svg::lines(0.0, below, Anchor::Start, "title", &title))
         };
         svg::figure(self, id, end, &inner)
     }
@@ -130,6 +122,21 @@ impl Forest {
         (low / 1.02, high * 1.02)
     }
 
+    /// What lies on either side of 1, from this baseline on; and the next baseline.
+    fn sides(&self, right: f64, baseline: f64) -> (Markup, f64) {
+        let Some((low, high)) = &self.sides else { return (Markup::default(), baseline) };
+        let ends = [format!("← {low}"), format!("{high} →")];
+        if text::width(&ends[0]) + text::width(&ends[1]) + 12.0 <= right {
+            let markup = html! {
+                (svg::label(0.0, baseline, Anchor::Start, "dim", &ends[0]))
+                (svg::label(right, baseline, Anchor::End, "dim", &ends[1]))
+            };
+            return (markup, baseline + text::LINE);
+        }
+        let lines: Vec<String> = ends.iter().flat_map(|end| text::wrap(end, WIDTH)).collect();
+        (svg::lines(0.0, baseline, Anchor::Start, "dim", &lines), baseline + lines.len() as f64 * text::LINE)
+    }
+
     fn row(
         &self,
         row: &ForestRow,
@@ -140,9 +147,13 @@ impl Forest {
         top: f64,
     ) -> (Markup, f64) {
         let label = text::wrap_bold(&row.label, WIDTH);
+        let blocks = number::counted(row.blocks, "block");
+        // On the label's last line if there is room, else on the next.
+        let rest = label.last().map_or(0.0, |line| text::bold_width(line)) + 12.0 + text::width(&blocks);
+        let above = if label.is_empty() || rest > WIDTH { label.len() + 1 } else { label.len() } as f64;
         let reason = row.drawn().err().map(|reason| text::wrap(&reason, right - 8.0)).unwrap_or_default();
         let noted = notes.iter().map(Vec::len).sum::<usize>();
-        let lane = top + label.len() as f64 * text::LINE + GAP;
+        let lane = top + above * text::LINE + GAP;
         let height = LANE.max(noted.max(reason.len()) as f64 * text::LINE + 4.0);
         let middle = lane + height / 2.0;
         let mut grid = Path::default();
@@ -166,6 +177,7 @@ impl Forest {
         let first = middle - (noted as f64 - 1.0) / 2.0 * text::LINE + 4.5;
         let markup = html! {
             (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
+            (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &blocks))
             (svg::rect("lane", (0.0, lane), right, height))
             @if let Some((low, high)) = band.filter(|(low, high)| low <= high) {
                 (svg::rect("band", (low, lane), high - low, height))
@@ -195,19 +207,17 @@ impl ForestRow {
         reading.range.filter(|(low, high)| low <= high).map(|_| reading).ok_or_else(|| "no interval".into())
     }
 
-    /// Verdict with blocks, and the ratio in figures.
+    /// Verdict, and the ratio in figures.
     fn notes(&self) -> [Vec<String>; 2] {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{} {}", verdict.glyph, verdict.word));
-        let figures = self.drawn().map(say::ratio).ok();
-        let blocks = crate::number::counted(self.blocks, "block");
-        let second = figures.map_or(blocks.clone(), |figures| format!("{figures}, {blocks}"));
-        [text::wrap_bold(&verdict.unwrap_or_default(), NOTES), text::wrap(&second, NOTES)]
+        let figures = self.drawn().map(say::ratio).unwrap_or_default();
+        [text::wrap_bold(&verdict.unwrap_or_default(), NOTES), text::wrap(&figures, NOTES)]
     }
 
     fn sentence(&self) -> String {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{}, ", verdict.word)).unwrap_or_default();
         let what = self.drawn().map_or_else(|reason| reason, say::ratio);
-        format!("{}: {verdict}{what}, {}", self.label, crate::number::counted(self.blocks, "block"))
+        format!("{}: {verdict}{what}, {}", self.label, number::counted(self.blocks, "block"))
     }
 }
 

@@ -65,7 +65,7 @@ const SHADES: usize = 7;
 /// A ratio of highest to lowest from which on shades go by factors, not by differences.
 const BY_FACTORS: f64 = 10.0;
 /// Labels of rows are wrapped within this.
-const ROW_LABEL: f64 = 112.0;
+const ROW_LABEL: f64 = 126.0;
 /// Bounds of a cell's width.
 const CELL: (f64, f64) = (34.0, 100.0);
 /// A label of a column is wrapped within its cell, but makes its cell this wide first.

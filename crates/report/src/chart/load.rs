@@ -4,7 +4,7 @@ use litelab_model::metric::Unit;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry, Sample};
 use super::draw::mark;
 use super::draw::scale::Kind;
@@ -93,10 +93,9 @@ impl Chart for Load {
         let saturated: Vec<&&Probe> = probes.iter().filter(|probe| probe.saturated.is_some()).collect();
         let (legend, top) = legend::legend(&self.entries(limit, !saturated.is_empty()), 0.0);
         let lane = if saturated.is_empty() { 0.0 } else { LANE };
-        let frame = Frame::new(&x, &y, top, HEIGHT, lane);
+        let frame = Frame::new(&x, &y, Space { lanes: lane, ..Space::new(top, HEIGHT) });
         let crosses = saturated.iter().filter_map(|probe| Some((frame.x.at(probe.offered)?, frame.bottom + 9.0)));
-        let mut cross = Path::default();
-        crosses.for_each(|place| mark::shape(&mut cross, CROSS, place));
+        let cross = mark::shapes(CROSS, crosses);
         let mut bound = Path::default();
         if let Some(y) = limit.and_then(|limit| frame.y.at(limit.nanos)) {
             bound.start(frame.left, y).across(frame.right);
@@ -129,9 +128,7 @@ fn hollow(series: usize, hollow: bool, places: impl Iterator<Item = (f64, f64)>)
     if !hollow {
         return mark::markers(series, places);
     }
-    let mut path = Path::default();
-    places.for_each(|place| mark::shape(&mut path, series, place));
-    path.markup(&format!("hollow {}", mark::colour(series)))
+    mark::shapes(series, places).markup(&format!("hollow {}", mark::colour(series)))
 }
 
 impl Load {

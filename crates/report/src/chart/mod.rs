@@ -1,6 +1,6 @@
 //! Static pictures: SVG with its numbers in words, drawn from plain data.
 //!
-//! | file | is |
+//! | type | is |
 //! |---|---|
 //! | [`Forest`] | ratios with intervals, one row each |
 //! | [`Percentiles`] | latency by percentile |

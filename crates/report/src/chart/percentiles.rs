@@ -4,7 +4,7 @@ use litelab_model::metric::Unit;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry, Sample};
 use super::draw::mark;
 use super::draw::scale::Kind;
@@ -38,8 +38,8 @@ pub struct PercentileCurve {
 const HEIGHT: f64 = 220.0;
 /// Markers of one curve are at least this far apart.
 const BETWEEN_MARKERS: f64 = 26.0;
-/// Room behind the last finite quantile for the maximum, in decades.
-const TO_MAX: f64 = 0.35;
+/// Room behind the last finite quantile for the maximum and its label, as a share of the room before it.
+const TO_MAX: f64 = 0.2;
 /// No axis goes beyond this many nines.
 const NINES: f64 = 15.0;
 
@@ -59,18 +59,20 @@ impl Chart for Percentiles {
         let Some(y) = Axis::times(&self.axis, placed().map(|(_, nanos)| *nanos)) else { return svg::empty(self, id) };
         let finite = placed().map(|(nines, _)| *nines).filter(|nines| nines.is_finite());
         let last = finite.fold(1.0, f64::max);
+        // 1 − 0.999 is a little more than 0.001.
+        let last = if (last - last.round()).abs() < 1e-6 { last.round() } else { last };
         let maximum = placed().any(|(nines, _)| nines.is_infinite());
-        let end = if maximum { last + TO_MAX } else { last };
+        let end = if maximum { last * (1.0 + TO_MAX) } else { last };
         let x = Axis::given(&format!("percentile of {} (%, log scale)", self.of), Kind::Linear, (0.0, end), {
             let nines = (1..=last as i32).map(|n| (f64::from(n), percentile(n)));
-            let first = [(2.0_f64.log10(), "50 %".to_owned())];
-            let rest = [(end, if maximum { "max".to_owned() } else { String::new() }), (0.0, "0 %".to_owned())];
-            first.into_iter().chain(nines).chain(rest).filter(|(_, label)| !label.is_empty()).collect()
+            let median = (2.0_f64.log10(), "50 %".to_owned());
+            let first = maximum.then(|| (end, "max".to_owned()));
+            first.into_iter().chain([median]).chain(nines).chain([(0.0, "0 %".to_owned())]).collect()
         });
         let entries = self.curves.iter().enumerate().map(|(i, curve)| Entry::new(Sample::Series(i), &curve.name));
         let entries: Vec<Entry> = entries.filter(|entry| !entry.text.trim().is_empty()).collect();
         let (legend, top) = legend::legend(&entries, 0.0);
-        let frame = Frame::new(&x, &y, top, HEIGHT, 0.0);
+        let frame = Frame::new(&x, &y, Space::new(top, HEIGHT));
         let inner = html! {
             (legend)
             (frame.markup())

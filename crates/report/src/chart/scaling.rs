@@ -5,12 +5,13 @@ use litelab_stats::Usl;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry, Sample};
 use super::draw::scale::Kind;
 use super::draw::svg::{self, Anchor, Path, WIDTH};
 use super::draw::{mark, text};
 use super::{Chart, Reading, say};
+use crate::number;
 
 /// Two panels over the same workers: throughput with the fitted law above, latency below.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,8 +76,10 @@ impl From<&Usl> for Law {
 const HEIGHT: f64 = 170.0;
 /// Points of a fitted curve.
 const STEPS: u32 = 64;
+/// Before the first and behind the last number of workers, as a factor.
+const MARGIN: f64 = 1.05;
 /// Between the points of several series at the same number of workers.
-const DODGE: f64 = 4.0;
+const DODGE: f64 = 3.0;
 
 impl Chart for Scaling {
     fn title(&self) -> &str {
@@ -102,22 +105,20 @@ impl Chart for Scaling {
         if upper.is_none() && lower.is_none() {
             return svg::empty(self, id);
         }
-        let range = (f64::from(*first) / 1.05, f64::from(*last) * 1.05);
+        let range = (f64::from(*first) / MARGIN, f64::from(*last) * MARGIN);
         // First and last have the right of way; those between stand where there is room.
         let between = levels.iter().skip(1).take(levels.len().saturating_sub(2));
         let order = [first, last].into_iter().chain(between).map(|n| (f64::from(*n), n.to_string())).collect();
         let x = Axis::given(&format!("{} (number, log scale)", self.workers), Kind::Logarithmic, range, order);
 
         let (legend, mut top) = legend::legend(&self.entries(), 0.0);
+        let axes = [upper.map(|axis| (axis, true)), lower.map(|axis| (axis, false))];
+        let axes: Vec<(Axis, bool)> = axes.into_iter().flatten().collect();
+        let left = axes.iter().map(|(axis, _)| Frame::left(axis, HEIGHT)).fold(0.0, f64::max);
         let mut panels = Vec::new();
-        if let Some(upper) = upper {
-            let frame = Frame::new(&x, &upper, top, HEIGHT, 0.0);
-            panels.push(self.panel(&frame, |point| point.throughput, true));
-            top = frame.end + 8.0;
-        }
-        if let Some(lower) = lower {
-            let frame = Frame::new(&x, &lower, top, HEIGHT, 0.0);
-            panels.push(self.panel(&frame, |point| point.latency, false));
+        for (axis, of_throughput) in &axes {
+            let frame = Frame::new(&x, axis, Space { left, ..Space::new(top, HEIGHT) });
+            panels.push(self.panel(&frame, *of_throughput));
             top = frame.end + 8.0;
         }
         let caption: Vec<String> = self.series.iter().filter_map(|series| series.law_in_words(&self.workers)).collect();
@@ -160,7 +161,8 @@ impl Scaling {
         entries
     }
 
-    fn panel(&self, frame: &Frame, of: fn(&ScalingPoint) -> Option<Reading>, with_law: bool) -> Markup {
+    fn panel(&self, frame: &Frame, of_throughput: bool) -> Markup {
+        let of = |point: &ScalingPoint| if of_throughput { point.throughput } else { point.latency };
         let middle = (self.series.len() as f64 - 1.0) / 2.0;
         html! {
             (frame.markup())
@@ -170,14 +172,11 @@ impl Scaling {
                 @let places = readings.filter_map(|(n, r)| Some((frame.at(f64::from(n), r.value)?, r)));
                 @let places: Vec<((f64, f64), Reading)> =
                     places.map(|((x, y), r)| (((x + dodge).clamp(frame.left, frame.right), y), r)).collect();
-                @match series.law.as_ref().filter(|_| with_law) {
+                @match series.law.as_ref().filter(|_| of_throughput) {
                     Some(Ok(law)) => (law.curve(frame).markup(&format!("line fit {}", mark::colour(i)))),
                     _ => (Path::default().through(places.iter().map(|(p, _)| Some(*p))).markup(&mark::line(i))),
                 }
-                @let mut whiskers = Path::default();
-                @for ((x, _), reading) in &places {
-                    @let _ = mark::whisker(&mut whiskers, *x, reading, &frame.y);
-                }
+                @let whiskers = mark::whiskers(places.iter().map(|((x, _), reading)| (*x, reading)), &frame.y);
                 (whiskers.markup(&format!("whisker {}", mark::colour(i))))
                 (mark::markers(i, places.iter().map(|(place, _)| *place)))
             }
@@ -227,13 +226,12 @@ impl Law {
         (throughput > 0.0 && throughput.is_finite()).then_some(throughput)
     }
 
-    /// Along the axis, with a gap where it leaves the plot.
+    /// From the fewest to the most workers measured, with a gap where it leaves the plot.
     fn curve(&self, frame: &Frame) -> Path {
-        let (first, last) = (frame.x.low.ln(), frame.x.high.ln());
+        let (first, last) = ((frame.x.low * MARGIN).ln(), (frame.x.high / MARGIN).ln());
         let places = (0..=STEPS).map(|step| {
             let workers = (first + (last - first) * f64::from(step) / f64::from(STEPS)).exp();
-            let throughput = self.at(workers.max(1.0)).filter(|throughput| frame.y.has(*throughput))?;
-            frame.at(workers, throughput)
+            frame.at(workers, self.at(workers).filter(|throughput| frame.y.has(*throughput))?)
         });
         let mut path = Path::default();
         path.through(places);
@@ -241,9 +239,10 @@ impl Law {
     }
 
     fn in_words(&self, workers: &str) -> String {
+        let short = |value: f64| number::bound(value, None);
         let coefficient = |name: &str, of: &Reading| match of.range {
-            Some((low, high)) => format!("{name} {} [{}, {}]", small(of.value), small(low), small(high)),
-            None => format!("{name} {}", small(of.value)),
+            Some((low, high)) => format!("{name} {} [{}, {}]", short(of.value), short(low), short(high)),
+            None => format!("{name} {}", short(of.value)),
         };
         let peak = match self.peak.filter(|peak| peak.is_finite()) {
             Some(peak) => format!("peak at {peak:.1} {workers}"),
@@ -251,14 +250,5 @@ impl Law {
         };
         let (sigma, kappa) = (coefficient("contention σ", &self.sigma), coefficient("coherence κ", &self.kappa));
         format!("{sigma}, {kappa}, {peak}")
-    }
-}
-
-/// A coefficient near 0: three places, or more where those would all be 0.
-fn small(value: f64) -> String {
-    match value.abs() {
-        magnitude if !magnitude.is_finite() => crate::number::NONE.into(),
-        magnitude if magnitude != 0.0 && !(0.01..1e6).contains(&magnitude) => format!("{value:.1e}"),
-        _ => format!("{:.3}", value + 0.0),
     }
 }

@@ -4,7 +4,7 @@ use litelab_model::metric::Unit;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry, Sample};
 use super::draw::mark;
 use super::draw::scale::Kind;
@@ -90,7 +90,7 @@ impl Chart for TimeSeries {
             .enumerate()
             .map(|(i, events)| Entry::new(Sample::Shape(event_shape(i), "mark event".into()), &events.name));
         let (legend, top) = legend::legend(&lines.chain(marks).collect::<Vec<_>>(), 0.0);
-        let frame = Frame::new(&x, &y, top, HEIGHT, kinds.len() as f64 * LANE);
+        let frame = Frame::new(&x, &y, Space { lanes: kinds.len() as f64 * LANE, ..Space::new(top, HEIGHT) });
         let inner = html! {
             (legend)
             (frame.markup())

@@ -4,7 +4,7 @@ use litelab_model::metric::Unit;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
-use super::draw::frame::Frame;
+use super::draw::frame::{Frame, Space};
 use super::draw::scale::{self, Kind};
 use super::draw::svg::{self, Anchor, Path};
 use super::draw::{legend, text, unit};
@@ -38,7 +38,7 @@ pub struct StripArm {
     pub median: Option<Reading>,
 }
 
-const HEIGHT: f64 = 64.0;
+const HEIGHT: f64 = 72.0;
 
 impl Chart for Strip {
     fn title(&self) -> &str {
@@ -60,13 +60,19 @@ impl Chart for Strip {
             legend::Entry::new(legend::Sample::Area("interval"), "its interval"),
         ];
         let (legend, mut y) = legend::legend(&entries, 0.0);
+        let arms: Vec<(&StripArm, Axis)> = self
+            .arms
+            .iter()
+            .filter(|arm| arm.placed().next().is_some())
+            .map(|arm| (arm, arm.axis(&self.axis, self.unit, reach)))
+            .collect();
+        let left = arms.iter().map(|(_, axis)| Frame::left(axis, HEIGHT)).fold(0.0, f64::max);
         let mut panels = Vec::new();
-        for arm in self.arms.iter().filter(|arm| arm.placed().next().is_some()) {
+        for (i, (arm, axis)) in arms.iter().enumerate() {
             let label = text::wrap_bold(&arm.label, svg::WIDTH);
             let above = y + label.len() as f64 * text::LINE;
-            let range = scale::widened(arm.range(reach));
-            let unit = unit::choose(self.unit, range.0.abs().max(range.1.abs()));
-            let frame = Frame::new(&x, &Axis::between(&self.axis, unit, range), above, HEIGHT, 0.0);
+            let labelled = i + 1 == arms.len();
+            let frame = Frame::new(&x, axis, Space { left, labelled, ..Space::new(above, HEIGHT) });
             panels.push(html! {
                 (svg::lines(0.0, y + 12.0, Anchor::Start, "strong", &label))
                 (frame.markup())
@@ -126,6 +132,12 @@ impl StripArm {
                 (own.0 - margin, own.1 + margin)
             }
         }
+    }
+
+    fn axis(&self, what: &str, unit: Option<Unit>, reach: (f64, f64)) -> Axis {
+        let range = scale::widened(self.range(reach));
+        let greatest = self.centre().unwrap_or_else(|| range.0.abs().max(range.1.abs()));
+        Axis::between(what, unit::choose(unit, greatest), range)
     }
 
     fn marks(&self, frame: &Frame) -> Markup {

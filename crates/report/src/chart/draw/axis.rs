@@ -116,7 +116,9 @@ impl Axis {
 
     /// As many ticks as there is room for below each other.
     pub(in crate::chart) fn ticks_up(&self, scale: &Scale) -> Vec<Tick> {
-        self.ticks(scale, 7, &|a, b| (a.place - b.place).abs() >= APART.1)
+        // Uneven steps need more ticks to be read.
+        let most = if self.kind == Kind::Logarithmic { 12 } else { 7 };
+        self.ticks(scale, most, &|a, b| (a.place - b.place).abs() >= APART.1)
     }
 
     fn ticks(&self, scale: &Scale, most: usize, apart: &dyn Fn(&Tick, &Tick) -> bool) -> Vec<Tick> {
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(axis.title(&ticks), "throughput (thousand per second)");
         let axis = Axis::times("response time", [20e3, 5e6]).unwrap();
         let ticks = axis.ticks_up(&axis.scale(200.0, 0.0));
-        assert_eq!(labels(&ticks), ["20 µs", "50 µs", "100 µs"]);
+        assert_eq!(labels(&ticks), ["20 µs", "50 µs", "100 µs", "200 µs", "500 µs", "1 ms", "2 ms", "5 ms"]);
         assert_eq!(axis.title(&ticks), "response time (µs to ms, log scale)");
     }
 

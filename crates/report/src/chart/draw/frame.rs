@@ -14,6 +14,27 @@ const INSET: f64 = 8.0;
 /// Half the height of a figure, from the middle of a label down to its baseline.
 const HALF: f64 = 4.5;
 
+/// The place of a plot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::chart) struct Space {
+    /// Where its title begins.
+    pub(in crate::chart) above: f64,
+    /// Height of the plot alone.
+    pub(in crate::chart) height: f64,
+    /// Kept free below the plot for marks of other kinds.
+    pub(in crate::chart) lanes: f64,
+    /// Least room for labels on the left, so that plots below each other begin at the same place.
+    pub(in crate::chart) left: f64,
+    /// Whether the horizontal axis has labels and a title; a plot that stands above another with the same axis has none.
+    pub(in crate::chart) labelled: bool,
+}
+
+impl Space {
+    pub(in crate::chart) fn new(above: f64, height: f64) -> Self {
+        Self { above, height, lanes: 0.0, left: 0.0, labelled: true }
+    }
+}
+
 /// A plot that has its place, its title above and ticks on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::chart) struct Frame {
@@ -29,25 +50,24 @@ pub(in crate::chart) struct Frame {
     across: Vec<Tick>,
     up: Vec<Tick>,
     titles: (Vec<String>, Vec<String>),
-    above: f64,
-    lanes: f64,
+    space: Space,
 }
 
 impl Frame {
-    /// A plot `height` high whose title begins at `above`. Below it, `lanes` units are kept free for marks of other
-    /// kinds, and ticks and title of the horizontal axis follow.
-    pub(in crate::chart) fn new(x: &Axis, y: &Axis, above: f64, height: f64, lanes: f64) -> Self {
+    pub(in crate::chart) fn new(x: &Axis, y: &Axis, space: Space) -> Self {
+        let Space { above, height, lanes, .. } = space;
         // Labels do not depend on where the scale lies, only on how long it is.
         let up = y.ticks_up(&y.scale(height, 0.0));
         let title_up = text::wrap(&y.title(&up), WIDTH);
         let top = above + title_up.len() as f64 * text::LINE + 8.0;
         let bottom = top + height;
-        let left = up.iter().map(|tick| text::width(&tick.label)).fold(12.0, f64::max) + 6.0;
+        let left = left_of(&up).max(space.left);
         let right = WIDTH - MARGIN;
         let x_scale = x.scale(left + INSET, right - INSET);
         let across = x.ticks_across(&x_scale);
-        let title_across = text::wrap(&x.title(&across), WIDTH);
-        let end = bottom + lanes + 18.0 + title_across.len() as f64 * text::LINE + 6.0;
+        let title_across = if space.labelled { text::wrap(&x.title(&across), right) } else { Vec::new() };
+        let labels = if space.labelled { 20.0 } else { 2.0 };
+        let end = bottom + lanes + labels + title_across.len() as f64 * text::LINE + 6.0;
         Self {
             x: x_scale,
             y: y.scale(bottom, top),
@@ -59,9 +79,13 @@ impl Frame {
             across,
             up: up.into_iter().map(|tick| Tick { place: top + tick.place, ..tick }).collect(),
             titles: (title_across, title_up),
-            above,
-            lanes,
+            space,
         }
+    }
+
+    /// Room that labels need on the left of a plot of this height.
+    pub(in crate::chart) fn left(y: &Axis, height: f64) -> f64 {
+        left_of(&y.ticks_up(&y.scale(height, 0.0)))
     }
 
     /// Where a pair of values lies.
@@ -80,21 +104,25 @@ impl Frame {
         }
         let mut axis = Path::default();
         axis.start(self.left, self.bottom).across(self.right);
-        let foot = self.bottom + self.lanes;
+        let foot = self.bottom + self.space.lanes;
         for tick in &self.across {
             axis.start(tick.place, self.bottom).down(self.bottom + 4.0);
         }
         html! {
             (grid.markup("grid"))
             (axis.markup("axis"))
-            (svg::lines(0.0, self.above + 12.0, Anchor::Start, "title", &self.titles.1))
+            (svg::lines(0.0, self.space.above + 12.0, Anchor::Start, "title", &self.titles.1))
             @for tick in &self.up {
                 (svg::label(self.left - 5.0, tick.place + HALF, Anchor::End, "tick", &tick.label))
             }
-            @for tick in &self.across {
-                (svg::label(tick.middle(), foot + 16.0, Anchor::Middle, "tick", &tick.label))
+            @for tick in self.across.iter().filter(|_| self.space.labelled) {
+                (svg::label(tick.middle(), foot + 18.0, Anchor::Middle, "tick", &tick.label))
             }
-            (svg::lines(self.right, foot + 34.0, Anchor::End, "title", &self.titles.0))
+            (svg::lines(self.right, foot + 36.0, Anchor::End, "title", &self.titles.0))
         }
     }
+}
+
+fn left_of(ticks: &[Tick]) -> f64 {
+    ticks.iter().map(|tick| text::width(&tick.label)).fold(12.0, f64::max) + 6.0
 }

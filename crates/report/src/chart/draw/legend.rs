@@ -77,7 +77,6 @@ fn sample(sample: &Sample, x: f64, y: f64) -> Markup {
     let middle = (x + SAMPLE / 2.0, y);
     let mut line = Path::default();
     line.start(x, y).across(x + SAMPLE);
-    let mut shape = Path::default();
     html! {
         @match sample {
             Sample::Series(series) => {
@@ -90,8 +89,7 @@ fn sample(sample: &Sample, x: f64, y: f64) -> Markup {
             Sample::Area(class) => (svg::rect(class, (x + 2.0, y - 6.0), SAMPLE - 4.0, 12.0)),
             Sample::Hatch(id) => (svg::hatched(id, (x + 2.0, y - 6.0), (SAMPLE - 4.0, 12.0))),
             Sample::Shape(which, class) => {
-                @let _ = mark::shape(&mut shape, *which, middle);
-                (shape.markup(class))
+                (mark::shapes(*which, [middle]).markup(class))
             }
         }
     }

@@ -47,13 +47,18 @@ pub(in crate::chart) fn shape(path: &mut Path, series: usize, (x, y): (f64, f64)
     path.start(x, y).then(SHAPES[series % SERIES]);
 }
 
-/// Markers of one series at these places.
-pub(in crate::chart) fn markers(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Markup {
+/// A series' marker at each of these places.
+pub(in crate::chart) fn shapes(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Path {
     let mut path = Path::default();
     for place in places {
         shape(&mut path, series, place);
     }
-    path.markup(&marker(series))
+    path
+}
+
+/// As [`shapes`], in the series' colour.
+pub(in crate::chart) fn markers(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Markup {
+    shapes(series, places).markup(&marker(series))
 }
 
 /// Where the ends of an interval lie on an axis, and whether each is closed there: an open end, and one beyond the
@@ -68,8 +73,17 @@ pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, b
     ])
 }
 
+/// An upright whisker for each reading, at its place across.
+pub(in crate::chart) fn whiskers<'a>(readings: impl IntoIterator<Item = (f64, &'a Reading)>, axis: &Scale) -> Path {
+    let mut path = Path::default();
+    for (x, reading) in readings {
+        whisker(&mut path, x, reading, axis);
+    }
+    path
+}
+
 /// Adds an upright whisker.
-pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
+fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
     let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
     path.start(x, low).down(high);
     if low_closed {
