@@ -64,13 +64,13 @@ fn answer(analysis: &Analysis) -> Markup {
 fn counts(analysis: &Analysis) -> String {
     let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
     let mut text = format!(
-        "{} hold here, {} are contradicted, {} stay open",
+        "hold here: {} · contradicted: {} · open: {}",
         count(|v| *v == ClaimVerdict::Holds),
         count(|v| *v == ClaimVerdict::Contradicted),
         count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }))
     );
     if !analysis.left_out.is_empty() {
-        text.push_str(&format!("; {} left out by --quick", analysis.left_out.len()));
+        text.push_str(&format!(" · left out by --quick: {}", analysis.left_out.len()));
     }
     text
 }
@@ -130,7 +130,7 @@ fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAn
         @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
             @if at > 0 { ", " }
             (label(comparison.arm))
-            (line(&format!(" ({} {})", cell.metric, ratio(cell))))
+            " " (line(&format!("({} {})", cell.metric, ratio(cell))))
         }
         @if group.len() > NAMED { " and " (group.len() - NAMED) " more" }
     }

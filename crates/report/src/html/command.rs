@@ -25,7 +25,7 @@ pub(super) fn page(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
 /// The run's file by its name.
 pub(super) fn file(info: &RunInfo) -> String {
     let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());
-    quoted(&clean(&name))
+    quoted(&name)
 }
 
 fn run(info: &RunInfo) -> String {
@@ -44,11 +44,12 @@ pub(super) fn is_built_in(info: &RunInfo) -> bool {
     Kind::Study.built_in().contains(&info.plan.study.as_str())
 }
 
-/// As one word of a shell, whatever is in it.
+/// As one word of a shell, whatever is in it; control characters are left out.
 pub(super) fn quoted(word: &str) -> String {
+    let word = &clean(word);
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
-        return word.to_owned();
+        return word.clone();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }

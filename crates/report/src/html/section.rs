@@ -133,7 +133,7 @@ pub(super) fn again(source: Source<'_>) -> Markup {
         @if !command::is_built_in(source.info) {
             p.dim {
                 "The study is not one of litelab's own; its text is in the run file, and this gives it back: "
-                code { "sqlite3 RUN \"SELECT value FROM run WHERE key = 'study_toml'\" > " (command::quoted(&format!("{}.toml", clean(&source.info.plan.study)))) }
+                code { "sqlite3 RUN \"SELECT value FROM run WHERE key = 'study_toml'\" > " (command::quoted(&format!("{}.toml", source.info.plan.study))) }
             }
         }
     }
