@@ -26,6 +26,7 @@ Examples:
   litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
   litelab run my-study.toml               your own schema and queries
   litelab show                            the newest run again
+  litelab report                          the same as an HTML page with pictures
   litelab generate bench.db --rows 10000000
   litelab pragma app.db                   the settings a database has in effect
 
@@ -45,7 +46,7 @@ enum Command {
     Show(cmd::show::Args),
     /// Compare two runs, or two arms of one
     Compare(cmd::compare::Args),
-    /// Put the tables of a run into a page
+    /// Make a page of a run, or put its tables into one
     Report(cmd::report::Args),
     /// Write a run as JSON, CSV or Markdown
     Export(cmd::export::Args),
