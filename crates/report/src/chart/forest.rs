@@ -146,11 +146,9 @@ impl Forest {
         ticks: &[f64],
         top: f64,
     ) -> (Markup, f64) {
-        let label = text::wrap_bold(&row.label, WIDTH);
         let blocks = number::counted(row.blocks, "block");
-        // On the label's last line if there is room, else on the next.
-        let rest = label.last().map_or(0.0, |line| text::bold_width(line)) + 12.0 + text::width(&blocks);
-        let above = if label.is_empty() || rest > WIDTH { label.len() + 1 } else { label.len() } as f64;
+        let label = text::wrap_bold(&row.label, WIDTH - text::width(&blocks) - 12.0);
+        let above = label.len().max(1) as f64;
         let reason = row.drawn().err().map(|reason| text::wrap(&reason, right - 8.0)).unwrap_or_default();
         let noted = notes.iter().map(Vec::len).sum::<usize>();
         let lane = top + above * text::LINE + GAP;
