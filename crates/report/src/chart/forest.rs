@@ -53,6 +53,8 @@ pub struct Verdict {
 
 /// Height of a lane, which two lines of text fill.
 const LANE: f64 = 36.0;
+/// More rows than these have the axis's labels above them as well.
+const LONG: usize = 8;
 /// Between a label and its lane, and below it.
 const GAP: f64 = 4.0;
 /// Least distance from the middle to the ends of the axis, as a factor.
@@ -67,8 +69,10 @@ impl Chart for Forest {
     }
 
     fn description(&self) -> String {
-        let rows = self.rows.iter().map(ForestRow::sentence);
-        say::description(&self.summary, &format!("{} on a logarithmic axis.", self.axis), rows)
+        let common = self.common_blocks();
+        let each = common.map(|blocks| format!(", {} each", number::counted(blocks, "block"))).unwrap_or_default();
+        let rows = self.rows.iter().map(|row| row.sentence(common.is_none()));
+        say::description(&self.summary, &format!("{} on a logarithmic axis{each}.", self.axis), rows)
     }
 
     fn svg(&self, id: &str) -> Markup {
@@ -81,24 +85,28 @@ impl Chart for Forest {
         let right = WIDTH - widest - 12.0;
         let scale = axis.scale(8.0, right - 8.0);
         let ticks = axis.ticks_across(&scale);
-        let mut y = 0.0;
-        let rows: Vec<Markup> = self
-            .rows
-            .iter()
-            .zip(&notes)
-            .map(|(row, notes)| {
-                let (markup, end) =
-                    self.row(row, notes, &scale, right, &ticks.iter().map(|t| t.place).collect::<Vec<_>>(), y);
-                y = end;
-                markup
-            })
-            .collect();
+        let labels = |baseline: f64| {
+            svg::labels("tick", Anchor::Middle, ticks.iter().map(|tick| (tick.middle(), baseline, tick.label.as_str())))
+        };
+        let long = self.rows.len() > LONG;
+        let mut y = if long { text::LINE + 4.0 } else { 0.0 };
+        let mut ground = Ground::new(scale, right, self.band, ticks.iter().map(|tick| tick.place).collect());
+        let common = self.common_blocks();
+        let mut rows = Vec::new();
+        for (row, notes) in self.rows.iter().zip(&notes) {
+            let (markup, end) = row.markup(&mut ground, notes, common.is_none(), y);
+            rows.push(markup);
+            y = end;
+        }
         let (sides, below) = self.sides(right, y + 30.0);
-        let title = text::wrap(&axis.title(&ticks), WIDTH);
+        let each = common.map(|blocks| format!("; {} each", number::counted(blocks, "block"))).unwrap_or_default();
+        let title = text::wrap(&format!("{}{each}", axis.title(&ticks)), WIDTH);
         let end = below + title.len() as f64 * text::LINE - 6.0;
         let inner = html! {
+            (ground.markup())
+            @if long { (labels(12.0)) }
             @for row in rows { (row) }
-            @for tick in &ticks { (svg::label(tick.middle(), y + 12.0, Anchor::Middle, "tick", &tick.label)) }
+            (labels(y + 12.0))
             (sides)
             (svg::lines(0.0, below, Anchor::Start, "title", &title))
         };
@@ -106,7 +114,54 @@ impl Chart for Forest {
     }
 }
 
+/// What lies below the marks of all rows.
+struct Ground {
+    scale: Scale,
+    right: f64,
+    /// Places of the ends of the band.
+    band: Option<(f64, f64)>,
+    ticks: Vec<f64>,
+    lanes: Path,
+    bands: Path,
+    grid: Path,
+    one: Path,
+}
+
+impl Ground {
+    fn new(scale: Scale, right: f64, band: Option<(f64, f64)>, ticks: Vec<f64>) -> Self {
+        let band = band.and_then(|(low, high)| Some((scale.at(low)?, scale.at(high)?)));
+        let path = Path::default;
+        let band = band.filter(|(low, high)| low <= high);
+        Self { scale, right, band, ticks, lanes: path(), bands: path(), grid: path(), one: path() }
+    }
+
+    fn lane(&mut self, top: f64, bottom: f64) {
+        self.lanes.area((0.0, top), (self.right, bottom));
+        if let Some((low, high)) = self.band {
+            self.bands.area((low, top), (high, bottom));
+        }
+        for place in &self.ticks {
+            self.grid.start(*place, top).down(bottom);
+        }
+        if let Some(place) = self.scale.at(1.0) {
+            self.one.start(place, top).down(bottom);
+        }
+    }
+
+    fn markup(&self) -> Markup {
+        html! {
+            (self.lanes.markup("lane")) (self.bands.markup("band")) (self.grid.markup("grid")) (self.one.markup("one"))
+        }
+    }
+}
+
 impl Forest {
+    /// Blocks of every row, where there are several rows and all have the same: then they are told once.
+    fn common_blocks(&self) -> Option<u32> {
+        let first = self.rows.first()?.blocks;
+        (self.rows.len() > 1 && self.rows.iter().all(|row| row.blocks == first)).then_some(first)
+    }
+
     /// From the lowest to the highest value on the axis: 1, the band, all ratios, and of their intervals what does not
     /// squeeze the rest.
     fn range(&self) -> (f64, f64) {
@@ -136,62 +191,6 @@ impl Forest {
         let lines: Vec<String> = ends.iter().flat_map(|end| text::wrap(end, WIDTH)).collect();
         (svg::lines(0.0, baseline, Anchor::Start, "dim", &lines), baseline + lines.len() as f64 * text::LINE)
     }
-
-    fn row(
-        &self,
-        row: &ForestRow,
-        notes: &[Vec<String>; 2],
-        scale: &Scale,
-        right: f64,
-        ticks: &[f64],
-        top: f64,
-    ) -> (Markup, f64) {
-        let label = text::wrap_bold(&row.label, WIDTH);
-        let blocks = number::counted(row.blocks, "block");
-        // On the label's last line if there is room, else on the next.
-        let rest = label.last().map_or(0.0, |line| text::bold_width(line)) + 12.0 + text::width(&blocks);
-        let above = if label.is_empty() || rest > WIDTH { label.len() + 1 } else { label.len() } as f64;
-        let reason = row.drawn().err().map(|reason| text::wrap(&reason, right - 8.0)).unwrap_or_default();
-        let noted = notes.iter().map(Vec::len).sum::<usize>();
-        let lane = top + above * text::LINE + GAP;
-        let height = LANE.max(noted.max(reason.len()) as f64 * text::LINE + 4.0);
-        let middle = lane + height / 2.0;
-        let mut grid = Path::default();
-        for place in ticks {
-            grid.start(*place, lane).down(lane + height);
-        }
-        let mut one = Path::default();
-        if let Some(place) = scale.at(1.0) {
-            one.start(place, lane).down(lane + height);
-        }
-        let band = self.band.and_then(|(low, high)| Some((scale.at(low)?, scale.at(high)?)));
-        let tone = row.verdict.as_ref().map_or(Tone::Plain, |verdict| verdict.tone);
-        let mut whisker = Path::default();
-        let mut point = Path::default();
-        if let Ok(reading) = row.drawn() {
-            mark::lying_whisker(&mut whisker, middle, reading, scale);
-            if let Some(x) = scale.at(reading.value) {
-                mark::shape(&mut point, shape(tone), (x, middle));
-            }
-        }
-        let first = middle - (noted as f64 - 1.0) / 2.0 * text::LINE + 4.5;
-        let markup = html! {
-            (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
-            (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &blocks))
-            (svg::rect("lane", (0.0, lane), right, height))
-            @if let Some((low, high)) = band.filter(|(low, high)| low <= high) {
-                (svg::rect("band", (low, lane), high - low, height))
-            }
-            (grid.markup("grid"))
-            (one.markup("one"))
-            (whisker.markup(&format!("whisker {}", say::tone(tone))))
-            (point.markup(&format!("mark {}", say::tone(tone))))
-            (svg::lines(4.0, middle - (reason.len() as f64 - 1.0) / 2.0 * text::LINE + 4.5, Anchor::Start, "dim", &reason))
-            (svg::lines(right + 8.0, first, Anchor::Start, &format!("strong {}", say::tone(tone)), &notes[0]))
-            (svg::lines(right + 8.0, first + notes[0].len() as f64 * text::LINE, Anchor::Start, "", &notes[1]))
-        };
-        (markup, lane + height + 10.0)
-    }
 }
 
 /// Width of what stands to the right of a lane, at most.
@@ -207,6 +206,35 @@ impl ForestRow {
         reading.range.filter(|(low, high)| low <= high).map(|_| reading).ok_or_else(|| "no interval".into())
     }
 
+    /// From `top` on; and where the next row begins.
+    fn markup(&self, ground: &mut Ground, notes: &[Vec<String>; 2], with_blocks: bool, top: f64) -> (Markup, f64) {
+        let blocks = if with_blocks { number::counted(self.blocks, "block") } else { String::new() };
+        let label = text::wrap_bold(&self.label, WIDTH - text::width(&blocks) - 12.0);
+        let reason = self.drawn().err().map(|reason| text::wrap(&reason, ground.right - 8.0)).unwrap_or_default();
+        let noted = notes.iter().map(Vec::len).sum::<usize>();
+        let lane = top + label.len().max(usize::from(with_blocks)) as f64 * text::LINE + GAP;
+        let height = LANE.max(noted.max(reason.len()) as f64 * text::LINE + 4.0);
+        ground.lane(lane, lane + height);
+        let middle = lane + height / 2.0;
+        let first = |lines: usize| middle - (lines as f64 - 1.0) / 2.0 * text::LINE + 4.5;
+        let tone = self.verdict.as_ref().map_or(Tone::Plain, |verdict| verdict.tone);
+        let drawn = self.drawn().ok();
+        let whiskers = mark::lying_whiskers(drawn.map(|reading| (middle, reading)), &ground.scale);
+        let points = drawn.and_then(|reading| Some((ground.scale.at(reading.value)?, middle)));
+        let class = say::tone(tone);
+        let notes_at = ground.right + 8.0;
+        let markup = html! {
+            (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
+            @if with_blocks { (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &blocks)) }
+            (whiskers.markup(&format!("whisker {class}")))
+            (mark::shapes(shape(tone), points).markup(&format!("mark {class}")))
+            (svg::lines(4.0, first(reason.len()), Anchor::Start, "dim", &reason))
+            (svg::lines(notes_at, first(noted), Anchor::Start, &format!("strong {class}"), &notes[0]))
+            (svg::lines(notes_at, first(noted) + notes[0].len() as f64 * text::LINE, Anchor::Start, "", &notes[1]))
+        };
+        (markup, lane + height + 10.0)
+    }
+
     /// Verdict, and the ratio in figures.
     fn notes(&self) -> [Vec<String>; 2] {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{} {}", verdict.glyph, verdict.word));
@@ -214,10 +242,11 @@ impl ForestRow {
         [text::wrap_bold(&verdict.unwrap_or_default(), NOTES), text::wrap(&figures, NOTES)]
     }
 
-    fn sentence(&self) -> String {
+    fn sentence(&self, with_blocks: bool) -> String {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{}, ", verdict.word)).unwrap_or_default();
         let what = self.drawn().map_or_else(|reason| reason, say::ratio);
-        format!("{}: {verdict}{what}, {}", self.label, number::counted(self.blocks, "block"))
+        let blocks = if with_blocks { format!(", {}", number::counted(self.blocks, "block")) } else { String::new() };
+        format!("{}: {verdict}{what}{blocks}", self.label)
     }
 }
 

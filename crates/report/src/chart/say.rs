@@ -1,6 +1,7 @@
 //! Charts in words.
 
 use litelab_model::metric::Unit;
+use litelab_stats::{Bounds, Estimate, Interval};
 
 use super::Reading;
 use crate::number;
@@ -59,19 +60,12 @@ pub(super) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
     }
 }
 
-/// As [`reading`], for a ratio, whose low end is open at 0.
+/// As [`reading`], for a ratio, whose low end is open at 0: written as ratios are everywhere else.
 pub(super) fn ratio(of: &Reading) -> String {
     let range = of.range.map(|(low, high)| (if low > 0.0 { low } else { f64::NEG_INFINITY }, high));
-    match range.map(|(low, high)| (closed(low), closed(high))) {
-        Some((Some(low), Some(high))) => {
-            let places = usize::from(of.value < 100.0) + usize::from(of.value < 10.0);
-            let places = if (high - low).abs() < 0.01 { 4 } else { places };
-            let near =
-                |x: f64| if (0.01..1000.0).contains(&x) { format!("{x:.places$}") } else { number::bound(x, None) };
-            format!("{}× [{}, {}]", near(of.value), near(low), near(high))
-        }
-        _ => reading(&Reading { value: of.value, range }, None),
-    }
+    let interval = range.and_then(|(low, high)| Interval::new(low, high, 1.0).ok());
+    let known = interval.map(|interval| Estimate { value: of.value, n: 0, bounds: Bounds::Interval(interval) });
+    known.and_then(|known| number::ratio(&known)).unwrap_or_else(|| reading(&Reading { value: of.value, range }, None))
 }
 
 fn closed(end: f64) -> Option<f64> {

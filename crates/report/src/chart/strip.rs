@@ -38,7 +38,7 @@ pub struct StripArm {
     pub median: Option<Reading>,
 }
 
-const HEIGHT: f64 = 72.0;
+const HEIGHT: f64 = 76.0;
 
 impl Chart for Strip {
     fn title(&self) -> &str {

@@ -8,7 +8,7 @@ use super::unit::{self, Scaled};
 use super::{text, ticks};
 
 /// Least distance of labels beside each other, and of baselines below each other.
-const APART: (f64, f64) = (9.0, 18.0);
+const APART: (f64, f64) = (6.0, 14.5);
 
 /// An axis that has no place yet.
 #[derive(Clone, Debug, PartialEq)]

@@ -108,16 +108,14 @@ impl Frame {
         for tick in &self.across {
             axis.start(tick.place, self.bottom).down(self.bottom + 4.0);
         }
+        let up = self.up.iter().map(|tick| (self.left - 5.0, tick.place + HALF, tick.label.as_str()));
+        let across = self.across.iter().map(|tick| (tick.middle(), foot + 18.0, tick.label.as_str()));
         html! {
             (grid.markup("grid"))
             (axis.markup("axis"))
             (svg::lines(0.0, self.space.above + 12.0, Anchor::Start, "title", &self.titles.1))
-            @for tick in &self.up {
-                (svg::label(self.left - 5.0, tick.place + HALF, Anchor::End, "tick", &tick.label))
-            }
-            @for tick in self.across.iter().filter(|_| self.space.labelled) {
-                (svg::label(tick.middle(), foot + 18.0, Anchor::Middle, "tick", &tick.label))
-            }
+            (svg::labels("tick", Anchor::End, up))
+            @if self.space.labelled { (svg::labels("tick", Anchor::Middle, across)) }
             (svg::lines(self.right, foot + 36.0, Anchor::End, "title", &self.titles.0))
         }
     }

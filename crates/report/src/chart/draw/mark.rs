@@ -98,8 +98,20 @@ fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
     }
 }
 
+/// A lying whisker for each reading, at its height.
+pub(in crate::chart) fn lying_whiskers<'a>(
+    readings: impl IntoIterator<Item = (f64, &'a Reading)>,
+    axis: &Scale,
+) -> Path {
+    let mut path = Path::default();
+    for (y, reading) in readings {
+        lying_whisker(&mut path, y, reading, axis);
+    }
+    path
+}
+
 /// Adds a lying whisker.
-pub(in crate::chart) fn lying_whisker(path: &mut Path, y: f64, reading: &Reading, axis: &Scale) {
+fn lying_whisker(path: &mut Path, y: f64, reading: &Reading, axis: &Scale) {
     let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
     path.start(low, y).across(high);
     if low_closed {

@@ -59,16 +59,35 @@ pub(in crate::chart) enum Anchor {
     End,
 }
 
+impl Anchor {
+    fn attribute(self) -> Option<&'static str> {
+        match self {
+            Self::Start => None,
+            Self::Middle => Some("middle"),
+            Self::End => Some("end"),
+        }
+    }
+}
+
 /// One line of text upon its baseline.
 pub(in crate::chart) fn label(x: f64, baseline: f64, anchor: Anchor, class: &str, content: &str) -> Markup {
-    let anchor = match anchor {
-        Anchor::Start => None,
-        Anchor::Middle => Some("middle"),
-        Anchor::End => Some("end"),
-    };
+    let anchor = anchor.attribute();
     let class = (!class.is_empty()).then_some(class);
     html! {
         text x=(N(x)) y=(N(baseline)) text-anchor=[anchor] class=[class] { (text::clean(content)) }
+    }
+}
+
+/// Texts of one class, each with its place and baseline.
+pub(in crate::chart) fn labels<'a>(
+    class: &str,
+    anchor: Anchor,
+    labels: impl Iterator<Item = (f64, f64, &'a str)>,
+) -> Markup {
+    html! {
+        g class=(class) text-anchor=[anchor.attribute()] {
+            @for (x, baseline, content) in labels { (label(x, baseline, Anchor::Start, "", content)) }
+        }
     }
 }
 
@@ -104,6 +123,11 @@ impl Path {
 
     pub(in crate::chart) fn down(&mut self, y: f64) -> &mut Self {
         self.push(format_args!("V{}", N(y)))
+    }
+
+    /// A rectangle from its upper left to its lower right corner.
+    pub(in crate::chart) fn area(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64)) -> &mut Self {
+        self.start(left, top).across(right).down(bottom).across(left).then("z")
     }
 
     /// What follows a [`Path::start`]: commands relative to it, which are data of this program.

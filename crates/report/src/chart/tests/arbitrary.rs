@@ -154,7 +154,7 @@ fn sound(chart: &dyn Chart, id: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn forests_are_sound(chart in forest(), id in text()) {
