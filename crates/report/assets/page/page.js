@@ -10,23 +10,25 @@
     const [by, after] = prefixes[unit].find(([by]) => Math.abs(value) >= by) ?? prefixes[unit].at(-1);
     return Number((value / by).toPrecision(3)) + after;
   };
+  // Ticks of bytes stand at powers of two.
+  const powers = Array.from({ length: 50 }, (_, power) => 2 ** power);
   const dashes = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
   const charts = [];
 
   const marks = (numbers) => (u) => {
     const { ctx, bbox } = u;
     ctx.save();
-    ctx.lineWidth = devicePixelRatio;
+    ctx.lineWidth = 2 * devicePixelRatio;
     numbers.marks.forEach((seconds, line) => {
       if (!u.series[line + 1].show) return;
       ctx.strokeStyle = css("--line-" + (line + 1));
-      ctx.globalAlpha = 0.7;
       ctx.beginPath();
       for (const at of seconds) {
         const x = u.valToPos(at, "x", true);
         if (x < bbox.left || x > bbox.left + bbox.width) continue;
-        ctx.moveTo(x, bbox.top + bbox.height);
-        ctx.lineTo(x, bbox.top + bbox.height - 10 * devicePixelRatio);
+        // A lane for each line, at the top, where they do not cover a log that is empty.
+        ctx.moveTo(x, bbox.top + (line * 8 + 1) * devicePixelRatio);
+        ctx.lineTo(x, bbox.top + (line * 8 + 7) * devicePixelRatio);
       }
       ctx.stroke();
     });
@@ -44,11 +46,11 @@
     const plot = new uPlot({
       width: figure.clientWidth, height: 230,
       cursor: { sync: { key: group }, points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (u, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+      scales: { x: { time: false }, y: { range: (u, low, high) => [0, high > 0 ? high * (numbers.marks.length ? 1.3 : 1.05) : 1] } },
       series: [{ label: "time (s)", value: (u, value) => (value == null ? "–" : value + " s") }, ...series],
       axes: [
         { ...axis, label: "time since the start (s)", labelSize: 18, size: 32 },
-        { ...axis, label: numbers.quantity + (numbers.unit === "bytes" ? " (bytes)" : " (per second)"), labelSize: 18, size: 66, values: (u, all) => all.map((value) => text(value, numbers.unit)) },
+        { ...axis, label: numbers.quantity + (numbers.unit === "bytes" ? " (bytes)" : " (per second)"), labelSize: 18, size: 74, ...(numbers.unit === "bytes" ? { incrs: powers } : {}), values: (u, all) => all.map((value) => text(value, numbers.unit)) },
       ],
       hooks: { draw: numbers.marks.length ? [marks(numbers)] : [] },
     }, [numbers.seconds, ...numbers.series.map(({ values }) => values)], chart.place);

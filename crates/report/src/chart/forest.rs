@@ -99,8 +99,16 @@ impl Chart for Forest {
             y = end;
         }
         let (sides, below) = self.sides(right, y + 30.0);
-        let each = common.map(|blocks| format!("; {} each", number::counted(blocks, "block"))).unwrap_or_default();
-        let title = text::wrap(&format!("{}{each}", axis.title(&ticks)), WIDTH);
+        let each = common.map(|blocks| format!("{} each", number::counted(blocks, "block")));
+        let mut title = axis.title(&ticks);
+        let mut below_title = Vec::new();
+        match each {
+            Some(each) if text::width(&title) + text::width(&each) + 12.0 <= WIDTH => {
+                title.push_str(&format!("; {each}"))
+            }
+            each => below_title.extend(each),
+        }
+        let title: Vec<String> = text::wrap(&title, WIDTH).into_iter().chain(below_title).collect();
         let end = below + title.len() as f64 * text::LINE - 6.0;
         let inner = html! {
             (ground.markup())

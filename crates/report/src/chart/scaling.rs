@@ -246,7 +246,7 @@ impl Law {
         };
         let peak = match self.peak.filter(|peak| peak.is_finite()) {
             Some(peak) => format!("peak at {peak:.1} {workers}"),
-            None => "no peak above one".into(),
+            None => "no peak above one worker".into(),
         };
         let (sigma, kappa) = (coefficient("contention σ", &self.sigma), coefficient("coherence κ", &self.kappa));
         format!("{sigma}, {kappa}, {peak}")

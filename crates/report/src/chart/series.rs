@@ -51,6 +51,8 @@ pub struct Events {
 const HEIGHT: f64 = 150.0;
 /// Height of a row of events.
 const LANE: f64 = 14.0;
+/// Width of a column of points that are drawn by their extremes.
+const COLUMN: f64 = 1.5;
 /// Events of a kind beyond this many have no line through the plot: it would be a grey area.
 const LINES: usize = 40;
 
@@ -126,13 +128,13 @@ impl Events {
 }
 
 impl Line {
-    /// Of all points that fall upon the same unit across, the first, the lowest, the highest and the last.
+    /// Of all points that fall into the same column, the first, the lowest, the highest and the last.
     fn places(&self, frame: &Frame) -> Vec<Option<(f64, f64)>> {
         let mut thinned: Vec<Option<(f64, f64)>> = Vec::new();
         let mut column: Vec<(f64, f64)> = Vec::new();
         for (seconds, value) in &self.points {
             let place = frame.at(*seconds, *value);
-            let same = |x: f64| column.first().is_some_and(|(first, _)| (first - x).abs() < 1.0);
+            let same = |x: f64| column.first().is_some_and(|(first, _)| (first - x).abs() < COLUMN);
             if !place.is_some_and(|(x, _)| same(x)) {
                 thinned.extend(ends(&column));
                 column.clear();

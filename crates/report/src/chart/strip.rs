@@ -126,7 +126,11 @@ impl StripArm {
     fn range(&self, reach: (f64, f64)) -> (f64, f64) {
         let own = Kind::Linear.range(self.shown()).unwrap_or((0.0, 1.0));
         match self.centre() {
-            Some(centre) => (own.0.min(centre * reach.0), own.1.max(centre * reach.1)),
+            Some(centre) => {
+                let low = own.0.min(centre * reach.0);
+                // What cannot be negative has no axis below 0.
+                (if own.0 >= 0.0 { low.max(0.0) } else { low }, own.1.max(centre * reach.1))
+            }
             None => {
                 let margin = (own.1 - own.0) * 0.08;
                 (own.0 - margin, own.1 + margin)

@@ -49,14 +49,24 @@ pub(super) fn table(source: Source<'_>, place: Place<'_>) -> Markup {
                 @if !shared.is_empty() { "read back on every connection: " code { (settings(shared.iter().map(|(name, values)| (*name, *values)))) } }
             }
         }
+        @if told.is_empty() {
+            ul.arms { @for arm in &arms { li id=(anchor(arm.index)) { (clean(&arm.label)) } } }
+        } @else {
+            (rows(&arms, &told, id))
+        }
+    }
+}
+
+fn rows(arms: &[&ArmAnalysis], told: &[Column], id: &str) -> Markup {
+    html! {
         div.scroll role="region" tabindex="0" aria-labelledby={ (id) "-arms" } {
-            table {
-                thead { tr { th scope="col" { "arm" } @for (title, _) in &told { th scope="col" { (title) } } } }
+            table.arms {
+                thead { tr { th scope="col" { "arm" } @for (title, _) in told { th scope="col" { (title) } } } }
                 tbody {
-                    @for arm in &arms {
+                    @for arm in arms {
                         tr id=(anchor(arm.index)) {
                             th scope="row" { (clean(&arm.label)) }
-                            @for (_, text) in &told { td { (text(arm)) } }
+                            @for (_, text) in told { td { (text(arm)) } }
                         }
                     }
                 }

@@ -52,13 +52,18 @@ pub(super) fn facts(facts: &[(String, String)]) -> Markup {
     }
 }
 
+/// Characters of a cell that is never wrapped.
+const ONE_LINE: usize = 44;
+
 /// Rows and columns, in a region of its own that scrolls where it is wider than the page.
 pub(super) fn table(table: &Table, place: Place<'_>, number: usize) -> Markup {
     let id = format!("{}-t{number}", place.id);
     let side = |align: Align| (align == Align::Right).then_some("n");
+    // Short cells are read faster on one line; the region scrolls.
+    let short = table.rows.iter().flatten().all(|cell| cell.text.chars().count() <= ONE_LINE);
     html! {
         div.scroll role="region" tabindex="0" aria-labelledby=(id) {
-            table {
+            table class=[short.then_some("short")] {
                 caption.unseen id=(id) { "Table " (number) " of " (clean(place.name)) }
                 thead { tr { @for column in &table.columns { th scope="col" class=[side(column.align)] { (clean(&column.title)) } } } }
                 tbody {
@@ -146,7 +151,6 @@ pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
                         th scope="col" { "claim" }
                         th scope="col" { "measured here" }
                         th scope="col" { "expected" }
-                        th scope="col" { "published" }
                     }
                 }
                 tbody {
@@ -155,13 +159,12 @@ pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
                             td { span class={ "verdict " (class(claim.tone)) } { span aria-hidden="true" { (claim.glyph) } " " (claim.word) } }
                             th scope="row" {
                                 (clean(&claim.text))
-                                @for (name, more) in [("open", &claim.reason), ("note", &claim.note)] {
+                                @for (name, more) in [("published", &claim.published), ("open", &claim.reason), ("note", &claim.note)] {
                                     @if !more.is_empty() { span.more { i { (name) ": " } (clean(more)) } }
                                 }
                             }
                             td { b { (line(&claim.measured)) } span.more { (clean(&claim.about)) } }
                             td { (clean(&claim.asked)) }
-                            td { (clean(&claim.published)) }
                         }
                     }
                 }

@@ -19,12 +19,13 @@ pub(super) fn list(analysis: &Analysis, info: &RunInfo) -> Markup {
     claims.sort_by(|a, b| a.margin.total_cmp(&b.margin));
     verdicts.sort_by(|a, b| a.margin.total_cmp(&b.margin));
     let decided = claims.len() + verdicts.len();
+    let shown = claims.len().min(NAMED) + verdicts.len().min(NAMED);
     let nearest = verdicts.first().map(|weak| weak.scenario);
     html! {
         @if decided == 0 {
             p { "Nothing is decided here, so nothing can fall: every comparison is open." }
         } @else {
-            p.dim { "Of " (number::counted(decided as u64, "decision")) " those nearest to falling:" }
+            p.dim { @if shown < decided { "Of " (decided) " decisions those nearest to falling:" } @else { "Every decision, and what takes it back:" } }
         }
         ul {
             @for weak in claims.iter().take(NAMED).chain(verdicts.iter().take(NAMED)) { li { (weak.text) } }

@@ -8,7 +8,7 @@ use super::{arms, command};
 use crate::document::{self, Part, clean};
 
 /// Arms that a picture links to one by one.
-const MOST_LINKS: usize = 8;
+const MOST_LINKS: usize = 4;
 
 /// A scenario, made once and put into the page as often as needed.
 pub(super) struct Section {

@@ -117,7 +117,7 @@ impl Axis {
     /// As many ticks as there is room for below each other.
     pub(in crate::chart) fn ticks_up(&self, scale: &Scale) -> Vec<Tick> {
         // Uneven steps need more ticks to be read.
-        let most = if self.kind == Kind::Logarithmic { 12 } else { 7 };
+        let most = if self.kind == Kind::Logarithmic { 9 } else { 7 };
         self.ticks(scale, most, &|a, b| (a.place - b.place).abs() >= APART.1)
     }
 

@@ -14,9 +14,9 @@ use crate::number;
 type Quantity = (&'static str, &'static str, Unit, fn(&Course) -> &Vec<f64>);
 
 const QUANTITIES: [Quantity; 3] = [
-    ("throughput", "committed transactions", Unit::PerSecond, |course| &course.throughput),
+    ("throughput", "committed", Unit::PerSecond, |course| &course.throughput),
     ("size of the write-ahead log", "WAL size", Unit::Bytes, |course| &course.wal),
-    ("errors", "errors met, cured ones included", Unit::PerSecond, |course| &course.errors),
+    ("errors, those that a retry cured included", "errors", Unit::PerSecond, |course| &course.errors),
 ];
 /// Of the sizes, which have checkpoints marked below them.
 const WAL: usize = 1;
@@ -48,6 +48,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     };
     let marks: Vec<Events> =
         shown.iter().filter(|(_, course)| at == WAL && !course.checkpoints.is_empty()).map(events).collect();
+    let checkpoints = if marks.is_empty() { "" } else { " Marked are windows in which a checkpoint moved pages." };
     let chart = TimeSeries {
         title: format!("{}: {title} over the time of a trial", source.scenario.name),
         summary: String::new(),
@@ -59,7 +60,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     let step = shown.iter().map(|(_, course)| course.step).fold(0.0, f64::max);
     let blocks: Vec<String> = shown.iter().map(|(_, course)| (course.block + 1).to_string()).collect();
     let note = format!(
-        "{}One trial of each: that with the median of its arm (block {}), in windows of up to {}; a trial, no estimate.",
+        "{}One trial of each: that with the median of its arm (block {}), in windows of up to {}; a trial, no estimate.{checkpoints}",
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
         blocks.join(", "),
         number::value(step * 1e9, Unit::Nanos),

@@ -31,8 +31,9 @@ fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
     });
     let sustainable = arm.estimate(&Measure::Sustainable.into());
     let rate = sustainable.map(|estimate| number::sentence(estimate, Measure::Sustainable.unit()));
+    let of = if source.scenario.arms.len() > 1 { format!(", {}", source.name(arm)) } else { String::new() };
     let chart = Load {
-        title: format!("{}: response time against offered load, {}", source.scenario.name, source.name(arm)),
+        title: format!("{}: response time against offered load{of}", source.scenario.name),
         summary: rate.map_or_else(String::new, |rate| format!("The highest rate that was kept is {rate}.")),
         offered: "offered load".into(),
         response: "response time from the scheduled start".into(),
