@@ -1,6 +1,9 @@
-//! The checks in order, for each driver.
+//! The checks in order, for each driver; drivers side by side.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use litelab_engine::runner::Runner;
@@ -17,6 +20,8 @@ use crate::subject::Subject;
 pub enum Progress<'a> {
     /// A check begins.
     Started {
+        /// Of this runner.
+        runner: &'a str,
         /// Of this driver; none for the runner as a whole.
         driver: Option<&'a str>,
         /// Its name.
@@ -24,11 +29,15 @@ pub enum Progress<'a> {
     },
     /// A check is over.
     Ended {
+        /// Of this runner.
+        runner: &'a str,
         /// Of this driver; none for the runner as a whole.
         driver: Option<&'a str>,
         /// What it found.
         outcome: &'a CheckOutcome,
     },
+    /// All checks of a runner are over.
+    Examined(&'a Report),
 }
 
 /// The suite, or a part of it.
@@ -38,6 +47,8 @@ pub struct Suite<'a> {
     scratch: &'a Path,
     limits: Limits,
     only: Option<Vec<String>>,
+    jobs: usize,
+    stop: Option<&'a AtomicBool>,
 }
 
 /// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Files are made in `scratch` and removed.
@@ -54,11 +65,27 @@ pub fn check(
     Suite::new(runners, scratch).check(name, progress)
 }
 
+/// A driver that is to be examined: the smallest part that can be done beside others.
+struct Part<'a> {
+    runner: &'a Runner,
+    description: Arc<Description>,
+    driver: String,
+    /// Its runner's place among the reports, and its own in that.
+    place: (usize, usize),
+}
+
+/// What a part tells of itself; the first number is its index.
+enum Told {
+    Started(usize, &'static str),
+    Ended(usize, CheckOutcome),
+    Over(usize, Vec<CheckOutcome>),
+}
+
 impl<'a> Suite<'a> {
-    /// All checks, with the usual limits.
+    /// All checks, one driver after the other, with the usual limits.
     #[must_use]
     pub fn new(runners: &'a Runners, scratch: &'a Path) -> Self {
-        Self { runners, scratch, limits: Limits::default(), only: None }
+        Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None }
     }
 
     /// With other limits.
@@ -73,81 +100,178 @@ impl<'a> Suite<'a> {
         Self { only: Some(names.iter().map(|n| (*n).to_owned()).collect()), ..self }
     }
 
+    /// So many drivers side by side, at least one. A driver is waited for nine tenths of the time: most checks are of
+    /// pauses, deadlines and lost processes.
+    #[must_use]
+    pub fn jobs(self, jobs: usize) -> Self {
+        Self { jobs, ..self }
+    }
+
+    /// Begins no further check once this is set; runners that were not examined to the end have no report then.
+    #[must_use]
+    pub fn stop(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
     /// Checks a runner or `runner:driver`.
     ///
     /// # Errors
     /// As [`check()`].
     pub fn check(&self, name: &str, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report, EngineError> {
+        let stopped = || EngineError::BadInput("the suite was stopped".into());
+        self.check_all(&[name], progress)?.pop().ok_or_else(stopped)
+    }
+
+    /// Checks runners or drivers (`runner:driver`), several side by side if told so. A report for each, in their order.
+    ///
+    /// # Errors
+    /// As [`check()`], before any check is made.
+    pub fn check_all(
+        &self,
+        names: &[&str],
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Report>, EngineError> {
         // A name with a colon is that of a driver: `runner:driver`, or its own name (`node:sqlite`).
-        let (runner, driver) = if name.contains(':') {
-            let driver = self.runners.driver(name)?;
-            (driver.runner, Some(driver.name))
-        } else {
-            (self.runners.get(name)?, None)
-        };
+        let wanted = names.iter().map(|name| {
+            if name.contains(':') {
+                self.runners.driver(name).map(|driver| (driver.runner, Some(driver.name)))
+            } else {
+                self.runners.get(name).map(|runner| (runner, None))
+            }
+        });
+        let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
         let directory = tempfile::Builder::new().prefix("conformance-").tempdir_in(self.scratch).map_err(|e| {
             EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()))
         })?;
         // Runners work in another directory than the suite.
         let absolute = std::path::absolute(directory.path())
             .map_err(|e| EngineError::BadInput(format!("{}: {e}", directory.path().display())))?;
-        let runner_name = runner.manifest.name.clone();
-        let mut report = Report { runner: runner_name, checks: Vec::new(), drivers: Vec::new(), absent: Vec::new() };
+        let (mut reports, mut parts) = (Vec::new(), Vec::new());
+        for (runner, driver) in wanted {
+            let (report, drivers) = self.begin(runner, driver.as_deref(), reports.len(), progress);
+            reports.push(report);
+            parts.extend(drivers);
+        }
+        let unfinished = self.side_by_side(&parts, &absolute, &mut reports, progress);
+        let all = reports.into_iter().zip(unfinished);
+        Ok(all.filter(|(_, unfinished)| *unfinished == 0).map(|(report, _)| report).collect())
+    }
+
+    /// What a runner says of itself, and what there is to examine in it.
+    fn begin(
+        &self,
+        runner: &'a Runner,
+        driver: Option<&str>,
+        place: usize,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> (Report, Vec<Part<'a>>) {
+        let name = runner.manifest.name.as_str();
         let begun = Instant::now();
-        progress(Progress::Started { driver: None, check: check::describe::NAME });
+        progress(Progress::Started { runner: name, driver: None, check: check::describe::NAME });
         let described = check::describe::describe(runner);
         let outcome = outcome(
             check::describe::NAME,
             described.as_ref().map(|(.., seen)| Finding::Passed(seen.clone())).map_err(Clone::clone),
             begun,
         );
-        progress(Progress::Ended { driver: None, outcome: &outcome });
-        report.checks.push(outcome);
-        let Ok((description, absent, _)) = described else { return Ok(report) };
-        let wanted = |name: &str| driver.as_ref().is_none_or(|wanted| wanted == name);
-        report.absent = absent.into_iter().filter(|a| wanted(&a.driver)).collect();
-        for described in description.drivers.iter().filter(|d| wanted(&d.name)) {
-            let checks = self.driver(runner, &description, &described.name, &absolute, progress);
-            report.drivers.push(DriverReport { driver: described.name.clone(), checks });
+        progress(Progress::Ended { runner: name, driver: None, outcome: &outcome });
+        let report = Report { runner: name.to_owned(), checks: vec![outcome], drivers: Vec::new(), absent: Vec::new() };
+        let Ok((description, absent, _)) = described else { return (report, Vec::new()) };
+        let wanted = |name: &str| driver.is_none_or(|wanted| wanted == name);
+        let absent = absent.into_iter().filter(|a| wanted(&a.driver)).collect();
+        let description = Arc::new(description);
+        let names = description.drivers.iter().map(|d| d.name.clone()).filter(|name| wanted(name));
+        let part = |(i, driver)| Part { runner, description: Arc::clone(&description), driver, place: (place, i) };
+        let parts: Vec<_> = names.enumerate().map(part).collect();
+        let drivers = parts.iter().map(|p| DriverReport { driver: p.driver.clone(), checks: Vec::new() }).collect();
+        (Report { absent, drivers, ..report }, parts)
+    }
+
+    /// Examines the parts. How many of each report were not examined to the end.
+    fn side_by_side(
+        &self,
+        parts: &[Part<'_>],
+        directory: &Path,
+        reports: &mut [Report],
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Vec<usize> {
+        let mut left: Vec<usize> = reports.iter().map(|report| report.drivers.len()).collect();
+        for (report, _) in reports.iter().zip(&left).filter(|(_, left)| **left == 0) {
+            progress(Progress::Examined(report));
         }
-        Ok(report)
+        let next = AtomicUsize::new(0);
+        let (tell, told) = channel();
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, parts.len().max(1)) {
+                let (tell, next) = (tell.clone(), &next);
+                scope.spawn(move || {
+                    while let Some((i, part)) =
+                        Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, parts.get(i)?)))
+                    {
+                        if let Some(outcomes) = self.examine(i, part, directory, &tell) {
+                            let _listening = tell.send(Told::Over(i, outcomes));
+                        }
+                    }
+                });
+            }
+            drop(tell);
+            for told in told {
+                match told {
+                    Told::Started(i, check) => {
+                        let Part { runner, driver, .. } = &parts[i];
+                        progress(Progress::Started { runner: &runner.manifest.name, driver: Some(driver), check });
+                    }
+                    Told::Ended(i, outcome) => {
+                        let Part { runner, driver, .. } = &parts[i];
+                        let runner = &runner.manifest.name;
+                        progress(Progress::Ended { runner, driver: Some(driver), outcome: &outcome });
+                    }
+                    Told::Over(i, outcomes) => {
+                        let (report, driver) = parts[i].place;
+                        reports[report].drivers[driver].checks = outcomes;
+                        left[report] -= 1;
+                        if left[report] == 0 {
+                            progress(Progress::Examined(&reports[report]));
+                        }
+                    }
+                }
+            }
+        });
+        left
     }
 
     fn wants(&self, check: &Check) -> bool {
         self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == check.name))
     }
 
-    fn driver(
-        &self,
-        runner: &Runner,
-        description: &Description,
-        driver: &str,
-        directory: &Path,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Vec<CheckOutcome> {
-        let Some(described) = description.drivers.iter().find(|d| d.name == driver) else { return Vec::new() };
+    /// All checks of a driver; nothing if it was stopped before the last.
+    fn examine(&self, i: usize, part: &Part<'_>, directory: &Path, tell: &Sender<Told>) -> Option<Vec<CheckOutcome>> {
+        let described = part.description.drivers.iter().find(|d| d.name == part.driver)?;
         let mut outcomes: Vec<CheckOutcome> = Vec::new();
         let checks = check::of(described);
-        for (i, check) in checks.iter().filter(|c| self.wants(c)).enumerate() {
+        for (number, check) in checks.iter().filter(|c| self.wants(c)).enumerate() {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return None;
+            }
             let begun = Instant::now();
-            progress(Progress::Started { driver: Some(driver), check: check.name });
+            let _listening = tell.send(Told::Started(i, check.name));
             // What does not even insert ten rows would take every deadline of every other check.
             let dead = outcomes.first().is_some_and(|o| o.name == checks[0].name && o.verdict == Verdict::Failed);
             let found = if dead {
                 Ok(Finding::Skipped(format!("not tried, for `{}` failed", checks[0].name)))
             } else {
-                let folder = directory.join(format!("{driver}-{i}"));
+                let folder = directory.join(format!("{}-{}-{number}", part.runner.manifest.name, part.driver));
                 let found = std::fs::create_dir(&folder)
                     .map_err(|e| format!("{}: {e}", folder.display()))
-                    .and_then(|()| (check.run)(&Subject::new(runner, described, self.limits, &folder)));
+                    .and_then(|()| (check.run)(&Subject::new(part.runner, described, self.limits, &folder)));
                 let _left = std::fs::remove_dir_all(&folder);
                 found
             };
             let outcome = outcome(check.name, found, begun);
-            progress(Progress::Ended { driver: Some(driver), outcome: &outcome });
+            let _listening = tell.send(Told::Ended(i, outcome.clone()));
             outcomes.push(outcome);
         }
-        outcomes
+        Some(outcomes)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod observe;
 pub mod outcome;
 pub mod prepare;
 pub mod process;
+pub mod ready;
 pub mod record;
 pub mod run;
 pub mod runner;
@@ -25,5 +26,6 @@ pub mod trial;
 pub mod verify;
 
 pub use error::EngineError;
+pub use ready::Ready;
 pub use run::{Run, RunOptions};
 pub use runner::Runners;

@@ -16,6 +16,7 @@ use crate::event::Event;
 use crate::noop;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
+use crate::ready::{self, Ready, make_directory};
 use crate::record::{Recorder, RunFile};
 use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
@@ -64,16 +65,28 @@ impl<'a> Run<'a> {
     /// # Errors
     /// The first thing that would keep the run from working.
     pub fn new(
-        mut plan: Plan,
+        plan: Plan,
         study_toml: &str,
         options: RunOptions,
         runners: &'a Runners,
         stop: &'a AtomicBool,
     ) -> Result<Self, EngineError> {
-        crate::compile::compile(&mut plan)?;
-        let descriptions = describe(&mut plan, runners)?;
-        make_directory(&options.directory)?;
-        let environment = Environment::capture(&options.directory);
+        let ready = Ready::check(plan, &options.directory, runners)?;
+        Self::begin(ready, study_toml, options, runners, stop)
+    }
+
+    /// Makes the run file of a plan that was checked, in the same directory and with the same runners.
+    ///
+    /// # Errors
+    /// When the run file cannot be made.
+    pub fn begin(
+        ready: Ready,
+        study_toml: &str,
+        options: RunOptions,
+        runners: &'a Runners,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, EngineError> {
+        let Ready { plan, descriptions, environment } = ready;
         let recorder = Recorder::create(&options.file, &plan, study_toml, &environment)?;
         for description in descriptions.values() {
             recorder.runner(description)?;
@@ -97,12 +110,8 @@ impl<'a> Run<'a> {
             )));
         }
         let mut plan = info.plan;
-        let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
-        let descriptions = describe(&mut plan, runners)?;
         // A runner that has come since would have an arm of fewer blocks than the others.
-        for (arm, before) in plan.arms.iter_mut().zip(skipped) {
-            arm.skipped = before.or(arm.skipped.take());
-        }
+        let descriptions = ready::describe_again(&mut plan, runners)?;
         for before in &info.runners {
             if descriptions.get(&before.runner) != Some(before) {
                 return Err(EngineError::BadInput(format!(
@@ -279,68 +288,11 @@ fn blocks(plan: &Plan) -> u32 {
     plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default()
 }
 
-/// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
-/// is not here are skipped, for a missing toolchain must not keep the others from running.
-fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
-    let mut descriptions = BTreeMap::new();
-    let mut missing: BTreeMap<String, String> = BTreeMap::new();
-    let mut absent = Vec::new();
-    for index in 0..plan.arms.len() {
-        let here = |e: String| EngineError::BadInput(format!("{}: {e}", plan.arm_name(index)));
-        let arm = &plan.arms[index];
-        let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
-        let name = &driver.runner.manifest.name;
-        if !descriptions.contains_key(name) && !missing.contains_key(name) {
-            match driver.runner.look() {
-                Ok((description, not_here)) => {
-                    descriptions.insert(name.clone(), description);
-                    absent.extend(not_here);
-                }
-                Err(e) => drop(missing.insert(name.clone(), e.to_string())),
-            }
-        }
-        let described =
-            descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
-        let skipped = match (described, missing.get(name)) {
-            (Some(described), _) => {
-                check_support(described, arm).map_err(here)?;
-                None
-            }
-            (None, Some(reason)) => Some(reason.clone()),
-            (None, None) => Some(match absent.iter().find(|a| a.runner == *name && a.driver == driver.name) {
-                Some(absent) => absent.to_string(),
-                None => format!(
-                    "runner `{name}` does not say that it has driver `{}`: `litelab runners check {name}` says what is wrong",
-                    driver.name
-                ),
-            }),
-        };
-        let name = driver.name;
-        let arm = &mut plan.arms[index];
-        arm.trial.driver = name;
-        arm.skipped = skipped;
-    }
-    match plan.arms.iter().find_map(|arm| arm.skipped.clone()) {
-        Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),
-        _ => Ok(descriptions),
-    }
-}
-
 /// Fingerprints of runners, by name; without those that cannot be read.
 #[must_use]
 pub fn builds<'n>(runners: &Runners, names: impl IntoIterator<Item = &'n String>) -> BTreeMap<String, String> {
     let of = |name: &String| Some((name.clone(), runners.get(name).ok()?.fingerprint()?));
     names.into_iter().filter_map(of).collect()
-}
-
-fn make_directory(directory: &Path) -> Result<(), EngineError> {
-    std::fs::create_dir_all(directory).map_err(|e| EngineError::io("make this directory", directory, &e))?;
-    // A directory that exists may still be read-only or full; better to know now.
-    let probe = tempfile::Builder::new()
-        .prefix(".litelab-probe-")
-        .tempfile_in(directory)
-        .and_then(|mut f| std::io::Write::write_all(&mut f, &[0; 4096]).and_then(|()| f.as_file().sync_all()));
-    probe.map_err(|e| EngineError::io("write to this directory", directory, &e))
 }
 
 /// A variable from the command line: `rows=1000`, `mode=x`.

@@ -14,8 +14,3 @@ pub fn install() {
         }
     });
 }
-
-/// Whether to end.
-pub fn stopped() -> bool {
-    STOP.load(Ordering::Relaxed)
-}

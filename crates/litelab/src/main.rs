@@ -1,9 +1,11 @@
 //! The `litelab` command: arguments in, exit code out. One file per sub-command in `cmd/`.
 
 mod cmd;
+mod execution;
 mod exit;
 mod files;
 mod interrupt;
+mod pivot;
 mod progress;
 mod style;
 
@@ -26,6 +28,7 @@ Examples:
   litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
   litelab run my-study.toml               your own schema and queries
   litelab show                            the newest run again
+  litelab show --columns profile          its arms side by side
   litelab calibrate                       what this machine can show at all
   litelab generate bench.db --rows 10000000
   litelab pragma app.db                   the settings a database has in effect
@@ -34,7 +37,8 @@ Exit codes:
   0  done
   1  something failed while it ran (a trial, a runner, a check)
   2  usage or bad input: one line says what is wrong and the remedy
-  3  a threshold was missed (compare --fail: a regression that a re-run confirmed; verify)
+  3  a threshold was missed (compare --fail: a regression that a re-run confirmed; verify), or a verdict turned into its
+     opposite (repeat)
   4  inconclusive, under --strict
   130  interrupted; what the run file holds is valid";
 
@@ -44,6 +48,8 @@ enum Command {
     Run(cmd::run::Args),
     /// Show a run again: tables, claims, findings
     Show(cmd::show::Args),
+    /// Run the study of a run again and say which verdicts changed
+    Repeat(cmd::repeat::Args),
     /// Measure what this host can show: noise, syncs, the harness itself
     Calibrate(cmd::calibrate::Args),
     /// Compare two runs, or two arms of one
@@ -81,6 +87,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match cli.command {
         Command::Run(args) => cmd::run::run(args),
         Command::Show(args) => cmd::show::run(&args),
+        Command::Repeat(args) => cmd::repeat::run(&args),
         Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),

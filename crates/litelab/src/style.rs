@@ -28,6 +28,11 @@ pub fn color() -> bool {
     anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
 }
 
+/// How a report on standard output is to look.
+pub fn report() -> litelab_report::Style {
+    litelab_report::Style { color: color(), width: width() }
+}
+
 /// Whether progress may redraw its lines.
 pub fn redraws() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")

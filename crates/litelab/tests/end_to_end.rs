@@ -65,7 +65,40 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     let arms =
         ok(&run(dir, &["compare", "one.db", "--base", "access/access=shared", "--head", "access/access=per-worker"]));
     assert!(arms.contains("access=per-worker"), "{arms}");
+    tables(dir);
     assert!(!dir.join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
+}
+
+/// Tables by dimension of the run, and what is said to names that it does not have.
+fn tables(dir: &Path) {
+    let columns = ["show", "one.db", "--columns", "access", "--filter", "access=shared,per-worker", "--metric", "p99"];
+    let table = ok(&run(dir, &columns));
+    for part in
+        ["── p99 in ", " access by access", "ratio to access=shared in the same block", "per-worker", "± the farther"]
+    {
+        assert!(table.contains(part), "`{part}` is not in:\n{table}");
+    }
+    assert!(!table.contains("split(2)"), "{table}");
+    let markdown = ["export", "one.db", "--format", "markdown", "--columns", "access", "-o", "table.md"];
+    ok(&run(dir, &markdown));
+    assert!(std::fs::read_to_string(dir.join("table.md")).unwrap().contains("| shared | ratio |"));
+    for (arguments, words) in [
+        (
+            &["show", "one.db", "--columns", "acess"][..],
+            "did you mean `access`? (known: scenario, transaction, driver, profile,",
+        ),
+        (&["show", "one.db", "--filter", "access=shard"], "did you mean `shared`?"),
+        (&["show", "one.db", "--filter", "access"], "NAME=VALUE"),
+        (&["show", "one.db", "--metric", "p98"], "(known: throughput, "),
+        (&["export", "one.db", "--columns", "access"], "--format markdown"),
+        (&["export", "one.db", "--format", "markdown", "--columns", "x", "-o", "table.md"], "unknown dimension `x`"),
+    ] {
+        let refused = run(dir, arguments);
+        let line = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains(words), "{line}");
+    }
+    assert!(dir.join("table.md").metadata().unwrap().len() > 0, "what was there stays");
 }
 
 #[test]

@@ -245,4 +245,19 @@ impl Plan {
             None => format!("arm {index}"),
         }
     }
+
+    /// Another seed: another order of trials and other values of the same distributions.
+    pub fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        for arm in &mut self.arms {
+            arm.trial.seed = seed;
+        }
+    }
+
+    /// More trials of every arm. A scenario that has more already keeps them.
+    pub fn raise_blocks(&mut self, blocks: u32) {
+        for scenario in &mut self.scenarios {
+            scenario.blocks = scenario.blocks.max(blocks);
+        }
+    }
 }

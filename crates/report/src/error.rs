@@ -30,6 +30,12 @@ pub enum ReportError {
     /// A tolerance that is none.
     #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
     Tolerance(f64),
+    /// Two runs of which neither repeats the other.
+    #[error("these runs are not of one study, so that neither repeats the other: {0}")]
+    NoRepetition(String),
+    /// A table that cannot be made as it is asked for.
+    #[error("{0}")]
+    Pivot(String),
     /// A page whose tables cannot be made.
     #[error("{0}")]
     Splice(String),

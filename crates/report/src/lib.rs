@@ -5,6 +5,8 @@
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
 //! | [`calibration`] | what a host can show at all, and what that means for a study |
 //! | [`mod@compare`] | two runs, or two arms of one |
+//! | [`repeat`] | a study run twice: which verdicts changed |
+//! | [`mod@pivot`] | arms of a run as tables by the dimensions that the reader names |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
 //! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |
@@ -19,11 +21,15 @@ pub mod document;
 mod error;
 pub mod export;
 pub mod number;
+pub mod pivot;
+pub mod repeat;
 mod style;
 pub mod terminal;
 
 pub use analysis::{Analysis, Collector, analyse, analyse_with};
 pub use compare::{CompareOptions, Comparison, Side, compare, compare_arms, select_arm};
 pub use error::ReportError;
+pub use pivot::{Pivot, PivotOptions, pivot};
+pub use repeat::{Change, Repetition};
 pub use style::{Style, Tone};
-pub use terminal::{show, show_comparison};
+pub use terminal::{show, show_comparison, show_pivot, show_repetition};

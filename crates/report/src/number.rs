@@ -12,6 +12,9 @@ const PLAIN: std::ops::Range<f64> = 1e-4..1e9;
 /// Most decimal places that a ratio above 0.1 is given.
 const RATIO_PLACES: usize = 4;
 
+/// From so many times the value on, the distance of an interval's end is no longer read as a share of it.
+const FAR: f64 = 10.0;
+
 /// A unit and what has to be divided by to have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Scale {
@@ -78,10 +81,51 @@ pub fn estimate(estimate: &Estimate, unit: Unit) -> String {
 #[must_use]
 pub fn brief(estimate: &Estimate, unit: Unit) -> String {
     let value = value(estimate.value, unit);
-    let Some(interval) = estimate.interval().filter(|_| estimate.value != 0.0) else { return format!("{value} [?]") };
+    format!("{value} {}", plus_minus(estimate).unwrap_or_else(|| "[?]".into()))
+}
+
+/// `±4.5 %`; none without an interval, and for a value of zero.
+fn plus_minus(estimate: &Estimate) -> Option<String> {
+    let interval = estimate.interval().filter(|_| estimate.value != 0.0)?;
     let farther = (interval.high() - estimate.value).max(estimate.value - interval.low()) / estimate.value.abs();
     let places = usize::from(farther < 0.0995);
-    format!("{value} ±{:.places$} %", farther * 100.0)
+    Some(format!("±{:.places$} %", farther * 100.0))
+}
+
+/// A unit shared by all values of a table, so that it is said once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shared(Scale);
+
+impl Shared {
+    /// The largest unit of which every value has at least one.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
+        let least = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).min_by(f64::total_cmp);
+        Self(choose(least.unwrap_or(0.0), scales(unit)))
+    }
+
+    /// Its name: `µs`, `k/s`; empty for a plain count.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.0.after.trim()
+    }
+
+    /// A median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`, `80.1 [?]`; with
+    /// the ends of the interval where the median is zero and has no share, or where an end is ten times as far.
+    #[must_use]
+    pub fn brief(self, estimate: &Estimate) -> String {
+        if !estimate.value.is_finite() {
+            return NONE.into();
+        }
+        let value = digits(estimate.value / self.0.divisor, None);
+        let near = |interval: litelab_stats::Interval| interval.high() - estimate.value < FAR * estimate.value.abs();
+        let share = plus_minus(estimate).filter(|_| estimate.interval().is_some_and(near));
+        match (share, ends(estimate, Scale { after_end: "", ..self.0 })) {
+            (Some(share), _) => format!("{value} {share}"),
+            (None, Some(ends)) => format!("{value} {ends}"),
+            (None, None) => format!("{value} [?]"),
+        }
+    }
 }
 
 /// As [`estimate`], but in a sentence: `1.34 ms (an interval needs ≥ 6 blocks)`.
@@ -277,6 +321,19 @@ mod tests {
         let few = Estimate { value: 1.34, n: 4, bounds: Bounds::NeedsAtLeast(6) };
         assert_eq!(brief(&few, Unit::Nanos), "1.34 ns [?]");
         assert_eq!(brief(&known(0.0, 0.0, 0.0), Unit::Share), "0 % [?]");
+    }
+
+    #[test]
+    fn a_table_has_one_unit() {
+        let shared = Shared::of([320_000.0, 0.0, 80_100.0], Unit::Nanos);
+        assert_eq!(shared.unit(), "µs");
+        assert_eq!(shared.brief(&known(79_800.0, 80_100.0, 80_400.0)), "80.1 ±0.4 %");
+        assert_eq!(shared.brief(&known(0.0, 0.0, 2000.0)), "0 [0, 2]");
+        assert_eq!(shared.brief(&known(393e3, 502e3, 5e6)), "502 ±896 %");
+        assert_eq!(shared.brief(&known(393e3, 502e3, 530e6)), "502 [393, 530000]");
+        assert_eq!(shared.brief(&Estimate { value: 3.2e6, n: 4, bounds: Bounds::NeedsAtLeast(6) }), "3200 [?]");
+        assert_eq!(Shared::of([12_300.0], Unit::PerSecond).unit(), "k/s");
+        assert_eq!(Shared::of([], Unit::Count).unit(), "");
     }
 
     #[test]

@@ -153,36 +153,37 @@ fn large_payloads_go_through_sub_orchestrations() {
 #[test]
 fn activities_last_and_run_side_by_side() {
     let scratch = Scratch::new();
-    let mut trial = trial_of(&scratch, fan_out(5, 100), 1, count(2));
+    let mut trial = trial_of(&scratch, fan_out(5, 500), 1, count(1));
     trial.connection.options.insert("worker_concurrency".into(), json!(1));
-    let quickest = |trial: &Trial| RUNNER.run(trial).only().service.quantile(0.0).expect("two") / 1_000_000;
+    let lasted = |trial: &Trial| RUNNER.run(trial).only().service.quantile(0.0).expect("one") / 1_000_000;
     // The histogram's buckets are two in a thousand wide.
-    assert!(quickest(&trial) >= 498, "five activities of 100 ms, one after the other");
+    assert!(lasted(&trial) >= 2_490, "five activities of 500 ms, one after the other");
     trial.databases = vec![file(&scratch.0.path().join("eight.db"))];
     trial.connection.options.insert("worker_concurrency".into(), json!(8));
     trial.connection.options.insert("wait".into(), json!("told"));
-    let side_by_side = quickest(&trial);
-    assert!((99..450).contains(&side_by_side), "{side_by_side} ms");
+    let side_by_side = lasted(&trial);
+    // What is between is the provider's own polling and waiting for locks, which a slow disk makes long.
+    assert!((499..2_000).contains(&side_by_side), "{side_by_side} ms");
 }
 
 #[test]
 fn the_time_is_taken_apart() {
-    let mut reads = Vec::new();
-    for (wait, most_ms) in [("poll", 150), ("told", 40)] {
+    let [mut reads, mut noticed] = [Vec::new(), Vec::new()];
+    for wait in ["poll", "told"] {
         let scratch = Scratch::new();
-        let mut trial = trial_of(&scratch, fan_out(3, 20), 2, count(8));
+        let mut trial = trial_of(&scratch, fan_out(3, 100), 2, count(8));
         trial.connection.options.insert("wait".into(), json!(wait));
         let result = RUNNER.run(&trial).result;
         let part = |name: &str| result.breakdown.iter().find(|part| part.name == name).cloned().unwrap_or_default();
-        assert_eq!(part("enqueue").calls, 8);
-        let notice = part("notice");
-        assert!(notice.calls == 8 && notice.nanos / 8 < most_ms * 1_000_000, "{wait}: {notice:?}");
+        assert_eq!((part("enqueue").calls, part("notice").calls), (8, 8));
         // Each activity is acknowledged, and each orchestration at its start and its end.
         assert!(part("ack").calls >= 8 * (3 + 2) && part("fetch").calls >= 8 * (3 + 2), "{:?}", result.breakdown);
         reads.push(part("read").calls);
+        noticed.push(part("notice").nanos);
     }
-    // The runtime reads, too; but only a client that polls does so twice in a while.
+    // The runtime reads, too; but only a client that polls does so twice in a while, and sleeps up to 100 ms past the end.
     assert!(reads[0] > reads[1] + 8 * 2, "{reads:?}");
+    assert!(noticed[0] > noticed[1], "{noticed:?}");
 }
 
 #[test]

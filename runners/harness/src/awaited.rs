@@ -209,8 +209,8 @@ pub async fn transaction<S: AwaitedSession>(
                 session.rollback().await.map_err(|f| f.during("ROLLBACK"))?;
                 memory.fail(plan, code);
                 let done = memory.errors.len() as u32;
-                if done < retry.attempts && retry.covers(code) {
-                    tokio::time::sleep(Duration::from_nanos(retry.pause(done))).await;
+                if let Some(nanos) = retry.again(done, code) {
+                    tokio::time::sleep(Duration::from_nanos(nanos)).await;
                     continue;
                 }
                 (Ending::Failed, 0)

@@ -153,8 +153,8 @@ pub fn judge(
     };
     memory.fail(plan, code);
     let done = memory.errors.len() as u32;
-    if done < retry.attempts && retry.covers(code) {
-        return Ok(Next::Again { nanos: retry.pause(done) });
+    if let Some(nanos) = retry.again(done, code) {
+        return Ok(Next::Again { nanos });
     }
     let ending = Ending::Failed;
     Ok(Next::Ended(Execution {

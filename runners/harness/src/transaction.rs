@@ -135,13 +135,17 @@ impl Retrying {
         })
     }
 
+    /// Nanoseconds until the next try after try `done` (from 1) has failed with this code; nothing if there is none.
+    pub fn again(&self, done: u32, code: i32) -> Option<u64> {
+        (done < self.attempts && self.covers(code)).then(|| self.pause(done))
+    }
+
     /// A primary code stands for its extended ones.
-    pub fn covers(&self, seen: i32) -> bool {
+    fn covers(&self, seen: i32) -> bool {
         self.on.iter().any(|&listed| listed == seen || listed == seen & 0xFF)
     }
 
-    /// Nanoseconds between try `done` (from 1) and the next.
-    pub fn pause(&self, done: u32) -> u64 {
+    fn pause(&self, done: u32) -> u64 {
         // Past 2^63 the conversion saturates, and the longest pause is taken.
         let grown = self.backoff as f64 * self.multiplier.powi(done as i32 - 1);
         (grown as u64).min(self.longest)
@@ -180,8 +184,8 @@ pub fn run<S: Session>(
                 cold_path();
                 done += 1;
                 let code = after_error(plan, session, memory, fault)?;
-                if done < retry.attempts && retry.covers(code) {
-                    pause(retry.pause(done));
+                if let Some(nanos) = retry.again(done, code) {
+                    pause(nanos);
                     continue;
                 }
                 (Ending::Failed, 0)
@@ -267,6 +271,9 @@ mod tests {
         let retry = retrying(&["SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"]);
         assert!(retry.covers(5) && retry.covers(517) && retry.covers(262));
         assert!(!retry.covers(6) && !retry.covers(13));
+        // Five tries: after the fifth there is no other.
+        assert_eq!((retry.again(1, 5), retry.again(4, 517), retry.again(5, 5)), (Some(100_000), Some(350_000), None));
+        assert_eq!(retry.again(1, 6), None);
     }
 
     #[test]

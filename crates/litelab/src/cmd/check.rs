@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use litelab_conformance::{CheckOutcome, Progress, Verdict, check};
+use litelab_conformance::{CheckOutcome, Progress, Report, Suite, Verdict};
 
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, style};
@@ -19,6 +19,9 @@ pub struct Args {
     /// Directory for the databases
     #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
     dir: std::path::PathBuf,
+    /// Drivers that are checked side by side: most of the time they are waited for
+    #[arg(short, long, value_name = "N", default_value = "3")]
+    jobs: std::num::NonZeroUsize,
 }
 
 /// Checks them; fails if any does not pass.
@@ -29,37 +32,40 @@ pub fn run(args: &Args) -> Result<Exit> {
     if names.is_empty() {
         return Err(BadInput("no runner is built: run `litelab runners build`".into()).into());
     }
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for name in &names {
-        let report = check(&runners, name, &args.dir, &mut |progress| {
-            if let Progress::Ended { driver, outcome } = progress {
-                show(name, driver, outcome, args.verbose);
-            }
-        })?;
-        let all = report.checks.iter().chain(report.drivers.iter().flat_map(|d| &d.checks));
-        for outcome in all {
-            match outcome.verdict {
-                Verdict::Passed => passed += 1,
-                Verdict::Failed => failed += 1,
-                Verdict::Skipped => skipped += 1,
-            }
-        }
-        for absent in &report.absent {
-            skipped += 1;
-            anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
-        }
-        if report.drivers.is_empty() && !report.absent.is_empty() {
-            continue;
-        }
-        let verdict = if report.passed() { "may be used" } else { "must not be used" };
-        let drivers: Vec<_> = report.drivers.iter().map(|d| d.driver.as_str()).collect();
-        anstream::println!("{}{name}{} ({}): {verdict}", style::STRONG, style::RESET, drivers.join(", "));
-        if interrupt::stopped() {
-            return Ok(Exit::Interrupted);
-        }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let suite = Suite::new(&runners, &args.dir).jobs(args.jobs.get()).stop(&interrupt::STOP);
+    let reports = suite.check_all(&names, &mut |progress| match progress {
+        Progress::Started { .. } => {}
+        Progress::Ended { runner, driver, outcome } => show(runner, driver, outcome, args.verbose),
+        Progress::Examined(report) => conclude(report),
+    })?;
+    if reports.len() < names.len() {
+        return Ok(Exit::Interrupted);
     }
-    anstream::println!("{passed} passed, {failed} failed, {skipped} skipped");
+    let of_drivers = |r: &Report| r.drivers.iter().flat_map(|d| d.checks.clone()).collect::<Vec<_>>();
+    let all: Vec<_> = reports.iter().flat_map(|r| r.checks.clone().into_iter().chain(of_drivers(r))).collect();
+    let count = |verdict| all.iter().filter(|outcome| outcome.verdict == verdict).count();
+    let absent: usize = reports.iter().map(|report| report.absent.len()).sum();
+    let failed = count(Verdict::Failed);
+    anstream::println!(
+        "{} passed, {failed} failed, {} skipped",
+        count(Verdict::Passed),
+        count(Verdict::Skipped) + absent
+    );
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+/// Says whether a runner may be used, and what of it is not here.
+fn conclude(report: &Report) {
+    for absent in &report.absent {
+        anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
+    }
+    if report.drivers.is_empty() && !report.absent.is_empty() {
+        return;
+    }
+    let verdict = if report.passed() { "may be used" } else { "must not be used" };
+    let drivers: Vec<_> = report.drivers.iter().map(|d| d.driver.as_str()).collect();
+    anstream::println!("{}{}{} ({}): {verdict}", style::STRONG, report.runner, style::RESET, drivers.join(", "));
 }
 
 fn make(dir: &Path) -> Result<()> {

@@ -11,8 +11,7 @@ use litelab_model::{Metric, Plan};
 use litelab_report::analysis::analyse_with;
 use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
 
-use crate::progress::Progress;
-use crate::{files, interrupt};
+use crate::{execution, files, interrupt};
 
 /// Runs the regressions of a comparison again, databases in `directory`, and judges what comes of it.
 ///
@@ -70,10 +69,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
     let run = Run::new(plan.clone(), study, options, runners, &interrupt::STOP)?;
     run.calibrated(Path::new(files::DIRECTORY))?;
     anstream::eprintln!("running again what was slower, base and head in the same blocks");
-    let mut progress = Progress::new();
-    let ended = run.execute(&mut |event| progress.on(&event));
-    progress.finish();
-    if ended?.interrupted {
+    if execution::carry_out(run)?.interrupted {
         return Err(EngineError::Interrupted.into());
     }
     Ok(file)

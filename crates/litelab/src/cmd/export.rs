@@ -10,7 +10,7 @@ use litelab_report::analysis::analyse;
 use litelab_report::export;
 
 use crate::exit::{BadInput, Exit};
-use crate::files;
+use crate::{files, pivot};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -23,6 +23,8 @@ pub struct Args {
     /// Where to; standard output unless told otherwise
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    tables: pivot::Tables,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -40,8 +42,14 @@ enum Format {
 /// Writes the run.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
+    if args.tables.any() && !matches!(args.format, Format::Markdown) {
+        let what = "--rows, --columns, --filter and --metric make tables: write them with --format markdown";
+        return Err(BadInput(what.into()).into());
+    }
     let run = RunFile::open(&file)?;
     let info = run.info()?;
+    // Before the file that they are to be written to is emptied.
+    let tables = if args.tables.any() { Some(args.tables.pivot(&run, &info)?) } else { None };
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => {
             Box::new(BufWriter::new(File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?))
@@ -52,7 +60,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         Format::Json => writeln!(out, "{}", export::json::text(&analyse(&run, &info)?, &info)?)?,
         Format::Csv => export::csv::trials(&run, &info, &mut out)?,
         Format::Series => export::series::trials(&run, &info, &mut out)?,
-        Format::Markdown => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
+        Format::Markdown => match &tables {
+            Some((pivot, analysis)) => write!(out, "{}", export::markdown::pivot(pivot, analysis, &info))?,
+            None => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
+        },
     }
     out.flush()?;
     Ok(Exit::Ok)

@@ -9,6 +9,7 @@ pub mod export;
 pub mod generate;
 pub mod library;
 pub mod pragma;
+pub mod repeat;
 pub mod report;
 pub mod run;
 pub mod runners;

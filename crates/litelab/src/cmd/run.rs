@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions};
+use litelab_engine::Run;
 use litelab_model::{Options, library, resolve};
 use litelab_report::analysis::Analysis;
 use litelab_stats::ClaimVerdict;
 
+use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::{files, style};
+use crate::{files, interrupt};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -41,12 +39,8 @@ pub struct Args {
     /// Run every scenario's baseline twice, to see what this machine takes for a difference
     #[arg(long)]
     aa: bool,
-    /// Directory for the databases: its disk is what is measured
-    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
-    dir: PathBuf,
-    /// The run file; `litelab-runs/STUDY-DATE-TIME.db` unless told otherwise
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
     /// Go on with a run that was stopped: this file, or the newest
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
@@ -56,24 +50,15 @@ pub struct Args {
     /// Say what would be run, and end
     #[arg(long)]
     dry_run: bool,
-    /// Do not measure the harness's own cost first
-    #[arg(long)]
-    no_calibration: bool,
 }
 
 /// Runs the study, prints what came of it.
 pub fn run(args: Args) -> Result<Exit> {
     let runners = super::runners()?;
-    let options = |file: PathBuf| RunOptions {
-        file,
-        directory: args.dir.clone(),
-        patience: Patience::default(),
-        calibrate: !args.no_calibration,
-    };
     let (file, run) = match &args.resume {
         Some(file) => {
             let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
-            (file.clone(), Run::resume(options(file), &runners, &interrupt::STOP)?)
+            (file.clone(), Run::resume(args.place.options(file), &runners, &interrupt::STOP)?)
         }
         None => {
             let (study, text) = library::study(&args.study)?;
@@ -84,37 +69,24 @@ pub fn run(args: Args) -> Result<Exit> {
                 anstream::print!("{}", crate::progress::describe(&plan));
                 return Ok(Exit::Ok);
             }
-            let file = args.output.clone().unwrap_or_else(|| files::new_run(Path::new(files::DIRECTORY), &study.name));
-            if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
-                std::fs::create_dir_all(parent).map_err(|e| BadInput(format!("{}: {e}", parent.display())))?;
-            }
-            let run = Run::new(plan, &text.toml, options(file.clone()), &runners, &interrupt::STOP)?;
+            let file = args.place.file(&study.name)?;
+            let run = Run::new(plan, &text.toml, args.place.options(file.clone()), &runners, &interrupt::STOP)?;
             super::calibrate::warn(&run)?;
             (file, run)
         }
     };
-    let mut progress = Progress::new();
-    let ended = run.execute(&mut |event| progress.on(&event));
-    progress.finish();
-    let ended = ended?;
+    let ended = execution::carry_out(run)?;
+    let resume = format!("litelab run --resume {}", file.display());
     if ended.blocks > 0 {
         let analysis = super::show::print(&file)?;
         if ended.interrupted {
-            say_resume(&file, ended.blocks);
+            execution::say_resume(ended.blocks, &resume);
             return Ok(Exit::Interrupted);
         }
         return Ok(exit(&analysis, ended.failed, args.strict));
     }
-    say_resume(&file, 0);
+    execution::say_resume(0, &resume);
     Ok(Exit::Interrupted)
-}
-
-fn say_resume(file: &Path, blocks: u32) {
-    let style = style::WARNING;
-    anstream::eprintln!(
-        "{style}interrupted:{style:#} {blocks} blocks are in the run file; go on with `litelab run --resume {}`",
-        file.display()
-    );
 }
 
 fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {

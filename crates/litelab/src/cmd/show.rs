@@ -5,22 +5,38 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use litelab_engine::record::RunFile;
 use litelab_report::analysis::{self, Analysis};
-use litelab_report::{Style, terminal};
+use litelab_report::terminal;
 
 use crate::exit::Exit;
-use crate::{files, style};
+use crate::{files, pivot, style};
 
 /// Arguments.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litelab show
+  litelab show --columns profile --metric p50,p99
+  litelab show run.db --columns access --rows workers,transaction --filter scenario=writers --metric p99
+  litelab show run.db --columns driver --filter driver=rusqlite,mattn
+
+Columns stand in the order in which a filter names them, and otherwise with the study's baseline first.")]
 pub struct Args {
     /// A run file; the newest unless told otherwise
     run: Option<PathBuf>,
+    #[command(flatten)]
+    tables: pivot::Tables,
 }
 
 /// Shows a run.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
-    print(&file)?;
+    if args.tables.any() {
+        let run = RunFile::open(&file)?;
+        let info = run.info()?;
+        let (pivot, analysis) = args.tables.pivot(&run, &info)?;
+        anstream::print!("{}", terminal::show_pivot(&pivot, &analysis, &info, style::report()));
+    } else {
+        print(&file)?;
+    }
     Ok(Exit::Ok)
 }
 
@@ -29,7 +45,6 @@ pub fn print(file: &Path) -> Result<Analysis> {
     let run = RunFile::open(file)?;
     let info = run.info()?;
     let analysis = analysis::analyse(&run, &info)?;
-    let style = Style { color: style::color(), width: style::width() };
-    anstream::print!("{}", terminal::show(&analysis, &info, style));
+    anstream::print!("{}", terminal::show(&analysis, &info, style::report()));
     Ok(analysis)
 }

@@ -34,7 +34,7 @@ pub use effect::{Effect, Effects};
 pub use harness::HarnessCost;
 pub use noise::{AaCheck, Noise};
 pub use pair::{MetricComparison, better, pair};
-pub(crate) use pair::{pairs, planner};
+pub(crate) use pair::{pair_values, pairs, planner};
 pub use scalability::Scalability;
 pub use scenario::{ArmComparison, ScenarioAnalysis, judged};
 pub use timeline::Timeline;

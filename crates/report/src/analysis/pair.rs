@@ -33,9 +33,12 @@ pub(crate) fn planner(confidence: Confidence) -> Planner {
 
 /// Blocks that have a value of both: its number, that of `against`, that of `arm`.
 pub(crate) fn pairs(arm: &ArmAnalysis, against: &ArmAnalysis, metric: &Metric) -> Vec<(u32, f64, f64)> {
-    let ours: BTreeMap<u32, f64> = arm.values(metric).iter().copied().collect();
-    let both = |(block, theirs): &(u32, f64)| Some((*block, *theirs, *ours.get(block)?));
-    against.values(metric).iter().filter_map(both).collect()
+    pairs_of(arm.values(metric), against.values(metric))
+}
+
+fn pairs_of(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec<(u32, f64, f64)> {
+    let ours: BTreeMap<u32, f64> = ours.iter().copied().collect();
+    theirs.iter().filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?))).collect()
 }
 
 /// The ratio arm / against over the blocks that have both.
@@ -48,7 +51,16 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
-    let pairs = pairs(arm, against, metric);
+    ratio_of(arm.values(metric), against.values(metric), metric, confidence)
+}
+
+fn ratio_of(
+    ours: &[(u32, f64)],
+    theirs: &[(u32, f64)],
+    metric: &Metric,
+    confidence: Confidence,
+) -> Result<PairedRatio, String> {
+    let pairs = pairs_of(ours, theirs);
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
@@ -75,7 +87,18 @@ pub fn pair(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let ratio = ratio(arm, against, metric, confidence);
+    pair_values(arm.values(metric), against.values(metric), metric, confidence, tolerance)
+}
+
+/// As [`pair`], of values by block, which need not be of one metric on both sides: two transactions of one arm.
+pub(crate) fn pair_values(
+    ours: &[(u32, f64)],
+    theirs: &[(u32, f64)],
+    metric: &Metric,
+    confidence: Confidence,
+    tolerance: Tolerance,
+) -> MetricComparison {
+    let ratio = ratio_of(ours, theirs, metric, confidence);
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
         Err(_) => Verdict::Inconclusive { blocks_needed: None },

@@ -59,10 +59,17 @@ pub(super) fn used(info: &RunInfo) -> Vec<&str> {
 
 /// What tells a driver's users most about it, as cells: its language, and the version of its SQLite.
 pub(super) fn cells(info: &RunInfo, name: &str) -> [Cell; 2] {
-    let found = find(info, name);
-    let sqlite = found.and_then(|(_, d)| d.sqlite.as_ref());
-    [found.map(|(runner, _)| language(&runner.language).to_owned()), sqlite.map(|build| build.version.clone())]
-        .map(text)
+    [language_of(info, name), sqlite_of(info, name)].map(text)
+}
+
+/// The language that a driver is of, as people write it.
+pub(crate) fn language_of(info: &RunInfo, name: &str) -> Option<String> {
+    find(info, name).map(|(runner, _)| language(&runner.language).to_owned())
+}
+
+/// The version of the SQLite inside a driver.
+pub(crate) fn sqlite_of(info: &RunInfo, name: &str) -> Option<String> {
+    find(info, name)?.1.sqlite.as_ref().map(|build| build.version.clone())
 }
 
 /// Titles of [`cells`].

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use litelab_engine::record::RunInfo;
 use litelab_stats::Verdict;
 
+use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell, content, drivers, outcome, timeline};
-use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, HarnessCost, Noise, ScenarioAnalysis};
+use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, FailureCount, HarnessCost, Noise, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
 
@@ -15,21 +16,6 @@ use crate::style::Tone;
 const VALUES: u8 = 1;
 const RATIOS: u8 = 2;
 const SETTINGS: u8 = 3;
-
-/// Lines of a table's footnotes; arms with the same remark share a number.
-#[derive(Default)]
-struct Footnotes(Vec<String>);
-
-impl Footnotes {
-    /// The mark of a remark.
-    fn mark(&mut self, text: String) -> String {
-        let at = self.0.iter().position(|t| *t == text).unwrap_or_else(|| {
-            self.0.push(text);
-            self.0.len() - 1
-        });
-        cell::raised(at + 1)
-    }
-}
 
 pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) {
     document.heading(&scenario.name, &scenario.question);
@@ -55,8 +41,7 @@ pub(super) fn tabled(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &Ru
     }
     let mut footnotes = Footnotes::default();
     let mut document = Document { blocks: vec![Block::Table(table(scenario, &arms, &mut footnotes, info))] };
-    let lines = footnotes.0.into_iter().enumerate();
-    document.marked(lines.map(|(i, text)| Marked::new(cell::raised(i + 1), Tone::Warn, text)).collect());
+    document.marked(footnotes.lines());
     document.blocks
 }
 
@@ -108,7 +93,10 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     columns.extend(settings.iter().map(|name| Column::left(name, SETTINGS)));
     let rows = arms.iter().map(|arm| {
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
-        let mut remarks = remarks(arm, comparison);
+        let mut remarks = remarks(arm);
+        // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
+        let why = comparison.into_iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().err());
+        remarks.extend(why.filter(|_| arm.measured > 0).cloned());
         remarks.extend(content::remark(scenario, arm));
         let mut row = key_cells(arm, &names, remarks, footnotes);
         if of_drivers {
@@ -155,7 +143,7 @@ fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnote
 }
 
 /// What is to be said beside an arm's numbers.
-fn remarks(arm: &ArmAnalysis, comparison: Option<&ArmComparison>) -> Vec<String> {
+pub(super) fn remarks(arm: &ArmAnalysis) -> Vec<String> {
     let mut remarks = arm.notes.clone();
     if let (Some(caveat), Some(rung)) = (arm.caveat, arm.durability) {
         remarks.push(format!("{rung}: {caveat}"));
@@ -163,9 +151,6 @@ fn remarks(arm: &ArmAnalysis, comparison: Option<&ArmComparison>) -> Vec<String>
     if arm.measured > 0 && arm.durability.is_none() {
         remarks.push("its durability is not known: the driver did not report journal_mode and synchronous".into());
     }
-    // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
-    let why = comparison.into_iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().err());
-    remarks.extend(why.filter(|_| arm.measured > 0).cloned());
     remarks
 }
 
@@ -225,16 +210,16 @@ fn setting(arm: &ArmAnalysis, name: &str) -> String {
 
 /// Why trials of an arm are missing.
 fn failures(arm: &ArmAnalysis) -> Vec<Marked> {
-    let all = arm.measured + arm.failed();
-    let line = |failure: &crate::analysis::FailureCount| {
-        let word = serde_json::to_value(failure.kind).ok();
-        let kind = word.as_ref().and_then(|w| w.as_str()).unwrap_or("?");
-        let count = failure.blocks.len();
-        let text =
-            format!("{}: {count} of {} failed ({kind}): {}", arm.label, number::counted(all, "trial"), failure.reason);
-        Marked::new("✘", Tone::Bad, text)
-    };
+    let line = |of: &FailureCount| Marked::new("✘", Tone::Bad, failure(arm, of));
     arm.failures.iter().map(line).collect()
+}
+
+/// `batch=10: 1 of 4 trials failed (invariant): …`.
+pub(super) fn failure(arm: &ArmAnalysis, failure: &FailureCount) -> String {
+    let word = serde_json::to_value(failure.kind).ok();
+    let kind = word.as_ref().and_then(|w| w.as_str()).unwrap_or("?");
+    let (count, all) = (failure.blocks.len(), number::counted(arm.measured + arm.failed(), "trial"));
+    format!("{}: {count} of {all} failed ({kind}): {}", arm.label, failure.reason)
 }
 
 fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {

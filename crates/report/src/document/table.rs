@@ -119,7 +119,13 @@ impl Table {
         if parts.is_empty() {
             return vec![self.clone()];
         }
-        parts.iter().map(|columns| self.part(keys, columns)).collect()
+        parts.iter().map(|columns| self.part(keys, columns).without_empty_rows(keys)).collect()
+    }
+
+    /// A row that has nothing in these columns says something about others only.
+    fn without_empty_rows(mut self, keys: usize) -> Table {
+        self.rows.retain(|row| row.iter().skip(keys).any(|cell| !cell.text.is_empty()));
+        self
     }
 
     /// The keys and these columns.

@@ -7,6 +7,7 @@ use litelab_engine::record::RunInfo;
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
+use crate::pivot::Pivot;
 
 /// A run as Markdown.
 #[must_use]
@@ -24,6 +25,12 @@ pub fn comparison(comparison: &Comparison) -> String {
 #[must_use]
 pub fn confirmation(confirmation: &Confirmation) -> String {
     render(&document::of_confirmation(confirmation))
+}
+
+/// Tables of a run as Markdown.
+#[must_use]
+pub fn pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> String {
+    render(&document::of_pivot(pivot, analysis, info))
 }
 
 /// A document as Markdown.

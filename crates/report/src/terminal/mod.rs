@@ -12,6 +12,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Block, ClaimBlock, Document, Marked, clean};
+use crate::pivot::Pivot;
+use crate::repeat::Repetition;
 use crate::style::{Style, Tone};
 
 /// A run as text for a terminal. At its end stands where the run file lies.
@@ -38,6 +40,18 @@ pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
 #[must_use]
 pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
     render(&document::of_calibration(calibration), style)
+}
+
+/// Tables of a run as text for a terminal.
+#[must_use]
+pub fn show_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo, style: Style) -> String {
+    render(&document::of_pivot(pivot, analysis, info), style)
+}
+
+/// A repetition as text for a terminal.
+#[must_use]
+pub fn show_repetition(repetition: &Repetition, style: Style) -> String {
+    render(&document::of_repetition(repetition), style)
 }
 
 /// A document as text for a terminal; ends with a line feed.

@@ -18,6 +18,8 @@ pub struct Numbers {
     pub cpu_ns: u64,
     pub wal_peak: u64,
     pub flags: Vec<Flag>,
+    /// Further transactions: name, how many committed, and what each took.
+    pub others: Vec<(&'static str, u64, u64)>,
     /// Transactions given up.
     pub failed: u64,
     /// Hash of each table.
@@ -35,6 +37,7 @@ impl Default for Numbers {
             cpu_ns: 500,
             wal_peak: 4 << 20,
             flags: vec![],
+            others: vec![],
             failed: 0,
             content: vec![],
             settings: vec![("wal", 1), ("wal", 1)],
@@ -55,6 +58,16 @@ impl Numbers {
             rows: self.committed,
             ..operation(role, "insert", service)
         };
+        let others = self.others.iter().map(|(name, committed, nanos)| {
+            let mut service = Histogram::new();
+            (0..*committed).for_each(|_| service.record(*nanos));
+            Operation {
+                committed: *committed,
+                measured: *committed,
+                rows: *committed,
+                ..self::operation(role, name, service)
+            }
+        });
         let workers = (0..2)
             .map(|worker| WorkerResult {
                 role: role.into(),
@@ -66,7 +79,7 @@ impl Numbers {
         let result = TrialResult {
             elapsed_ns: 1_000_000_000,
             measured_ns: 1_000_000_000,
-            operations: vec![operation],
+            operations: std::iter::once(operation).chain(others).collect(),
             workers,
             probe: None,
             breakdown: vec![],

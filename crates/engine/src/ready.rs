@@ -1,0 +1,135 @@
+//! What is checked before a run file is made: SQL compiled, runners asked, the machine looked at.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use litelab_model::Plan;
+use litelab_protocol::Description;
+
+use crate::environment::Environment;
+use crate::error::EngineError;
+use crate::runner::{Runners, check_support};
+
+/// A plan that can be run here.
+#[derive(Debug)]
+pub struct Ready {
+    pub(crate) plan: Plan,
+    /// By runner.
+    pub(crate) descriptions: BTreeMap<String, Description>,
+    pub(crate) environment: Environment,
+}
+
+impl Ready {
+    /// Checks a plan for a run in a directory.
+    ///
+    /// # Errors
+    /// The first thing that would keep the run from working.
+    pub fn check(plan: Plan, directory: &Path, runners: &Runners) -> Result<Self, EngineError> {
+        Self::of(plan, directory, |plan| describe(plan, runners))
+    }
+
+    /// As [`Ready::check`], for the plan of a run file: arms that were skipped stay so, for with further ones every
+    /// interval of their scenario would have to be wider.
+    ///
+    /// # Errors
+    /// As [`Ready::check`].
+    pub fn again(plan: Plan, directory: &Path, runners: &Runners) -> Result<Self, EngineError> {
+        Self::of(plan, directory, |plan| describe_again(plan, runners))
+    }
+
+    fn of(
+        mut plan: Plan,
+        directory: &Path,
+        describe: impl FnOnce(&mut Plan) -> Result<BTreeMap<String, Description>, EngineError>,
+    ) -> Result<Self, EngineError> {
+        crate::compile::compile(&mut plan)?;
+        let descriptions = describe(&mut plan)?;
+        make_directory(directory)?;
+        let environment = Environment::capture(directory);
+        Ok(Self { plan, descriptions, environment })
+    }
+
+    /// The plan, its statements compiled and the arms marked that cannot be run here.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The runners that the plan needs.
+    pub fn runners(&self) -> impl Iterator<Item = &Description> {
+        self.descriptions.values()
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+}
+
+/// As [`describe`]; arms that were skipped before stay so.
+pub(crate) fn describe_again(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
+    let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
+    let descriptions = describe(plan, runners)?;
+    for (arm, before) in plan.arms.iter_mut().zip(skipped) {
+        arm.skipped = before.or(arm.skipped.take());
+    }
+    Ok(descriptions)
+}
+
+/// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
+/// is not here are skipped, for a missing toolchain must not keep the others from running.
+pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
+    let mut descriptions = BTreeMap::new();
+    let mut missing: BTreeMap<String, String> = BTreeMap::new();
+    let mut absent = Vec::new();
+    for index in 0..plan.arms.len() {
+        let here = |e: String| EngineError::BadInput(format!("{}: {e}", plan.arm_name(index)));
+        let arm = &plan.arms[index];
+        let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
+        let name = &driver.runner.manifest.name;
+        if !descriptions.contains_key(name) && !missing.contains_key(name) {
+            match driver.runner.look() {
+                Ok((description, not_here)) => {
+                    descriptions.insert(name.clone(), description);
+                    absent.extend(not_here);
+                }
+                Err(e) => drop(missing.insert(name.clone(), e.to_string())),
+            }
+        }
+        let described =
+            descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
+        let skipped = match (described, missing.get(name)) {
+            (Some(described), _) => {
+                check_support(described, arm).map_err(here)?;
+                None
+            }
+            (None, Some(reason)) => Some(reason.clone()),
+            (None, None) => Some(match absent.iter().find(|a| a.runner == *name && a.driver == driver.name) {
+                Some(absent) => absent.to_string(),
+                None => format!(
+                    "runner `{name}` does not say that it has driver `{}`: `litelab runners check {name}` says what is wrong",
+                    driver.name
+                ),
+            }),
+        };
+        let name = driver.name;
+        let arm = &mut plan.arms[index];
+        arm.trial.driver = name;
+        arm.skipped = skipped;
+    }
+    match plan.arms.iter().find_map(|arm| arm.skipped.clone()) {
+        Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),
+        _ => Ok(descriptions),
+    }
+}
+
+pub(crate) fn make_directory(directory: &Path) -> Result<(), EngineError> {
+    std::fs::create_dir_all(directory).map_err(|e| EngineError::io("make this directory", directory, &e))?;
+    // A directory that exists may still be read-only or full; better to know now.
+    let probe = tempfile::Builder::new()
+        .prefix(".litelab-probe-")
+        .tempfile_in(directory)
+        .and_then(|mut f| std::io::Write::write_all(&mut f, &[0; 4096]).and_then(|()| f.as_file().sync_all()));
+    probe.map_err(|e| EngineError::io("write to this directory", directory, &e))
+}

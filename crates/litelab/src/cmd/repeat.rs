@@ -1,0 +1,160 @@
+//! `litelab repeat RUN`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_engine::{Ready, Run, Runners};
+use litelab_model::Plan;
+use litelab_report::analysis::analyse;
+use litelab_report::compare::{Difference, Side};
+use litelab_report::{Change, Repetition, ReportError, repeat, terminal};
+
+use crate::execution::{self, Place};
+use crate::exit::{BadInput, Exit};
+use crate::{files, interrupt, style};
+
+/// Arguments.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litelab repeat litelab-runs/first-look-20260131-123456.db
+  litelab repeat before.db --blocks 20 --seed 7 -o after.db
+  litelab repeat before.db --resume after.db
+
+Everything comes from the run file; the study's own files are not read. A repetition that was stopped goes on with
+--resume; one that is complete is judged again.")]
+pub struct Args {
+    /// Run file whose study is run again
+    run: PathBuf,
+    /// More blocks than the run has
+    #[arg(long, value_name = "N")]
+    blocks: Option<u32>,
+    /// Another seed; the run's own unless told otherwise
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    place: Place,
+    /// Go on with a repetition of this run that was stopped: this file, or the newest
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["blocks", "seed"])]
+    resume: Option<Option<PathBuf>>,
+    /// Repeat it on another machine or with other builds all the same
+    #[arg(long)]
+    allow_unlike: bool,
+    /// End with code 4 if anything that was decided is inconclusive now
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Runs the study of a run again and says which verdicts changed.
+pub fn run(args: &Args) -> Result<Exit> {
+    let before = RunFile::open(&args.run)?;
+    let info = before.info()?;
+    if info.blocks == 0 {
+        return Err(BadInput(format!("{}: it has no block, so there is nothing to repeat", args.run.display())).into());
+    }
+    let runners = super::runners()?;
+    let (file, run) = match &args.resume {
+        Some(file) => {
+            let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
+            let run = resumed(args, &info, &file, &runners)?;
+            (file, run)
+        }
+        None => {
+            let ready = Ready::again(plan(args, &info)?, &args.place.dir, &runners)?;
+            let here = RunInfo {
+                plan: ready.plan().clone(),
+                environment: ready.environment().clone(),
+                runners: ready.runners().cloned().collect(),
+                ..info.clone()
+            };
+            allow(&repeat::differences(&info, &here), args)?;
+            let file = args.place.file(&format!("{}-repeat", info.plan.study))?;
+            let options = args.place.options(file.clone());
+            let run = Run::begin(ready, &info.study_toml, options, &runners, &interrupt::STOP)?;
+            super::calibrate::warn(&run)?;
+            (file, Some(run))
+        }
+    };
+    let mut failed = 0;
+    if let Some(run) = run {
+        let ended = execution::carry_out(run)?;
+        if ended.interrupted {
+            let resume = format!("litelab repeat {} --resume {}", args.run.display(), file.display());
+            execution::say_resume(ended.blocks, &resume);
+            return Ok(Exit::Interrupted);
+        }
+        failed = ended.failed;
+    }
+    let after = RunFile::open(&file)?;
+    let after_info = after.info()?;
+    let (analysis, after_analysis) = (analyse(&before, &info)?, analyse(&after, &after_info)?);
+    let sides = (Side { analysis: &analysis, info: &info }, Side { analysis: &after_analysis, info: &after_info });
+    let repetition = repeat::judge(sides.0, sides.1)?;
+    anstream::print!("{}", terminal::show_repetition(&repetition, style::report()));
+    Ok(exit(&repetition, failed, args.strict))
+}
+
+/// The run's plan with what was asked for otherwise.
+fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
+    let mut plan = info.plan.clone();
+    if let Some(seed) = args.seed {
+        if seed > litelab_protocol::MAX_SAFE_INTEGER {
+            return Err(BadInput(format!("--seed: {seed} is above 2^53")).into());
+        }
+        plan.reseed(seed);
+    }
+    if let Some(blocks) = args.blocks {
+        let most = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default();
+        if blocks < most {
+            let line =
+                format!("--blocks: {blocks} are fewer than the {most} of the run, and could only leave verdicts open");
+            return Err(BadInput(line).into());
+        }
+        plan.raise_blocks(blocks);
+    }
+    Ok(plan)
+}
+
+/// What is left of a repetition; nothing where it is complete.
+fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners) -> Result<Option<Run<'a>>> {
+    let after = RunFile::open(file)?.info()?;
+    let canonical = |path: &Path| std::fs::canonicalize(path).ok();
+    if canonical(file) == canonical(&args.run) {
+        let line =
+            format!("{}: this is the run itself: name the file of its repetition after --resume", file.display());
+        return Err(BadInput(line).into());
+    }
+    repeat::same_study(&before.plan, &after.plan).map_err(|e| BadInput(format!("{}: {e}", file.display())))?;
+    allow(&repeat::differences(before, &after), args)?;
+    if after.finished.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(Run::resume(args.place.options(file.to_path_buf()), runners, &interrupt::STOP)?))
+}
+
+/// Says in what this place differs from the run's, before anything is run.
+fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
+    if unlike.is_empty() {
+        return Ok(());
+    }
+    if !args.allow_unlike {
+        return Err(BadInput(ReportError::Unlike(unlike.to_vec()).to_string()).into());
+    }
+    let style = style::WARNING;
+    for difference in unlike {
+        anstream::eprintln!("{style}unlike:{style:#} {difference}");
+    }
+    Ok(())
+}
+
+fn exit(repetition: &Repetition, failed: u32, strict: bool) -> Exit {
+    if repetition.count(Change::Reversed) > 0 {
+        Exit::Threshold
+    } else if failed > 0 {
+        Exit::Failed
+    } else if strict && repetition.count(Change::Lost) > 0 {
+        Exit::Inconclusive
+    } else {
+        Exit::Ok
+    }
+}

@@ -1,0 +1,56 @@
+//! A run carried out with its progress on the screen: what `run` and `repeat` share.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use litelab_engine::run::Ended;
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions};
+
+use crate::exit::BadInput;
+use crate::progress::Progress;
+use crate::{files, style};
+
+/// Where a run takes place and what it leaves.
+#[derive(clap::Args)]
+pub struct Place {
+    /// Directory for the databases: its disk is what is measured
+    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
+    pub dir: PathBuf,
+    /// The run file; `litelab-runs/STUDY-DATE-TIME.db` unless told otherwise
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Do not measure the harness's own cost first
+    #[arg(long)]
+    no_calibration: bool,
+}
+
+impl Place {
+    /// Of a run into this file.
+    pub fn options(&self, file: PathBuf) -> RunOptions {
+        RunOptions { file, directory: self.dir.clone(), patience: Patience::default(), calibrate: !self.no_calibration }
+    }
+
+    /// The new run's file; its folder is made.
+    pub fn file(&self, name: &str) -> Result<PathBuf> {
+        let file = self.output.clone().unwrap_or_else(|| files::new_run(Path::new(files::DIRECTORY), name));
+        if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
+            std::fs::create_dir_all(parent).map_err(|e| BadInput(format!("{}: {e}", parent.display())))?;
+        }
+        Ok(file)
+    }
+}
+
+/// Runs what is left of a run.
+pub fn carry_out(run: Run<'_>) -> Result<Ended> {
+    let mut progress = Progress::new();
+    let ended = run.execute(&mut |event| progress.on(&event));
+    progress.finish();
+    Ok(ended?)
+}
+
+/// Says how an interrupted run goes on.
+pub fn say_resume(blocks: u32, command: &str) {
+    let style = style::WARNING;
+    anstream::eprintln!("{style}interrupted:{style:#} {blocks} blocks are in the run file; go on with `{command}`");
+}

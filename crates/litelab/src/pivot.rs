@@ -1,0 +1,57 @@
+//! Which tables of a run are asked for: options that `show` and `export` share.
+
+use anyhow::Result;
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_model::Metric;
+use litelab_report::analysis::{Analysis, analyse_with};
+use litelab_report::pivot::{self, Filter, Pivot, PivotOptions};
+
+use crate::exit::BadInput;
+
+/// Any of these asks for tables in place of the whole report.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Tables by dimension")]
+pub struct Tables {
+    /// Dimensions that tell columns apart, compared with the first column: profile, driver, access, transaction, …
+    #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Dimensions that tell rows apart; all that vary unless told otherwise
+    #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
+    rows: Vec<String>,
+    /// Only arms with this value: scenario, transaction, driver, profile or any dimension; alternatives after a comma
+    #[arg(long = "filter", value_name = "NAME=VALUE")]
+    filters: Vec<String>,
+    /// Metrics, a table for each, of all transactions or of one (p99:claim); the study's unless told otherwise
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    metric: Vec<String>,
+}
+
+impl Tables {
+    /// Whether tables are asked for.
+    pub fn any(&self) -> bool {
+        !(self.columns.is_empty() && self.rows.is_empty() && self.filters.is_empty() && self.metric.is_empty())
+    }
+
+    /// Makes the tables.
+    pub fn pivot(&self, run: &RunFile, info: &RunInfo) -> Result<(Pivot, Analysis)> {
+        let metric = |m: &String| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {}", with_names(&e))));
+        let filter = |f: &String| f.parse::<Filter>().map_err(|e| BadInput(format!("--filter: {e}")));
+        let options = PivotOptions {
+            rows: self.rows.clone(),
+            columns: self.columns.clone(),
+            filters: self.filters.iter().map(filter).collect::<Result<_, _>>()?,
+            metrics: self.metric.iter().map(metric).collect::<Result<_, _>>()?,
+        };
+        let analysis = analyse_with(run, info, &pivot::needed(&info.plan, &options))?;
+        let pivot = pivot::pivot(&analysis, info, &options).map_err(|e| BadInput(e.to_string()))?;
+        Ok((pivot, analysis))
+    }
+}
+
+/// With all names, which a message that names the nearest one leaves out.
+fn with_names(message: &str) -> String {
+    if message.contains("(known: ") {
+        return message.to_owned();
+    }
+    format!("{message} (known: {})", Metric::names().collect::<Vec<_>>().join(", "))
+}

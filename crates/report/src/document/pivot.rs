@@ -1,0 +1,204 @@
+//! A run's arms in rows and columns: values, ratios, settings and footnotes in one table.
+
+use litelab_engine::record::RunInfo;
+
+use super::footnote::Footnotes;
+use super::table::{Cell, Column, Table};
+use super::{Block, Document, Marked, cell, content, header, scenario};
+use crate::analysis::{Analysis, MetricComparison};
+use crate::number::{self, Shared};
+use crate::pivot::{Grid, GridCell, Pivot};
+use crate::style::Tone;
+
+/// Tables of a run.
+#[must_use]
+pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document {
+    let mut document = Document::default();
+    document.blocks.push(Block::Title(format!("{}: {}", info.plan.study, info.plan.title)));
+    let done = number::counted(info.blocks, "block");
+    document.text(Tone::Dim, format!("{} · {done} · seed {}", header::file_name(info), info.plan.seed));
+    for grid in &pivot.grids {
+        add(&mut document, grid, analysis);
+    }
+    document.marked(pivot.left_out.iter().map(|line| Marked::new("–", Tone::Dim, line.as_str())).collect());
+    if !pivot.grids.is_empty() {
+        let delta = number::percent(pivot.tolerance);
+        let legend = "median ± the farther end of its 95 % interval, [?] with too few blocks for one";
+        let glyphs = format!("▲ better  ▼ worse  ≈ equivalent within {delta}  ~ no difference shown");
+        document.text(Tone::Dim, format!("{legend} · {glyphs}"));
+    }
+    document
+}
+
+fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
+    let values = grid.lines.iter().flat_map(|line| line.cells.iter().flatten()).filter_map(|cell| cell.estimate);
+    let unit = Shared::of(values.map(|estimate| estimate.value), grid.metric.measure.unit());
+    let names: Vec<&str> =
+        grid.scenarios.iter().filter_map(|i| Some(analysis.scenarios.get(*i)?.name.as_str())).collect();
+    let beside = match grid.columns.is_empty() {
+        true => names.join(", "),
+        false => format!("{} by {}", names.join(", "), grid.columns.join(", ")),
+    };
+    let title = match unit.unit() {
+        "" => grid.metric.to_string(),
+        unit => format!("{} in {unit}", grid.metric),
+    };
+    document.heading(&title, &beside);
+    let counts = Counts::of(grid, analysis);
+    document.text(Tone::Dim, caption(grid, &counts));
+    let mut footnotes = Footnotes::default();
+    document.blocks.push(Block::Table(table(grid, unit, &counts, analysis, &mut footnotes)));
+    document.marked(footnotes.lines());
+    let missing = grid.means.iter().filter_map(|mean| mean.as_ref().err());
+    let mut lines: Vec<Marked> = Vec::new();
+    for why in missing {
+        let line = Marked::new("–", Tone::Dim, format!("no geometric mean of the rows: {why}"));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    document.marked(lines);
+}
+
+/// Trials behind the cells.
+enum Counts {
+    /// The same everywhere.
+    Same(u64),
+    /// A column for each.
+    Each,
+}
+
+impl Counts {
+    fn of(grid: &Grid, analysis: &Analysis) -> Self {
+        let cells = grid.lines.iter().flat_map(|line| line.cells.iter().flatten());
+        let mut counts = cells.map(|cell| count(cell, analysis));
+        let first = counts.next().unwrap_or(0);
+        if counts.all(|n| n == first) { Self::Same(first) } else { Self::Each }
+    }
+}
+
+fn count(cell: &GridCell, analysis: &Analysis) -> u64 {
+    analysis.arms.get(cell.arm).map_or(0, |arm| arm.values(&cell.metric).len() as u64)
+}
+
+fn caption(grid: &Grid, counts: &Counts) -> String {
+    let mut parts = Vec::new();
+    if let (Some((least, most)), Some(first)) = (grid.confidence, grid.heads.first()) {
+        let level = match number::percent(least) == number::percent(most) {
+            true => number::percent(most),
+            false => format!("{} to {}", number::percent(least), number::percent(most)),
+        };
+        let together = match grid.family {
+            0 | 1 => String::new(),
+            n => format!(", so that all of one scenario (at most {n}) hold together at 95 %"),
+        };
+        let first: Vec<String> =
+            grid.columns.iter().zip(first).map(|(name, value)| format!("{name}={value}")).collect();
+        parts.push(format!("ratio to {} in the same block, at {level}{together}", first.join(" ")));
+    }
+    if let Counts::Same(n) = counts {
+        parts.push(format!("each cell of {}", number::counted(*n, "trial")));
+    }
+    parts.extend(grid.settings.common.iter().map(|rung| format!("durability {rung}")));
+    parts.join(" · ")
+}
+
+fn head_name(head: &[String]) -> String {
+    if head.is_empty() { "value".into() } else { head.join(" ") }
+}
+
+fn table(grid: &Grid, unit: Shared, counts: &Counts, analysis: &Analysis, footnotes: &mut Footnotes) -> Table {
+    let each = matches!(counts, Counts::Each);
+    // Where all dimensions are columns, a row still has a place for its name.
+    let keys = grid.rows.len().max(1);
+    let mut columns: Vec<Column> = grid.rows.iter().map(|name| Column::left(name, 0)).collect();
+    columns.resize(keys, Column::left("", 0));
+    for (index, head) in grid.heads.iter().enumerate() {
+        let group = u8::try_from(index + 1).unwrap_or(u8::MAX);
+        columns.push(Column::right(head_name(head), group));
+        columns.extend(each.then(|| Column::right("n", group)));
+        columns.extend((index > 0).then(|| Column::right("ratio", group)));
+    }
+    let right = u8::try_from(grid.heads.len() + 1).unwrap_or(u8::MAX);
+    columns.extend(grid.settings.by_row.iter().map(|(name, _)| Column::left(name, right)));
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for (index, line) in grid.lines.iter().enumerate() {
+        let mut row: Vec<Cell> = line.keys.iter().map(Cell::plain).collect();
+        row.resize(keys, Cell::default());
+        for (column, cell) in line.cells.iter().enumerate() {
+            let value = cell.as_ref().map_or_else(none, |cell| value(cell, unit, analysis, footnotes));
+            let n = || cell.as_ref().map_or_else(none, |cell| Cell::plain(count(cell, analysis).to_string()));
+            row.push(value);
+            row.extend(each.then(n));
+            row.extend((column > 0).then(|| cell.as_ref().and_then(|c| c.change.as_ref()).map_or_else(none, ratio)));
+        }
+        let settings = grid.settings.by_row.iter();
+        row.extend(settings.map(|(_, values)| values.get(index).map_or_else(none, Cell::plain)));
+        rows.push(row);
+    }
+    rows.extend(below(grid, columns.len(), keys, each));
+    Table { keys, columns, rows }
+}
+
+fn none() -> Cell {
+    Cell::new(Tone::Dim, number::NONE)
+}
+
+fn ratio(change: &MetricComparison) -> Cell {
+    cell::ratio(change.ratio.as_ref().ok().map(|r| &r.ratio), change.verdict)
+}
+
+/// The mean, and what was read back and differs between the columns.
+fn below(grid: &Grid, width: usize, keys: usize, each: bool) -> Vec<Vec<Cell>> {
+    // Where the value of a column stands, and its ratio, if it is not the first.
+    let first = 1 + usize::from(each);
+    let at = |column: usize| keys + if column == 0 { 0 } else { first + (column - 1) * (first + 1) };
+    let line = |name: &str| {
+        let mut row = vec![Cell::default(); width];
+        if let Some(cell) = row.first_mut() {
+            *cell = Cell::new(Tone::Dim, name);
+        }
+        row
+    };
+    let mut rows = Vec::new();
+    if grid.means.iter().any(Result::is_ok) {
+        let mut row = line("geometric mean");
+        for (column, mean) in grid.means.iter().enumerate() {
+            if let Some(cell) = row.get_mut(at(column + 1) + first) {
+                *cell = mean.as_ref().map_or_else(|_| none(), ratio);
+            }
+        }
+        rows.push(row);
+    }
+    for (name, values) in &grid.settings.by_column {
+        let mut row = line(name);
+        for (column, value) in values.iter().enumerate() {
+            if let Some(cell) = row.get_mut(at(column)) {
+                *cell = Cell::new(Tone::Dim, value);
+            }
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// The median, and marks of what is to be said beside it.
+fn value(of: &GridCell, unit: Shared, analysis: &Analysis, footnotes: &mut Footnotes) -> Cell {
+    let Some(arm) = analysis.arms.get(of.arm) else { return none() };
+    let mut remarks = scenario::remarks(arm);
+    remarks.extend(analysis.scenarios.get(arm.scenario).and_then(|s| content::remark(s, arm)));
+    remarks.extend(arm.failures.iter().map(|failure| scenario::failure(arm, failure)));
+    let weak = of.estimate.filter(|estimate| estimate.interval().is_none());
+    remarks.extend(weak.map(|estimate| {
+        format!("{}: an interval {}", number::counted(estimate.n as u64, "block"), number::needs(&estimate))
+    }));
+    let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
+    remarks.extend(reason.filter(|_| arm.measured > 0).cloned());
+    let (tone, text) = match &of.estimate {
+        Some(estimate) => (Tone::Plain, unit.brief(estimate)),
+        None if arm.measured == 0 => (Tone::Bad, number::NONE.to_owned()),
+        None => (Tone::Dim, number::NONE.to_owned()),
+    };
+    let marks: String = remarks.into_iter().map(|text| format!(" {}", footnotes.mark(text))).collect();
+    Cell::new(tone, format!("{text}{marks}"))
+}

@@ -1,0 +1,77 @@
+//! The geometric mean of a column's ratios over all rows: within a block the mean of the logarithms of its ratios, then
+//! estimated over blocks as every ratio is. Of ratios only: a mean of the values themselves would be of unlike work.
+
+use std::collections::BTreeMap;
+
+use litelab_stats::{Confidence, PairedRatio, Tolerance, Verdict};
+
+use super::{Grid, GridCell};
+use crate::analysis::{Analysis, MetricComparison, better, planner};
+
+/// The means of all columns but the first. An error where one would hide something: a row that is missing or failed, or
+/// rows that go opposite ways. Nothing where there are fewer than two rows.
+pub(super) fn means(
+    grid: &Grid,
+    rows: &[usize],
+    analysis: &Analysis,
+    tolerance: Tolerance,
+) -> Vec<Result<MetricComparison, String>> {
+    let columns = grid.heads.len();
+    if rows.len() < 2 || columns < 2 {
+        return Vec::new();
+    }
+    let confidence = Confidence::P95.shared_by(columns - 1).unwrap_or_default();
+    (1..columns).map(|column| of_column(grid, rows, column, analysis, (confidence, tolerance))).collect()
+}
+
+fn of_column(
+    grid: &Grid,
+    rows: &[usize],
+    column: usize,
+    analysis: &Analysis,
+    (confidence, tolerance): (Confidence, Tolerance),
+) -> Result<MetricComparison, String> {
+    let name = || grid.heads.get(column).map_or_else(String::new, |head| head.join(" "));
+    let (mut seen_better, mut seen_worse) = (false, false);
+    // By block: the sum of the logarithms, and of how many rows.
+    let mut blocks: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+    for row in rows {
+        let cells = grid.lines.get(*row).map(|line| &line.cells);
+        let at = |column: usize| cells.and_then(|cells| cells.get(column)?.as_ref());
+        let (Some(base), Some(cell)) = (at(0), at(column)) else {
+            return Err("some of them lack a value".into());
+        };
+        for cell in [base, cell] {
+            if let Some(arm) = analysis.arms.get(cell.arm).filter(|arm| arm.failed() > 0) {
+                return Err(format!("trials of {} failed", arm.name));
+            }
+        }
+        match cell.change.as_ref().map(|change| (&change.ratio, change.verdict)) {
+            Some((Err(why), _)) => return Err(why.clone()),
+            Some((_, Verdict::Faster)) => seen_better = true,
+            Some((_, Verdict::Slower)) => seen_worse = true,
+            _ => {}
+        }
+        let values = |cell: &GridCell| -> BTreeMap<u32, f64> {
+            analysis.arms.get(cell.arm).map_or_else(BTreeMap::new, |a| a.values(&cell.metric).iter().copied().collect())
+        };
+        let theirs = values(base);
+        for (block, ours) in values(cell) {
+            if let Some(theirs) = theirs.get(&block).filter(|theirs| **theirs > 0.0 && ours > 0.0) {
+                let sum = blocks.entry(block).or_default();
+                *sum = (sum.0 + (ours / theirs).ln(), sum.1 + 1);
+            }
+        }
+    }
+    if seen_better && seen_worse {
+        return Err(format!("{} is better in some rows and worse in others", name()));
+    }
+    let whole = blocks.values().filter(|(_, count)| *count == rows.len());
+    let pairs: Vec<(f64, f64)> = whole.map(|(sum, count)| (1.0, (sum / *count as f64).exp())).collect();
+    let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| format!("{}: {e}", name()))?;
+    if ratio.ratio.interval().is_none() {
+        return Err(format!("{} {}", name(), crate::number::needs(&ratio.ratio)));
+    }
+    let verdict = ratio.verdict(tolerance, better(&grid.metric), &planner(confidence));
+    Ok(MetricComparison { metric: grid.metric.clone(), ratio: Ok(ratio), verdict, p_adjusted: None })
+}

@@ -1,0 +1,158 @@
+//! Dimensions, values and transactions by name.
+
+use std::str::FromStr;
+
+use litelab_engine::record::RunInfo;
+use litelab_model::{Arm, Plan, nearest};
+
+use super::PivotOptions;
+use crate::analysis::{Analysis, ArmAnalysis};
+
+/// Dimensions that every arm has, whatever varies.
+pub(super) const SCENARIO: &str = "scenario";
+pub(super) const TRANSACTION: &str = "transaction";
+const DRIVER: &str = "driver";
+const PROFILE: &str = "profile";
+
+/// `name=value`: a dimension and the values that pass. `Display` and `FromStr` are inverse for values without commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// The dimension.
+    pub name: String,
+    /// Any of these.
+    pub values: Vec<String>,
+}
+
+impl FromStr for Filter {
+    type Err = String;
+    /// `profile=wal-full`, `access=shared,pool(2)`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}`: write NAME=VALUE, or NAME=VALUE,VALUE for any of several");
+        let (name, values) = text.split_once('=').ok_or_else(wrong)?;
+        let values: Vec<String> = list(values);
+        if name.trim().is_empty() || values.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self { name: name.trim().to_owned(), values })
+    }
+}
+
+/// Parts between commas that are not within brackets.
+fn list(text: &str) -> Vec<String> {
+    let mut depth = 0_i32;
+    let parts = text.split(move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth <= 0 && c == ','
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Transactions that an arm's roles run, in the order of the workload.
+pub(super) fn transactions_of(arm: &Arm) -> Vec<&str> {
+    let runs = |index: usize| arm.trial.roles.iter().flat_map(|r| &r.steps).any(|s| s.transaction as usize == index);
+    let named = arm.trial.transactions.iter().enumerate();
+    named.filter(|(index, _)| runs(*index)).map(|(_, transaction)| transaction.name.as_str()).collect()
+}
+
+/// Those of all arms, each once.
+pub(super) fn transactions(plan: &Plan) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in plan.arms.iter().flat_map(transactions_of) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// An arm's value in a dimension other than `transaction`; none where it has none.
+pub(super) fn value(arm: &ArmAnalysis, analysis: &Analysis, name: &str) -> Option<String> {
+    let varied = || arm.dimensions.get(name).map(ToString::to_string);
+    match name {
+        SCENARIO => analysis.scenarios.get(arm.scenario).map(|s| s.name.clone()),
+        DRIVER => varied().or_else(|| Some(arm.driver.clone())),
+        PROFILE => varied().or_else(|| Some(arm.profile.clone())),
+        _ => varied(),
+    }
+}
+
+/// Arms that can be shown: run, no twin, and past every filter but that of transactions.
+pub(super) fn arms<'a>(analysis: &'a Analysis, filters: &[Filter]) -> Vec<&'a ArmAnalysis> {
+    let passes = |arm: &ArmAnalysis, filter: &Filter| {
+        filter.name == TRANSACTION || value(arm, analysis, &filter.name).is_some_and(|v| filter.values.contains(&v))
+    };
+    let shown = analysis.arms.iter().filter(|arm| arm.skipped.is_none() && !arm.is_twin());
+    shown.filter(|arm| filters.iter().all(|filter| passes(arm, filter))).collect()
+}
+
+/// Names of all dimensions of a run.
+fn dimensions(analysis: &Analysis) -> Vec<&str> {
+    let varied = analysis.scenarios.iter().flat_map(|s| s.dimensions.iter().map(String::as_str));
+    let mut names = Vec::new();
+    for name in [SCENARIO, TRANSACTION, DRIVER, PROFILE].into_iter().chain(varied) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Whether every name and value that is asked for is one of the run's.
+pub(super) fn check(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<(), String> {
+    let known = dimensions(analysis);
+    let all = |option: &'static str, names: &[String]| -> Result<(), String> {
+        match names.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => Err(unknown(&format!("{option}: unknown dimension"), name, &known)),
+            None => Ok(()),
+        }
+    };
+    all("--rows", &options.rows)?;
+    all("--columns", &options.columns)?;
+    if let Some(both) = options.rows.iter().find(|name| options.columns.contains(name)) {
+        return Err(format!("`{both}` is a row and a column: leave it out of one of --rows and --columns"));
+    }
+    for filter in &options.filters {
+        all("--filter", std::slice::from_ref(&filter.name))?;
+        let values: Vec<String> = match filter.name.as_str() {
+            TRANSACTION => transactions(&info.plan).into_iter().map(str::to_owned).collect(),
+            name => analysis.arms.iter().filter_map(|arm| value(arm, analysis, name)).collect(),
+        };
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        if let Some(none) = filter.values.iter().find(|value| !values.contains(&value.as_str())) {
+            return Err(unknown(&format!("--filter: unknown {}", filter.name), none, &values));
+        }
+    }
+    let names = transactions(&info.plan);
+    for metric in &options.metrics {
+        if let Some(name) = metric.of_transaction().filter(|name| !names.contains(name)) {
+            return Err(unknown(&format!("--metric {metric}: unknown transaction"), name, &names));
+        }
+    }
+    Ok(())
+}
+
+/// One line with the nearest known name and all of them.
+fn unknown(what: &str, given: &str, known: &[&str]) -> String {
+    let mut each: Vec<&str> = Vec::new();
+    for name in known {
+        if !each.contains(name) {
+            each.push(name);
+        }
+    }
+    let meant = nearest(given, each.iter().copied()).map(|best| format!(": did you mean `{best}`?"));
+    format!("{what} `{given}`{} (known: {})", meant.unwrap_or_default(), each.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_a_name_and_values() {
+        let filter: Filter = "access=shared, pool(2, 3)".parse().expect("valid");
+        assert_eq!(filter, Filter { name: "access".into(), values: vec!["shared".into(), "pool(2, 3)".into()] });
+        for wrong in ["access", "=x", "access=", "access= , "] {
+            assert!(wrong.parse::<Filter>().is_err_and(|e| e.contains("NAME=VALUE")), "{wrong}");
+        }
+    }
+}
