@@ -18,6 +18,7 @@ run:
 test: build lint unit runners
 	scripts/test-docs
 	scripts/test-action
+	scripts/test-page
 
 lint: build
 	cargo fmt --all --check

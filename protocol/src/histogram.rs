@@ -80,6 +80,11 @@ impl Histogram {
         (!self.0.is_empty()).then(|| self.0.max())
     }
 
+    /// Every value that was recorded, to the histogram's precision, and how often; in order.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
+    }
+
     /// The wire form.
     #[must_use]
     pub fn encode(&self) -> String {

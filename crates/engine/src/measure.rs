@@ -93,7 +93,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    fn histogram(&mut self, timing: Timing, transaction: Option<&str>) -> Option<&Histogram> {
+    /// The latencies of a transaction, or of all of them; none where the trial has none. Never empty.
+    pub fn histogram(&mut self, timing: Timing, transaction: Option<&str>) -> Option<&Histogram> {
         let at = match self.merged.iter().position(|((t, x), _)| *t == timing && x.as_deref() == transaction) {
             Some(at) => at,
             None => {

@@ -114,6 +114,20 @@ pub struct Probe {
     pub condition: String,
     /// The same with its figure.
     pub reason: String,
+    /// Response times of the last of its trials; none where the run was made before they were kept.
+    #[serde(default)]
+    pub response: Option<ResponseTimes>,
+}
+
+/// Response times of one trial, in nanoseconds from the scheduled start, over all its arrivals that were served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResponseTimes {
+    /// Median.
+    pub p50: f64,
+    /// 95 %.
+    pub p95: f64,
+    /// 99 %.
+    pub p99: f64,
 }
 
 impl Probe {

@@ -3,10 +3,11 @@
 
 use litelab_model::Arm;
 use litelab_model::condition::SearchPlan;
+use litelab_model::metric::{Measure, Quantile, Timing};
 use litelab_protocol::Load;
 
 use crate::measure::Meter;
-use crate::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Probe, SearchOutcome, Series};
+use crate::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Probe, ResponseTimes, SearchOutcome, Series};
 use crate::trial::{self, Bench};
 
 /// Runs trials until the rate is known. The outcome is the last trial at that rate, with the search beside it; where no
@@ -42,6 +43,7 @@ pub fn run(
                     (probe.condition, probe.reason) = (condition, reason);
                 }
             }
+            probe.response = response_times(&measurement);
             last = Some((measurement, series));
         }
         report(&probe);
@@ -68,6 +70,12 @@ pub fn run(
             (Outcome::Failed(Box::new(failure)), Series::default())
         }
     }
+}
+
+fn response_times(measurement: &Measurement) -> Option<ResponseTimes> {
+    let mut meter = Meter::new(measurement);
+    let mut at = |quantile| meter.value(&Measure::Latency(Timing::Response, quantile).into());
+    Some(ResponseTimes { p50: at(Quantile::P50)?, p95: at(Quantile::P95)?, p99: at(Quantile::P99)? })
 }
 
 fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {

@@ -8,6 +8,7 @@ mod interrupt;
 mod pivot;
 mod progress;
 mod style;
+mod unlike;
 
 use clap::{Parser, Subcommand};
 
@@ -30,6 +31,7 @@ Examples:
   litelab show                            the newest run again
   litelab show --columns profile          its arms side by side
   litelab calibrate                       what this machine can show at all
+  litelab report                          the same as an HTML page with pictures
   litelab generate bench.db --rows 10000000
   litelab pragma app.db                   the settings a database has in effect
 
@@ -54,7 +56,7 @@ enum Command {
     Calibrate(cmd::calibrate::Args),
     /// Compare two runs, or two arms of one
     Compare(cmd::compare::Args),
-    /// Put the tables of a run into a page
+    /// Make a page of a run, or put its tables into one
     Report(cmd::report::Args),
     /// Write a run as JSON, CSV or Markdown
     Export(cmd::export::Args),

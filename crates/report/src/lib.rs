@@ -7,19 +7,23 @@
 //! | [`mod@compare`] | two runs, or two arms of one |
 //! | [`repeat`] | a study run twice: which verdicts changed |
 //! | [`mod@pivot`] | arms of a run as tables by the dimensions that the reader names |
+//! | [`chart`] | static pictures (SVG) of plain data |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
+//! | [`html`] | a run as one page |
 //! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |
 //!
-//! Nothing here prints. A further format (HTML) is one more renderer of a [`document::Document`], or of an
+//! Nothing here prints. A further format is one more renderer of a [`document::Document`], or of an
 //! [`analysis::Analysis`] where it draws its own pictures.
 
 pub mod analysis;
 pub mod calibration;
+pub mod chart;
 pub mod compare;
 pub mod document;
 mod error;
 pub mod export;
+pub mod html;
 pub mod number;
 pub mod pivot;
 pub mod repeat;

@@ -322,7 +322,7 @@ fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, Ru
             kept,
             broken: 2 - kept,
             condition: if kept > 0 { String::new() } else { condition.to_owned() },
-            reason: String::new(),
+            ..Probe::default()
         };
         let mut measurement = Numbers::default().measurement(&plan.arms[index]);
         // A rate farther off was broken by something else: it is the nearest that limits.

@@ -204,14 +204,14 @@ fn a_mean_is_of_ratios_and_hides_nothing() {
     assert!((ratio.value - 4.0).abs() < 0.01 && ratio.interval().unwrap().contains(4.0), "{ratio:?}");
     assert_eq!(shared.verdict, Verdict::Slower);
     // Of a half and 3 times: one number would say that it is slower, and hide where it is faster.
-    assert_eq!(mean("split(2)", &honest).unwrap_err(), "split(2) is better in some rows and worse in others");
+    assert_eq!(mean("split(2)", &honest).unwrap_err(), "it is better in some rows and worse in others");
     let failing = |block: u32, arm: usize| match (block, arm) {
         (3, 1) => Some(Gives::Failure(FailureKind::Runner, "it died")),
         _ => honest(block, arm),
     };
     assert_eq!(mean("shared", &failing).unwrap_err(), "trials of queue/access=shared workers=8 failed");
     let few = |block: u32, arm: usize| if block < 4 { honest(block, arm) } else { None };
-    assert_eq!(mean("shared", &few).unwrap_err(), "shared needs ≥ 6 blocks");
+    assert_eq!(mean("shared", &few).unwrap_err(), "it needs ≥ 6 blocks");
 }
 
 #[test]

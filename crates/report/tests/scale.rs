@@ -10,7 +10,7 @@ use common::plan::{arm, empty, outcome, scenario, text};
 use common::{Gives, record};
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Plan;
-use litelab_report::{Style, analyse, show};
+use litelab_report::{Style, analyse, html, show};
 
 fn plan(arms: usize, blocks: u32) -> Plan {
     let arms = (0..arms).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
@@ -56,6 +56,11 @@ fn ten_thousand_trials_take_seconds_and_little_memory() {
     let analysed = begun.elapsed();
     let text = show(&analysis, &info, Style::PLAIN);
     let all = begun.elapsed();
+    let (again, evidence) = html::read(&file, &info).unwrap();
+    let page = html::page(&again, &info, &evidence);
+    let paged = begun.elapsed() - all;
+    assert!(page.len() <= html::LIMIT && paged < Duration::from_secs(5), "{} bytes in {paged:?}", page.len());
+    println!("a page in {paged:?}");
     println!("analysed in {analysed:?}, shown after {all:?}, peak {:?} KiB", peak());
     assert!(text.contains("10000 trials measured"));
     assert!(all < Duration::from_secs(5), "{all:?}");

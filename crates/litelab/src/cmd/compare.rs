@@ -6,10 +6,11 @@ use anyhow::Result;
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
 use litelab_report::analysis::{Analysis, analyse_with};
-use litelab_report::compare::{self, CompareOptions, Side, Unlike};
+use litelab_report::compare::{self, CompareOptions, Side};
 use litelab_report::{Style, export, terminal};
 
 use crate::exit::{BadInput, Exit};
+use crate::unlike::Allowance;
 use crate::{files, style};
 
 /// Arguments.
@@ -40,17 +41,8 @@ pub struct Args {
     /// Metrics; those the study judges by unless told otherwise
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Compare runs all the same that differ in these: host, driver, work (what was run); in anything, if none is named
-    #[arg(
-        long,
-        value_name = "WHAT",
-        value_enum,
-        value_delimiter = ',',
-        num_args = 0..,
-        require_equals = true,
-        default_missing_value = "host,driver,work"
-    )]
-    allow_unlike: Vec<Allowed>,
+    #[command(flatten)]
+    unlike: Allowance,
     /// End with code 3 if anything is slower, and is again when base and head are run once more in the same blocks
     #[arg(long)]
     fail: bool,
@@ -66,13 +58,6 @@ pub struct Args {
     /// Markdown, for a pull request
     #[arg(long)]
     markdown: bool,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Allowed {
-    Host,
-    Driver,
-    Work,
 }
 
 /// A run, read.
@@ -154,10 +139,5 @@ fn options(args: &Args) -> Result<CompareOptions> {
         .iter()
         .map(|m| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {e}"))))
         .collect::<Result<Vec<_>, _>>()?;
-    let allow_unlike = args.allow_unlike.iter().map(|kind| match kind {
-        Allowed::Host => Unlike::Host,
-        Allowed::Driver => Unlike::Driver,
-        Allowed::Work => Unlike::Work,
-    });
-    Ok(CompareOptions { tolerance, metrics, allow_unlike: allow_unlike.collect() })
+    Ok(CompareOptions { tolerance, metrics, allow_unlike: args.unlike.kinds() })
 }

@@ -12,6 +12,7 @@ use litelab_report::{Change, Repetition, ReportError, repeat, terminal};
 
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
+use crate::unlike::Allowance;
 use crate::{files, interrupt, style};
 
 /// Arguments.
@@ -37,9 +38,8 @@ pub struct Args {
     /// Go on with a repetition of this run that was stopped: this file, or the newest
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["blocks", "seed"])]
     resume: Option<Option<PathBuf>>,
-    /// Repeat it on another machine or with other builds all the same
-    #[arg(long)]
-    allow_unlike: bool,
+    #[command(flatten)]
+    unlike: Allowance,
     /// End with code 4 if anything that was decided is inconclusive now
     #[arg(long)]
     strict: bool,
@@ -134,11 +134,10 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
 
 /// Says in what this place differs from the run's, before anything is run.
 fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
-    if unlike.is_empty() {
-        return Ok(());
-    }
-    if !args.allow_unlike {
-        return Err(BadInput(ReportError::Unlike(unlike.to_vec()).to_string()).into());
+    let allowed = args.unlike.kinds();
+    let refused: Vec<Difference> = unlike.iter().filter(|d| !allowed.contains(&d.of)).cloned().collect();
+    if !refused.is_empty() {
+        return Err(BadInput(ReportError::Unlike(refused).to_string()).into());
     }
     let style = style::WARNING;
     for difference in unlike {

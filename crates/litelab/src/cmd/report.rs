@@ -1,12 +1,15 @@
-//! `litelab report [RUN] --splice FILE`.
+//! `litelab report [RUN] [-o FILE] [--splice FILE]`.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use litelab_engine::record::RunFile;
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_model::unknown;
 use litelab_report::analysis::analyse;
-use litelab_report::{ReportError, export};
+use litelab_report::{ReportError, export, html};
 
 use crate::exit::{BadInput, Exit};
 use crate::files;
@@ -14,8 +17,10 @@ use crate::files;
 /// Arguments.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  litelab report
+  litelab report litelab-runs/event-loop-20260131-123456.db -o event-loop.html
+  litelab report --only writers
   litelab report --splice docs/RUNTIMES.md
-  litelab report litelab-runs/event-loop-20260131-123456.db --splice docs/RUNTIMES.md
 
 A page marks its tables by two comments; columns are named by their titles, all of them unless told otherwise:
   <!-- splice event-loop/pool: throughput, p99 -->
@@ -23,30 +28,80 @@ A page marks its tables by two comments; columns are named by their titles, all 
 pub struct Args {
     /// A run file; the newest unless told otherwise
     run: Option<PathBuf>,
-    /// Make the tables of this page anew that are of the run's study
+    /// Where the page goes; beside the run file, as .html, unless told otherwise
+    #[arg(short, long, value_name = "FILE", conflicts_with = "splice")]
+    output: Option<PathBuf>,
+    /// A page of these scenarios alone
+    #[arg(long, value_name = "SCENARIO", value_delimiter = ',', conflicts_with = "splice")]
+    only: Vec<String>,
+    /// Make the tables of this page anew that are of the run's study, instead of a page of their own
     #[arg(long, value_name = "FILE")]
-    splice: PathBuf,
+    splice: Option<PathBuf>,
 }
 
-/// Makes the tables of a page anew. A page that cannot be made stays as it is.
+/// Writes the page of a run, or makes the tables of a page anew. A page that cannot be made stays as it is.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
     let run = RunFile::open(&file)?;
     let info = run.info()?;
-    let path = &args.splice;
+    match &args.splice {
+        Some(path) => splice(path, &run, &info)?,
+        None => {
+            let beside = file.with_extension("html");
+            page(args, args.output.as_deref().unwrap_or(&beside), &file, &run, &info)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
+    if is_same(path, file) {
+        let what = format!("{}: this is the run file itself; name another with -o", path.display());
+        return Err(BadInput(what).into());
+    }
+    let scenarios = || info.plan.scenarios.iter().map(|scenario| scenario.name.as_str());
+    if let Some(name) = args.only.iter().find(|name| !scenarios().any(|known| known == *name)) {
+        return Err(BadInput(unknown("scenario", name, scenarios())).into());
+    }
+    let (mut analysis, evidence) = html::read(run, info)?;
+    if !args.only.is_empty() {
+        analysis.keep(&args.only);
+    }
+    let page = html::page(&analysis, info, &evidence);
+    replace(path, &page)?;
+    println!("{}: {} kB", path.display(), page.len().div_ceil(1000));
+    Ok(())
+}
+
+/// Whether both are one file, by whatever name.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    whole(one).is_some_and(|one| Some(one) == whole(other))
+}
+
+fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
     let page = std::fs::read_to_string(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?;
-    let spliced = export::splice::splice(&page, &analyse(&run, &info)?, &info);
+    let spliced = export::splice::splice(&page, &analyse(run, info)?, info);
     let (page, made) = spliced.map_err(|error| match error {
         ReportError::Splice(what) => BadInput(format!("{}: {what}", path.display())).into(),
         other => anyhow::Error::from(other),
     })?;
-    // Beside the page and then in its place: an interrupted write leaves the old one.
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut whole = tempfile::NamedTempFile::new_in(folder).context("write the page")?;
-    whole.write_all(page.as_bytes()).context("write the page")?;
-    let mode = std::fs::metadata(path).context("write the page")?.permissions();
-    whole.as_file().set_permissions(mode).context("write the page")?;
-    whole.persist(path).context("write the page")?;
+    replace(path, &page)?;
     println!("{}: {made} table{} of {}", path.display(), if made == 1 { "" } else { "s" }, info.plan.study);
-    Ok(Exit::Ok)
+    Ok(())
+}
+
+/// Writes beside the page and then in its place: an interrupted write leaves the old one.
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let refused = |e: std::io::Error| BadInput(format!("{}: {e}", path.display()));
+    // As any new file; the bits that the user does not want are taken off it.
+    let mode = std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o666), |old| old.permissions());
+    let mut whole = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder).map_err(refused)?;
+    whole.write_all(text.as_bytes()).context("write the page")?;
+    if path.exists() {
+        whole.as_file().set_permissions(mode).context("write the page")?;
+    }
+    whole.persist(path).map_err(|e| refused(e.error))?;
+    Ok(())
 }

@@ -58,6 +58,19 @@ pub struct Analysis {
     pub tolerance: f64,
 }
 
+impl Analysis {
+    /// Keeps these scenarios, and claims about their arms.
+    pub fn keep(&mut self, scenarios: &[String]) {
+        let arms = &self.arms;
+        let kept = |arm: usize| {
+            let scenario = arms.get(arm).and_then(|arm| self.scenarios.get(arm.scenario));
+            scenario.is_some_and(|scenario| scenarios.contains(&scenario.name))
+        };
+        self.claims.retain(|claim| kept(claim.plan.arm));
+        self.scenarios.retain(|scenario| scenarios.contains(&scenario.name));
+    }
+}
+
 /// Analyses a run file; its trials are read one at a time.
 ///
 /// # Errors

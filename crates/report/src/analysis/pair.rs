@@ -38,7 +38,8 @@ pub(crate) fn pairs(arm: &ArmAnalysis, against: &ArmAnalysis, metric: &Metric) -
 
 fn pairs_of(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec<(u32, f64, f64)> {
     let ours: BTreeMap<u32, f64> = ours.iter().copied().collect();
-    theirs.iter().filter_map(|(block, theirs)| Some((*block, *theirs, *ours.get(block)?))).collect()
+    let both = |(block, theirs): &(u32, f64)| Some((*block, *theirs, *ours.get(block)?));
+    theirs.iter().filter_map(both).collect()
 }
 
 /// The ratio arm / against over the blocks that have both.
@@ -51,16 +52,10 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
-    ratio_of(arm.values(metric), against.values(metric), metric, confidence)
+    ratio_of(&pairs(arm, against, metric), metric, confidence)
 }
 
-fn ratio_of(
-    ours: &[(u32, f64)],
-    theirs: &[(u32, f64)],
-    metric: &Metric,
-    confidence: Confidence,
-) -> Result<PairedRatio, String> {
-    let pairs = pairs_of(ours, theirs);
+fn ratio_of(pairs: &[(u32, f64, f64)], metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
@@ -98,7 +93,7 @@ pub(crate) fn pair_values(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let ratio = ratio_of(ours, theirs, metric, confidence);
+    let ratio = ratio_of(&pairs_of(ours, theirs), metric, confidence);
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
         Err(_) => Verdict::Inconclusive { blocks_needed: None },

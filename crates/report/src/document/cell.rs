@@ -33,7 +33,7 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-pub(super) fn tone(verdict: Verdict) -> Tone {
+pub(crate) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Faster => Tone::Good,
         Verdict::Slower => Tone::Bad,
@@ -43,7 +43,7 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
 }
 
 /// `▲ faster`, `▼ more CPU`, `≈ equivalent`, `~ 12 more blocks`.
-pub(super) fn verdict(verdict: Verdict, metric: &Metric) -> String {
+pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
     let (better, worse) = match (metric.measure, metric.measure.unit()) {
         (Measure::Cpu, _) => ("less CPU", "more CPU"),
         (_, Unit::PerSecond | Unit::Nanos) => ("faster", "slower"),

@@ -21,6 +21,7 @@ mod timeline;
 use litelab_engine::record::RunInfo;
 
 pub use calibration::of_calibration;
+pub(crate) use cell::{tone as verdict_tone, verdict as verdict_words};
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
 pub use confirmation::of_confirmation;
@@ -112,6 +113,34 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     document
 }
 
+/// A part of [`of_run`], for a page that has an order of its own.
+pub(crate) enum Part<'a> {
+    /// Title, facts and warnings.
+    Header,
+    /// The drivers, where there are several.
+    Drivers,
+    /// One scenario; its heading first.
+    Scenario(&'a ScenarioAnalysis),
+    /// Scenarios beside each other, where several vary the same.
+    Overview,
+    /// What the signs mean.
+    Legend,
+}
+
+/// One part of a run.
+#[must_use]
+pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Document {
+    let mut document = Document::default();
+    match part {
+        Part::Header => header::add(&mut document, analysis, info),
+        Part::Drivers => drivers::add(&mut document, info),
+        Part::Scenario(scenario) => scenario::add(&mut document, scenario, analysis, info),
+        Part::Overview => overview::add(&mut document, analysis, info),
+        Part::Legend => legend::add(&mut document, analysis),
+    }
+    document
+}
+
 /// The table of one scenario of a run, and its footnotes.
 #[must_use]
 pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Document {
@@ -129,4 +158,25 @@ pub(crate) fn of_claims(analysis: &Analysis) -> Document {
 pub(crate) fn clean(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Holds a number and its unit together while a text is wrapped.
+pub(crate) const GLUE: char = '\u{a0}';
+
+/// Replaces the spaces at which a line must not end: before a unit, and within an interval.
+#[must_use]
+pub(crate) fn glue(text: &str) -> String {
+    const UNITS: [&str; 11] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "KiB/s"];
+    let mut out = String::new();
+    let mut before = "";
+    for word in text.split(' ') {
+        let unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
+        let in_interval = before.starts_with('[') && before.ends_with(',');
+        if !before.is_empty() {
+            out.push(if (unit && before.ends_with(|c: char| c.is_ascii_digit())) || in_interval { GLUE } else { ' ' });
+        }
+        out.push_str(word);
+        before = word;
+    }
+    out
 }

@@ -49,15 +49,23 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     let mut footnotes = Footnotes::default();
     document.blocks.push(Block::Table(table(grid, unit, &counts, analysis, &mut footnotes)));
     document.marked(footnotes.lines());
-    let missing = grid.means.iter().filter_map(|mean| mean.as_ref().err());
-    let mut lines: Vec<Marked> = Vec::new();
-    for why in missing {
-        let line = Marked::new("–", Tone::Dim, format!("no geometric mean of the rows: {why}"));
-        if !lines.contains(&line) {
-            lines.push(line);
+    document.marked(missing_means(grid));
+}
+
+/// A line for each reason why columns have no mean.
+fn missing_means(grid: &Grid) -> Vec<Marked> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (mean, head) in grid.means.iter().zip(grid.heads.iter().skip(1)) {
+        let Err(why) = mean else { continue };
+        match reasons.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, heads)) => heads.push(head_name(head)),
+            None => reasons.push((why, vec![head_name(head)])),
         }
     }
-    document.marked(lines);
+    let line = |(why, heads): (&str, Vec<String>)| {
+        Marked::new("–", Tone::Dim, format!("no geometric mean of {}: {why}", heads.join(", ")))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// Trials behind the cells.

@@ -21,16 +21,16 @@ pub fn comparison(comparison: &Comparison) -> String {
     render(&document::of_comparison(comparison))
 }
 
-/// Regressions run again as Markdown.
-#[must_use]
-pub fn confirmation(confirmation: &Confirmation) -> String {
-    render(&document::of_confirmation(confirmation))
-}
-
 /// Tables of a run as Markdown.
 #[must_use]
 pub fn pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> String {
     render(&document::of_pivot(pivot, analysis, info))
+}
+
+/// Regressions run again as Markdown.
+#[must_use]
+pub fn confirmation(confirmation: &Confirmation) -> String {
+    render(&document::of_confirmation(confirmation))
 }
 
 /// A document as Markdown.

@@ -1,159 +1,17 @@
-//! Arms and their transactions laid out in rows and columns.
+//! Units laid out in rows and columns.
 
 use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
-use litelab_model::metric::{Measure, Timing};
-use litelab_stats::{Confidence, Tolerance};
+use litelab_stats::Tolerance;
 
+use super::change::compare;
 use super::select::{self, SCENARIO, TRANSACTION};
-use super::{Grid, GridCell, Line, Pivot, PivotOptions, mean, settings};
-use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis, pair_values};
+use super::unit::{ALL, Unit};
+use super::{Grid, GridCell, Line, PivotOptions, mean, settings};
+use crate::analysis::Analysis;
 
-/// All transactions of an arm together.
-const ALL: &str = "all";
-
-/// An arm in one metric, as yet in no row.
-struct Unit<'a> {
-    arm: &'a ArmAnalysis,
-    metric: Metric,
-    /// What its value is of; [`ALL`] where it is of several.
-    transaction: String,
-}
-
-impl Unit<'_> {
-    fn value(&self, analysis: &Analysis, name: &str) -> Option<String> {
-        if name == TRANSACTION { Some(self.transaction.clone()) } else { select::value(self.arm, analysis, name) }
-    }
-}
-
-/// Whether a metric has a value of each transaction: the process as a whole has no parts.
-pub(super) fn is_of_each(metric: &Metric) -> bool {
-    let of_each = match metric.measure {
-        Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Scheduler),
-        Measure::Throughput
-        | Measure::RowsPerSecond
-        | Measure::RowTime
-        | Measure::FailedShare
-        | Measure::ErrorShare
-        | Measure::Served => true,
-        _ => false,
-    };
-    of_each && metric.transaction.is_none()
-}
-
-/// The metric of one transaction.
-pub(super) fn of(metric: &Metric, transaction: &str) -> Metric {
-    Metric { measure: metric.measure, transaction: Some(transaction.to_owned()) }
-}
-
-pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
-    let arms = select::arms(analysis, &options.filters);
-    let mut left_out = skipped(analysis);
-    if arms.is_empty() {
-        return Err("no arm of the run passes all filters: leave one out".into());
-    }
-    // Scenarios that vary the same dimensions share their tables.
-    let mut groups: Vec<((Vec<String>, Vec<String>), Vec<&ScenarioAnalysis>)> = Vec::new();
-    for (index, scenario) in analysis.scenarios.iter().enumerate() {
-        if !arms.iter().any(|arm| arm.scenario == index) {
-            continue;
-        }
-        let columns = match options.columns.is_empty() {
-            true => first_column(scenario, options),
-            false => options.columns.clone(),
-        };
-        let lacks = columns.iter().find(|c| *c != SCENARIO && *c != TRANSACTION && !scenario.dimensions.contains(c));
-        if let Some(lacks) = lacks {
-            left_out.push(format!("{} does not vary {lacks}", scenario.name));
-            continue;
-        }
-        let others = match options.rows.is_empty() {
-            true => scenario.dimensions.iter().filter(|name| !columns.contains(name)).cloned().collect(),
-            false => options.rows.clone(),
-        };
-        let key = (columns, others);
-        match groups.iter_mut().find(|(of, _)| *of == key) {
-            Some((_, scenarios)) => scenarios.push(scenario),
-            None => groups.push((key, vec![scenario])),
-        }
-    }
-    let mut grids = Vec::new();
-    for ((columns, _), scenarios) in &groups {
-        let mut metrics: Vec<&Metric> = Vec::new();
-        let shown = scenarios.iter().flat_map(|s| &s.metrics);
-        for metric in
-            if options.metrics.is_empty() { shown.collect::<Vec<_>>() } else { options.metrics.iter().collect() }
-        {
-            if !metrics.contains(&metric) {
-                metrics.push(metric);
-            }
-        }
-        for metric in metrics {
-            let asked = !options.metrics.is_empty();
-            let here = |arm: &&&ArmAnalysis| {
-                let scenario = analysis.scenarios.get(arm.scenario);
-                scenario.is_some_and(|s| scenarios.contains(&s) && (asked || s.metrics.contains(metric)))
-            };
-            let units = units(&arms.iter().filter(here).copied().collect::<Vec<_>>(), metric, columns, info, options);
-            if units.is_empty() {
-                left_out.push(format!("{metric} is of no transaction that is asked for"));
-                continue;
-            }
-            grids.push(grid(&units, metric, columns, analysis, info, options)?);
-        }
-    }
-    Ok(Pivot { grids, left_out, tolerance: analysis.tolerance })
-}
-
-/// The dimension under question: a scenario's first, unless a row is to have it.
-fn first_column(scenario: &ScenarioAnalysis, options: &PivotOptions) -> Vec<String> {
-    scenario.dimensions.iter().find(|name| !options.rows.contains(name)).cloned().into_iter().collect()
-}
-
-/// A line for each reason.
-fn skipped(analysis: &Analysis) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for (arm, reason) in analysis.arms.iter().filter_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
-        let line = format!("skipped: {reason}");
-        if !arm.is_twin() && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
-}
-
-fn units<'a>(
-    arms: &[&'a ArmAnalysis],
-    metric: &Metric,
-    columns: &[String],
-    info: &RunInfo,
-    options: &PivotOptions,
-) -> Vec<Unit<'a>> {
-    let filter = options.filters.iter().find(|f| f.name == TRANSACTION);
-    let of_each = options.rows.is_empty()
-        || options.rows.iter().chain(columns).any(|name| name == TRANSACTION)
-        || filter.is_some();
-    let mut units = Vec::new();
-    for arm in arms {
-        let names = info.plan.arms.get(arm.index).map_or_else(Vec::new, select::transactions_of);
-        let unit = |metric: Metric, of: &str| Unit { arm, metric, transaction: of.to_owned() };
-        match (&metric.transaction, names.as_slice()) {
-            (Some(own), _) => units.push(unit(metric.clone(), own)),
-            // What the one transaction has is what all have.
-            (None, [only]) => units.push(unit(metric.clone(), only)),
-            (None, several) => {
-                units.push(unit(metric.clone(), ALL));
-                if of_each && is_of_each(metric) {
-                    units.extend(several.iter().map(|name| unit(of(metric, name), name)));
-                }
-            }
-        }
-    }
-    units.retain(|unit| filter.is_none_or(|f| f.values.contains(&unit.transaction)));
-    units
-}
-
-fn grid(
+/// The table of one metric.
+pub(super) fn grid(
     units: &[Unit<'_>],
     metric: &Metric,
     columns: &[String],
@@ -290,41 +148,4 @@ fn crowded(unit: &Unit<'_>, other: &GridCell, rows: &[String], columns: &[String
         "a cell would hold several arms ({} and {}): add `{name}` to --rows or --columns, or choose with --filter {name}=VALUE",
         theirs.name, unit.arm.name
     )
-}
-
-/// Fills in the changes. Returns the least and greatest level of their intervals, and the size of the largest family.
-fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, f64)>, usize) {
-    let tolerance = Tolerance::new(analysis.tolerance).unwrap_or_default();
-    let scenario = |cell: &GridCell| analysis.arms.get(cell.arm).map(|arm| arm.scenario);
-    let mut families: Vec<((Option<usize>, Metric), usize)> = Vec::new();
-    for line in lines.iter() {
-        let mut cells = line.cells.iter();
-        if cells.next().is_none_or(Option::is_none) {
-            continue;
-        }
-        for cell in cells.flatten() {
-            let key = (scenario(cell), cell.metric.clone());
-            match families.iter_mut().find(|(of, _)| *of == key) {
-                Some((_, count)) => *count += 1,
-                None => families.push((key, 1)),
-            }
-        }
-    }
-    for line in lines.iter_mut() {
-        let Some(base) = line.cells.first().cloned().flatten() else { continue };
-        for cell in line.cells.iter_mut().skip(1).flatten() {
-            let key = (scenario(cell), cell.metric.clone());
-            let family = families.iter().find(|(of, _)| *of == key).map_or(1, |(_, count)| *count);
-            let confidence = Confidence::P95.shared_by(family).unwrap_or_default();
-            let (Some(ours), Some(theirs)) = (analysis.arms.get(cell.arm), analysis.arms.get(base.arm)) else {
-                continue;
-            };
-            let values = (ours.values(&cell.metric), theirs.values(&base.metric));
-            cell.change = Some(pair_values(values.0, values.1, &cell.metric, confidence, tolerance));
-        }
-    }
-    let counts = families.iter().map(|(_, count)| *count);
-    let level = |count: usize| Confidence::P95.shared_by(count).unwrap_or_default().level();
-    let (least, most) = (counts.clone().min(), counts.max());
-    (least.zip(most).map(|(least, most)| (level(least), level(most))), most.unwrap_or(0))
 }

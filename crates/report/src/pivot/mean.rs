@@ -31,7 +31,6 @@ fn of_column(
     analysis: &Analysis,
     (confidence, tolerance): (Confidence, Tolerance),
 ) -> Result<MetricComparison, String> {
-    let name = || grid.heads.get(column).map_or_else(String::new, |head| head.join(" "));
     let (mut seen_better, mut seen_worse) = (false, false);
     // By block: the sum of the logarithms, and of how many rows.
     let mut blocks: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
@@ -39,7 +38,7 @@ fn of_column(
         let cells = grid.lines.get(*row).map(|line| &line.cells);
         let at = |column: usize| cells.and_then(|cells| cells.get(column)?.as_ref());
         let (Some(base), Some(cell)) = (at(0), at(column)) else {
-            return Err("some of them lack a value".into());
+            return Err("some rows lack a value".into());
         };
         for cell in [base, cell] {
             if let Some(arm) = analysis.arms.get(cell.arm).filter(|arm| arm.failed() > 0) {
@@ -64,13 +63,13 @@ fn of_column(
         }
     }
     if seen_better && seen_worse {
-        return Err(format!("{} is better in some rows and worse in others", name()));
+        return Err("it is better in some rows and worse in others".into());
     }
     let whole = blocks.values().filter(|(_, count)| *count == rows.len());
     let pairs: Vec<(f64, f64)> = whole.map(|(sum, count)| (1.0, (sum / *count as f64).exp())).collect();
-    let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| format!("{}: {e}", name()))?;
+    let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| e.to_string())?;
     if ratio.ratio.interval().is_none() {
-        return Err(format!("{} {}", name(), crate::number::needs(&ratio.ratio)));
+        return Err(format!("it {}", crate::number::needs(&ratio.ratio)));
     }
     let verdict = ratio.verdict(tolerance, better(&grid.metric), &planner(confidence));
     Ok(MetricComparison { metric: grid.metric.clone(), ratio: Ok(ratio), verdict, p_adjusted: None })

@@ -3,7 +3,10 @@
 //! | file | is |
 //! |---|---|
 //! | `select` | which arms, by name and value, and what is said to a name that is not known |
-//! | `arrange` | arms and transactions laid out in rows and columns |
+//! | `group` | which scenarios share a table |
+//! | `unit` | an arm in one metric, of all its transactions or of one |
+//! | `arrange` | units laid out in rows and columns |
+//! | `change` | every column against the first |
 //! | `settings` | what was read back and is not the same everywhere |
 //! | `mean` | the geometric mean of a column's ratios, where it hides nothing |
 //!
@@ -12,9 +15,12 @@
 //! 1 − α/m, so that all m hold together at 95 %.
 
 mod arrange;
+mod change;
+mod group;
 mod mean;
 mod select;
 mod settings;
+mod unit;
 
 use litelab_engine::record::RunInfo;
 use litelab_model::{Metric, Plan};
@@ -110,7 +116,7 @@ pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
     };
     let mut needed: Vec<Metric> = shown.iter().map(|metric| (*metric).clone()).collect();
     for name in select::transactions(plan) {
-        needed.extend(shown.iter().filter(|m| arrange::is_of_each(m)).map(|m| arrange::of(m, name)));
+        needed.extend(shown.iter().filter(|m| unit::is_of_each(m)).map(|m| unit::of(m, name)));
     }
     needed.sort();
     needed.dedup();
@@ -124,5 +130,5 @@ pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
 /// columns that would put several arms into one cell: medians of different arms are never mixed.
 pub fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, ReportError> {
     select::check(analysis, info, options).map_err(ReportError::Pivot)?;
-    arrange::pivot(analysis, info, options).map_err(ReportError::Pivot)
+    group::pivot(analysis, info, options).map_err(ReportError::Pivot)
 }

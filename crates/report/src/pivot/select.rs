@@ -14,7 +14,7 @@ pub(super) const TRANSACTION: &str = "transaction";
 const DRIVER: &str = "driver";
 const PROFILE: &str = "profile";
 
-/// `name=value`: a dimension and the values that pass. `Display` and `FromStr` are inverse for values without commas.
+/// `name=value`: a dimension and the values that pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// The dimension.

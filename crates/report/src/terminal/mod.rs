@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, Confirmation};
-use crate::document::{self, Block, ClaimBlock, Document, Marked, clean};
+use crate::document::{self, Block, ClaimBlock, Document, GLUE, Marked, clean, glue};
 use crate::pivot::Pivot;
 use crate::repeat::Repetition;
 use crate::style::{Style, Tone};
@@ -30,18 +30,6 @@ pub fn show_comparison(comparison: &Comparison, style: Style) -> String {
     render(&document::of_comparison(comparison), style)
 }
 
-/// Regressions run again as text for a terminal.
-#[must_use]
-pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
-    render(&document::of_confirmation(confirmation), style)
-}
-
-/// A calibration as text for a terminal.
-#[must_use]
-pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
-    render(&document::of_calibration(calibration), style)
-}
-
 /// Tables of a run as text for a terminal.
 #[must_use]
 pub fn show_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo, style: Style) -> String {
@@ -54,6 +42,18 @@ pub fn show_repetition(repetition: &Repetition, style: Style) -> String {
     render(&document::of_repetition(repetition), style)
 }
 
+/// Regressions run again as text for a terminal.
+#[must_use]
+pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
+    render(&document::of_confirmation(confirmation), style)
+}
+
+/// A calibration as text for a terminal.
+#[must_use]
+pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
+    render(&document::of_calibration(calibration), style)
+}
+
 /// A document as text for a terminal; ends with a line feed.
 #[must_use]
 pub fn render(document: &Document, style: Style) -> String {
@@ -62,26 +62,6 @@ pub fn render(document: &Document, style: Style) -> String {
         out.block(block);
     }
     out.text
-}
-
-/// Holds a number and its unit together while a text is wrapped.
-const GLUE: char = '\u{a0}';
-
-/// Replaces the spaces at which a line must not end: before a unit, and within an interval.
-fn glue(text: &str) -> String {
-    const UNITS: [&str; 11] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "KiB/s"];
-    let mut out = String::new();
-    let mut before = "";
-    for word in text.split(' ') {
-        let unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
-        let in_interval = before.starts_with('[') && before.ends_with(',');
-        if !before.is_empty() {
-            out.push(if (unit && before.ends_with(|c: char| c.is_ascii_digit())) || in_interval { GLUE } else { ' ' });
-        }
-        out.push_str(word);
-        before = word;
-    }
-    out
 }
 
 struct Page {

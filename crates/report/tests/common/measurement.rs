@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_engine::observe::Summary;
-use litelab_engine::outcome::{Flag, Measurement};
+use litelab_engine::outcome::{Flag, Measurement, Probe, ResponseTimes, SearchOutcome, Series};
 use litelab_model::Arm;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ConnectionSettings, Operation, TrialResult, WorkerResult};
@@ -26,6 +26,10 @@ pub struct Numbers {
     pub content: Vec<(&'static str, &'static str)>,
     /// `journal_mode` and `synchronous` of each connection.
     pub settings: Vec<(&'static str, i64)>,
+    /// Whether a search found it at the second of three rates.
+    pub searched: bool,
+    /// The trial over its time.
+    pub series: Series,
 }
 
 impl Default for Numbers {
@@ -41,6 +45,8 @@ impl Default for Numbers {
             failed: 0,
             content: vec![],
             settings: vec![("wal", 1), ("wal", 1)],
+            searched: false,
+            series: Series::default(),
         }
     }
 }
@@ -99,9 +105,21 @@ impl Numbers {
             wal_after_bytes: 0,
             content: self.content.iter().map(|(t, h)| ((*t).to_owned(), (*h).to_owned())).collect(),
             flags: self.flags.clone(),
-            search: None,
+            search: self.searched.then(search),
         }
     }
+}
+
+/// The third of three rates was too much.
+fn search() -> SearchOutcome {
+    let probe = |rate: f64, kept: u32| Probe {
+        rate,
+        kept,
+        broken: 1 - kept,
+        response: Some(ResponseTimes { p50: rate * 1e3, p95: rate * 2e4, p99: rate * 5e4 }),
+        ..Probe::default()
+    };
+    SearchOutcome { sustainable: 200.0, probes: vec![probe(100.0, 1), probe(200.0, 1), probe(400.0, 0)] }
 }
 
 pub fn connection(journal_mode: &str, synchronous: i64) -> ConnectionSettings {

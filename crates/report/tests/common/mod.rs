@@ -43,7 +43,14 @@ pub fn record(
     let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
     for block in 0..blocks {
         let trials: Vec<(TrialRecord, Series)> = (0..plan.arms.len())
-            .filter_map(|arm| Some((trial_record(plan, block, arm, trial(block, arm)?), Series::default())))
+            .filter_map(|arm| {
+                let gives = trial(block, arm)?;
+                let series = match &gives {
+                    Gives::Numbers(numbers) => numbers.series.clone(),
+                    Gives::Failure(..) => Series::default(),
+                };
+                Some((trial_record(plan, block, arm, gives), series))
+            })
             .collect();
         let load =
             LoadWindow { busy_share: Some(0.4), steal_share: Some(0.001), ticks: Some(500), ..LoadWindow::default() };

@@ -1,0 +1,63 @@
+//! `litelab report` with a run of the real runner, which must have been built.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
+    command.args(arguments).current_dir(folder).env("LITELAB_HOME", home).env("NO_COLOR", "1").output().unwrap()
+}
+
+fn ok(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn refused(output: &Output, part: &str) {
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+    assert!(error.contains(part), "`{part}` is not in: {error}");
+}
+
+#[test]
+fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    ok(&run(dir, &["run", "smoke", "--blocks", "1", "--only", "processes,memory", "-o", "one.db"]));
+    let before = std::fs::read(dir.join("one.db")).unwrap();
+
+    let told = ok(&run(dir, &["report", "one.db"]));
+    assert!(told.starts_with("one.html: ") && told.ends_with(" kB\n"), "{told}");
+    let page = std::fs::read_to_string(dir.join("one.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    assert!(page.contains("litelab run smoke --only memory --blocks 1 --seed 1"));
+    let folder_name = dir.file_name().unwrap().to_str().unwrap();
+    assert!(!page.contains(folder_name), "the path of the run file may name a person");
+    // As any other new file, not as a temporary one.
+    let mode = |name: &str| std::fs::metadata(dir.join(name)).unwrap().permissions().mode() & 0o777;
+    std::fs::write(dir.join("any"), "").unwrap();
+    assert_eq!(mode("one.html"), mode("any"));
+
+    // The same again is the same page, and an old one is replaced with its permissions.
+    std::fs::write(dir.join("two.html"), "old").unwrap();
+    std::fs::set_permissions(dir.join("two.html"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    ok(&run(dir, &["report", "one.db", "-o", "two.html"]));
+    assert_eq!(std::fs::read_to_string(dir.join("two.html")).unwrap(), page);
+    assert_eq!(mode("two.html"), 0o640);
+
+    ok(&run(dir, &["report", "one.db", "--only", "memory", "-o", "three.html"]));
+    let part = std::fs::read_to_string(dir.join("three.html")).unwrap();
+    assert!(part.contains("--only memory") && !part.contains("--only processes"));
+
+    refused(&run(dir, &["report", "one.db", "--only", "memori"]), "did you mean `memory`");
+    refused(&run(dir, &["report", "one.db", "-o", "no/such/folder.html"]), "no/such/folder.html");
+    refused(&run(dir, &["report", "one.db", "-o", "./one.db"]), "the run file itself");
+    assert_eq!(std::fs::read(dir.join("one.db")).unwrap(), before);
+    let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["any", "litelab-runs", "one.db", "one.html", "three.html", "two.html"]);
+}

@@ -1,0 +1,259 @@
+//! A range, its ticks and its title.
+
+use litelab_model::metric::Unit;
+
+use super::scale::{self, Kind, Scale};
+use super::svg::WIDTH;
+use super::unit::{self, Scaled};
+use super::{text, ticks};
+
+/// Least distance of labels beside each other, and of baselines below each other.
+const APART: (f64, f64) = (6.0, 14.5);
+
+/// An axis that has no place yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::chart) struct Axis {
+    kind: Kind,
+    low: f64,
+    high: f64,
+    what: String,
+    labels: Labels,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Labels {
+    /// Multiples of a unit.
+    Of(Scaled),
+    /// Times, each with its unit.
+    Times,
+    /// Ratios.
+    Ratios,
+    /// Whole numbers of what the title says.
+    Whole,
+    /// Given, the most important first.
+    Given(Vec<(f64, String)>),
+}
+
+/// A value that is marked on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::chart) struct Tick {
+    pub(in crate::chart) place: f64,
+    pub(in crate::chart) label: String,
+}
+
+impl Axis {
+    /// A linear axis over these values, and 0 if asked for; none if no value has a place.
+    pub(in crate::chart) fn linear(
+        what: &str,
+        unit: Option<Unit>,
+        from_zero: bool,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Option<Self> {
+        let (low, high) = Kind::Linear.range(values)?;
+        let (low, high) = if from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+        let (low, high) = scale::widened((low, high));
+        let unit = unit::choose(unit, low.abs().max(high.abs()));
+        Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) })
+    }
+
+    /// As [`Axis::linear`] from 0, and then on to the next tick.
+    pub(in crate::chart) fn rounded(
+        what: &str,
+        unit: Option<Unit>,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Option<Self> {
+        let mut axis = Self::linear(what, unit, true, values)?;
+        if let Labels::Of(unit) = axis.labels {
+            let (low, high) = (axis.low / unit.divisor, axis.high / unit.divisor);
+            if let [first, second, ..] = ticks::linear(low, high, 6)[..] {
+                let step = second - first;
+                axis.low = (low / step).floor() * step * unit.divisor;
+                axis.high = (high / step).ceil() * step * unit.divisor;
+            }
+        }
+        Some(axis)
+    }
+
+    /// Exactly this range, which is finite and not empty.
+    pub(in crate::chart) fn between(what: &str, unit: Scaled, (low, high): (f64, f64)) -> Self {
+        Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) }
+    }
+
+    /// Whole numbers.
+    pub(in crate::chart) fn whole(what: &str, values: impl IntoIterator<Item = u32>) -> Option<Self> {
+        let (low, high) = Kind::Linear.range(values.into_iter().map(f64::from))?;
+        let (low, high) = if low == high { (low - 1.0, high + 1.0) } else { (low, high) };
+        Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Whole })
+    }
+
+    /// Times in nanoseconds on a logarithmic axis, at least a factor of 4 from end to end.
+    pub(in crate::chart) fn times(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let range = Kind::Logarithmic.range(values)?;
+        let (low, high) = scale::widened_by((range.0 / 1.1, range.1 * 1.1), 4.0);
+        Some(Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Times })
+    }
+
+    /// Ratios on a logarithmic axis of exactly this range, 0 < low < high.
+    pub(in crate::chart) fn ratios(what: &str, (low, high): (f64, f64)) -> Self {
+        Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Ratios }
+    }
+
+    /// Given ticks, the most important first; those that do not fit are left out. The title is taken as it is.
+    pub(in crate::chart) fn given(what: &str, kind: Kind, (low, high): (f64, f64), ticks: Vec<(f64, String)>) -> Self {
+        Self { kind, low, high, what: what.into(), labels: Labels::Given(ticks) }
+    }
+
+    /// The axis between two places.
+    pub(in crate::chart) fn scale(&self, from: f64, to: f64) -> Scale {
+        Scale { kind: self.kind, low: self.low, high: self.high, from, to }
+    }
+
+    /// As many ticks as there is room for beside each other.
+    pub(in crate::chart) fn ticks_across(&self, scale: &Scale) -> Vec<Tick> {
+        let apart = |a: &Tick, b: &Tick| (left(b) - right(a)).max(left(a) - right(b)) >= APART.0;
+        self.ticks(scale, 9, &apart)
+    }
+
+    /// As many ticks as there is room for below each other.
+    pub(in crate::chart) fn ticks_up(&self, scale: &Scale) -> Vec<Tick> {
+        // Uneven steps need more ticks to be read.
+        let most = if self.kind == Kind::Logarithmic { 9 } else { 7 };
+        self.ticks(scale, most, &|a, b| (a.place - b.place).abs() >= APART.1)
+    }
+
+    fn ticks(&self, scale: &Scale, most: usize, apart: &dyn Fn(&Tick, &Tick) -> bool) -> Vec<Tick> {
+        let place = |ticks: Vec<(f64, String)>| -> Vec<Tick> {
+            let inside = ticks.into_iter().filter(|(value, _)| scale.has(*value));
+            inside.filter_map(|(value, label)| Some(Tick { place: scale.at(value)?, label })).collect()
+        };
+        if let Labels::Given(ticks) = &self.labels {
+            let mut kept: Vec<Tick> = Vec::new();
+            for tick in place(ticks.clone()) {
+                if kept.iter().all(|other| apart(other, &tick)) {
+                    kept.push(tick);
+                }
+            }
+            return kept;
+        }
+        let candidates = (1..=most).rev().map(|most| place(self.candidates(most)));
+        let fits = |ticks: &Vec<Tick>| !ticks.is_empty() && ticks.windows(2).all(|pair| apart(&pair[0], &pair[1]));
+        candidates.into_iter().find(fits).unwrap_or_default()
+    }
+
+    fn candidates(&self, most: usize) -> Vec<(f64, String)> {
+        let of = |values: Vec<f64>, labels: Vec<String>| values.into_iter().zip(labels).collect();
+        let raw = |most| match self.kind {
+            Kind::Linear => ticks::linear(self.low, self.high, most),
+            Kind::Logarithmic => ticks::logarithmic(self.low, self.high, most),
+        };
+        match &self.labels {
+            Labels::Of(unit) => {
+                let values = ticks::linear(self.low / unit.divisor, self.high / unit.divisor, most);
+                let labels = ticks::even_labels(&values);
+                of(values.into_iter().map(|value| value * unit.divisor).collect(), labels)
+            }
+            Labels::Times => {
+                let values = raw(most);
+                let labels = values.iter().map(|value| unit::time(*value)).collect();
+                of(values, labels)
+            }
+            Labels::Ratios => {
+                let values = raw(most);
+                let labels = values.iter().map(|value| format!("{}×", ticks::own_label(*value))).collect();
+                of(values, labels)
+            }
+            Labels::Whole => {
+                let values: Vec<f64> = raw(most).into_iter().filter(|value| value.fract() == 0.0).collect();
+                let labels = values.iter().map(|value| format!("{value:.0}")).collect();
+                of(values, labels)
+            }
+            Labels::Given(ticks) => ticks.clone(),
+        }
+    }
+
+    /// What is measured, and its unit.
+    pub(in crate::chart) fn title(&self, ticks: &[Tick]) -> String {
+        let what = &self.what;
+        match &self.labels {
+            Labels::Of(unit) => format!("{what} ({})", unit.name),
+            Labels::Times => {
+                let mut units = ticks.iter().filter_map(|tick| tick.label.split(' ').nth(1));
+                match (units.next(), units.next_back()) {
+                    (Some(first), Some(last)) if first != last => format!("{what} ({first} to {last}, log scale)"),
+                    (Some(unit), _) => format!("{what} ({unit}, log scale)"),
+                    _ => format!("{what} (time, log scale)"),
+                }
+            }
+            Labels::Ratios => format!("{what} (×, log scale)"),
+            Labels::Whole | Labels::Given(_) => what.clone(),
+        }
+    }
+}
+
+impl Tick {
+    /// Where the middle of the label lies so that all of it is in the picture.
+    pub(in crate::chart) fn middle(&self) -> f64 {
+        let half = (text::width(&self.label) / 2.0).min(WIDTH / 2.0);
+        self.place.clamp(half, WIDTH - half)
+    }
+}
+
+fn left(tick: &Tick) -> f64 {
+    tick.middle() - text::width(&tick.label) / 2.0
+}
+
+fn right(tick: &Tick) -> f64 {
+    tick.middle() + text::width(&tick.label) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels(ticks: &[Tick]) -> Vec<&str> {
+        ticks.iter().map(|tick| tick.label.as_str()).collect()
+    }
+
+    #[test]
+    fn an_axis_names_its_unit() {
+        let axis = Axis::rounded("throughput", Some(Unit::PerSecond), [11_200.0]).unwrap();
+        let ticks = axis.ticks_up(&axis.scale(200.0, 0.0));
+        assert_eq!(labels(&ticks), ["0", "2", "4", "6", "8", "10", "12"]);
+        assert_eq!(axis.title(&ticks), "throughput (thousand per second)");
+        let axis = Axis::times("response time", [20e3, 5e6]).unwrap();
+        let ticks = axis.ticks_up(&axis.scale(200.0, 0.0));
+        assert_eq!(labels(&ticks), ["20 µs", "50 µs", "100 µs", "200 µs", "500 µs", "1 ms", "2 ms", "5 ms"]);
+        assert_eq!(axis.title(&ticks), "response time (µs to ms, log scale)");
+    }
+
+    #[test]
+    fn what_cannot_be_placed_makes_no_axis() {
+        assert_eq!(Axis::times("t", [0.0, -1.0, f64::NAN, f64::INFINITY]), None);
+        assert_eq!(Axis::linear("t", None, true, [f64::NAN]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn labels_never_overlap(
+            values in prop::collection::vec(-1e9..1e9_f64, 1..5), room in 60.0..430.0_f64, times: bool,
+        ) {
+            let axis = if times {
+                Axis::times("t", values.iter().map(|v| v.abs() + 1e-3))
+            } else {
+                Axis::linear("v", Some(Unit::Bytes), false, values)
+            };
+            let axis = axis.unwrap();
+            let across = axis.ticks_across(&axis.scale(5.0, 5.0 + room));
+            for pair in across.windows(2) {
+                prop_assert!(right(&pair[0]) + APART.0 <= left(&pair[1]) + 1e-9, "{:?}", across);
+            }
+            prop_assert!(across.iter().all(|tick| left(tick) >= 0.0 && right(tick) <= WIDTH));
+            let up = axis.ticks_up(&axis.scale(5.0 + room, 5.0));
+            prop_assert!(!up.is_empty());
+            prop_assert!(up.windows(2).all(|pair| pair[0].place - pair[1].place >= APART.1));
+            prop_assert!(up.iter().all(|tick| (5.0..=5.0 + room).contains(&tick.place)));
+        }
+    }
+}

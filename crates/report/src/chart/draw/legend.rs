@@ -1,0 +1,96 @@
+//! Which mark is which.
+
+use maud::{Markup, html};
+
+use super::svg::{self, Anchor, Path, WIDTH};
+use super::{mark, text};
+
+/// Width of a sample, and of the gaps after it and between entries.
+const SAMPLE: f64 = 26.0;
+const GAP: f64 = 6.0;
+const BETWEEN: f64 = 16.0;
+
+/// A sample of a mark.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::chart) enum Sample {
+    /// A series' line with its marker.
+    Series(usize),
+    /// A series' line.
+    Line(usize),
+    /// A series' marker.
+    Marker(usize),
+    /// A line of a class.
+    Rule(&'static str),
+    /// An area of a class.
+    Area(&'static str),
+    /// An area filled with the pattern of this id.
+    Hatch(String),
+    /// A shape of a class.
+    Shape(usize, String),
+}
+
+/// A mark and what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::chart) struct Entry {
+    pub(in crate::chart) sample: Sample,
+    pub(in crate::chart) text: String,
+}
+
+impl Entry {
+    pub(in crate::chart) fn new(sample: Sample, text: impl Into<String>) -> Self {
+        Self { sample, text: text.into() }
+    }
+}
+
+/// Entries beside each other as far as they go, from `top` on; and where they end. Without entries there is nothing.
+pub(in crate::chart) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
+    let mut placed = Vec::new();
+    let (mut x, mut y) = (0.0, top);
+    for entry in entries {
+        let lines = text::wrap(&entry.text, WIDTH - SAMPLE - GAP);
+        let wide = SAMPLE + GAP + lines.iter().map(|line| text::width(line)).fold(0.0, f64::max);
+        if x > 0.0 && (x + wide > WIDTH || lines.len() > 1) {
+            (x, y) = (0.0, y + text::LINE);
+        }
+        placed.push((x, y, entry, lines.clone()));
+        if lines.len() > 1 {
+            (x, y) = (0.0, y + lines.len() as f64 * text::LINE);
+        } else {
+            x += wide + BETWEEN;
+        }
+    }
+    let end = match (placed.is_empty(), x > 0.0) {
+        (true, _) => top,
+        (false, true) => y + text::LINE + 6.0,
+        (false, false) => y + 6.0,
+    };
+    let markup = html! {
+        @for (x, y, entry, lines) in &placed {
+            (sample(&entry.sample, *x, y + 8.0))
+            (svg::lines(x + SAMPLE + GAP, y + 12.0, Anchor::Start, "", lines))
+        }
+    };
+    (markup, end)
+}
+
+fn sample(sample: &Sample, x: f64, y: f64) -> Markup {
+    let middle = (x + SAMPLE / 2.0, y);
+    let mut line = Path::default();
+    line.start(x, y).across(x + SAMPLE);
+    html! {
+        @match sample {
+            Sample::Series(series) => {
+                (line.markup(&mark::line(*series)))
+                (mark::markers(*series, [middle]))
+            }
+            Sample::Line(series) => (line.markup(&mark::line(*series))),
+            Sample::Marker(series) => (mark::markers(*series, [middle])),
+            Sample::Rule(class) => (line.markup(class)),
+            Sample::Area(class) => (svg::rect(class, (x + 2.0, y - 6.0), SAMPLE - 4.0, 12.0)),
+            Sample::Hatch(id) => (svg::hatched(id, (x + 2.0, y - 6.0), (SAMPLE - 4.0, 12.0))),
+            Sample::Shape(which, class) => {
+                (mark::shapes(*which, [middle]).markup(class))
+            }
+        }
+    }
+}

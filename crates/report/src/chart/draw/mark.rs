@@ -1,0 +1,154 @@
+//! What tells series apart: colour, shape and dash.
+
+use maud::Markup;
+
+use super::scale::Scale;
+use super::svg::Path;
+use crate::chart::Reading;
+
+/// Series beyond this many have the colours and shapes of earlier ones, with another dash.
+pub(in crate::chart) const SERIES: usize = 8;
+
+const DASHES: usize = 4;
+
+/// Half the width of a whisker's end.
+const CAP: f64 = 3.5;
+
+/// Outlines that begin at their middle, 8 units wide: circle, square, triangle, diamond, triangle upside down, cross,
+/// upright cross, hourglass.
+const SHAPES: [&str; SERIES] = [
+    "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+    "m-3.5 -3.5h7v7h-7z",
+    "m0 -5l4.5 8h-9z",
+    "m0 -5l5 5l-5 5l-5 -5z",
+    "m0 5l-4.5 -8h9z",
+    "m-4 -4l8 8m-8 0l8 -8",
+    "m0 -5v10m-5 -5h10",
+    "m-4 -4h8l-8 8h8z",
+];
+
+/// Class of a series' colour.
+pub(in crate::chart) fn colour(series: usize) -> String {
+    format!("s{}", series % SERIES)
+}
+
+/// Classes of a series' line.
+pub(in crate::chart) fn line(series: usize) -> String {
+    format!("line d{} {}", (series + series / SERIES) % DASHES, colour(series))
+}
+
+/// Classes of a series' markers.
+pub(in crate::chart) fn marker(series: usize) -> String {
+    format!("mark {}", colour(series))
+}
+
+/// Adds a series' marker.
+pub(in crate::chart) fn shape(path: &mut Path, series: usize, (x, y): (f64, f64)) {
+    path.start(x, y).then(SHAPES[series % SERIES]);
+}
+
+/// A series' marker at each of these places.
+pub(in crate::chart) fn shapes(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Path {
+    let mut path = Path::default();
+    for place in places {
+        shape(&mut path, series, place);
+    }
+    path
+}
+
+/// As [`shapes`], in the series' colour.
+pub(in crate::chart) fn markers(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Markup {
+    shapes(series, places).markup(&marker(series))
+}
+
+/// Where the ends of an interval lie on an axis, and whether each is closed there: an open end, and one beyond the
+/// axis, lies at the axis's end and is not. None without an interval, or if its ends are out of order.
+pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, bool); 2]> {
+    let (low, high) = reading.range.filter(|(low, high)| low <= high)?;
+    let closed = |end: f64| axis.at(end).filter(|_| axis.has(end)).map(|place| (place, true));
+    let beyond = |other: bool| if other { (axis.to, false) } else { (axis.from, false) };
+    Some([
+        closed(low).unwrap_or_else(|| beyond(low > axis.high)),
+        closed(high).unwrap_or_else(|| beyond(high >= axis.low)),
+    ])
+}
+
+/// An upright whisker for each reading, at its place across.
+pub(in crate::chart) fn whiskers<'a>(readings: impl IntoIterator<Item = (f64, &'a Reading)>, axis: &Scale) -> Path {
+    let mut path = Path::default();
+    for (x, reading) in readings {
+        whisker(&mut path, x, reading, axis);
+    }
+    path
+}
+
+/// Adds an upright whisker.
+fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
+    let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
+    path.start(x, low).down(high);
+    if low_closed {
+        path.start(x - CAP, low).across(x + CAP);
+    } else {
+        path.start(x - CAP, low - CAP).line(x, low).line(x + CAP, low - CAP);
+    }
+    if high_closed {
+        path.start(x - CAP, high).across(x + CAP);
+    } else {
+        path.start(x - CAP, high + CAP).line(x, high).line(x + CAP, high + CAP);
+    }
+}
+
+/// A lying whisker for each reading, at its height.
+pub(in crate::chart) fn lying_whiskers<'a>(
+    readings: impl IntoIterator<Item = (f64, &'a Reading)>,
+    axis: &Scale,
+) -> Path {
+    let mut path = Path::default();
+    for (y, reading) in readings {
+        lying_whisker(&mut path, y, reading, axis);
+    }
+    path
+}
+
+/// Adds a lying whisker.
+fn lying_whisker(path: &mut Path, y: f64, reading: &Reading, axis: &Scale) {
+    let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
+    path.start(low, y).across(high);
+    if low_closed {
+        path.start(low, y - CAP).down(y + CAP);
+    } else {
+        path.start(low + 5.0, y - CAP).line(low, y).line(low + 5.0, y + CAP);
+    }
+    if high_closed {
+        path.start(high, y - CAP).down(y + CAP);
+    } else {
+        path.start(high - 5.0, y - CAP).line(high, y).line(high - 5.0, y + CAP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scale::Kind;
+    use super::*;
+
+    #[test]
+    fn series_differ_in_more_than_colour() {
+        let looks: std::collections::BTreeSet<(String, &str)> =
+            (0..3 * SERIES).map(|series| (line(series), SHAPES[series % SERIES])).collect();
+        assert_eq!(looks.len(), 3 * SERIES);
+        assert_eq!(SHAPES.iter().collect::<std::collections::BTreeSet<_>>().len(), SERIES);
+    }
+
+    #[test]
+    fn an_open_end_lies_at_the_border() {
+        let axis = Scale { kind: Kind::Logarithmic, low: 0.1, high: 10.0, from: 0.0, to: 100.0 };
+        let at = |low, high| ends(&Reading::within(1.0, low, high), &axis);
+        assert_eq!(at(1.0, 10.0), Some([(50.0, true), (100.0, true)]));
+        assert_eq!(at(0.0, f64::INFINITY), Some([(0.0, false), (100.0, false)]));
+        assert_eq!(at(0.01, 1.0), Some([(0.0, false), (50.0, true)]));
+        assert_eq!(at(20.0, 30.0), Some([(100.0, false), (100.0, false)]));
+        assert_eq!(at(0.01, 0.02), Some([(0.0, false), (0.0, false)]));
+        assert_eq!(at(f64::NAN, 1.0), None);
+        assert_eq!(at(2.0, 1.0), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! From values to places.
+
+/// How an axis counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::chart) enum Kind {
+    Linear,
+    Logarithmic,
+}
+
+/// Magnitudes beyond which nothing is placed: no measurement comes near, and the arithmetic below them cannot overflow.
+const GREATEST: f64 = 1e100;
+
+impl Kind {
+    /// Whether a value has a place on such an axis at all.
+    pub(in crate::chart) fn places(self, value: f64) -> bool {
+        match self {
+            Self::Linear => value.abs() <= GREATEST,
+            Self::Logarithmic => (1.0 / GREATEST..=GREATEST).contains(&value),
+        }
+    }
+
+    fn measure(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Logarithmic => value.log10(),
+        }
+    }
+
+    /// The range of those that have a place; none if none has.
+    pub(in crate::chart) fn range(self, values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+        let values = values.into_iter().filter(|value| self.places(*value));
+        values.fold(None, |range, value| match range {
+            None => Some((value, value)),
+            Some((low, high)) => Some((low.min(value), high.max(value))),
+        })
+    }
+}
+
+/// A range of values laid over a range of places.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::chart) struct Scale {
+    pub(in crate::chart) kind: Kind,
+    /// Values; low < high.
+    pub(in crate::chart) low: f64,
+    pub(in crate::chart) high: f64,
+    /// Where they lie; `from` is above `to` on an axis that goes up.
+    pub(in crate::chart) from: f64,
+    pub(in crate::chart) to: f64,
+}
+
+impl Scale {
+    /// Where a value lies; one beyond an end lies at that end. None if it has no place on such an axis.
+    pub(in crate::chart) fn at(&self, value: f64) -> Option<f64> {
+        if !self.kind.places(value) {
+            return None;
+        }
+        let [value, low, high] = [value, self.low, self.high].map(|x| self.kind.measure(x));
+        let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
+        Some(self.from + share * (self.to - self.from))
+    }
+
+    /// Whether a value lies on the axis, ends included.
+    pub(in crate::chart) fn has(&self, value: f64) -> bool {
+        self.kind.places(value) && (self.low..=self.high).contains(&value)
+    }
+}
+
+/// A range no narrower than a thousandth of its magnitude, so that ticks can be told apart; all-equal values come to
+/// lie in the middle.
+pub(in crate::chart) fn widened((low, high): (f64, f64)) -> (f64, f64) {
+    let magnitude = low.abs().max(high.abs());
+    if magnitude == 0.0 {
+        return (0.0, 1.0);
+    }
+    let missing = magnitude * 1e-3 - (high - low);
+    if missing > 0.0 { (low - missing / 2.0, high + missing / 2.0) } else { (low, high) }
+}
+
+/// A range of positive values no narrower than `factor` from end to end.
+pub(in crate::chart) fn widened_by((low, high): (f64, f64), factor: f64) -> (f64, f64) {
+    let missing = factor / (high / low);
+    if missing > 1.0 { (low / missing.sqrt(), high * missing.sqrt()) } else { (low, high) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_places_within_the_ends() {
+        let scale = Scale { kind: Kind::Logarithmic, low: 1.0, high: 100.0, from: 200.0, to: 0.0 };
+        assert_eq!([1.0, 10.0, 100.0, 1e9].map(|v| scale.at(v)), [Some(200.0), Some(100.0), Some(0.0), Some(0.0)]);
+        assert_eq!([0.0, -1.0, f64::NAN, f64::INFINITY].map(|v| scale.at(v)), [None; 4]);
+        let scale = Scale { kind: Kind::Linear, low: -1e100, high: 1e100, from: 0.0, to: 10.0 };
+        assert_eq!([0.0, 1e100, f64::MAX].map(|v| scale.at(v)), [Some(5.0), Some(10.0), None]);
+    }
+
+    #[test]
+    fn a_range_of_one_value_is_widened() {
+        assert_eq!(widened((0.0, 0.0)), (0.0, 1.0));
+        assert_eq!(widened((1000.0, 1000.0)), (999.5, 1000.5));
+        assert_eq!(widened((1.0, 3.0)), (1.0, 3.0));
+        assert_eq!(widened_by((10.0, 10.0), 4.0), (5.0, 20.0));
+        assert_eq!(widened_by((1.0, 10.0), 4.0), (1.0, 10.0));
+    }
+}

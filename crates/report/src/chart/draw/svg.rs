@@ -1,0 +1,236 @@
+//! The picture around a drawing; numbers, texts and paths in it.
+
+use std::fmt::{self, Display, Write};
+
+use maud::{Markup, PreEscaped, html};
+
+use super::simplify::simplify;
+use super::text;
+use crate::chart::Chart;
+
+/// Units from left to right in every picture.
+pub(in crate::chart) const WIDTH: f64 = 440.0;
+
+/// A place, to a tenth of a unit: finer than a screen shows, and short.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::chart) struct N(pub(in crate::chart) f64);
+
+impl N {
+    fn tenths(self) -> i64 {
+        (self.0 * 10.0).round() as i64
+    }
+}
+
+impl Display for N {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.tenths();
+        match tenths % 10 {
+            0 => write!(f, "{}", tenths / 10),
+            _ => write!(f, "{}", tenths as f64 / 10.0),
+        }
+    }
+}
+
+/// An id in which nothing has to be escaped, neither in markup nor in `url(#…)`.
+pub(in crate::chart) fn ident(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+}
+
+/// The picture with its title and description.
+pub(in crate::chart) fn figure(chart: &dyn Chart, id: &str, height: f64, inner: &Markup) -> Markup {
+    let id = ident(id);
+    let (title, description) = (text::clean(chart.title()), text::clean(&chart.description()));
+    html! {
+        svg.chart role="img" xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (N(WIDTH)) " " (N(height.ceil())) }
+            font-size=(N(text::SIZE)) aria-labelledby={ (id) "-title " (id) "-desc" } {
+            title id={ (id) "-title" } { (title) }
+            desc id={ (id) "-desc" } { (description) }
+            (inner)
+        }
+    }
+}
+
+/// A picture of nothing, which says so.
+pub(in crate::chart) fn empty(chart: &dyn Chart, id: &str) -> Markup {
+    figure(chart, id, 30.0, &label(0.0, 20.0, Anchor::Start, "dim", NOTHING))
+}
+
+/// Stands where there is nothing to draw.
+pub(in crate::chart) const NOTHING: &str = "Nothing was measured that could be drawn here.";
+
+/// Which end of a text its place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::chart) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Anchor {
+    fn attribute(self) -> Option<&'static str> {
+        match self {
+            Self::Start => None,
+            Self::Middle => Some("middle"),
+            Self::End => Some("end"),
+        }
+    }
+}
+
+/// One line of text upon its baseline.
+pub(in crate::chart) fn label(x: f64, baseline: f64, anchor: Anchor, class: &str, content: &str) -> Markup {
+    let anchor = anchor.attribute();
+    let class = (!class.is_empty()).then_some(class);
+    html! {
+        text x=(N(x)) y=(N(baseline)) text-anchor=[anchor] class=[class] { (text::clean(content)) }
+    }
+}
+
+/// Texts of one class, each with its place and baseline.
+pub(in crate::chart) fn labels<'a>(
+    class: &str,
+    anchor: Anchor,
+    labels: impl Iterator<Item = (f64, f64, &'a str)>,
+) -> Markup {
+    html! {
+        g class=(class) text-anchor=[anchor.attribute()] {
+            @for (x, baseline, content) in labels { (label(x, baseline, Anchor::Start, "", content)) }
+        }
+    }
+}
+
+/// Lines below each other, the first upon `baseline`.
+pub(in crate::chart) fn lines(x: f64, baseline: f64, anchor: Anchor, class: &str, lines: &[String]) -> Markup {
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            (label(x, baseline + i as f64 * text::LINE, anchor, class, line))
+        }
+    }
+}
+
+/// The data of a path. Lines are written as steps from rounded place to rounded place, which are short and do not add
+/// up to an error.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::chart) struct Path {
+    data: String,
+    /// Where it has come to, in tenths.
+    at: (i64, i64),
+    /// Whether the last command was a step, which need not be named again.
+    stepping: bool,
+}
+
+impl Path {
+    pub(in crate::chart) fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    pub(in crate::chart) fn start(&mut self, x: f64, y: f64) -> &mut Self {
+        self.at = (N(x).tenths(), N(y).tenths());
+        self.push(format_args!("M{} {}", N(x), N(y)))
+    }
+
+    pub(in crate::chart) fn line(&mut self, x: f64, y: f64) -> &mut Self {
+        let to = (N(x).tenths(), N(y).tenths());
+        let (x, y) = (step(to.0 - self.at.0), step(to.1 - self.at.1));
+        let between = if y.starts_with('-') { "" } else { " " };
+        let command = match (self.stepping, x.starts_with('-')) {
+            (false, _) => "l",
+            (true, true) => "",
+            (true, false) => " ",
+        };
+        self.push(format_args!("{command}{x}{between}{y}"));
+        self.at = to;
+        self.stepping = true;
+        self
+    }
+
+    pub(in crate::chart) fn across(&mut self, x: f64) -> &mut Self {
+        self.at.0 = N(x).tenths();
+        self.push(format_args!("H{}", N(x)))
+    }
+
+    pub(in crate::chart) fn down(&mut self, y: f64) -> &mut Self {
+        self.at.1 = N(y).tenths();
+        self.push(format_args!("V{}", N(y)))
+    }
+
+    /// A rectangle from its upper left to its lower right corner.
+    pub(in crate::chart) fn area(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64)) -> &mut Self {
+        self.start(left, top).across(right).down(bottom).across(left).then("z")
+    }
+
+    /// Commands relative to where the path has come to, which are data of this program. A [`Path::start`] has to follow.
+    pub(in crate::chart) fn then(&mut self, commands: &str) -> &mut Self {
+        self.push(format_args!("{commands}"))
+    }
+
+    /// Lines through all places, but for points that are not seen; a gap where there is no place.
+    pub(in crate::chart) fn through(&mut self, places: impl IntoIterator<Item = Option<(f64, f64)>>) -> &mut Self {
+        let places: Vec<Option<(f64, f64)>> = places.into_iter().collect();
+        for piece in places.split(Option::is_none) {
+            let piece: Vec<(f64, f64)> = piece.iter().copied().flatten().collect();
+            for (i, (x, y)) in simplify(&piece).into_iter().enumerate() {
+                if i == 0 {
+                    self.start(x, y)
+                } else {
+                    self.line(x, y)
+                };
+            }
+        }
+        self
+    }
+
+    /// Nothing if the path is empty.
+    pub(in crate::chart) fn markup(&self, class: &str) -> Markup {
+        html! {
+            @if !self.is_empty() { path class=(class) d=(PreEscaped(&self.data)) {} }
+        }
+    }
+
+    fn push(&mut self, part: fmt::Arguments<'_>) -> &mut Self {
+        self.stepping = false;
+        // Writing to a string cannot fail.
+        let _ = self.data.write_fmt(part);
+        self
+    }
+}
+
+/// Tenths as a step of a path: `12`, `-.5`.
+fn step(tenths: i64) -> String {
+    let text = N(tenths as f64 / 10.0).to_string();
+    text.replacen("0.", ".", usize::from(tenths.abs() < 10))
+}
+
+/// A rectangle.
+pub(in crate::chart) fn rect(class: &str, (x, y): (f64, f64), width: f64, height: f64) -> Markup {
+    html! { rect class=(class) x=(N(x)) y=(N(y)) width=(N(width.max(0.0))) height=(N(height.max(0.0))) {} }
+}
+
+/// A rectangle filled with the pattern of this id, which the picture defines.
+pub(in crate::chart) fn hatched(id: &str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Markup {
+    html! {
+        rect class="missing" x=(N(x)) y=(N(y)) width=(N(width)) height=(N(height)) fill={ "url(#" (id) ")" } {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_short() {
+        assert_eq!([1.0, 1.25, -0.04, 99.96, 0.1].map(|v| N(v).to_string()), ["1", "1.3", "0", "100", "0.1"]);
+    }
+
+    #[test]
+    fn ids_are_harmless() {
+        assert_eq!(ident("a b\"<ü)_1"), "a-b----_1");
+    }
+
+    #[test]
+    fn a_path_has_gaps_where_there_is_no_place() {
+        let mut path = Path::default();
+        path.through([Some((1.0, 2.0)), Some((3.0, 4.2)), Some((3.5, 1.0)), None, Some((5.0, 6.0)), Some((4.0, 6.04))]);
+        assert_eq!(path.markup("line").into_string(), r#"<path class="line" d="M1 2l2 2.2 .5-3.2M5 6l-1 0"></path>"#);
+        assert_eq!(Path::default().markup("line").into_string(), "");
+    }
+}

@@ -1,0 +1,58 @@
+//! Static pictures: SVG with its numbers in words, drawn from plain data.
+//!
+//! | type | is |
+//! |---|---|
+//! | [`Forest`] | ratios with intervals, one row each |
+//! | [`Percentiles`] | latency by percentile |
+//! | [`Strip`] | a metric by block, one panel for each arm |
+//! | [`Heatmap`] | a metric over two dimensions |
+//! | [`Scaling`] | throughput and latency against workers, with the Universal Scalability Law |
+//! | [`Load`] | response time against offered load |
+//! | [`TimeSeries`] | a quantity over the time of a trial |
+//!
+//! Every picture scales with its column (its own width is 440 units, at which text is 13 units high), carries a title
+//! and a description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light
+//! and a dark theme; no picture has a `style` attribute, and none tells by colour alone: series differ in marker and
+//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out of the picture and
+//! counted in its description. None of them panics, whatever it is given.
+
+mod draw;
+mod forest;
+mod heatmap;
+mod load;
+mod percentiles;
+mod reading;
+mod say;
+mod scaling;
+mod series;
+mod strip;
+#[cfg(test)]
+mod tests;
+
+pub use forest::{Forest, ForestRow, Verdict};
+pub use heatmap::{Cell, Dimension, Heatmap};
+pub use load::{Limit, Load, Probe};
+pub use percentiles::{PercentileCurve, Percentiles};
+pub use reading::Reading;
+pub use scaling::{Law, Scaling, ScalingPoint, ScalingSeries};
+pub use series::{Events, Line, TimeSeries};
+pub use strip::{Strip, StripArm};
+
+use maud::Markup;
+
+/// What the classes of all charts look like, light and dark: to be put once into the page's `<style>`. It follows the
+/// reader's system, unless an ancestor has `data-theme="light"` or `data-theme="dark"`.
+pub const CSS: &str = include_str!("chart.css");
+
+/// A picture.
+pub trait Chart {
+    /// What it shows, in a few words; the page may put it above the picture as well.
+    fn title(&self) -> &str;
+
+    /// Its main sentence and what the marks say, for readers who do not see it.
+    fn description(&self) -> String;
+
+    /// The picture. `id` is to be unique in the page: the ids of its parts begin with it. Characters that have no
+    /// place in an id are replaced by `-`.
+    fn svg(&self, id: &str) -> Markup;
+}

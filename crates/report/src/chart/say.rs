@@ -1,0 +1,73 @@
+//! Charts in words.
+
+use litelab_model::metric::Unit;
+use litelab_stats::{Bounds, Estimate, Interval};
+
+use super::Reading;
+use crate::number;
+use crate::style::Tone;
+
+/// Marks that a description names; a table beside the picture has them all.
+const NAMED: usize = 10;
+
+/// The main sentence, what is drawn, and the first marks in words.
+pub(super) fn description(summary: &str, drawn: &str, marks: impl ExactSizeIterator<Item = String>) -> String {
+    let more = marks.len().saturating_sub(NAMED);
+    let marks: Vec<String> = marks.take(NAMED).filter(|mark| !mark.is_empty()).collect();
+    let marks = match (marks.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!("{}.", marks.join("; ")),
+        (false, more) => format!("{}; and {more} more.", marks.join("; ")),
+    };
+    let drawn = capital(drawn.trim());
+    let parts = [summary.trim(), &drawn, &marks];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn capital(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// Class of a tone.
+pub(super) fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Warn => "warn",
+        Tone::Plain | Tone::Strong | Tone::Dim => "plain",
+    }
+}
+
+/// A value in its unit; a ratio without one.
+pub(super) fn value(value: f64, unit: Option<Unit>) -> String {
+    match unit {
+        Some(unit) => number::value(value, unit),
+        None if value.is_finite() => format!("{}×", number::bound(value, None)),
+        None => number::NONE.into(),
+    }
+}
+
+/// A value with its interval.
+pub(super) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
+    let middle = value(reading.value, unit);
+    match reading.range.map(|(low, high)| (closed(low), closed(high))) {
+        Some((Some(low), Some(high))) => format!("{middle} [{}, {}]", value(low, unit), value(high, unit)),
+        Some((Some(low), None)) => format!("{middle} [at least {}]", value(low, unit)),
+        Some((None, Some(high))) => format!("{middle} [at most {}]", value(high, unit)),
+        Some((None, None)) => format!("{middle} [open]"),
+        None => middle,
+    }
+}
+
+/// As [`reading`], for a ratio, whose low end is open at 0: written as ratios are everywhere else.
+pub(super) fn ratio(of: &Reading) -> String {
+    let range = of.range.map(|(low, high)| (if low > 0.0 { low } else { f64::NEG_INFINITY }, high));
+    let interval = range.and_then(|(low, high)| Interval::new(low, high, 1.0).ok());
+    let known = interval.map(|interval| Estimate { value: of.value, n: 0, bounds: Bounds::Interval(interval) });
+    known.and_then(|known| number::ratio(&known)).unwrap_or_else(|| reading(&Reading { value: of.value, range }, None))
+}
+
+fn closed(end: f64) -> Option<f64> {
+    end.is_finite().then_some(end)
+}

@@ -1,0 +1,6 @@
+//! Every chart, whatever it is given: sound SVG that says what it shows.
+
+mod arbitrary;
+mod contrast;
+mod look;
+mod sound;

@@ -1,0 +1,156 @@
+//! The first screen: what was asked, what was found, what became of the claims, where it was measured.
+
+use litelab_engine::record::RunInfo;
+use litelab_stats::{ClaimVerdict, Verdict};
+use maud::{Markup, html};
+
+use super::block::{self, Place};
+use super::{baseline, falsify, line, name};
+use crate::analysis::{Analysis, ArmComparison, MetricComparison, ScenarioAnalysis};
+use crate::document::{self, Block, Part, clean, verdict_words};
+use crate::number;
+
+/// Arms that a sentence names one by one.
+const NAMED: usize = 3;
+
+pub(super) fn screen(analysis: &Analysis, info: &RunInfo) -> Markup {
+    let header = document::of_part(&Part::Header, analysis, info);
+    // The title stands at the top of the page already.
+    let blocks = header.blocks.split_first().map_or(&[][..], |(_, rest)| rest);
+    let document::Document { blocks: claims } = document::of_claims(analysis);
+    html! {
+        div.first {
+            div.main {
+                section #answer aria-labelledby="answer-h" {
+                    h2 #answer-h { "Answer" }
+                    (answer(analysis))
+                }
+                @if let ([Block::Claims(claims)], false) = (claims.as_slice(), analysis.claims.is_empty()) {
+                    section #claims aria-labelledby="claims-h" {
+                        h2 #claims-h { "Claims examined" }
+                        p.question { (counts(analysis)) }
+                        (block::claims(claims))
+                    }
+                }
+            }
+            div.side {
+                section #environment aria-labelledby="environment-h" {
+                    h2 #environment-h { "Environment" }
+                    (block::all(blocks, Place { id: "environment", name: "the environment" }))
+                }
+                section #falsify aria-labelledby="falsify-h" {
+                    h2 #falsify-h { "What would falsify this" }
+                    (falsify::list(analysis, info))
+                }
+            }
+        }
+    }
+}
+
+/// The study's own sentences, then every scenario's verdicts in one.
+fn answer(analysis: &Analysis) -> Markup {
+    html! {
+        @if !analysis.findings.is_empty() {
+            ul.findings { @for finding in &analysis.findings { li { (line(finding)) } } }
+        }
+        ul.verdicts {
+            @for (at, scenario) in analysis.scenarios.iter().enumerate() {
+                li { a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": " (verdicts(scenario, analysis)) }
+            }
+        }
+    }
+}
+
+fn counts(analysis: &Analysis) -> String {
+    let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
+    let mut text = format!(
+        "hold here: {} · contradicted: {} · open: {}",
+        count(|v| *v == ClaimVerdict::Holds),
+        count(|v| *v == ClaimVerdict::Contradicted),
+        count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }))
+    );
+    if !analysis.left_out.is_empty() {
+        text.push_str(&format!(" · left out by --quick: {}", analysis.left_out.len()));
+    }
+    text
+}
+
+/// The verdict of a comparison: by the metric that decides, or open.
+fn deciding(comparison: &ArmComparison) -> Option<&MetricComparison> {
+    comparison.decided().or_else(|| comparison.metrics.first())
+}
+
+/// What kind of verdict it is.
+type Kind = fn(&Verdict) -> bool;
+
+/// A scenario in one sentence.
+fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
+    let measured = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).filter(|arm| arm.measured > 0).count();
+    if measured == 0 {
+        return html! { "nothing was measured." };
+    }
+    if scenario.comparisons.is_empty() {
+        return html! { (alone(scenario, analysis)) };
+    }
+    let kinds: [Kind; 3] = [|v| *v == Verdict::Faster, |v| *v == Verdict::Slower, |v| *v == Verdict::Equivalent];
+    let all: Vec<(&ArmComparison, &MetricComparison)> =
+        scenario.comparisons.iter().filter_map(|c| Some((c, deciding(c)?))).collect();
+    let open = all.iter().filter(|(_, cell)| matches!(cell.verdict, Verdict::Inconclusive { .. })).count();
+    html! {
+        "against " b { (baseline(scenario, analysis)) } ": "
+        @let groups: Vec<Vec<_>> = kinds.iter().map(|kind| all.iter().filter(|(_, cell)| kind(&cell.verdict)).collect()).collect();
+        @let mut first = true;
+        @for mut group in groups {
+            @if !group.is_empty() {
+                @if !std::mem::take(&mut first) { "; " }
+                ({ farthest(&mut group); of_kind(&group, scenario, analysis) })
+            }
+        }
+        @if open > 0 {
+            @if !first { "; " }
+            span.warn { "~ " (open) } " of " (all.len()) " not told apart yet"
+        }
+        "."
+    }
+}
+
+/// Those farthest from the baseline first.
+fn farthest(group: &mut [&(&ArmComparison, &MetricComparison)]) {
+    let distance = |cell: &MetricComparison| cell.ratio.as_ref().map_or(0.0, |r| r.ratio.value.ln().abs());
+    group.sort_by(|(_, a), (_, b)| distance(b).total_cmp(&distance(a)));
+}
+
+/// `▲ faster: wal-off (p50 0.96× [0.95, 0.97]), …`. Arms of one kind may be decided by different metrics.
+fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
+    let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
+    let Some((_, cell)) = group.first() else { return html! {} };
+    let tone = block::class(document::verdict_tone(cell.verdict));
+    html! {
+        span class=(tone) { (verdict_words(cell.verdict, &cell.metric)) } ": "
+        @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
+            @if at > 0 { ", " }
+            (label(comparison.arm))
+            " " (line(&format!("({} {})", cell.metric, ratio(cell))))
+        }
+        @if group.len() > NAMED { " and " (group.len() - NAMED) " more" }
+    }
+}
+
+fn ratio(cell: &MetricComparison) -> String {
+    cell.ratio.as_ref().ok().and_then(|paired| number::ratio(&paired.ratio)).unwrap_or_default()
+}
+
+/// A scenario without anything to compare with: its first metric.
+fn alone(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
+    let Some(metric) = scenario.metrics.first() else { return "nothing is compared.".into() };
+    let arms: Vec<_> = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).collect();
+    match arms.as_slice() {
+        [only] => match only.estimate(metric) {
+            Some(estimate) => {
+                format!("{metric} {}; nothing is compared.", number::sentence(estimate, metric.measure.unit()))
+            }
+            None => format!("no {metric} was measured."),
+        },
+        _ => "nothing is compared, for the baseline was not measured.".into(),
+    }
+}

@@ -1,0 +1,248 @@
+//! Blocks of a document as HTML.
+
+use maud::{Markup, html};
+
+use super::line;
+use crate::document::{Align, Block, Cell, ClaimBlock, Document, Marked, Table, clean};
+use crate::style::Tone;
+
+/// What tells the tables and footnotes of one part of a page from those of the others.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Begins the ids in it.
+    pub(super) id: &'a str,
+    /// Names its tables for those who do not see them.
+    pub(super) name: &'a str,
+}
+
+/// A section of its own: the document's first heading is its title. Nothing of a document without blocks.
+pub(super) fn section(id: &str, document: &Document) -> Markup {
+    let Some((Block::Heading(title, beside), rest)) = document.blocks.split_first() else { return html! {} };
+    html! {
+        section id=(id) aria-labelledby={ (id) "-h" } {
+            h2 id={ (id) "-h" } { (clean(title)) }
+            @if !beside.is_empty() { p.question { (clean(beside)) } }
+            (all(rest, Place { id, name: title }))
+        }
+    }
+}
+
+/// Blocks in order. Headings in them are of the third level.
+pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
+    let mut tables = 0;
+    html! {
+        @for block in blocks {
+            @match block {
+                Block::Title(text) => p { b { (clean(text)) } },
+                Block::Heading(title, beside) => { h3 { (clean(title)) } @if !beside.is_empty() { p { (clean(beside)) } } },
+                Block::Text(tone, text) => p class=(class(*tone)) { (line(text)) },
+                Block::Facts(of) => (facts(of)),
+                Block::Table(of) => ({ tables += 1; table(of, place, tables) }),
+                Block::Marked(lines) => (marked(lines, place)),
+                Block::Claims(of) => (claims(of)),
+            }
+        }
+    }
+}
+
+/// Names and values.
+pub(super) fn facts(facts: &[(String, String)]) -> Markup {
+    html! {
+        dl { @for (name, value) in facts { div { dt { (clean(name)) } dd { (line(value)) } } } }
+    }
+}
+
+/// Characters of a cell that is never wrapped.
+const ONE_LINE: usize = 44;
+
+/// Rows and columns, in a region of its own that scrolls where it is wider than the page.
+pub(super) fn table(table: &Table, place: Place<'_>, number: usize) -> Markup {
+    let id = format!("{}-t{number}", place.id);
+    let side = |align: Align| (align == Align::Right).then_some("n");
+    // Short cells are read faster on one line; the region scrolls.
+    let short = table.rows.iter().flatten().all(|cell| cell.text.chars().count() <= ONE_LINE);
+    html! {
+        div.scroll role="region" tabindex="0" aria-labelledby=(id) {
+            table class=[short.then_some("short")] {
+                caption.unseen id=(id) { "Table " (number) " of " (clean(place.name)) }
+                thead { tr { @for column in &table.columns { th scope="col" class=[side(column.align)] { (clean(&column.title)) } } } }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (at, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+                                @if at < table.keys {
+                                    th scope="row" class=[tone(cell.tone)] { (text(cell, place)) }
+                                } @else {
+                                    td class=[tone(cell.tone).or(side(column.align))] { (text(cell, place)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Raised digits at the end of a cell lead to their footnotes.
+fn text(cell: &Cell, place: Place<'_>) -> Markup {
+    let text = clean(&cell.text);
+    let mut words: Vec<&str> = text.split(' ').collect();
+    let first = words.iter().rposition(|word| lowered(word).is_none()).map_or(0, |at| at + 1);
+    let marks = if first == 0 { Vec::new() } else { words.split_off(first) };
+    html! {
+        (words.join(" "))
+        @for mark in marks {
+            @if let Some(number) = lowered(mark) {
+                " " a.mark href={ "#" (place.id) "-n" (number) } aria-label={ "note " (number) } { (mark) }
+            }
+        }
+    }
+}
+
+/// The number that raised digits write.
+fn lowered(word: &str) -> Option<u64> {
+    const DIGITS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    if word.is_empty() {
+        return None;
+    }
+    word.chars().try_fold(0_u64, |number, c| {
+        let digit = DIGITS.chars().position(|d| d == c)?;
+        number.checked_mul(10)?.checked_add(digit as u64)
+    })
+}
+
+/// Lines that begin with a mark.
+pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
+    html! {
+        ul.marks {
+            @for one in lines {
+                li id=[lowered(&one.mark).map(|number| format!("{}-n{number}", place.id))] {
+                    span class={ "mark " (class(one.tone)) } aria-hidden="true" { (clean(&one.mark)) }
+                    span { @if let Some(word) = said(one) { span.unseen { (word) } } (line(&one.text)) }
+                }
+            }
+        }
+    }
+}
+
+/// What a mark says to those who do not see it.
+fn said(of: &Marked) -> Option<String> {
+    if let Some(number) = lowered(&of.mark) {
+        return Some(format!("Note {number}: "));
+    }
+    match (of.mark.as_str(), of.tone) {
+        (_, Tone::Bad) => Some("Failed: ".into()),
+        ("!", _) => Some("Warning: ".into()),
+        ("?", _) => Some("Not known: ".into()),
+        _ => None,
+    }
+}
+
+/// Claims with their verdicts.
+pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
+    html! {
+        div.scroll role="region" tabindex="0" aria-labelledby="claims-t" {
+            table.claims {
+                caption.unseen id="claims-t" { "Claims, what was measured, and their verdicts" }
+                thead {
+                    tr {
+                        th scope="col" { "verdict" }
+                        th scope="col" { "claim" }
+                        th scope="col" { "measured here" }
+                        th scope="col" { "expected" }
+                    }
+                }
+                tbody {
+                    @for claim in claims {
+                        tr {
+                            td { span class={ "verdict " (class(claim.tone)) } { span aria-hidden="true" { (claim.glyph) } " " (claim.word) } }
+                            th scope="row" {
+                                (clean(&claim.text))
+                                @for (name, more) in [("published", &claim.published), ("open", &claim.reason), ("note", &claim.note)] {
+                                    @if !more.is_empty() { span.more { i { (name) ": " } (clean(more)) } }
+                                }
+                            }
+                            td { b { (line(&claim.measured)) } span.more { (clean(&claim.about)) } }
+                            td { (clean(&claim.asked)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The class of a tone.
+pub(super) fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Strong => "strong",
+        Tone::Dim => "dim",
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Warn => "warn",
+    }
+}
+
+fn tone(tone: Tone) -> Option<&'static str> {
+    (tone != Tone::Plain).then(|| class(tone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place<'static> = Place { id: "s1", name: "commit" };
+
+    #[test]
+    fn footnotes_are_links_both_ways() {
+        assert_eq!(lowered("¹²"), Some(12));
+        assert_eq!((lowered(""), lowered("x²"), lowered("2")), (None, None, None));
+        let cell = text(&Cell::plain("a b² ¹ ²"), PLACE).into_string();
+        assert_eq!(
+            cell,
+            "a b² <a class=\"mark\" href=\"#s1-n1\" aria-label=\"note 1\">¹</a> <a class=\"mark\" href=\"#s1-n2\" aria-label=\"note 2\">²</a>"
+        );
+        let line = Marked { mark: "²".into(), text: "x".into(), tone: Tone::Warn };
+        assert!(marked(&[line], PLACE).into_string().contains("<li id=\"s1-n2\">"));
+        // A cell of raised digits only is no cell of footnotes.
+        assert_eq!(text(&Cell::plain("²"), PLACE).into_string(), "²");
+    }
+
+    #[test]
+    fn every_text_is_escaped() {
+        let hostile = "<script>alert(1)</script>\"'&\u{1b}";
+        let table = Table {
+            keys: 1,
+            columns: vec![crate::document::Column::left(hostile, 0), crate::document::Column::right(hostile, 1)],
+            rows: vec![vec![Cell::plain(hostile), Cell::new(Tone::Bad, hostile)]],
+        };
+        let claim = ClaimBlock {
+            glyph: "✔".into(),
+            word: "HOLDS".into(),
+            tone: Tone::Good,
+            text: hostile.into(),
+            published: hostile.into(),
+            measured: hostile.into(),
+            asked: hostile.into(),
+            about: hostile.into(),
+            reason: hostile.into(),
+            note: hostile.into(),
+        };
+        let blocks = [
+            Block::Title(hostile.into()),
+            Block::Heading(hostile.into(), hostile.into()),
+            Block::Text(Tone::Dim, hostile.into()),
+            Block::Facts(vec![(hostile.into(), hostile.into())]),
+            Block::Table(table),
+            Block::Marked(vec![Marked { mark: hostile.into(), text: hostile.into(), tone: Tone::Warn }]),
+            Block::Claims(vec![claim]),
+        ];
+        let html = all(&blocks, Place { id: "s", name: hostile }).into_string();
+        assert!(!html.contains("<script") && !html.contains('\u{1b}'));
+        // One for the title, two of the heading, one of the text, two of the facts; caption, two columns and two cells of
+        // the table; mark and text; seven of the claim.
+        assert_eq!(html.matches("&lt;script&gt;").count(), 20);
+    }
+}

@@ -1,0 +1,68 @@
+//! How a part of a run is run again.
+
+use litelab_engine::record::RunInfo;
+use litelab_model::library::Kind;
+
+use crate::analysis::ScenarioAnalysis;
+use crate::document::clean;
+
+/// The command that runs one scenario again with the same seed: the same values, in the same order of trials.
+pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
+    format!("{} --only {} --blocks {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
+}
+
+/// The command that tries to refute a scenario: other values, and more blocks where so many are needed.
+pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, blocks: u32) -> String {
+    let seed = info.plan.seed.wrapping_add(1);
+    format!("{} --only {} --blocks {blocks} --seed {seed}", run(info), quoted(&scenario.name))
+}
+
+/// The command that makes a page of one scenario alone.
+pub(super) fn page(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
+    format!("litelab report {} --only {}", file(info), quoted(&scenario.name))
+}
+
+/// The run's file by its name.
+pub(super) fn file(info: &RunInfo) -> String {
+    let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());
+    quoted(&name)
+}
+
+fn run(info: &RunInfo) -> String {
+    let quick = if info.plan.quick { " --quick" } else { "" };
+    format!("litelab run {}{quick}", study(info))
+}
+
+/// Its name, or a file of its own beside the page.
+fn study(info: &RunInfo) -> String {
+    let name = &info.plan.study;
+    quoted(&if is_built_in(info) { name.clone() } else { format!("{name}.toml") })
+}
+
+/// Whether litelab has the study; the text of any other is in the run file.
+pub(super) fn is_built_in(info: &RunInfo) -> bool {
+    Kind::Study.built_in().contains(&info.plan.study.as_str())
+}
+
+/// As one word of a shell, whatever is in it; control characters are left out.
+pub(super) fn quoted(word: &str) -> String {
+    let word = &clean(word);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.clone();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_word_of_a_shell() {
+        assert_eq!(quoted("claim-form"), "claim-form");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("x'; rm -rf ~ #"), r"'x'\''; rm -rf ~ #'");
+        assert_eq!((quoted(""), quoted("-o")), ("''".into(), "'-o'".into()));
+    }
+}

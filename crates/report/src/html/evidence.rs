@@ -1,0 +1,141 @@
+//! What a page shows beside the analysis: whole distributions, trials over their time, and every rate of a search.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use litelab_engine::measure::Meter;
+use litelab_engine::outcome::{Outcome, Probe, TrialRecord};
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_model::Plan;
+use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+
+use super::sketch::Sketch;
+use super::timing::{self, Course};
+use crate::analysis::{Analysis, ArmAnalysis, Collector, ScenarioAnalysis};
+use crate::error::ReportError;
+
+/// Which latencies: of what, and of which transaction if of one.
+pub(super) type Latency = (Timing, Option<String>);
+
+/// What is kept of a run file's trials; see [`read`].
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// By arm.
+    arms: Vec<OfArm>,
+    /// One trial of each of the leading arms of each scenario, by arm.
+    pub(super) courses: BTreeMap<usize, Course>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfArm {
+    latencies: BTreeMap<Latency, Sketch>,
+    /// Every rate that a search tried, of all blocks.
+    probes: Vec<Probe>,
+    /// Number in the file of the trial of each block.
+    trials: BTreeMap<u32, i64>,
+}
+
+/// Analyses a run file and keeps what its page shows; trials are read one at a time, and once.
+///
+/// # Errors
+/// When the file is damaged.
+pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), ReportError> {
+    let plan = &info.plan;
+    let mut collector = Collector::new(plan, &[]);
+    let wanted: Vec<BTreeSet<Latency>> = plan.scenarios.iter().map(|s| latencies(&s.metrics)).collect();
+    let mut evidence = Evidence { arms: vec![OfArm::default(); plan.arms.len()], ..Evidence::default() };
+    let mut damaged = None;
+    file.trials(&mut |trial| {
+        if let Err(error) = collector.add(plan, &trial.record) {
+            damaged.get_or_insert(error);
+            return Ok(());
+        }
+        if collector.wants_series(plan, &trial.record) {
+            collector.add_series(plan, &trial.record, &file.series(trial.id)?);
+        }
+        evidence.add(plan, &wanted, trial.id, &trial.record);
+        Ok(())
+    })?;
+    if let Some(error) = damaged {
+        return Err(error);
+    }
+    let analysis = collector.finish(info);
+    for scenario in &analysis.scenarios {
+        for arm in leading(scenario, &analysis, timing::MOST_ARMS) {
+            let Some((block, id)) = scenario.metrics.first().and_then(|metric| evidence.typical(arm, metric)) else {
+                continue;
+            };
+            if let Some(course) = Course::new(block, &file.series(id)?) {
+                evidence.courses.insert(arm.index, course);
+            }
+        }
+    }
+    Ok((analysis, evidence))
+}
+
+/// Latencies whose distribution is shown: those of which a scenario's metrics name a quantile; service time where none
+/// does.
+pub(super) fn latencies(metrics: &[Metric]) -> BTreeSet<Latency> {
+    let named = metrics.iter().filter_map(|metric| match metric.measure {
+        Measure::Latency(timing, quantile) if quantile != Quantile::Mean => Some((timing, metric.transaction.clone())),
+        _ => None,
+    });
+    let mut all: BTreeSet<Latency> = named.collect();
+    if all.is_empty() {
+        all.insert((Timing::Service, None));
+    }
+    all
+}
+
+impl Evidence {
+    fn add(&mut self, plan: &Plan, wanted: &[BTreeSet<Latency>], id: i64, record: &TrialRecord) {
+        let Outcome::Measured(measurement) = &record.outcome else { return };
+        let wanted = plan.arms.get(record.arm).and_then(|arm| wanted.get(arm.scenario));
+        let (Some(wanted), Some(arm)) = (wanted, self.arms.get_mut(record.arm)) else { return };
+        let mut meter = Meter::new(measurement);
+        for (timing, transaction) in wanted {
+            if let Some(histogram) = meter.histogram(*timing, transaction.as_deref()) {
+                arm.latencies.entry((*timing, transaction.clone())).or_default().add(histogram);
+            }
+        }
+        arm.trials.insert(record.block, id);
+        arm.probes.extend(measurement.search.iter().flat_map(|search| search.probes.iter().cloned()));
+    }
+
+    /// All latencies of an arm; none where nothing was measured.
+    pub(super) fn latency(&self, arm: usize, latency: &Latency) -> Option<&Sketch> {
+        self.arms.get(arm)?.latencies.get(latency)
+    }
+
+    /// Every rate that was tried.
+    pub(super) fn probes(&self, arm: usize) -> &[Probe] {
+        self.arms.get(arm).map_or(&[], |arm| &arm.probes)
+    }
+
+    /// Block and number of the trial with the median of a metric.
+    fn typical(&self, arm: &ArmAnalysis, metric: &Metric) -> Option<(u32, i64)> {
+        let mut values: Vec<(u32, f64)> = arm.values(metric).to_vec();
+        values.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        let (block, _) = values.get(values.len().checked_sub(1)? / 2)?;
+        Some((*block, *self.arms.get(arm.index)?.trials.get(block)?))
+    }
+}
+
+/// The baseline, then the others by the scenario's first metric, the best first; of those that were measured at most so
+/// many.
+pub(super) fn leading<'a>(scenario: &ScenarioAnalysis, analysis: &'a Analysis, most: usize) -> Vec<&'a ArmAnalysis> {
+    let Some(metric) = scenario.metrics.first() else { return Vec::new() };
+    let measured = scenario.arms.iter().filter_map(|index| analysis.arms.get(*index)).filter(|arm| arm.measured > 0);
+    let rank = |arm: &ArmAnalysis| {
+        let value = arm
+            .estimate(metric)
+            .map_or(f64::INFINITY, |e| if metric.measure.more_is_better() { -e.value } else { e.value });
+        (arm.index != scenario.baseline, value)
+    };
+    let mut ranked: Vec<&ArmAnalysis> = measured.collect();
+    ranked.sort_by(|a, b| {
+        let ((a_other, a), (b_other, b)) = (rank(a), rank(b));
+        a_other.cmp(&b_other).then(a.total_cmp(&b))
+    });
+    ranked.truncate(most);
+    ranked
+}

@@ -1,0 +1,155 @@
+//! One trial over its time, in windows of equal length.
+
+use litelab_engine::outcome::Series;
+
+/// More lines in one picture are hard to follow.
+pub(super) const MOST_ARMS: usize = 4;
+/// Points that a line may have: as many as a picture has room for.
+const MOST_WINDOWS: f64 = 120.0;
+/// With fewer there is no course to see.
+const LEAST_WINDOWS: usize = 5;
+/// Length of the shortest window in seconds: that between two ticks of a runner.
+const SHORTEST: f64 = 0.1;
+
+/// A trial in windows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Course {
+    /// Block of the trial, from 0.
+    pub(super) block: u32,
+    /// Length of a window in seconds.
+    pub(super) step: f64,
+    /// Committed transactions per second.
+    pub(super) throughput: Vec<f64>,
+    /// Errors per second, cured ones included.
+    pub(super) errors: Vec<f64>,
+    /// Largest size of the log in bytes; not a number where there is no sample.
+    pub(super) wal: Vec<f64>,
+    /// Windows in which pages went from the log into the database.
+    pub(super) checkpoints: Vec<usize>,
+}
+
+impl Course {
+    /// None of a trial too short, or without ticks.
+    pub(super) fn new(block: u32, series: &Series) -> Option<Self> {
+        let end = series.ticks.iter().map(|tick| tick.t_ms as f64 / 1000.0).fold(0.0, f64::max);
+        let step = (end / MOST_WINDOWS).max(SHORTEST);
+        let count = (end / step).round() as usize;
+        if count < LEAST_WINDOWS {
+            return None;
+        }
+        let mut course = Self {
+            block,
+            step,
+            throughput: vec![0.0; count],
+            errors: vec![0.0; count],
+            wal: vec![f64::NAN; count],
+            checkpoints: Vec::new(),
+        };
+        course.count(series);
+        course.watch(series);
+        Some(course)
+    }
+
+    /// Seconds from `go` to the middle of each window.
+    pub(super) fn seconds(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.throughput.len()).map(|at| self.middle(at))
+    }
+
+    /// Seconds from `go` to the middle of a window.
+    pub(super) fn middle(&self, window: usize) -> f64 {
+        (window as f64 + 0.5) * self.step
+    }
+
+    /// Counts of ticks, spread evenly over the time that each tells of.
+    fn count(&mut self, series: &Series) {
+        let mut before = 0.0;
+        for tick in &series.ticks {
+            let at = tick.t_ms as f64 / 1000.0;
+            // Ticks of several processes stand one process after the other.
+            let from = if at > before { before } else { 0.0 };
+            before = at;
+            let length = (at - from).max(f64::EPSILON);
+            let committed: f64 = tick.counts.iter().map(|c| c.committed as f64).sum();
+            let errors: f64 = tick.counts.iter().map(|c| c.errors as f64).sum();
+            let first = ((from / self.step) as usize).min(self.throughput.len() - 1);
+            let last = ((at / self.step) as usize).min(self.throughput.len() - 1);
+            for window in first..=last {
+                let (low, high) = (window as f64 * self.step, (window + 1) as f64 * self.step);
+                // What comes after the last window's end belongs to it.
+                let high = if window + 1 == self.throughput.len() { high.max(at) } else { high };
+                let share = ((at.min(high) - from.max(low)) / length).max(0.0);
+                self.throughput[window] += committed * share / self.step;
+                self.errors[window] += errors * share / self.step;
+            }
+        }
+    }
+
+    fn watch(&mut self, series: &Series) {
+        let mut before = None;
+        for sample in series.samples.iter().filter(|sample| sample.at_ns >= series.go_ns) {
+            let at = (sample.at_ns - series.go_ns) as f64 / 1e9;
+            let window = (at / self.step) as usize;
+            if window >= self.wal.len() {
+                break;
+            }
+            self.wal[window] = self.wal[window].max(sample.wal_bytes as f64);
+            if before.is_some_and(|frames| sample.frames_backfilled > frames)
+                && self.checkpoints.last() != Some(&window)
+            {
+                self.checkpoints.push(window);
+            }
+            before = Some(sample.frames_backfilled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_engine::observe::Sample;
+    use litelab_protocol::{Tick, TickCount};
+
+    use super::*;
+
+    fn tick(t_ms: u64, committed: u64) -> Tick {
+        Tick { t_ms, counts: vec![TickCount { committed, errors: committed / 10, ..TickCount::default() }] }
+    }
+
+    #[test]
+    fn no_transaction_is_lost_or_counted_twice() {
+        // Two processes, whose ticks do not end with the windows.
+        let ticks = [150, 250, 333, 501, 690, 870, 1000].map(|ms| tick(ms, 70));
+        let series = Series { ticks: [ticks.clone(), ticks].concat(), ..Series::default() };
+        let course = Course::new(3, &series).unwrap();
+        let sum = |of: &[f64]| of.iter().map(|rate| rate * course.step).sum::<f64>();
+        assert!((sum(&course.throughput) - 980.0).abs() < 1e-6, "{course:?}");
+        assert!((sum(&course.errors) - 98.0).abs() < 1e-6);
+        assert_eq!((course.block, course.throughput.len()), (3, 10));
+        // 70 in the first 150 ms, of two processes.
+        assert!((course.throughput[0] - 2.0 * 70.0 / 0.15).abs() < 1e-6);
+    }
+
+    #[test]
+    fn samples_give_the_largest_log_and_the_windows_with_checkpoints() {
+        let sample = |ms: u64, wal_bytes, frames_backfilled| Sample {
+            at_ns: 1_000_000_000 + ms * 1_000_000,
+            wal_bytes,
+            frames_backfilled,
+            ..Sample::default()
+        };
+        let samples =
+            vec![sample(0, 10, 5), sample(50, 40, 5), sample(110, 20, 9), sample(120, 0, 12), sample(480, 8, 12)];
+        let series = Series { samples, go_ns: 1_000_000_000, ticks: vec![tick(500, 1)] };
+        let course = Course::new(0, &series).unwrap();
+        assert_eq!((course.wal[0], course.wal[1], course.wal[4]), (40.0, 20.0, 8.0));
+        assert!(course.wal[2].is_nan());
+        assert_eq!(course.checkpoints, [1]);
+    }
+
+    #[test]
+    fn a_trial_too_short_has_no_course_and_a_long_one_few_points() {
+        assert_eq!(Course::new(0, &Series { ticks: vec![tick(300, 1)], ..Series::default() }), None);
+        assert_eq!(Course::new(0, &Series::default()), None);
+        let long = Course::new(0, &Series { ticks: vec![tick(3_600_000, 1)], ..Series::default() }).unwrap();
+        assert_eq!((long.throughput.len(), long.step), (120, 30.0));
+    }
+}

@@ -1,0 +1,44 @@
+//! Every column against the first one.
+
+use litelab_model::Metric;
+use litelab_stats::{Confidence, Tolerance};
+
+use super::{GridCell, Line};
+use crate::analysis::{Analysis, pair_values};
+
+/// Fills in the changes. Returns the least and greatest level of their intervals, and the size of the largest family.
+pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, f64)>, usize) {
+    let tolerance = Tolerance::new(analysis.tolerance).unwrap_or_default();
+    let scenario = |cell: &GridCell| analysis.arms.get(cell.arm).map(|arm| arm.scenario);
+    let mut families: Vec<((Option<usize>, Metric), usize)> = Vec::new();
+    for line in lines.iter() {
+        let mut cells = line.cells.iter();
+        if cells.next().is_none_or(Option::is_none) {
+            continue;
+        }
+        for cell in cells.flatten() {
+            let key = (scenario(cell), cell.metric.clone());
+            match families.iter_mut().find(|(of, _)| *of == key) {
+                Some((_, count)) => *count += 1,
+                None => families.push((key, 1)),
+            }
+        }
+    }
+    for line in lines.iter_mut() {
+        let Some(base) = line.cells.first().cloned().flatten() else { continue };
+        for cell in line.cells.iter_mut().skip(1).flatten() {
+            let key = (scenario(cell), cell.metric.clone());
+            let family = families.iter().find(|(of, _)| *of == key).map_or(1, |(_, count)| *count);
+            let confidence = Confidence::P95.shared_by(family).unwrap_or_default();
+            let (Some(ours), Some(theirs)) = (analysis.arms.get(cell.arm), analysis.arms.get(base.arm)) else {
+                continue;
+            };
+            let values = (ours.values(&cell.metric), theirs.values(&base.metric));
+            cell.change = Some(pair_values(values.0, values.1, &cell.metric, confidence, tolerance));
+        }
+    }
+    let counts = families.iter().map(|(_, count)| *count);
+    let level = |count: usize| Confidence::P95.shared_by(count).unwrap_or_default().level();
+    let (least, most) = (counts.clone().min(), counts.max());
+    (least.zip(most).map(|(least, most)| (level(least), level(most))), most.unwrap_or(0))
+}

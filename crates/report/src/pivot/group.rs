@@ -1,0 +1,108 @@
+//! Which scenarios share a table.
+
+use litelab_engine::record::RunInfo;
+use litelab_model::Metric;
+
+use super::arrange::grid;
+use super::select::{self, SCENARIO, TRANSACTION};
+use super::unit::units;
+use super::{Pivot, PivotOptions};
+use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
+
+/// Scenarios that vary the same dimensions.
+struct Group {
+    columns: Vec<String>,
+    /// Dimensions that tell rows apart.
+    rows: Vec<String>,
+    /// Their indices.
+    scenarios: Vec<usize>,
+}
+
+/// The tables, and a line for each reason why something is in none.
+pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
+    let arms = select::arms(analysis, &options.filters);
+    let mut left_out = skipped(analysis);
+    if arms.is_empty() {
+        return Err("no arm of the run passes all filters: leave one out".into());
+    }
+    let mut grids = Vec::new();
+    for group in groups(analysis, &arms, options, &mut left_out) {
+        for metric in metrics(&group, analysis, options) {
+            let shows = |arm: &&&ArmAnalysis| {
+                let shown = analysis.scenarios.get(arm.scenario).is_some_and(|s| s.metrics.contains(metric));
+                group.scenarios.contains(&arm.scenario) && (shown || !options.metrics.is_empty())
+            };
+            let arms: Vec<&ArmAnalysis> = arms.iter().filter(shows).copied().collect();
+            let units = units(&arms, metric, &group.columns, info, options);
+            if units.is_empty() {
+                left_out.push(format!("{metric} is of no transaction that is asked for"));
+            } else {
+                grids.push(grid(&units, metric, &group.columns, analysis, info, options)?);
+            }
+        }
+    }
+    Ok(Pivot { grids, left_out, tolerance: analysis.tolerance })
+}
+
+fn groups(
+    analysis: &Analysis,
+    arms: &[&ArmAnalysis],
+    options: &PivotOptions,
+    left_out: &mut Vec<String>,
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (index, scenario) in analysis.scenarios.iter().enumerate() {
+        if !arms.iter().any(|arm| arm.scenario == index) {
+            continue;
+        }
+        let columns = match options.columns.is_empty() {
+            true => first_column(scenario, options),
+            false => options.columns.clone(),
+        };
+        let lacks = columns.iter().find(|c| *c != SCENARIO && *c != TRANSACTION && !scenario.dimensions.contains(c));
+        if let Some(lacks) = lacks {
+            left_out.push(format!("{} does not vary {lacks}", scenario.name));
+            continue;
+        }
+        let rows: Vec<String> = match options.rows.is_empty() {
+            true => scenario.dimensions.iter().filter(|name| !columns.contains(name)).cloned().collect(),
+            false => options.rows.clone(),
+        };
+        match groups.iter_mut().find(|group| (&group.columns, &group.rows) == (&columns, &rows)) {
+            Some(group) => group.scenarios.push(index),
+            None => groups.push(Group { columns, rows, scenarios: vec![index] }),
+        }
+    }
+    groups
+}
+
+/// What is asked for, or else what the scenarios' study shows; each once.
+fn metrics<'a>(group: &Group, analysis: &'a Analysis, options: &'a PivotOptions) -> Vec<&'a Metric> {
+    let of_study = group.scenarios.iter().filter_map(|index| analysis.scenarios.get(*index)).flat_map(|s| &s.metrics);
+    let asked: Vec<&Metric> =
+        if options.metrics.is_empty() { of_study.collect() } else { options.metrics.iter().collect() };
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for metric in asked {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    metrics
+}
+
+/// The dimension under question: a scenario's first, unless a row is to have it.
+fn first_column(scenario: &ScenarioAnalysis, options: &PivotOptions) -> Vec<String> {
+    scenario.dimensions.iter().find(|name| !options.rows.contains(name)).cloned().into_iter().collect()
+}
+
+/// A line for each reason.
+fn skipped(analysis: &Analysis) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (arm, reason) in analysis.arms.iter().filter_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
+        let line = format!("skipped: {reason}");
+        if !arm.is_twin() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}

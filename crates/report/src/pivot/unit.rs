@@ -1,0 +1,81 @@
+//! An arm in one metric: of all its transactions together, or of one.
+
+use litelab_engine::record::RunInfo;
+use litelab_model::Metric;
+use litelab_model::metric::{Measure, Timing};
+
+use super::PivotOptions;
+use super::select::{self, TRANSACTION};
+use crate::analysis::{Analysis, ArmAnalysis};
+
+/// All transactions of an arm together.
+pub(super) const ALL: &str = "all";
+
+/// An arm in one metric, as yet in no row.
+pub(super) struct Unit<'a> {
+    /// The arm.
+    pub arm: &'a ArmAnalysis,
+    /// The metric, its transaction named where it is of one.
+    pub metric: Metric,
+    /// What its value is of; [`ALL`] where it is of several.
+    pub transaction: String,
+}
+
+impl Unit<'_> {
+    /// Its value in a dimension.
+    pub(super) fn value(&self, analysis: &Analysis, name: &str) -> Option<String> {
+        if name == TRANSACTION { Some(self.transaction.clone()) } else { select::value(self.arm, analysis, name) }
+    }
+}
+
+/// Whether a metric has a value of each transaction: the process as a whole has no parts.
+pub(super) fn is_of_each(metric: &Metric) -> bool {
+    let of_each = match metric.measure {
+        Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Scheduler),
+        Measure::Throughput
+        | Measure::RowsPerSecond
+        | Measure::RowTime
+        | Measure::FailedShare
+        | Measure::ErrorShare
+        | Measure::Served => true,
+        _ => false,
+    };
+    of_each && metric.transaction.is_none()
+}
+
+/// The metric of one transaction.
+pub(super) fn of(metric: &Metric, transaction: &str) -> Metric {
+    Metric { measure: metric.measure, transaction: Some(transaction.to_owned()) }
+}
+
+/// The units of arms that a table has.
+pub(super) fn units<'a>(
+    arms: &[&'a ArmAnalysis],
+    metric: &Metric,
+    columns: &[String],
+    info: &RunInfo,
+    options: &PivotOptions,
+) -> Vec<Unit<'a>> {
+    let filter = options.filters.iter().find(|f| f.name == TRANSACTION);
+    let of_each = options.rows.is_empty()
+        || options.rows.iter().chain(columns).any(|name| name == TRANSACTION)
+        || filter.is_some();
+    let mut units = Vec::new();
+    for arm in arms {
+        let names = info.plan.arms.get(arm.index).map_or_else(Vec::new, select::transactions_of);
+        let unit = |metric: Metric, of: &str| Unit { arm, metric, transaction: of.to_owned() };
+        match (&metric.transaction, names.as_slice()) {
+            (Some(own), _) => units.push(unit(metric.clone(), own)),
+            // What the one transaction has is what all have.
+            (None, [only]) => units.push(unit(metric.clone(), only)),
+            (None, several) => {
+                units.push(unit(metric.clone(), ALL));
+                if of_each && is_of_each(metric) {
+                    units.extend(several.iter().map(|name| unit(of(metric, name), name)));
+                }
+            }
+        }
+    }
+    units.retain(|unit| filter.is_none_or(|f| f.values.contains(&unit.transaction)));
+    units
+}

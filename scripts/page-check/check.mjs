@@ -1,0 +1,143 @@
+// What is looked at on a page in a browser without a network. Everything wrong is a line; none means that it is well.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const NARROW = { width: 400, height: 800 };
+const WIDE = { width: 1200, height: 900 };
+const ALL = [[NARROW, "light"], [NARROW, "dark"], [WIDE, "light"], [WIDE, "dark"]];
+/** One look instead of all. */
+export const ONE = [ALL[0]];
+// More than that many presses of the tab key are not needed to know that each reaches the next.
+const MOST_TABS = 400;
+
+/** Everything that is wrong with the page of a file, at all sizes and in all themes unless told otherwise. */
+export async function check(browser, file, looks = ALL) {
+  const wrong = new Set();
+  for (const [viewport, colorScheme] of looks) {
+    const where = `${viewport.width} px, ${colorScheme}`;
+    await visit(browser, file, { viewport, colorScheme, offline: true }, wrong, async (page) => {
+      for (const line of await page.evaluate(shape)) wrong.add(line);
+      for (const line of await page.evaluate(overflow)) wrong.add(`${line} (${where})`);
+      for (const line of await accessible(page)) wrong.add(`${line} (${where})`);
+      // One size and one theme are enough for the keyboard: the markup is the same.
+      if (viewport === NARROW && colorScheme === "light") for (const line of await keyboard(page)) wrong.add(line);
+    });
+  }
+  await visit(browser, file, { viewport: WIDE, offline: true, javaScriptEnabled: false }, wrong, async (page) => {
+    for (const line of await page.evaluate(still)) wrong.add(line);
+  });
+  return [...wrong];
+}
+
+/** Opens the page; whatever it complains about or asks for is wrong. */
+async function visit(browser, file, options, wrong, look) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const url = pathToFileURL(file).href;
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) wrong.add(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => wrong.add(`script error: ${error.message}`));
+  page.on("request", (request) => {
+    if (request.url() !== url && !request.url().startsWith("data:")) wrong.add(`request: ${request.url()}`);
+  });
+  await page.addInitScript(() => {
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`policy violated: ${event.effectiveDirective} ${event.blockedURI}`));
+  });
+  await page.goto(url);
+  await page.waitForTimeout(100);
+  await look(page);
+  for (const line of await page.evaluate(() => window.violations ?? [])) wrong.add(line);
+  await context.close();
+}
+
+/** Names, titles, units, headings, landmarks, ids. Runs in the page. */
+function shape() {
+  const wrong = [];
+  const words = (ids) => ids.split(/\s+/).map((id) => document.getElementById(id)?.textContent.trim() ?? "").join(" ").trim();
+  const name = (of) => of.getAttribute("aria-label")?.trim() || words(of.getAttribute("aria-labelledby") ?? "");
+  for (const image of document.querySelectorAll("[role=img], svg")) {
+    const id = image.closest("[id]")?.id ?? "?";
+    if (image.matches("svg") && image.getAttribute("role") !== "img" && image.getAttribute("aria-hidden") !== "true") wrong.push(`an svg in #${id} is no image`);
+    else if (image.getAttribute("role") === "img" && !name(image)) wrong.push(`a picture in #${id} has no name`);
+  }
+  for (const chart of document.querySelectorAll("svg.chart")) {
+    const id = chart.closest("figure")?.id ?? "?";
+    const titles = [...chart.querySelectorAll("text.title")].map((text) => text.textContent.trim());
+    if (titles.length === 0 || titles.some((title) => !title)) wrong.push(`a chart in #${id} has no axis title`);
+    const text = [...chart.querySelectorAll("text")].map((t) => t.textContent).join(" ");
+    if (!/×|\b(ns|µs|ms|s)\b|\d[kMG]?\/s|per second|\d ?([KMGT]i)?B\b|%|number|count/.test(text)) wrong.push(`a chart in #${id} has no unit`);
+    if (/NaN|undefined|Infinity/.test(chart.outerHTML)) wrong.push(`a chart in #${id} has a number that is none`);
+  }
+  let before = 0;
+  for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const level = Number(heading.tagName[1]);
+    if (level > before + 1) wrong.push(`heading “${heading.textContent}” skips a level`);
+    before = level;
+  }
+  if (document.querySelectorAll("h1").length !== 1) wrong.push("not exactly one h1");
+  for (const landmark of ["header", "nav", "main", "footer"]) {
+    if (document.querySelectorAll(`body > ${landmark}`).length !== 1) wrong.push(`not exactly one ${landmark}`);
+  }
+  for (const region of document.querySelectorAll("[role=region], nav, body section")) if (!name(region)) wrong.push(`a region has no name: ${region.outerHTML.slice(0, 80)}`);
+  for (const table of document.querySelectorAll("main table")) {
+    if (table.querySelector("thead th:not([scope=col]), tbody th:not([scope=row])") && !table.closest(".live")) wrong.push("a heading of a table has no scope");
+  }
+  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+  for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) wrong.push(`id ${id} is there twice`);
+  for (const link of document.querySelectorAll("a[href]")) {
+    const target = link.getAttribute("href");
+    if (!target.startsWith("#")) wrong.push(`a link leaves the page: ${target}`);
+    else if (!document.getElementById(target.slice(1))) wrong.push(`a link leads nowhere: ${target}`);
+  }
+  if (document.querySelector("body [style]:not(.live *)")) wrong.push("an element has a style attribute");
+  return wrong;
+}
+
+/** What makes the page scroll sideways. Runs in the page. */
+function overflow() {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth <= clientWidth) return [];
+  const wide = [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > clientWidth + 1 && !e.closest(".scroll"));
+  return [`the page scrolls sideways, ${scrollWidth} px: ${wide.slice(0, 2).map((e) => e.outerHTML.slice(0, 100)).join(" | ")}`];
+}
+
+/** What is there without scripts. Runs in the page. */
+function still() {
+  const wrong = [];
+  for (const chart of document.querySelectorAll("svg.chart")) {
+    const box = chart.getBoundingClientRect();
+    if (box.width < 100 || box.height < 30) wrong.push(`without scripts a chart in #${chart.closest("figure")?.id} is not seen`);
+  }
+  if (document.querySelector(".live")) wrong.push("scripts ran where they are off");
+  return wrong;
+}
+
+async function accessible(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, help, nodes }) => `axe ${id}: ${help}: ${nodes[0].html.slice(0, 120)} ${nodes[0].failureSummary.replace(/\s+/g, " ").slice(0, 160)}`);
+}
+
+/** Whether the tab key reaches, in order, every link and region. */
+async function keyboard(page) {
+  await page.evaluate((most) => {
+    const all = document.querySelectorAll("a[href], button, summary, [tabindex='0']");
+    window.stops = [...all].filter((stop) => stop.getClientRects().length > 0).slice(0, most);
+    document.activeElement?.blur();
+  }, MOST_TABS);
+  const count = await page.evaluate(() => window.stops.length);
+  for (let at = 0; at < count; at++) {
+    await page.keyboard.press("Tab");
+    const missed = await page.evaluate((at) => (document.activeElement === window.stops[at] ? "" : window.stops[at].outerHTML.slice(0, 100)), at);
+    if (missed) return [`the tab key does not reach number ${at + 1}: ${missed}`];
+  }
+  return count > 0 ? [] : ["nothing can be reached by the tab key"];
+}
