@@ -170,10 +170,16 @@ fn an_older_file_still_opens() {
     let path = directory.path().join("run.db");
     let stored = StoredCalibration { age_seconds: 1, calibration: calibration(0.02) };
     record(&path, &study(), |recorder| recorder.host(&stored).unwrap(), outcome);
-    let keys = "DELETE FROM run WHERE key IN ('host_calibration', 'builds')";
-    rusqlite::Connection::open(&path).unwrap().execute_batch(keys).unwrap();
-    let info = RunFile::open(&path).unwrap().info().unwrap();
-    assert_eq!((info.host, info.builds.len()), (None, 0));
+    let changed = |sql: &str| {
+        rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        RunFile::open(&path).unwrap().info().unwrap()
+    };
+    // Nor does one whose calibration another version wrote in its own way.
+    let foreign =
+        changed("UPDATE run SET value = json_remove(value, '$.calibration.noise') WHERE key = 'host_calibration'");
+    assert_eq!(foreign.host, None);
+    let older = changed("DELETE FROM run WHERE key IN ('host_calibration', 'builds')");
+    assert_eq!((older.host, older.builds.len()), (None, 0));
 }
 
 #[test]

@@ -315,5 +315,12 @@ fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
         let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(spread, tenth).unwrap();
         let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
         assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} blocks at {spread}: {found}");
+        // What a report asks for is the blocks for its tolerance of 5 %, found in four of five: a tenth is then found
+        // nearly always. Of the noisiest host they are too many for a test.
+        if spread < 0.2 {
+            let n = Planner::default().total_for_tolerance(spread, Tolerance::DEFAULT).unwrap();
+            let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
+            assert!(found >= 0.9, "{n} blocks at {spread}: {found}");
+        }
     }
 }
