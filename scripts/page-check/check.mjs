@@ -71,7 +71,7 @@ function shape() {
     const titles = [...chart.querySelectorAll("text.title")].map((text) => text.textContent.trim());
     if (titles.length === 0 || titles.some((title) => !title)) wrong.push(`a chart in #${id} has no axis title`);
     const text = [...chart.querySelectorAll("text")].map((t) => t.textContent).join(" ");
-    if (!/×|\b(ns|µs|ms|s)\b|\d[kMG]?\/s|per second|\d ?([KMGT]i)?B\b|%|number|count/.test(text)) wrong.push(`a chart in #${id} has no unit`);
+    if (!/×|\b(ns|µs|ms|s)\b|\d[kMG]?\/s|per second|\b([KMGT]i)?B\b|%|number|count/.test(text)) wrong.push(`a chart in #${id} has no unit`);
     if (/NaN|undefined|Infinity/.test(chart.outerHTML)) wrong.push(`a chart in #${id} has a number that is none`);
   }
   let before = 0;

@@ -94,7 +94,8 @@ fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
 /// Writes beside the page and then in its place: an interrupted write leaves the old one.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let refused = |e: std::io::Error| BadInput(format!("{}: {e}", path.display()));
+    // Its own words name a temporary file that nobody knows.
+    let refused = |e: std::io::Error| BadInput(format!("{}: it cannot be written: {}", path.display(), e.kind()));
     // As any new file; the bits that the user does not want are taken off it.
     let mode = std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o666), |old| old.permissions());
     let mut whole = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder).map_err(refused)?;

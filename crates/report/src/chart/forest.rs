@@ -202,7 +202,7 @@ impl Forest {
 }
 
 /// Width of what stands to the right of a lane, at most.
-const NOTES: f64 = 170.0;
+const NOTES: f64 = 190.0;
 
 impl ForestRow {
     /// What is drawn, or why nothing is.

@@ -13,8 +13,8 @@
 //! Every picture scales with its column (its own width is 440 units, at which text is 13 units high), carries a title
 //! and a description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light
 //! and a dark theme; no picture has a `style` attribute, and none tells by colour alone: series differ in marker and
-//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out of the picture and
-//! counted in its description. None of them panics, whatever it is given.
+//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them
+//! panics, whatever it is given.
 
 mod draw;
 mod forest;
@@ -41,7 +41,7 @@ pub use strip::{Strip, StripArm};
 use maud::Markup;
 
 /// What the classes of all charts look like, light and dark: to be put once into the page's `<style>`. It follows the
-/// reader's system, unless an ancestor has `data-theme="light"` or `data-theme="dark"`.
+/// reader's system, unless the root element has `data-theme="light"` or `data-theme="dark"`; print is light.
 pub const CSS: &str = include_str!("chart.css");
 
 /// A picture.

@@ -19,14 +19,9 @@ pub(super) fn description(summary: &str, drawn: &str, marks: impl ExactSizeItera
         (false, 0) => format!("{}.", marks.join("; ")),
         (false, more) => format!("{}; and {more} more.", marks.join("; ")),
     };
-    let drawn = capital(drawn.trim());
+    let drawn = format!("Shown: {}", drawn.trim());
     let parts = [summary.trim(), &drawn, &marks];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-fn capital(sentence: &str) -> String {
-    let mut rest = sentence.chars();
-    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
 }
 
 /// Class of a tone.

@@ -126,7 +126,7 @@ fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAn
     let Some((_, cell)) = group.first() else { return html! {} };
     let tone = block::class(document::verdict_tone(cell.verdict));
     html! {
-        span class=(tone) { (verdict_words(cell.verdict, &cell.metric)) } ": "
+        span class=(tone) { (verdict_words(cell.verdict, &cell.metric).replacen(' ', "\u{a0}", 1)) } ": "
         @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
             @if at > 0 { ", " }
             (label(comparison.arm))

@@ -37,8 +37,11 @@ pub(super) fn table(source: Source<'_>, place: Place<'_>) -> Markup {
     // What is the same in all of them is said once, above the table.
     let (same, told): (Vec<Column>, Vec<Column>) =
         columns.into_iter().partition(|column| arms.len() > 1 && arms.iter().all(|arm| column.1(arm) == first(column)));
-    let same: Vec<(String, String)> =
-        same.iter().map(|column| (column.0.to_owned(), first(column))).filter(|(_, text)| !text.is_empty()).collect();
+    let same: Vec<(String, String)> = same
+        .iter()
+        .map(|column| (column.0.to_owned(), first(column)))
+        .filter(|(_, text)| !text.is_empty() && text != number::NONE)
+        .collect();
     let id = place.id;
     html! {
         h3 id={ (id) "-arms" } { "Arms of " (place.name) ": settings read back, durability, how to run them again" }

@@ -35,7 +35,7 @@ pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
             @match block {
                 Block::Title(text) => p { b { (clean(text)) } },
                 Block::Heading(title, beside) => { h3 { (clean(title)) } @if !beside.is_empty() { p { (clean(beside)) } } },
-                Block::Text(tone, text) => p class=(class(*tone)) { (line(text)) },
+                Block::Text(tone, text) => p class=(class(*tone)) { (rich(text)) },
                 Block::Facts(of) => (facts(of)),
                 Block::Table(of) => ({ tables += 1; table(of, place, tables) }),
                 Block::Marked(lines) => (marked(lines, place)),
@@ -119,11 +119,21 @@ pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
             @for one in lines {
                 li id=[lowered(&one.mark).map(|number| format!("{}-n{number}", place.id))] {
                     span class={ "mark " (class(one.tone)) } aria-hidden="true" { (clean(&one.mark)) }
-                    span { @if let Some(word) = said(one) { span.unseen { (word) } } (line(&one.text)) }
+                    span { @if let Some(word) = said(one) { span.unseen { (word) } } (rich(&one.text)) }
                 }
             }
         }
     }
+}
+
+/// A line in which what stands between backticks is code.
+fn rich(text: &str) -> Markup {
+    let text = line(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! { @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
 /// What a mark says to those who do not see it.
@@ -208,6 +218,12 @@ mod tests {
         assert!(marked(&[line], PLACE).into_string().contains("<li id=\"s1-n2\">"));
         // A cell of raised digits only is no cell of footnotes.
         assert_eq!(text(&Cell::plain("²"), PLACE).into_string(), "²");
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(rich("the `for` or `<b>`").into_string(), "the <code>for</code> or <code>&lt;b&gt;</code>");
+        assert_eq!(rich("one ` alone").into_string(), "one ` alone");
     }
 
     #[test]
