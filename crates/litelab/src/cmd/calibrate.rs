@@ -14,7 +14,7 @@ use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, library, resolve};
 use litelab_report::analysis::analyse;
 use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
-use litelab_report::{Style, terminal};
+use litelab_report::terminal;
 
 use crate::exit::{BadInput, Exit};
 use crate::{files, interrupt, style};
@@ -150,8 +150,7 @@ fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     if json {
         anstream::println!("{}", serde_json::to_string_pretty(calibration)?);
     } else {
-        let style = Style { color: style::color(), width: style::width() };
-        anstream::print!("{}", terminal::show_calibration(calibration, style));
+        anstream::print!("{}", terminal::show_calibration(calibration, style::report()));
     }
     Ok(())
 }

@@ -107,7 +107,7 @@ fn print(args: &Args, markdown: impl Fn() -> String, text: impl Fn(Style) -> Str
     if args.markdown {
         anstream::print!("{}", markdown());
     } else {
-        anstream::print!("{}", text(Style { color: style::color(), width: style::width() }));
+        anstream::print!("{}", text(style::report()));
     }
 }
 
