@@ -33,10 +33,14 @@ pub(super) fn table(source: Source<'_>, place: Place<'_>) -> Markup {
         ("durability", Box::new(durability)),
         ("settings of its own", Box::new(own)),
     ];
+    // A dimension's value stands in the label already.
+    let named = |column: &Column| !source.scenario.dimensions.iter().any(|dimension| dimension == column.0);
     let first = |of: &Column| arms.first().map_or_else(String::new, |arm| of.1(arm));
     // What is the same in all of them is said once, above the table.
-    let (same, told): (Vec<Column>, Vec<Column>) =
-        columns.into_iter().partition(|column| arms.len() > 1 && arms.iter().all(|arm| column.1(arm) == first(column)));
+    let (same, told): (Vec<Column>, Vec<Column>) = columns
+        .into_iter()
+        .filter(named)
+        .partition(|column| arms.len() > 1 && arms.iter().all(|arm| column.1(arm) == first(column)));
     let same: Vec<(String, String)> = same
         .iter()
         .map(|column| (column.0.to_owned(), first(column)))
