@@ -130,7 +130,8 @@ fn footer(info: &RunInfo, live: bool) -> Markup {
                 "Made by litelab " (info.litelab) " from " code { (file) } ". The same run as text: "
                 code { "litelab show " (file) } "; every number: " code { "litelab export " (file) " --format json" }
                 "; every trial: " code { "litelab export " (file) " --format csv" } "; every sample over time: "
-                code { "litelab export " (file) " --format series" } "."
+                code { "litelab export " (file) " --format series" } ". The whole study again, and which verdicts change: "
+                code { "litelab repeat " (file) } "."
             }
             @if live {
                 p { "Charts over time: uPlot, © 2022 Leon Sorokin, MIT licence, whose text stands beside its code in this page." }
