@@ -15,7 +15,7 @@ pub(in crate::chart) fn width(text: &str) -> f64 {
 }
 
 fn char_width(c: char) -> f64 {
-    match c {
+    match shown(c) {
         'i' | 'j' | 'l' => 0.3,
         ' ' | '.' | ',' | '\'' | '|' => 0.34,
         'I' | '!' | ':' | ';' | '(' | ')' | '[' | ']' | '/' | '-' | 'f' | 't' | 'r' => 0.43,
@@ -38,14 +38,16 @@ pub(in crate::chart) fn bold_width(text: &str) -> f64 {
 
 /// A text without what an XML document cannot hold; line breaks and tabs are blanks.
 pub(in crate::chart) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' | '\r' | '\t' => ' ',
-            '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
-            c if c.is_control() => char::REPLACEMENT_CHARACTER,
-            c => c,
-        })
-        .collect()
+    text.chars().map(shown).collect()
+}
+
+fn shown(c: char) -> char {
+    match c {
+        '\n' | '\r' | '\t' => ' ',
+        '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }
 }
 
 /// Lines no wider than `room`, broken at blanks, else after punctuation (settings read `key=value,key=value`), else
@@ -111,7 +113,10 @@ mod tests {
 
     #[test]
     fn what_xml_cannot_hold_is_replaced() {
-        assert_eq!(clean("a\u{0}b\nc\u{ffff}"), "a\u{fffd}b c\u{fffd}");
+        let hostile = "a\u{0}b\nc\u{ffff}";
+        assert_eq!(clean(hostile), "a\u{fffd}b c\u{fffd}");
+        // And is as wide as what stands in its place.
+        assert_eq!(width(hostile), width(&clean(hostile)));
     }
 
     proptest! {
