@@ -11,13 +11,6 @@ use litelab_engine::record::RunFile;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
 
-const WORKLOAD: &str = r#"
-schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY)"
-[transaction.insert]
-sql = "INSERT INTO t VALUES (:id)"
-param.id = { sequence = {} }
-"#;
-
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 
 /// The mock with one driver more in its manifest than it has.
@@ -73,7 +66,8 @@ fn without_the_manifests_word_for_it_its_absence_is_a_failure() {
 fn a_study_leaves_its_arms_out_and_runs_the_others() {
     let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
     let runners = runners(home.path(), OPTIONAL);
-    let plan = common::plan(folder.path(), WORKLOAD, &study("\"mock:scripted\", \"mock:postgres\", \"mock:noop\""));
+    let plan =
+        common::plan(folder.path(), common::INSERTS, &study("\"mock:scripted\", \"mock:postgres\", \"mock:noop\""));
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("the run begins");
     let skipped: Vec<_> = run.plan().arms.iter().map(|a| a.skipped.as_deref()).collect();
     let why = "driver `postgres` of runner `mock` is not here: install libpq, then build it anew";
@@ -96,7 +90,7 @@ fn a_study_leaves_its_arms_out_and_runs_the_others() {
 fn a_study_of_nothing_else_does_not_begin() {
     let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
     let runners = runners(home.path(), OPTIONAL);
-    let plan = common::plan(folder.path(), WORKLOAD, &study("\"mock:postgres\""));
+    let plan = common::plan(folder.path(), common::INSERTS, &study("\"mock:postgres\""));
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
     assert!(error.contains("install libpq"), "{error}");
     assert!(!options(folder.path()).file.exists());

@@ -16,13 +16,6 @@ use litelab_protocol::histogram::Histogram;
 use litelab_stats::Schedule;
 use serde_json::json;
 
-const WORKLOAD: &str = r#"
-schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY)"
-[transaction.insert]
-sql = "INSERT INTO t VALUES (:id)"
-param.id = { sequence = {} }
-"#;
-
 const MS: u64 = 1_000_000;
 
 /// Three arms that differ in their scripts.
@@ -31,7 +24,7 @@ fn scripted(folder: &Path, blocks: u32) -> Plan {
         "blocks = {blocks}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nvars.speed = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.speed = [1, 2, 3]"
     );
-    let mut plan = common::plan(folder, WORKLOAD, &study);
+    let mut plan = common::plan(folder, common::INSERTS, &study);
     for (i, arm) in plan.arms.iter_mut().enumerate() {
         let unit = (i as u64 + 1) * MS;
         script(arm, json!({ "service_ns": { "insert": [[unit, 9], 10 * unit] } }));
@@ -110,7 +103,7 @@ fn a_stall_counts_for_everyone_who_was_due_in_it() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let study = "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         driver = \"mock:scripted\"\nrole.w = { run = \"insert\", for = \"10s\", rate = 1000, arrivals = \"constant\" }";
-    let mut plan = common::plan(folder.path(), WORKLOAD, study);
+    let mut plan = common::plan(folder.path(), common::INSERTS, study);
     script(&mut plan.arms[0], json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }));
     let begun = Instant::now();
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
@@ -295,7 +288,7 @@ fn a_runner_that_dies_is_a_failed_row_and_the_run_goes_on() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let study = "blocks = 2\n[[scenario]]\nname = \"mixed\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         role.w = { run = \"insert\", count = 10 }\nvary.driver = [\"mock:dies\", \"mock:scripted\", \"rusqlite:rusqlite\"]";
-    let plan = common::plan(folder.path(), WORKLOAD, study);
+    let plan = common::plan(folder.path(), common::INSERTS, study);
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     let ended = run.execute(&mut |_| {}).expect("executes");
     assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 2, false));
@@ -319,7 +312,7 @@ fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let study = "[[scenario]]\nname = \"g\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\naccess = \"group-commit\"\n\
         role.w = { run = \"insert\", count = 10 }";
-    let plan = common::plan(folder.path(), WORKLOAD, study);
+    let plan = common::plan(folder.path(), common::INSERTS, study);
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
     assert!(error.contains("g/only: driver `scripted` does not have access `group-commit`"), "{error}");
     assert!(!options(folder.path()).file.exists(), "a refused run leaves no file");

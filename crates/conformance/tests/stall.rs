@@ -19,13 +19,6 @@ use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
 use serde_json::json;
 
-const WORKLOAD: &str = r#"
-schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY)"
-[transaction.insert]
-sql = "INSERT INTO t VALUES (:id)"
-param.id = { sequence = {} }
-"#;
-
 const MS: f64 = 1e6;
 /// 1 kHz for 10 s.
 const INTERVAL: f64 = MS;
@@ -42,7 +35,7 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
         "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", {load} }}"
     );
-    let mut plan = common::plan(folder, WORKLOAD, &study);
+    let mut plan = common::plan(folder, common::INSERTS, &study);
     let usual = SERVICE as u64;
     let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
     plan.arms[0].trial.connection.options.insert("script".into(), json!({ "service_ns": { "insert": script } }));

@@ -1,4 +1,4 @@
-//! A run carried out with its progress on the screen: what `run` and `repeat` share.
+//! A run carried out with its progress on the screen: what `run`, `repeat` and the re-run of `compare` share.
 
 use std::path::{Path, PathBuf};
 

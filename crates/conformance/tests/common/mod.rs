@@ -9,6 +9,14 @@ use std::sync::Once;
 use litelab_engine::Runners;
 use litelab_model::{Options, Plan, library, resolve};
 
+/// A workload of one transaction, which inserts a row.
+pub const INSERTS: &str = r#"
+schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY)"
+[transaction.insert]
+sql = "INSERT INTO t VALUES (:id)"
+param.id = { sequence = {} }
+"#;
+
 static BUILT: Once = Once::new();
 
 /// The folder that holds `runners/`.
