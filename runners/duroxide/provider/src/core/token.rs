@@ -36,19 +36,38 @@ impl Tokens {
         format!("{:016x}-{:x}-{:x}", self.opening, claim.id, claim.lease)
     }
 
-    /// What a token of this opening says.
+    /// What a token of this opening says. Only the one way of writing it that [`Tokens::token`] has is understood.
     pub fn read(&self, token: &str) -> Option<Claim> {
-        let mut parts = token.split('-');
-        let opening = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let mut parts = token.split('-').skip(1);
         let id = i64::from_str_radix(parts.next()?, 16).ok()?;
         let lease = u64::from_str_radix(parts.next()?, 16).ok()?;
-        (opening == self.opening && parts.next().is_none()).then_some(Claim { id, lease })
+        let claim = Claim { id, lease };
+        (self.token(claim) == token).then_some(claim)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Tokens;
+
+    /// An opening whose number starts with a zero: a reader of numbers would take its tokens without that zero too.
+    #[test]
+    fn a_token_is_written_in_one_way_only() {
+        let mut one = Tokens { opening: 0x0f80_f48b_f88d_3c11, lease: 0 };
+        let claim = one.claim(77);
+        let token = one.token(claim);
+        assert_eq!(token, "0f80f48bf88d3c11-4d-1");
+        assert_eq!(one.read(&token), Some(claim));
+        for wrong in [
+            &token[1..],
+            "+f80f48bf88d3c11-4d-1",
+            "0F80F48BF88D3C11-4D-1",
+            "0f80f48bf88d3c11-04d-1",
+            "0f80f48bf88d3c11-+4d-1",
+        ] {
+            assert_eq!(one.read(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_token_is_understood_by_the_opening_that_made_it_alone() {
