@@ -54,6 +54,10 @@ pub struct Tick {
     pub t_ms: u64,
     /// One entry for each role and transaction that did anything.
     pub counts: Vec<TickCount>,
+    /// The longest that a timer of the host probe ran late since the last tick, in nanoseconds; of one that is overdue,
+    /// so far. In the warm-up, too. Absent without a probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_ns: Option<u64>,
 }
 
 /// Counts of one role and transaction since the last tick.
@@ -72,6 +76,9 @@ pub struct TickCount {
     pub failed: u64,
     /// Errors seen, cured ones included.
     pub errors: u64,
+    /// Of those, errors whose primary code is `SQLITE_BUSY`.
+    #[serde(default)]
+    pub busy: u64,
 }
 
 /// The outcome of a trial.

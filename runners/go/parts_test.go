@@ -130,13 +130,22 @@ func TestAStallIsSeenAtItsLength(t *testing.T) {
 	clock := Clock{time.Now().Add(-100 * time.Millisecond)}
 	stop := make(chan struct{})
 	time.AfterFunc(30*time.Millisecond, func() { close(stop) })
-	h := probe(clock, 10, 0, stop)
+	lag := newLag(10_000_000)
+	// Before it has run at all it is overdue.
+	if overdue := lag.take(clock.now()); overdue < 89_000_000 {
+		t.Errorf("overdue by %d ns", overdue)
+	}
+	h := probe(clock, 10, 0, lag, stop)
+	// What a tick tells is told once.
+	if first, second := lag.take(0), lag.take(0); first < 89_000_000 || second != 0 {
+		t.Errorf("a lag of %d and then %d ns", first, second)
+	}
 	if h.Max() < 89_000_000 || h.TotalCount() < 10 {
 		t.Errorf("%d timers, %d ns late", h.TotalCount(), h.Max())
 	}
 	stop = make(chan struct{})
 	close(stop)
-	if h := probe(Clock{time.Now()}, 3_600_000, 0, stop); h.TotalCount() != 0 {
+	if h := probe(Clock{time.Now()}, 3_600_000, 0, newLag(1), stop); h.TotalCount() != 0 {
 		t.Errorf("%d timers in no time", h.TotalCount())
 	}
 }

@@ -3,13 +3,34 @@ package main
 import (
 	"math"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
+
+// Lag is the longest that the probe's timer ran late, for the goroutine that says ticks.
+type Lag struct{ due, longest atomic.Int64 }
+
+// newLag takes when the timer is due first, in nanoseconds from `go`.
+func newLag(due int64) *Lag {
+	lag := &Lag{}
+	lag.due.Store(due)
+	return lag
+}
+
+// note tells that the timer ran so late, and is due next at `due`. There is one that notes and one that takes.
+func (l *Lag) note(late, due int64) {
+	for longest := l.longest.Load(); late > longest && !l.longest.CompareAndSwap(longest, late); longest = l.longest.Load() {
+	}
+	l.due.Store(due)
+}
+
+// take gives the longest since the last time, or how long the timer is overdue; in the warm-up, too.
+func (l *Lag) take(now int64) int64 { return max(l.longest.Swap(0), now-l.due.Load(), 0) }
 
 // probe is a goroutine with a timer, and how late it ran. It runs until stop is closed. A timer that is due while the
 // last one is still late counts, too, so a stall of ten periods weighs as ten. Dues before `from` (the end of the
 // warm-up) are not recorded.
-func probe(clock Clock, periodMs, from int64, stop <-chan struct{}) *Histogram {
+func probe(clock Clock, periodMs, from int64, lag *Lag, stop <-chan struct{}) *Histogram {
 	lateness := newHistogram()
 	period := millis(periodMs)
 	timer := time.NewTimer(time.Duration(period))
@@ -21,11 +42,13 @@ func probe(clock Clock, periodMs, from int64, stop <-chan struct{}) *Histogram {
 		case <-timer.C:
 		}
 		now := clock.now()
+		late := now - due
 		for ; due <= now; due += period {
 			if due >= from {
 				lateness.note(now - due)
 			}
 		}
+		lag.note(late, due)
 		timer.Reset(time.Duration(due - clock.now()))
 	}
 }

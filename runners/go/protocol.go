@@ -176,6 +176,7 @@ type Tick struct {
 	Type   string      `json:"type"`
 	TMs    int64       `json:"t_ms"`
 	Counts []TickCount `json:"counts"`
+	LagNs  *int64      `json:"lag_ns,omitempty"`
 }
 
 type TickCount struct {
@@ -185,6 +186,7 @@ type TickCount struct {
 	Empty       uint64 `json:"empty"`
 	Failed      uint64 `json:"failed"`
 	Errors      uint64 `json:"errors"`
+	Busy        uint64 `json:"busy"`
 }
 
 type Result struct {

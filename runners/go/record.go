@@ -3,17 +3,30 @@ package main
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // Counters are those of one step of one worker that `tick` shows: written by one goroutine, read by another. The
 // padding keeps each on cache lines of its own (two, for processors that fetch them in pairs).
 type Counters struct {
-	committed, empty, failed, errors atomic.Uint64
-	_                                [96]byte
+	committed, empty, failed, errors, busy atomic.Uint64
+	_                                      [88]byte
 }
 
 // add does without a locked addition: there is one writer.
 func add(counter *atomic.Uint64, n uint64) { counter.Store(counter.Load() + n) }
+
+// busy is how many of these codes are SQLITE_BUSY or one of its extended codes.
+func busy(codes []int) uint64 {
+	const sqliteBusy = 5
+	var n uint64
+	for _, code := range codes {
+		if code&0xFF == sqliteBusy {
+			n++
+		}
+	}
+	return n
+}
 
 // Record has the histograms and counts of one step of one worker; they are added up when the trial is over, so that
 // the hot path shares nothing. Its size does not depend on the number of operations.
@@ -123,6 +136,7 @@ func (b *Board) sums() []TickCount {
 		sum.Empty += counters.empty.Load()
 		sum.Failed += counters.failed.Load()
 		sum.Errors += counters.errors.Load()
+		sum.Busy += counters.busy.Load()
 	}
 	return sums
 }
@@ -141,16 +155,22 @@ func (b *Board) operations() []Operation {
 	return operations
 }
 
-// tick gives what was counted since the last one, for each role and transaction that did anything.
-func (b *Board) tick(tMs int64) Tick {
-	now := b.sums()
-	tick := Tick{Type: "tick", TMs: tMs, Counts: []TickCount{}}
+// tick gives what was counted since the last one, for each role and transaction that did anything, and how late the
+// probe's timer ran; there may be no probe.
+func (b *Board) tick(clock Clock, lag *Lag) Tick {
+	now, moment := b.sums(), clock.now()
+	tick := Tick{Type: "tick", TMs: moment / int64(time.Millisecond), Counts: []TickCount{}}
+	if lag != nil {
+		longest := lag.take(moment)
+		tick.LagNs = &longest
+	}
 	for i, last := range b.last {
 		since := now[i]
 		since.Committed -= last.Committed
 		since.Empty -= last.Empty
 		since.Failed -= last.Failed
 		since.Errors -= last.Errors
+		since.Busy -= last.Busy
 		if since.Committed+since.Empty+since.Failed+since.Errors > 0 {
 			tick.Counts = append(tick.Counts, since)
 		}

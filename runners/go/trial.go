@@ -268,11 +268,13 @@ func (s *Stage) run() (*Probe, error) {
 	clock = Clock{time.Now()}
 	close(start)
 
+	var lag *Lag
 	if s.trial.ProbeMs > 0 {
+		lag = newLag(millis(s.trial.ProbeMs))
 		if s.trial.WarmupMs > 0 {
 			time.AfterFunc(time.Duration(millis(s.trial.WarmupMs)), func() { before.Store(waits()) })
 		}
-		go func() { lateness <- probe(clock, s.trial.ProbeMs, millis(s.trial.WarmupMs), stop) }()
+		go func() { lateness <- probe(clock, s.trial.ProbeMs, millis(s.trial.WarmupMs), lag, stop) }()
 	}
 	ticker := time.NewTicker(time.Duration(millis(max(s.trial.TickMs, 1))))
 	defer ticker.Stop()
@@ -284,13 +286,13 @@ func (s *Stage) run() (*Probe, error) {
 			}
 			working--
 		case <-ticker.C:
-			if err := say(s.board.tick(clock.now() / int64(time.Millisecond))); err != nil {
+			if err := say(s.board.tick(clock, lag)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	// The rest, so that all ticks add up to the result.
-	if err := say(s.board.tick(clock.now() / int64(time.Millisecond))); err != nil {
+	if err := say(s.board.tick(clock, lag)); err != nil {
 		return nil, err
 	}
 	close(stop)

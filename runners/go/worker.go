@@ -127,6 +127,7 @@ func (t *Task) count(e *Execution, errors []int) {
 	t.record.mismatches += e.mismatches
 	if len(errors) > 0 {
 		add(&t.counters.errors, uint64(len(errors)))
+		add(&t.counters.busy, busy(errors))
 		t.record.countErrors(errors, e.ending != Gaveup)
 	}
 }

@@ -43,7 +43,11 @@ fn words(page: &str) -> String {
 
 /// A second of ticks, in which the log grows and is emptied.
 fn series() -> Series {
-    let tick = |n: u64| Tick { t_ms: n * 100, counts: vec![TickCount { committed: 40 + n, ..TickCount::default() }] };
+    let tick = |n: u64| Tick {
+        t_ms: n * 100,
+        counts: vec![TickCount { committed: 40 + n, ..TickCount::default() }],
+        ..Tick::default()
+    };
     let sample = |n: u64| Sample {
         at_ns: n * 50_000_000,
         wal_bytes: n % 10 * 4096,

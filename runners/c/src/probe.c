@@ -21,16 +21,17 @@ void condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t n
 /* A timer that is due while the last one is still late counts too, so a stall of ten periods weighs as ten. */
 static void *run(void *argument) {
     Probe *probe = argument;
-    uint64_t due = probe->period;
     pthread_mutex_lock(&probe->lock);
     while (!probe->stop) {
         uint64_t now = clock_read(probe->clock);
-        if (now < due) {
-            condition_wait(&probe->wake, &probe->lock, due - now);
+        if (now < probe->due) {
+            condition_wait(&probe->wake, &probe->lock, probe->due - now);
             continue;
         }
-        if (due >= probe->from) histogram_record(probe->lateness, now - due);
-        due += probe->period;
+        uint64_t late = now - probe->due;
+        if (late > probe->longest) probe->longest = late;
+        if (probe->due >= probe->from) histogram_record(probe->lateness, late);
+        probe->due += probe->period;
     }
     pthread_mutex_unlock(&probe->lock);
     return NULL;
@@ -40,12 +41,22 @@ int probe_start(Probe *probe, const Clock *clock, uint64_t period_ms, uint64_t f
     *probe = (Probe){
         .clock = clock,
         .period = times(period_ms, 1000000),
+        .due = times(period_ms, 1000000),
         .from = from,
         .lateness = keep(1, sizeof *probe->lateness),
     };
     pthread_mutex_init(&probe->lock, NULL);
     condition_new(&probe->wake);
     return pthread_create(&probe->thread, NULL, run, probe);
+}
+
+uint64_t probe_take_longest(Probe *probe) {
+    pthread_mutex_lock(&probe->lock);
+    uint64_t now = clock_read(probe->clock), longest = probe->longest;
+    if (now > probe->due && now - probe->due > longest) longest = now - probe->due;
+    probe->longest = 0;
+    pthread_mutex_unlock(&probe->lock);
+    return longest;
 }
 
 void probe_stop(Probe *probe) {

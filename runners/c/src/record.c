@@ -108,6 +108,7 @@ void board_sums(const Board *board, Sum *sums) {
         sum->empty += counted(&counters->empty);
         sum->failed += counted(&counters->failed);
         sum->errors += counted(&counters->errors);
+        sum->busy += counted(&counters->busy);
     }
 }
 
@@ -120,6 +121,7 @@ const Sum *board_tick(Board *board) {
         difference[i].empty -= board->last[i].empty;
         difference[i].failed -= board->last[i].failed;
         difference[i].errors -= board->last[i].errors;
+        difference[i].busy -= board->last[i].busy;
     }
     memcpy(board->last, board->now, board->sum_count * sizeof *board->last);
     return difference;

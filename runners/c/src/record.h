@@ -10,8 +10,8 @@
 /* Counts of one step of one worker, on cache lines that no other worker writes to: as far apart as that takes where
  * the processor fetches two at a time. */
 typedef struct Counters {
-    _Atomic uint64_t committed, empty, failed, errors;
-    char apart[256 - 4 * sizeof(uint64_t)];
+    _Atomic uint64_t committed, empty, failed, errors, busy;
+    char apart[256 - 5 * sizeof(uint64_t)];
 } Counters;
 
 /* Adds without a locked instruction: there is one writer. */
@@ -49,7 +49,7 @@ size_t first_fetch(const Transaction *transaction);
 /* Counts of a role and transaction. */
 typedef struct Sum {
     const char *role, *transaction;
-    uint64_t committed, empty, failed, errors;
+    uint64_t committed, empty, failed, errors, busy;
 } Sum;
 
 /* The counts of all workers, and where they belong. */

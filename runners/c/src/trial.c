@@ -202,13 +202,15 @@ static _Noreturn void give_up(const Fault *fault) {
     _exit(1);
 }
 
-static void tick(void) {
+/* Of a probe; NULL without one. */
+static void tick(Probe *probe) {
     Message message = {0};
     Fault fault;
     const Sum *sums = board_tick(&stage.board);
     message_open(&message, NULL, '{');
     message_string(&message, "type", "tick");
     message_number(&message, "t_ms", clock_read(&stage.clock) / 1000000);
+    if (probe) message_number(&message, "lag_ns", probe_take_longest(probe));
     message_open(&message, "counts", '[');
     for (size_t i = 0; i < stage.board.sum_count; i++) {
         const Sum *sum = &sums[i];
@@ -220,6 +222,7 @@ static void tick(void) {
         message_number(&message, "empty", sum->empty);
         message_number(&message, "failed", sum->failed);
         message_number(&message, "errors", sum->errors);
+        message_number(&message, "busy", sum->busy);
         message_close(&message, '}');
     }
     message_close(&message, ']');
@@ -260,7 +263,7 @@ static void play(uint64_t rate, Probe *probe) {
             continue;
         }
         pthread_mutex_unlock(&stage.lock);
-        tick();
+        tick(trial->probe_ms ? probe : NULL);
         due = (clock_read(&stage.clock) / every + 1) * every;
         pthread_mutex_lock(&stage.lock);
     }
@@ -268,7 +271,7 @@ static void play(uint64_t rate, Probe *probe) {
     if (stage.fault.code) give_up(&stage.fault);
     for (size_t i = 0; i < stage.worker_count; i++) pthread_join(threads[i], NULL);
     /* The rest, so that all ticks add up to the result. */
-    tick();
+    tick(trial->probe_ms ? probe : NULL);
     if (trial->probe_ms) probe_stop(probe);
 }
 

@@ -26,8 +26,10 @@ static inline void count_it(Task *task, const Execution *execution, const Memory
     task->record.mismatches += execution->mismatches;
     if (!memory->error_count) return;
     count(&counters->errors, memory->error_count);
-    for (size_t i = 0; i < memory->error_count; i++)
+    for (size_t i = 0; i < memory->error_count; i++) {
+        if ((memory->errors[i] & 0xFF) == SQLITE_BUSY) count(&counters->busy, 1);
         record_error(&task->record, memory->errors[i], 1, execution->ending != FAILED);
+    }
 }
 
 /* What counts after the warm-up. Two processors' counters may differ by a few nanoseconds, so nothing is subtracted

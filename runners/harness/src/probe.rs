@@ -9,13 +9,14 @@ pub struct Prober {
     period: u64,
     due: u64,
     from: u64,
+    longest: u64,
 }
 
 impl Prober {
     /// Dues before `from`, the end of the warm-up in nanoseconds from `go`, are not recorded.
     pub fn new(period_ms: u64, from: u64) -> Self {
         let period = period_ms.max(1).saturating_mul(1_000_000);
-        Self { lateness: Histogram::new(), period, due: period, from }
+        Self { lateness: Histogram::new(), period, due: period, from, longest: 0 }
     }
 
     /// When the timer is due next, in nanoseconds from `go`.
@@ -25,12 +26,18 @@ impl Prober {
 
     /// Counts all that were due by `now`.
     pub fn note(&mut self, now: u64) {
+        self.longest = self.longest.max(now.saturating_sub(self.due));
         while self.due <= now {
             if self.due >= self.from {
                 self.lateness.record(now - self.due);
             }
             self.due += self.period;
         }
+    }
+
+    /// The longest that a timer ran late since this was last asked, in the warm-up, too.
+    pub fn take_longest(&mut self) -> u64 {
+        std::mem::take(&mut self.longest)
     }
 
     /// What was seen until `now`: a timer that never ran is late, too.
@@ -67,6 +74,16 @@ mod tests {
         assert_eq!(lateness.count(), 10);
         assert!(lateness.max().is_some_and(|l| l.abs_diff(99 * MS) < MS));
         assert!(lateness.quantile(0.05).is_some_and(|l| l.abs_diff(9 * MS) < MS));
+    }
+
+    #[test]
+    fn the_longest_is_told_once_and_in_the_warm_up_too() {
+        let mut prober = Prober::new(10, 1_000 * MS);
+        prober.note(13 * MS);
+        prober.note(20 * MS);
+        assert_eq!([prober.take_longest(), prober.take_longest()], [3 * MS, 0]);
+        prober.note(35 * MS);
+        assert_eq!(prober.take_longest(), 5 * MS);
     }
 
     #[test]

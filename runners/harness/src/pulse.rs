@@ -11,9 +11,10 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::clock::Clock;
 use crate::probe::Prober;
+use crate::record::Beat;
 
-/// Probes from `go` until it is told to stop. What was asked for during the warm-up is not recorded.
-pub async fn run(trial: &Trial, clock: Clock, stop: &Notify) -> Probe {
+/// Probes from `go` until it is told to stop. What was asked for during the warm-up is not recorded, but seen in `beat`.
+pub async fn run(trial: &Trial, clock: Clock, stop: &Notify, beat: &Beat) -> Probe {
     let warm = trial.warmup_ms.saturating_mul(1_000_000);
     let mut prober = Prober::new(trial.probe_ms, warm);
     let mut busy = Busy::new(Handle::current().metrics());
@@ -28,6 +29,7 @@ pub async fn run(trial: &Trial, clock: Clock, stop: &Notify) -> Probe {
         // The runtime's clock and ours may differ by some parts in a million, and by the former it is due.
         let now = clock.now().max(prober.due());
         prober.note(now);
+        beat.note(prober.take_longest(), prober.due());
         busy.note(now, warm);
         jobs.spawn_blocking(move || (now, clock.now()));
         while let Some(job) = jobs.try_join_next() {

@@ -16,6 +16,7 @@ pub struct Counters {
     pub empty: AtomicU64,
     pub failed: AtomicU64,
     pub errors: AtomicU64,
+    pub busy: AtomicU64,
 }
 
 // SAFETY: atomic integers, for which zero is a value.
@@ -25,6 +26,35 @@ unsafe impl Shareable for Counters {}
 #[inline]
 pub fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+}
+
+/// How the probe in a runtime fares, for the one that looks on from outside: it is heard even while the runtime hangs.
+#[derive(Default)]
+pub struct Beat {
+    /// When its timer is due next, in nanoseconds from `go`; 0 before it has begun.
+    due: AtomicU64,
+    /// The longest that it ran late since this was taken, in nanoseconds.
+    longest: AtomicU64,
+}
+
+// SAFETY: atomic integers, for which zero is a value.
+unsafe impl Shareable for Beat {}
+
+impl Beat {
+    /// The timer ran so late, and is due next at `due`.
+    pub fn note(&self, late: u64, due: u64) {
+        self.longest.fetch_max(late, Ordering::Relaxed);
+        self.due.store(due, Ordering::Relaxed);
+    }
+
+    /// The longest since the last time, or how long it is overdue; `first` is when it is due first.
+    pub fn take(&self, now: u64, first: u64) -> u64 {
+        let due = match self.due.load(Ordering::Relaxed) {
+            0 => first,
+            due => due,
+        };
+        self.longest.swap(0, Ordering::Relaxed).max(now.saturating_sub(due))
+    }
 }
 
 /// Histograms and counts of one step of one worker. Their size does not depend on the number of operations.
@@ -120,6 +150,8 @@ pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
 pub struct Board {
     /// One for each step of each worker, where a [`crate::watch::Watch`] sees them.
     pub counters: Region<Counters>,
+    /// One, for a probe that is in a runtime.
+    beat: Region<Beat>,
     /// Index into `keys` of each of those.
     places: Vec<usize>,
     /// Role and transaction, each pair once.
@@ -150,7 +182,12 @@ impl Board {
                 places.extend((0..role.workers).flat_map(|_| &role.steps).map(|step| place(r, step)));
             }
         }
-        Ok(Self { counters: Region::new(places.len())?, places, keys })
+        Ok(Self { counters: Region::new(places.len())?, beat: Region::new(1)?, places, keys })
+    }
+
+    /// Where a probe in a runtime tells how it fares.
+    pub fn beat(&self) -> &Beat {
+        &self.beat[0]
     }
 
     /// One empty entry for each role and transaction, with its counts so far.
@@ -204,12 +241,13 @@ impl Board {
             sum.empty += counters.empty.load(Ordering::Relaxed);
             sum.failed += counters.failed.load(Ordering::Relaxed);
             sum.errors += counters.errors.load(Ordering::Relaxed);
+            sum.busy += counters.busy.load(Ordering::Relaxed);
         }
         sums
     }
 
-    /// What was counted since `last`, which becomes what is counted now.
-    pub fn tick(&self, trial: &Trial, t_ms: u64, last: &mut Vec<TickCount>) -> Tick {
+    /// What was counted since `last`, which becomes what is counted now; and how late a probe's timer ran.
+    pub fn tick(&self, trial: &Trial, t_ms: u64, lag_ns: Option<u64>, last: &mut Vec<TickCount>) -> Tick {
         let now = self.sums(trial);
         last.resize_with(now.len(), TickCount::default);
         let since = |(now, last): (&TickCount, &TickCount)| TickCount {
@@ -217,11 +255,12 @@ impl Board {
             empty: now.empty - last.empty,
             failed: now.failed - last.failed,
             errors: now.errors - last.errors,
+            busy: now.busy.saturating_sub(last.busy),
             ..now.clone()
         };
         let did = |count: &TickCount| count.committed + count.empty + count.failed + count.errors > 0;
         let counts = now.iter().zip(last.iter()).map(since).filter(did).collect();
         *last = now;
-        Tick { t_ms, counts }
+        Tick { t_ms, counts, lag_ns }
     }
 }

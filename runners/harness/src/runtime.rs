@@ -93,7 +93,7 @@ impl Running {
             let stop = Arc::new(Notify::new());
             let pulse = probes.then(|| {
                 let (start, stop) = (start(), stop.clone());
-                tokio::spawn(async move { pulse::run(trial, start.await, &stop).await })
+                tokio::spawn(async move { pulse::run(trial, start.await, &stop, stage.beat()).await })
             });
             let clock = start().await;
             watch.start(clock).unwrap_or_else(|fault| give_up(&watch, fault));

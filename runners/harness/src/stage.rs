@@ -11,7 +11,7 @@ use crate::access::{Handle, Shared};
 use crate::clock::{Clock, End, NEVER};
 use crate::fault::Fault;
 use crate::params::Params;
-use crate::record::{Board, Record};
+use crate::record::{Beat, Board, Record};
 use crate::schedule::Schedule;
 use crate::transaction::{Memory, Plan, Retrying};
 use crate::worker::{Done, Id, Task, Worker};
@@ -66,6 +66,11 @@ impl<'a> Stage<'a> {
         let schedules = trial.roles.iter().map(|role| Schedule::new(trial.seed, role)).collect::<Result<_, _>>()?;
         let retry = Retrying::new(&trial.retry)?;
         Ok(Self { trial, retry, schedules, board, ends: Ends::new(trial), write_lock: Mutex::new(()) })
+    }
+
+    /// Where a probe in the runtime tells how it fares.
+    pub fn beat(&self) -> &Beat {
+        self.board.beat()
     }
 
     /// For each database its connections' handles, one for each worker as [`Stage::workers`] asks for them.

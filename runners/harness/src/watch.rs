@@ -93,7 +93,14 @@ fn look_on(trial: &Trial, board: &Board, probe_ms: u64, epoch: Instant, mut pare
     let mut prober = (probe_ms > 0).then(|| Prober::new(probe_ms, warm));
     let every = trial.tick_ms.max(1).saturating_mul(1_000_000);
     let (mut due, mut last) = (every, Vec::new());
-    let mut tick = |now: u64| say(&Line::Tick(board.tick(trial, now / 1_000_000, &mut last)));
+    let mut tick = |now: u64, prober: &mut Option<Prober>| {
+        let lag = match prober {
+            Some(prober) => Some(prober.take_longest()),
+            // It is in the runtime.
+            None => (trial.probe_ms > 0).then(|| board.beat().take(now, trial.probe_ms.saturating_mul(1_000_000))),
+        };
+        say(&Line::Tick(board.tick(trial, now / 1_000_000, lag, &mut last)))
+    };
     loop {
         let next = prober.as_ref().map_or(due, |prober| due.min(prober.due()));
         if readable_before(parent, clock, next)? {
@@ -105,14 +112,14 @@ fn look_on(trial: &Trial, board: &Board, probe_ms: u64, epoch: Instant, mut pare
         }
         if now >= due {
             // A core that does not listen any more is no reason to end the trial here.
-            let _told = tick(now);
+            let _told = tick(now, &mut prober);
             due = (now / every + 1) * every;
         }
     }
     let mut message = [0];
     parent.read_exact(&mut message).map_err(Fault::other)?;
     // The rest, so that all ticks add up to the result.
-    let _told = tick(clock.now());
+    let _told = tick(clock.now(), &mut prober);
     let lateness: Option<Histogram> = prober.map(|prober| prober.into_lateness(clock.now()));
     let probe = lateness.map(|lateness| Probe { lateness, pool_wait: None, utilization: None, scheduler: None });
     parent.write_all(&serde_json::to_vec(&probe).map_err(Fault::other)?).map_err(Fault::other)

@@ -12,6 +12,9 @@ use crate::schedule::Schedule;
 use crate::session::Session;
 use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
 
+/// The primary code.
+const SQLITE_BUSY: i32 = 5;
+
 /// One worker, ready to go.
 pub struct Worker<'a, H> {
     pub id: Id,
@@ -208,6 +211,7 @@ impl Task<'_> {
         self.record.mismatches += execution.mismatches;
         if !errors.is_empty() {
             add(&self.counters.errors, errors.len() as u64);
+            add(&self.counters.busy, errors.iter().filter(|code| *code & 0xFF == SQLITE_BUSY).count() as u64);
             self.record.errors(errors, execution.ending != Ending::Failed);
         }
     }

@@ -2,7 +2,8 @@
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Trial, TrialResult, Until, codes,
+    Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Tick, Trial, TrialResult,
+    Until, codes,
 };
 
 use crate::histogram::map;
@@ -137,6 +138,12 @@ faults! {
     QueueNeverEmpty = "queue-never-empty",
     /// Reports no progress.
     QueueNeverTicks = "queue-never-ticks",
+    /// No error in its ticks is busy.
+    TicksHideBusy = "ticks-hide-busy",
+    /// Its ticks say nothing of the probe.
+    TicksHideLag = "ticks-hide-lag",
+    /// No lag in its ticks is longer than a millisecond.
+    TicksShortenLag = "ticks-shorten-lag",
     /// Finds every hash right.
     TrustsHashes = "trusts-hashes",
     /// Draws from another seed.
@@ -158,7 +165,7 @@ impl Fault {
     /// What its driver lists. The honest runner has more, but each further one is examined in every access.
     pub fn executors(self) -> Vec<Executor> {
         match self {
-            Self::ProbeExaggerates | Self::ProbeSeesNothing => vec![Executor::Threads, Executor::Inline],
+            Self::ProbeExaggerates | Self::ProbeSeesNothing | Self::TicksShortenLag => vec![Executor::Threads, Executor::Inline],
             _ => vec![Executor::Threads, Executor::Processes],
         }
     }
@@ -233,6 +240,16 @@ impl Fault {
                     connection.settings.insert(name.clone(), value.clone());
                 }
             }
+        }
+    }
+
+    /// What is reported in place of a tick.
+    pub fn falsify_tick(self, tick: &mut Tick) {
+        match self {
+            Self::TicksHideBusy => tick.counts.iter_mut().for_each(|count| count.busy = 0),
+            Self::TicksHideLag => tick.lag_ns = None,
+            Self::TicksShortenLag => tick.lag_ns = tick.lag_ns.map(|lag| lag.min(1_000_000)),
+            _ => {}
         }
     }
 

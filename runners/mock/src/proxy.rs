@@ -70,6 +70,10 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                 say(&Line::Ready(ready));
             }
             Line::Tick(_) if never_ticks(fault) => {}
+            Line::Tick(mut tick) => {
+                fault.falsify_tick(&mut tick);
+                say(&Line::Tick(tick));
+            }
             Line::Result(_) if fault == Fault::NoLastLine => {}
             Line::Result(mut result) => {
                 if fault == Fault::LosesRow {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Until,
+    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Until, codes,
     WorkerResult,
 };
 
@@ -30,6 +30,8 @@ struct Event {
     committed: bool,
     empty: bool,
     errors: u64,
+    /// Of those, busy ones.
+    busy: u64,
 }
 
 struct Worker {
@@ -132,15 +134,14 @@ impl<'a> Stage<'a> {
         let elapsed_ns = self.workers.iter().map(|w| w.free_at).max().unwrap_or_default();
         self.leave_unserved();
         let ticks = self.ticks(elapsed_ns);
+        let timers = self.timers(elapsed_ns);
         let workers = self.workers.into_iter().map(|w| WorkerResult {
             outside_ns: w.free_at.saturating_sub(warm).saturating_sub(w.result.inside_ns),
             ..w.result
         });
         let probe = (self.trial.probe_ms > 0).then(|| {
             let mut lateness = Histogram::new();
-            let timers = elapsed_ns / (self.trial.probe_ms * MS);
-            let list = if self.script.lateness_ns.is_empty() { &[0][..] } else { &self.script.lateness_ns };
-            list.iter().cycle().take(timers as usize).for_each(|late| lateness.record(*late));
+            timers.iter().for_each(|(_, late)| lateness.record(*late));
             Probe { lateness, pool_wait: None, utilization: None, scheduler: None }
         });
         let result = TrialResult {
@@ -247,8 +248,10 @@ impl<'a> Stage<'a> {
             note(&mut operation.query, ending.ns / 2);
             note(&mut operation.first_row, ending.ns / 2);
         }
-        let errors = u64::from(ending.failed.is_some()) + u64::from(ending.cured.is_some());
-        self.events.push(Event { end, operation: o, committed, empty: ending.empty, errors });
+        let codes = || ending.failed.iter().chain(&ending.cured);
+        let busy = codes().filter(|code| codes::stands_for("SQLITE_BUSY", code)).count() as u64;
+        let errors = codes().count() as u64;
+        self.events.push(Event { end, operation: o, committed, empty: ending.empty, errors, busy });
         ending.empty
     }
 
@@ -293,12 +296,21 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// When each timer of the probe was due, and how late it ran, as scripted.
+    fn timers(&self, elapsed_ns: u64) -> Vec<(u64, u64)> {
+        let period = self.trial.probe_ms * MS;
+        let timers = elapsed_ns.checked_div(period).unwrap_or(0);
+        let list = if self.script.lateness_ns.is_empty() { &[0][..] } else { &self.script.lateness_ns };
+        list.iter().cycle().zip(1..=timers).map(|(late, nth)| (nth * period, *late)).collect()
+    }
+
     fn ticks(&mut self, elapsed_ns: u64) -> Vec<Tick> {
         self.events.sort_by_key(|e| e.end);
         let every = self.trial.tick_ms.max(1);
         let mut ticks = Vec::new();
         let mut events = self.events.iter().peekable();
         let mut t_ms = 0;
+        let mut timers = self.timers(elapsed_ns).into_iter().peekable();
         while t_ms * MS < elapsed_ns {
             t_ms = (t_ms + every).min(elapsed_ns.div_ceil(MS));
             let mut counts: BTreeMap<usize, TickCount> = BTreeMap::new();
@@ -313,8 +325,11 @@ impl<'a> Stage<'a> {
                 count.empty += u64::from(event.empty);
                 count.failed += u64::from(!event.committed && !event.empty);
                 count.errors += event.errors;
+                count.busy += event.busy;
             }
-            ticks.push(Tick { t_ms, counts: counts.into_values().collect() });
+            let ran = std::iter::from_fn(|| timers.next_if(|(due, late)| due + late <= t_ms * MS));
+            let lag_ns = (self.trial.probe_ms > 0).then(|| ran.map(|(_, late)| late).max().unwrap_or(0));
+            ticks.push(Tick { t_ms, counts: counts.into_values().collect(), lag_ns });
         }
         ticks
     }

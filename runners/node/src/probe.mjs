@@ -12,6 +12,8 @@ import { Histogram } from './histogram.mjs';
  */
 export class Probe {
     lateness = new Histogram();
+    /** The longest that the timer ran late since `takeLongest`. */
+    #longest = 0;
     #timer;
     #since = null;
 
@@ -57,9 +59,17 @@ export class Probe {
 
     /** Counts all that were due until then. */
     #late(until, now) {
+        this.#longest = Math.max(this.#longest, now - this.due);
         for (; this.due <= until; this.due += this.period) {
             if (this.due >= this.warm) this.lateness.record(now - this.due);
         }
+    }
+
+    /** The longest that the timer ran late since the last time, or how long it is overdue; in the warm-up, too. */
+    takeLongest() {
+        const longest = Math.max(this.#longest, this.clock.now() - this.due, 0);
+        this.#longest = 0;
+        return Math.round(longest);
     }
 
     /**

@@ -7,9 +7,12 @@ import { Histogram } from './histogram.mjs';
 const HISTOGRAMS = ['service', 'wait', 'response', 'lag', 'query', 'first_row'];
 
 /** The place of EMPTY is 1, that of FAILED is 2. */
-const KINDS = ['committed', 'empty', 'failed', 'errors'];
+const KINDS = ['committed', 'empty', 'failed', 'errors', 'busy'];
 const COMMITTED = 0;
 const ERRORS = 3;
+const BUSY = 4;
+/** The primary code of SQLITE_BUSY. */
+const SQLITE_BUSY = 5;
 
 /** Doubles from one step's counts to the next: 128 bytes, two cache lines, for processors that fetch them in pairs. */
 const STRIDE = 16;
@@ -81,10 +84,12 @@ export class Counters {
         this.at = at * STRIDE;
     }
 
-    /** One execution more: what it gave, and the number of its errors. An aligned double is stored in one piece. */
+    /** One execution more: what it gave, and the codes of its errors. An aligned double is stored in one piece. */
     add(seen, errors) {
         this.memory[this.at + (seen >= 0 ? COMMITTED : -seen)]++;
-        if (errors > 0) this.memory[this.at + ERRORS] += errors;
+        if (errors.length === 0) return;
+        this.memory[this.at + ERRORS] += errors.length;
+        this.memory[this.at + BUSY] += errors.filter((code) => (code & 0xff) === SQLITE_BUSY).length;
     }
 }
 
@@ -117,15 +122,15 @@ export class Board {
     }
 
     #sums() {
-        const sums = this.keys.map((key) => ({ ...key, committed: 0, empty: 0, failed: 0, errors: 0 }));
+        const sums = this.keys.map((key) => ({ ...key, committed: 0, empty: 0, failed: 0, errors: 0, busy: 0 }));
         this.places.forEach((place, at) =>
             KINDS.forEach((kind, k) => (sums[place][kind] += this.memory[at * STRIDE + k])),
         );
         return sums;
     }
 
-    /** What was counted since the last tick. */
-    tick(t_ms) {
+    /** What was counted since the last tick, and how late a timer of the probe ran; there may be none. */
+    tick(t_ms, probe) {
         const now = this.#sums();
         const since = now.map((count, at) => {
             const difference = { ...count };
@@ -133,7 +138,8 @@ export class Board {
             return difference;
         });
         this.last = now;
-        return { type: 'tick', t_ms, counts: since.filter((count) => KINDS.some((kind) => count[kind] > 0)) };
+        const counts = since.filter((count) => KINDS.some((kind) => count[kind] > 0));
+        return { type: 'tick', t_ms, counts, ...(probe && { lag_ns: probe.takeLongest() }) };
     }
 
     /** Commits of one worker. */
@@ -147,7 +153,7 @@ export class Board {
     /** The result's entry for each role and transaction, from what its workers recorded. */
     operations(trial, done) {
         const whole = this.#sums().map((sum) => {
-            const { errors: _, ...counts } = sum;
+            const { errors: _, busy: __, ...counts } = sum;
             const transaction = trial.transactions.find(({ name }) => name === sum.transaction);
             const empty = new Record(transaction, false, false);
             return { ...counts, ...empty, errors: {}, unserved: 0 };

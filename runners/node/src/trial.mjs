@@ -36,7 +36,7 @@ export async function run(lines, say) {
     const clock = new Clock(go);
     const board = new Board(trial, shared.board, seats(trial));
     probe?.start(go);
-    const tick = () => say(board.tick(Math.floor(clock.now() / 1e6)));
+    const tick = () => say(board.tick(Math.floor(clock.now() / 1e6), probe));
     const stop = every(trial.tick_ms, clock, tick);
     const done = await crew.run(go);
     stop();

@@ -159,7 +159,7 @@ function endOf(trial, role, ended) {
 /** What counts from `go` on. */
 function count({ record, counters }, memory, seen) {
     const { errors } = memory;
-    counters.add(seen, errors.length);
+    counters.add(seen, errors);
     if (errors.length > 0) {
         record.count(errors, seen !== FAILED);
         memory.errors = [];

@@ -12,7 +12,23 @@ _LONGEST_SLEEP = 0.05
 """Seconds; the loop looks that often whether it is over."""
 
 
-def run(go: int, period_ms: int, warmup_ms: int, stop: Event) -> Latencies:
+class Lag:
+    """The longest that the probe's timer ran late, for the thread that says ticks: it goes on while the loop hangs."""
+
+    def __init__(self, due: int):
+        self._due, self._longest = due, 0
+
+    def note(self, late: int, due: int) -> None:
+        """The timer ran so late, and is due next at `due`."""
+        self._longest, self._due = max(self._longest, late), due
+
+    def take(self, now: int) -> int:
+        """The longest since the last time, or how long it is overdue; in the warm-up, too."""
+        longest, self._longest = self._longest, 0
+        return max(longest, now - self._due, 0)
+
+
+def run(go: int, period_ms: int, warmup_ms: int, stop: Event, lag: Lag) -> Latencies:
     """Runs until `stop`. A timer that is due while the last one is still late counts too, so a stall of ten periods
     weighs as ten. Dues in the warm-up are not recorded."""
     lateness, loop = Latencies(), asyncio.new_event_loop()
@@ -25,10 +41,12 @@ def run(go: int, period_ms: int, warmup_ms: int, stop: Event) -> Latencies:
         if stop.is_set():
             return loop.stop()
         now = perf_counter_ns()
+        late = now - due
         while due <= now:
             if due >= warm:
                 lateness.note(now - due)
             due += period
+        lag.note(late, due)
         lateness.settle(fewest=100)
         loop.call_later(min((due - perf_counter_ns()) / 1e9, _LONGEST_SLEEP), ring)
 

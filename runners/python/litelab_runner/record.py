@@ -15,7 +15,10 @@ LOWEST, HIGHEST, DIGITS = 1, 3_600_000_000_000, 3
 # Significant bits of a value in such a histogram: what differs only beyond them has one place in it.
 _BITS = 11
 
-COUNTS = ("committed", "empty", "failed", "errors")
+SQLITE_BUSY = 5
+"""The primary code."""
+
+COUNTS = ("committed", "empty", "failed", "errors", "busy")
 LATENCIES = ("service", "wait", "response", "lag", "query", "first_row")
 
 # Values below are counted one by one, in half a megabyte: most transactions take less than 65 µs.
@@ -133,7 +136,7 @@ class Record:
         """`waits`: there is something to wait for. `timed`: a statement fetches all rows."""
         # Transactions that committed in the warm-up; all others are in `service`.
         self.warming = 0
-        self.empty = self.failed = self.errors = 0
+        self.empty = self.failed = self.errors = self.busy = 0
         self.rows = self.verified = self.mismatches = self.unserved = 0
         # Extended code → times seen, and times cured.
         self.seen: Counter[int] = Counter()
@@ -160,6 +163,7 @@ class Record:
 
     def count_errors(self, seen: list[int], cured: bool) -> None:
         self.errors += len(seen)
+        self.busy += sum(code & 0xFF == SQLITE_BUSY for code in seen)
         self.seen.update(seen)
         if cured:
             self.cured.update(seen)
@@ -201,7 +205,7 @@ class Board:
         self.records: dict[tuple[int, int], list[Record]] = {pair: [] for pair in steps}
         names = [transaction["name"] for transaction in trial["transactions"]]
         self._names = {(r, t): {"role": trial["roles"][r]["name"], "transaction": names[t]} for r, t in self.records}
-        self._last = {pair: (0, 0, 0, 0) for pair in self.records}
+        self._last = {pair: (0,) * len(COUNTS) for pair in self.records}
 
     def tick(self) -> list[dict]:
         """What was counted since the last tick, without what was not."""

@@ -37,6 +37,7 @@ class Stage:
                     for task in worker.tasks:
                         self.board.records[r, task.index].append(task.record)
         self.go = 0
+        self.lag: probe.Lag | None = None
 
     def worker_class(self) -> type[Worker]:
         return Worker
@@ -67,7 +68,13 @@ class Stage:
         for r, worker in self.workers:
             Thread(target=work, args=(r, worker), daemon=True).start()
         barrier.wait()
-        self._prober = Prober(self.go, self.trial) if self.trial["probe_ms"] else None
+        self.lag = self.first_lag()
+        self._prober = Prober(self.go, self.trial, self.lag) if self.lag else None
+
+    def first_lag(self) -> probe.Lag | None:
+        """Of the probe that begins now; none without one."""
+        period = self.trial["probe_ms"] * 1_000_000
+        return probe.Lag(self.go + period) if period else None
 
     def probed(self) -> dict | None:
         """What the probe saw, once the workers have ended."""
@@ -114,7 +121,9 @@ class Stage:
         self._tick()
 
     def _tick(self) -> None:
-        say({"type": "tick", "t_ms": (now() - self.go) // 1_000_000, "counts": self.board.tick()})
+        moment = now()
+        tick = {"type": "tick", "t_ms": (moment - self.go) // 1_000_000, "counts": self.board.tick()}
+        say({**tick, "lag_ns": self.lag.take(moment)} if self.lag else tick)
 
     def _fault(self, error: Exception) -> Fault:
         return Fault.of(error, find(self.trial["driver"]).code(error))
@@ -148,10 +157,10 @@ class Stage:
 class Prober:
     """The host probe's thread."""
 
-    def __init__(self, go: int, trial: dict):
+    def __init__(self, go: int, trial: dict, lag: probe.Lag):
         self._lateness: list[Latencies] = []
         self._stop = Event()
-        arguments = (go, trial["probe_ms"], trial["warmup_ms"], self._stop)
+        arguments = (go, trial["probe_ms"], trial["warmup_ms"], self._stop, lag)
         self._thread = Thread(target=lambda: self._lateness.append(probe.run(*arguments)), daemon=True)
         self._thread.start()
 

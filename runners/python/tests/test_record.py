@@ -145,7 +145,10 @@ class Probes(unittest.TestCase):
         stop, kept = threading.Event(), []
         # A clock that started 100 ms ago: ten timers of 10 ms are overdue at once.
         go = perf_counter_ns() - 100_000_000
-        thread = threading.Thread(target=lambda: kept.append(probe.run(go, 10, 0, stop)))
+        lag = probe.Lag(go + 10_000_000)
+        # Before it has run at all it is overdue.
+        self.assertGreaterEqual(lag.take(perf_counter_ns()), 89_000_000)
+        thread = threading.Thread(target=lambda: kept.append(probe.run(go, 10, 0, stop, lag)))
         thread.start()
         sleep(0.03)
         stop.set()
@@ -153,3 +156,6 @@ class Probes(unittest.TestCase):
         histogram = kept[0].histogram()
         self.assertGreaterEqual(histogram.get_total_count(), 10)
         self.assertGreaterEqual(histogram.get_max_value(), 89_000_000)
+        # What a tick tells is told once.
+        self.assertGreaterEqual(lag.take(0), 89_000_000)
+        self.assertEqual(lag.take(0), 0)

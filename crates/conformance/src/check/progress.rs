@@ -3,6 +3,7 @@
 use litelab_protocol::{Load, Until};
 
 use super::{Found, ensure, passed};
+use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
 use crate::subject::Subject;
 
@@ -41,7 +42,10 @@ pub fn probe(subject: &Subject<'_>) -> Found {
     let mut trial =
         Draft::new(subject).on(&path).transaction(insert()).role("w", 1, &["insert"], Until::Time { ms: 150 }).build();
     trial.roles[0].load = Load::Closed { think_us: 1_000 };
-    let result = subject.run(&trial)?.result;
+    let heard = subject.run(&trial)?;
+    let lags = |heard: &Heard| heard.ticks.iter().filter(|(_, tick)| tick.lag_ns.is_some()).count();
+    let (told, ticks, result) = (lags(&heard), heard.ticks.len(), heard.result);
+    ensure!(told == ticks, "a probe was asked for, and {told} of {ticks} ticks tell how late its timers ran");
     let Some(probe) = result.probe else { return Err("a probe every 10 ms was asked for, and there is none".into()) };
     let timers = probe.lateness.count();
     // 15 are due; the last may be cut off, and coarse timers fall together.
@@ -52,7 +56,9 @@ pub fn probe(subject: &Subject<'_>) -> Found {
     trial.databases.clear();
     let path = subject.database("no-probe.db", TABLE)?;
     trial.databases.push(litelab_protocol::Database::File { path: path.display().to_string() });
-    let off = subject.run(&trial)?.result.probe;
+    let heard = subject.run(&trial)?;
+    ensure!(lags(&heard) == 0, "no probe was asked for, and ticks tell how late its timers ran");
+    let off = heard.result.probe;
     ensure!(off.is_none_or(|p| p.lateness.count() == 0), "no probe was asked for, and there is one");
     passed(format!("{timers} timers in 150 ms"))
 }

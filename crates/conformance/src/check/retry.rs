@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use litelab_protocol::{ErrorCount, Trial, TrialResult};
+use litelab_protocol::{ErrorCount, Trial};
 
 use super::{Found, NO_DATABASE, ensure, errors, passed, skipped};
+use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
 use crate::file;
 use crate::subject::Subject;
@@ -18,8 +19,16 @@ pub fn retry(subject: &Subject<'_>) -> Found {
     // Three tries, then no more; the error is not one to retry; a name that covers its extended ones.
     let forever = Duration::from_secs(3600);
     for (attempts, on, seen) in [(3, vec![BUSY], 3), (3, vec!["SQLITE_LOCKED"], 1), (1, vec![BUSY], 1)] {
-        let (_, result) = locked(subject, &format!("limit-{attempts}-{}", on[0]), (attempts, &on), forever)?;
+        let (_, Heard { ticks, result, .. }) =
+            locked(subject, &format!("limit-{attempts}-{}", on[0]), (attempts, &on), forever)?;
         let operation = &result.operations[0];
+        let counts = || ticks.iter().flat_map(|(_, tick)| &tick.counts);
+        let (all, busy): (u64, u64) = (counts().map(|c| c.errors).sum(), counts().map(|c| c.busy).sum());
+        ensure!(
+            (all, busy) == (2 * seen, 2 * seen),
+            "{} times SQLITE_BUSY are due, and its ticks tell of {all} errors, {busy} of them busy",
+            2 * seen
+        );
         let errors = operation.errors.get(BUSY).copied().unwrap_or_default();
         // Two transactions, none of which can succeed.
         ensure!(
@@ -30,7 +39,7 @@ pub fn retry(subject: &Subject<'_>) -> Found {
         );
     }
     let held = Duration::from_millis(120);
-    let (trial, result) = locked(subject, "cured", (100_000, &[BUSY]), held)?;
+    let (trial, Heard { result, .. }) = locked(subject, "cured", (100_000, &[BUSY]), held)?;
     let operation = &result.operations[0];
     let errors = operation.errors.get(BUSY).copied().unwrap_or_default();
     ensure!(
@@ -59,12 +68,7 @@ pub fn retry(subject: &Subject<'_>) -> Found {
 }
 
 /// Two inserts against the suite's lock, which is released after `held`, or after the trial.
-fn locked(
-    subject: &Subject<'_>,
-    name: &str,
-    retry: (u32, &[&str]),
-    held: Duration,
-) -> Result<(Trial, TrialResult), String> {
+fn locked(subject: &Subject<'_>, name: &str, retry: (u32, &[&str]), held: Duration) -> Result<(Trial, Heard), String> {
     let path = subject.database(&format!("retry-{name}.db"), TABLE)?;
     let draft = Draft::new(subject).on(&path).pragma("busy_timeout", "0").transaction(slow_insert(0));
     let mut trial = draft.role("w", 1, &["insert"], count(2)).build();
@@ -84,7 +88,7 @@ fn locked(
     };
     let heard = subject.finish(&trial, started);
     drop(lock);
-    Ok((trial, heard?.result))
+    Ok((trial, heard?))
 }
 
 /// Pauses of 10, 20, 30, 30 ms between five tries.

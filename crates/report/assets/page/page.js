@@ -4,7 +4,7 @@
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const prefixes = { bytes: [[2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"], [1, " B"]], "per second": [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]] };
+  const prefixes = { bytes: [[2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"], [1, " B"]], "per second": [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]], ns: [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]] };
   const text = (value, unit) => {
     if (value == null) return "–";
     const [by, after] = prefixes[unit].find(([by]) => Math.abs(value) >= by) ?? prefixes[unit].at(-1);
@@ -50,7 +50,7 @@
       series: [{ label: "time (s)", value: (u, value) => (value == null ? "–" : value + " s") }, ...series],
       axes: [
         { ...axis, label: "time since the start (s)", labelSize: 18, size: 32 },
-        { ...axis, label: numbers.quantity + (numbers.unit === "bytes" ? " (bytes)" : " (per second)"), labelSize: 18, size: 74, ...(numbers.unit === "bytes" ? { incrs: powers } : {}), values: (u, all) => all.map((value) => text(value, numbers.unit)) },
+        { ...axis, label: numbers.quantity + " (" + (numbers.unit === "ns" ? "time" : numbers.unit) + ")", labelSize: 18, size: 74, ...(numbers.unit === "bytes" ? { incrs: powers } : {}), values: (u, all) => all.map((value) => text(value, numbers.unit)) },
       ],
       hooks: { draw: numbers.marks.length ? [marks(numbers)] : [] },
     }, [numbers.seconds, ...numbers.series.map(({ values }) => values)], chart.place);

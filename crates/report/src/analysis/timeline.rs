@@ -86,7 +86,11 @@ mod tests {
 
     #[test]
     fn ticks_and_samples_fall_into_their_windows() {
-        let tick = |t_ms, committed| Tick { t_ms, counts: vec![TickCount { committed, ..TickCount::default() }] };
+        let tick = |t_ms, committed| Tick {
+            t_ms,
+            counts: vec![TickCount { committed, ..TickCount::default() }],
+            ..Tick::default()
+        };
         let sample = |ms: u64, wal_bytes, frames_backfilled, wal_restarts| Sample {
             at_ns: 500_000_000 + ms * 1_000_000,
             wal_bytes,

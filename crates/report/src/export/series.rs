@@ -1,7 +1,7 @@
 //! Time series of all trials as CSV: one row for each sample, with the ticks since the one before.
 //!
 //! `seconds` count from `go`; sizes are bytes; frames, restarts and CPU are totals; committed and errors are counts since
-//! the row before.
+//! the row before; the host's lag is the longest since then, and empty without a probe.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use litelab_engine::record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 17] = [
     "block",
     "arm",
     "scenario",
@@ -20,6 +20,8 @@ const COLUMNS: [&str; 15] = [
     "empty",
     "failed",
     "errors",
+    "busy",
+    "host_lag_ns",
     "database_bytes",
     "wal_bytes",
     "wal_backlog",
@@ -53,7 +55,7 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
     writer.flush().map_err(ReportError::Write)
 }
 
-fn rows(series: &Series) -> Vec<[String; 11]> {
+fn rows(series: &Series) -> Vec<[String; 13]> {
     let mut ticks: Vec<_> = series.ticks.iter().collect();
     ticks.sort_by_key(|tick| tick.t_ms);
     let mut ticks = ticks.into_iter().peekable();
@@ -62,21 +64,25 @@ fn rows(series: &Series) -> Vec<[String; 11]> {
     while let Some(sample) = samples.next() {
         let nanos = sample.at_ns - series.go_ns;
         let last = samples.peek().is_none();
-        let mut counts = [0_u64; 4];
+        let mut counts = [0_u64; 5];
+        let mut lag: Option<u64> = None;
         // The last tick is said after the last sample was taken.
         while let Some(tick) = ticks.next_if(|tick| last || tick.t_ms.saturating_mul(1_000_000) <= nanos) {
+            lag = lag.max(tick.lag_ns);
             for count in &tick.counts {
-                let all = [count.committed, count.empty, count.failed, count.errors];
+                let all = [count.committed, count.empty, count.failed, count.errors, count.busy];
                 counts.iter_mut().zip(all).for_each(|(sum, n)| *sum = sum.saturating_add(n));
             }
         }
-        let [committed, empty, failed, errors] = counts.map(|n| n.to_string());
+        let [committed, empty, failed, errors, busy] = counts.map(|n| n.to_string());
         rows.push([
             format!("{:.3}", nanos as f64 / 1e9),
             committed,
             empty,
             failed,
             errors,
+            busy,
+            lag.map(|nanos| nanos.to_string()).unwrap_or_default(),
             sample.database_bytes.to_string(),
             sample.wal_bytes.to_string(),
             sample.wal_backlog.map(|frames| frames.to_string()).unwrap_or_default(),
@@ -97,7 +103,11 @@ mod tests {
 
     #[test]
     fn every_tick_is_in_one_row() {
-        let tick = |t_ms| Tick { t_ms, counts: vec![TickCount { committed: t_ms, ..TickCount::default() }] };
+        let tick = |t_ms| Tick {
+            t_ms,
+            counts: vec![TickCount { committed: t_ms, ..TickCount::default() }],
+            ..Tick::default()
+        };
         let sample = |ms: u64| Sample { at_ns: ms * 1_000_000, ..Sample::default() };
         let samples = vec![sample(90), sample(100), sample(200), sample(300)];
         let series = Series { samples, go_ns: 100_000_000, ticks: vec![tick(150), tick(50), tick(250)] };

@@ -20,8 +20,11 @@ pub(super) struct Course {
     pub(super) step: f64,
     /// Committed transactions per second.
     pub(super) throughput: Vec<f64>,
-    /// Errors per second, cured ones included.
-    pub(super) errors: Vec<f64>,
+    /// Errors per second, cured ones included: those at SQLite's locks, and all others.
+    pub(super) busy: Vec<f64>,
+    pub(super) other: Vec<f64>,
+    /// The longest that a timer of the host program ran late, in nanoseconds; not a number without a probe.
+    pub(super) lag: Vec<f64>,
     /// Largest size of the log in bytes; not a number where there is no sample.
     pub(super) wal: Vec<f64>,
     /// Windows in which pages went from the log into the database.
@@ -41,7 +44,9 @@ impl Course {
             block,
             step,
             throughput: vec![0.0; count],
-            errors: vec![0.0; count],
+            busy: vec![0.0; count],
+            other: vec![0.0; count],
+            lag: vec![f64::NAN; count],
             wal: vec![f64::NAN; count],
             checkpoints: Vec::new(),
         };
@@ -70,7 +75,8 @@ impl Course {
             before = at;
             let length = (at - from).max(f64::EPSILON);
             let committed: f64 = tick.counts.iter().map(|c| c.committed as f64).sum();
-            let errors: f64 = tick.counts.iter().map(|c| c.errors as f64).sum();
+            let busy: f64 = tick.counts.iter().map(|c| c.busy as f64).sum();
+            let other: f64 = tick.counts.iter().map(|c| c.errors.saturating_sub(c.busy) as f64).sum();
             let first = ((from / self.step) as usize).min(self.throughput.len() - 1);
             let last = ((at / self.step) as usize).min(self.throughput.len() - 1);
             for window in first..=last {
@@ -79,7 +85,12 @@ impl Course {
                 let high = if window + 1 == self.throughput.len() { high.max(at) } else { high };
                 let share = ((at.min(high) - from.max(low)) / length).max(0.0);
                 self.throughput[window] += committed * share / self.step;
-                self.errors[window] += errors * share / self.step;
+                self.busy[window] += busy * share / self.step;
+                self.other[window] += other * share / self.step;
+            }
+            // Told at the end of its time: the window is that in which the tick was said.
+            if let Some(lag) = tick.lag_ns {
+                self.lag[last] = self.lag[last].max(lag as f64);
             }
         }
     }
@@ -111,7 +122,11 @@ mod tests {
     use super::*;
 
     fn tick(t_ms: u64, committed: u64) -> Tick {
-        Tick { t_ms, counts: vec![TickCount { committed, errors: committed / 10, ..TickCount::default() }] }
+        Tick {
+            t_ms,
+            counts: vec![TickCount { committed, errors: committed / 10, busy: committed / 14, ..TickCount::default() }],
+            lag_ns: Some(t_ms),
+        }
     }
 
     #[test]
@@ -122,7 +137,11 @@ mod tests {
         let course = Course::new(3, &series).unwrap();
         let sum = |of: &[f64]| of.iter().map(|rate| rate * course.step).sum::<f64>();
         assert!((sum(&course.throughput) - 980.0).abs() < 1e-6, "{course:?}");
-        assert!((sum(&course.errors) - 98.0).abs() < 1e-6);
+        assert!((sum(&course.busy) - 70.0).abs() < 1e-6);
+        assert!((sum(&course.other) - 28.0).abs() < 1e-6);
+        // The longest of its ticks; none was said in the first window.
+        assert_eq!((course.lag[3], course.lag[9]), (333.0, 1000.0));
+        assert!(course.lag[0].is_nan());
         assert_eq!((course.block, course.throughput.len()), (3, 10));
         // 70 in the first 150 ms, of two processes.
         assert!((course.throughput[0] - 2.0 * 70.0 / 0.15).abs() < 1e-6);

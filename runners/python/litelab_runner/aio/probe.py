@@ -3,6 +3,7 @@ executor until a thread takes it up, and how much of the time the loop was busy.
 
 from time import perf_counter_ns as now
 
+from ..probe import Lag
 from ..record import Latencies
 from .loop import Loop
 
@@ -11,8 +12,8 @@ class Probe:
     """Made, and stopped, on the loop. A timer that is due while the last one is still late counts, too, so a stall of
     ten periods weighs as ten; a job is submitted by each that runs. What is due in the warm-up is not recorded."""
 
-    def __init__(self, program: Loop, go: int, period_ms: int, warmup_ms: int):
-        self._program = program
+    def __init__(self, program: Loop, go: int, period_ms: int, warmup_ms: int, lag: Lag):
+        self._program, self._lag = program, lag
         self._period, self._warm = period_ms * 1_000_000, go + warmup_ms * 1_000_000
         self._due = go + self._period
         self._lateness, self._pool_wait = Latencies(), Latencies()
@@ -34,10 +35,12 @@ class Probe:
         self._wait()
 
     def _note(self, moment: int) -> None:
+        late = moment - self._due
         while self._due <= moment:
             if self._due >= self._warm:
                 self._lateness.note(moment - self._due)
             self._due += self._period
+        self._lag.note(late, self._due)
 
     def _job(self, submitted: int) -> None:
         """In a thread of the executor. The way back to the loop is the loop's lateness, and not in this."""

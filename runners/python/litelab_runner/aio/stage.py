@@ -27,8 +27,9 @@ class Stage(stage.Stage):
         if trial["runtime_threads"]:
             loop.loop.set_default_executor(ThreadPoolExecutor(trial["runtime_threads"]))
         self.start()
+        self.lag = self.first_lag()
         begun.set()
-        probe = Probe(loop, self.go, trial["probe_ms"], trial["warmup_ms"]) if trial["probe_ms"] else None
+        probe = Probe(loop, self.go, trial["probe_ms"], trial["warmup_ms"], self.lag) if self.lag else None
         await asyncio.gather(*(self._work(r, worker, done) for r, worker in self.workers))
         return probe and await probe.stop()
 

@@ -10,13 +10,24 @@ use crate::html::evidence::leading;
 use crate::html::timing::{Course, MOST_ARMS};
 use crate::number;
 
-/// A quantity: its title, the word on its axis, its unit and its values.
-type Quantity = (&'static str, &'static str, Unit, fn(&Course) -> &Vec<f64>);
+/// A quantity: its title, the word on its axis, its unit, its values, and what one of them has to be above.
+type Quantity = (&'static str, &'static str, Unit, fn(&Course) -> &Vec<f64>, f64);
 
-const QUANTITIES: [Quantity; 3] = [
-    ("throughput", "committed", Unit::PerSecond, |course| &course.throughput),
-    ("size of the write-ahead log", "WAL size", Unit::Bytes, |course| &course.wal),
-    ("errors, those that a retry cured included", "errors", Unit::PerSecond, |course| &course.errors),
+/// Nanoseconds: as late as the next timer is due, by the usual period of the probe.
+const LATE: f64 = 10e6;
+
+const QUANTITIES: [Quantity; 5] = [
+    ("throughput", "committed", Unit::PerSecond, |course| &course.throughput, 0.0),
+    ("size of the write-ahead log", "WAL size", Unit::Bytes, |course| &course.wal, 0.0),
+    ("busy errors, those that a retry cured included", "busy errors", Unit::PerSecond, |course| &course.busy, 0.0),
+    ("other errors, those that a retry cured included", "other errors", Unit::PerSecond, |course| &course.other, 0.0),
+    (
+        "how late timers of the host program ran (its event loop or scheduler)",
+        "longest lag",
+        Unit::Nanos,
+        |course| &course.lag,
+        LATE,
+    ),
 ];
 /// Of the sizes, which have checkpoints marked below them.
 const WAL: usize = 1;
@@ -32,10 +43,10 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 }
 
 fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
-    let (title, quantity, unit, values) = QUANTITIES[at];
+    let (title, quantity, unit, values, least) = QUANTITIES[at];
     let shown = shown(source);
-    // A log that is never there and errors that never come need no picture.
-    if !shown.iter().any(|(_, course)| values(course).iter().any(|value| *value > 0.0)) {
+    // A log that is never there, errors that never come and timers that are in time need no picture.
+    if !shown.iter().any(|(_, course)| values(course).iter().any(|value| *value > least)) {
         return None;
     }
     let line = |(arm, course): &(&ArmAnalysis, &Course)| Line {
@@ -71,7 +82,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
 
 /// The numbers of a picture for the page's script: one time for all lines, which `null` where a line has no value.
 pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
-    let (_, quantity, unit, values) = QUANTITIES.get(at)?;
+    let (_, quantity, unit, values, _) = QUANTITIES.get(at)?;
     let shown = shown(source);
     let step = shown.iter().map(|(_, course)| course.step).fold(f64::INFINITY, f64::min);
     let count = shown.iter().map(|(_, c)| (c.step * c.throughput.len() as f64 / step).round() as usize).max()?;
@@ -90,6 +101,7 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
     };
     let unit = match unit {
         Unit::Bytes => "bytes",
+        Unit::Nanos => "ns",
         _ => "per second",
     };
     Some(
