@@ -2,8 +2,8 @@
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Tick, Trial, TrialResult,
-    Until, codes,
+    Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Tick, Trial, TrialResult, Until,
+    codes,
 };
 
 use crate::histogram::map;
@@ -165,7 +165,9 @@ impl Fault {
     /// What its driver lists. The honest runner has more, but each further one is examined in every access.
     pub fn executors(self) -> Vec<Executor> {
         match self {
-            Self::ProbeExaggerates | Self::ProbeSeesNothing | Self::TicksShortenLag => vec![Executor::Threads, Executor::Inline],
+            Self::ProbeExaggerates | Self::ProbeSeesNothing | Self::TicksShortenLag => {
+                vec![Executor::Threads, Executor::Inline]
+            }
             _ => vec![Executor::Threads, Executor::Processes],
         }
     }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Until, codes,
-    WorkerResult,
+    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Until,
+    WorkerResult, codes,
 };
 
 use crate::script::{Ending, Script};
