@@ -45,8 +45,8 @@ pub fn probe(subject: &Subject<'_>) -> Found {
     let heard = subject.run(&trial)?;
     let lags = |heard: &Heard| heard.ticks.iter().filter(|(_, tick)| tick.lag_ns.is_some()).count();
     let (told, ticks, result) = (lags(&heard), heard.ticks.len(), heard.result);
-    ensure!(told == ticks, "a probe was asked for, and {told} of {ticks} ticks tell how late its timers ran");
     let Some(probe) = result.probe else { return Err("a probe every 10 ms was asked for, and there is none".into()) };
+    ensure!(told == ticks, "a probe was asked for, and {told} of {ticks} ticks tell how late its timers ran");
     let timers = probe.lateness.count();
     // 15 are due; the last may be cut off, and coarse timers fall together.
     let most = result.elapsed_ns / 10_000_000 + 1;

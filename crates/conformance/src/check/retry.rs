@@ -22,13 +22,6 @@ pub fn retry(subject: &Subject<'_>) -> Found {
         let (_, Heard { ticks, result, .. }) =
             locked(subject, &format!("limit-{attempts}-{}", on[0]), (attempts, &on), forever)?;
         let operation = &result.operations[0];
-        let counts = || ticks.iter().flat_map(|(_, tick)| &tick.counts);
-        let (all, busy): (u64, u64) = (counts().map(|c| c.errors).sum(), counts().map(|c| c.busy).sum());
-        ensure!(
-            (all, busy) == (2 * seen, 2 * seen),
-            "{} times SQLITE_BUSY are due, and its ticks tell of {all} errors, {busy} of them busy",
-            2 * seen
-        );
         let errors = operation.errors.get(BUSY).copied().unwrap_or_default();
         // Two transactions, none of which can succeed.
         ensure!(
@@ -36,6 +29,13 @@ pub fn retry(subject: &Subject<'_>) -> Found {
             "{attempts} tries on {on:?}: {} errors and 2 failures are due, and it counts {errors:?} and {}",
             2 * seen,
             operation.failed
+        );
+        let counts = || ticks.iter().flat_map(|(_, tick)| &tick.counts);
+        let (all, busy): (u64, u64) = (counts().map(|c| c.errors).sum(), counts().map(|c| c.busy).sum());
+        ensure!(
+            (all, busy) == (2 * seen, 2 * seen),
+            "{} times SQLITE_BUSY are due, and its ticks tell of {all} errors, {busy} of them busy",
+            2 * seen
         );
     }
     let held = Duration::from_millis(120);
