@@ -16,13 +16,14 @@ pub struct Limits {
     pub ready: Duration,
     /// For the next line after `go`.
     pub silence: Duration,
-    /// For a whole trial; the longest takes half a second.
+    /// For a whole trial; the longest takes half a second, and one that is to be killed as long as that takes.
     pub trial: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { ready: Duration::from_secs(20), silence: Duration::from_secs(5), trial: Duration::from_secs(30) }
+        // Only what hangs is to be caught: a busy machine, or a disk that stalls, may take seconds for anything.
+        Self { ready: Duration::from_secs(60), silence: Duration::from_secs(20), trial: Duration::from_secs(60) }
     }
 }
 

@@ -14,8 +14,8 @@ use crate::subject::Subject;
 
 /// Tasks acknowledged before the runner is killed.
 const ENOUGH: u64 = 40;
-/// Far longer than that takes.
-const LONG_MS: u64 = 2_500;
+/// Far longer than that takes, on a disk that stalls for seconds, too.
+const LONG_MS: u64 = 20_000;
 /// What a runner has started itself may outlive it, but not its trial.
 const AFTERMATH: Duration = Duration::from_millis(2 * LONG_MS);
 
