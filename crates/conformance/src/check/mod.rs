@@ -116,7 +116,9 @@ macro_rules! ensure {
     };
 }
 pub(crate) use ensure;
-pub(crate) use tries::{Wrong, timely, tries};
+pub(crate) use tries::{timely, tries};
+
+pub use tries::Wrong;
 
 /// A check that has seen what it wanted.
 fn passed(detail: impl Into<String>) -> Found {
