@@ -147,7 +147,7 @@ class Probes(unittest.TestCase):
         go = perf_counter_ns() - 100_000_000
         thread = threading.Thread(target=lambda: kept.append(probe.run(go, 10, 0, stop)))
         thread.start()
-        sleep(0.03)
+        sleep(0.3)
         stop.set()
         thread.join()
         histogram = kept[0].histogram()
