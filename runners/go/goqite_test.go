@@ -195,7 +195,7 @@ func TestALockedQueueIsBusy(t *testing.T) {
 		locked := make(chan struct{})
 		result := run(t, trial, func() {
 			session := lockedBy(t, path)
-			time.AfterFunc(300*time.Millisecond, func() {
+			time.AfterFunc(1500*time.Millisecond, func() {
 				session()
 				close(locked)
 			})

@@ -7,6 +7,7 @@ use litelab_engine::process::RunnerProcess;
 use litelab_engine::trial::split;
 use litelab_protocol::{ConnectionSettings, Failed, Line, Tick, Trial, TrialResult};
 
+use crate::check::Wrong;
 use crate::subject::Subject;
 
 /// How long the suite waits for a runner.
@@ -16,13 +17,14 @@ pub struct Limits {
     pub ready: Duration,
     /// For the next line after `go`.
     pub silence: Duration,
-    /// For a whole trial; the longest takes half a second.
+    /// For a whole trial; the longest takes half a second, and one that is to be killed as long as that takes.
     pub trial: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { ready: Duration::from_secs(20), silence: Duration::from_secs(5), trial: Duration::from_secs(30) }
+        // Only what hangs is to be caught: a busy machine, or a disk that stalls, may take seconds for anything.
+        Self { ready: Duration::from_secs(60), silence: Duration::from_secs(20), trial: Duration::from_secs(60) }
     }
 }
 
@@ -97,15 +99,17 @@ impl Started {
     }
 
     /// Hears ticks of the first process until there are enough, and kills all of them there. Returns the ticks.
-    pub fn killed_when(mut self, enough: impl Fn(&[Tick]) -> bool) -> Result<Vec<Tick>, String> {
+    pub fn killed_when(mut self, enough: impl Fn(&[Tick]) -> bool) -> Result<Vec<Tick>, Wrong> {
         let begun = self.begun.unwrap_or_else(Instant::now);
         let mut ticks = Vec::new();
         while !enough(&ticks) {
             let Some(process) = self.processes.first_mut() else { break };
             match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial)? {
                 Line::Tick(tick) => ticks.push(tick),
-                Line::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason)),
-                other => return Err(format!("it was to be killed, and said {} before", brief(&other))),
+                Line::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason).into()),
+                // On a disk that stalls its time is over before that.
+                Line::Result(_) => return Err(Wrong::Perhaps("it was to be killed, and ended before".into())),
+                other => return Err(format!("it was to be killed, and said {} before", brief(&other)).into()),
             }
         }
         // Whoever is dropped and has not ended is killed.

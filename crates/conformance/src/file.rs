@@ -1,6 +1,7 @@
 //! The suite's own look at the database, after the runner has closed it or while it must wait.
 
 use std::path::Path;
+use std::time::Duration;
 
 use litelab_protocol::draw::Value;
 use rusqlite::types::ValueRef;
@@ -18,7 +19,13 @@ pub fn create(path: &Path, schema: &str) -> Result<(), String> {
 
 /// Opens it as the suite does.
 pub fn open(path: &Path) -> Result<Connection, String> {
-    Connection::open(path).map_err(|e| format!("{}: {e}", path.display()))
+    let open = || {
+        let connection = Connection::open(path)?;
+        // For what a runner that was killed has left running.
+        connection.busy_timeout(Duration::from_secs(60))?;
+        Ok(connection)
+    };
+    open().map_err(|e: rusqlite::Error| format!("{}: {e}", path.display()))
 }
 
 /// All rows of a query; a BLOB is shown as text, for no runner writes one.

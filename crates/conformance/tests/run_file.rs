@@ -41,7 +41,7 @@ fn options(folder: &Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.litelab"),
         directory: folder.join("work"),
-        patience: Patience { ready: 5 * second, silence: 5 * second, trial: 60 * second },
+        patience: Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second },
         calibrate: false,
     }
 }
@@ -108,7 +108,7 @@ fn a_stall_counts_for_everyone_who_was_due_in_it() {
     let begun = Instant::now();
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     run.execute(&mut |_| {}).expect("executes");
-    assert!(begun.elapsed() < Duration::from_secs(5), "virtual time took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(10), "its ten seconds are virtual, and took {:?}", begun.elapsed());
     let stored = trials(&options(folder.path()).file);
     let operation = &measured(&stored[0]).result.operations[0];
     // Arrival n is due at n ms; number 5000 takes a second, and those behind it 100 µs each.
@@ -256,10 +256,9 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let mut plan = scripted(folder.path(), 3);
     let last = *Schedule::new(plan.seed, 3).order(1).last().expect("three arms");
-    // Only the second block's last trial is ever in the way of the flag.
-    for arm in &mut plan.arms {
-        script(arm, json!({ "pause_ms": 40 }));
-    }
+    // Only the second block's last trial is ever in the way of the flag, and far longer than a busy machine delays it.
+    let pause = Duration::from_secs(6);
+    script(&mut plan.arms[last], json!({ "pause_ms": pause.as_millis() as u64 }));
     let (mut begun, mut done) = (None, 0);
     let ended = std::thread::scope(|scope| {
         let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
@@ -277,7 +276,7 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
         })
     })
     .expect("executes");
-    assert!(ended.interrupted && begun.is_some_and(|b| b.elapsed() < Duration::from_secs(2)));
+    assert!(ended.interrupted && begun.is_some_and(|b| b.elapsed() < pause));
     assert_eq!((ended.blocks, done, trials(&options(folder.path()).file).len()), (1, 1, 3));
     let left: Vec<_> = std::fs::read_dir(folder.path().join("work")).expect("there").collect();
     assert!(left.is_empty(), "{left:?}");

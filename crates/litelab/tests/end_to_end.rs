@@ -105,16 +105,16 @@ fn tables(dir: &Path) {
 fn a_run_that_is_killed_is_valid_and_resumes() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let arguments = ["run", "smoke", "--blocks", "8", "-o", "k.db", "--only", "access", "--no-calibration"];
+    let arguments = ["run", "smoke", "--blocks", "20", "-o", "k.db", "--only", "access", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     wait_for_blocks(&dir.join("k.db"), 2);
     // SIGKILL: nothing of litelab's gets to run.
     child.kill().unwrap();
     child.wait().unwrap();
     let shown = ok(&run(dir, &["show", "k.db"]));
-    assert!(shown.contains(" of 8"), "{shown}");
+    assert!(shown.contains(" of 20"), "{shown}");
     let resumed = ok(&run(dir, &["run", "--resume", "k.db"]));
-    assert!(resumed.contains("8 of 8"), "{resumed}");
+    assert!(resumed.contains("20 of 20"), "{resumed}");
     let again = run(dir, &["run", "--resume", "k.db"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&again.stderr).contains("nothing is left to do"));

@@ -76,12 +76,18 @@ fn a_future_dropped_before_its_turn_does_nothing_and_later_ones_go_on() {
 async fn the_runtime_goes_on_while_a_write_waits() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    let slow = db.write_async(|c| {
-        std::thread::sleep(Duration::from_millis(100));
+    let (go, gone) = std::sync::mpsc::channel();
+    let slow = db.write_async(move |c| {
+        assert!(gone.recv_timeout(Duration::from_secs(60)).is_ok(), "the timer fires while the closure waits");
         add("slow")(c)
     });
     let timer = tokio::time::timeout(Duration::from_millis(10), std::future::pending::<()>());
-    let (slow, timer) = tokio::join!(slow, async { (timer.await, notes(&scratch.path()).len()) });
-    assert!(slow.is_ok());
-    assert_eq!(timer.1, 0, "the timer fired while the closure slept");
+    let (slow, written) = tokio::join!(slow, async {
+        assert!(timer.await.is_err());
+        let written = notes(&scratch.path()).len();
+        go.send(()).expect("the closure waits");
+        written
+    });
+    assert!(slow.is_ok(), "{slow:?}");
+    assert_eq!(written, 0, "the timer fired while the closure waited");
 }

@@ -96,9 +96,13 @@ fn one_connection_or_lock_serves_one_at_a_time() {
         (read.hold_us, read.writes) = (40_000, writes);
         let mut trial = trial(vec![scratch.database()], vec![read], vec![role("r", 4, &[0], count(4))]);
         trial.access = access;
-        let elapsed = run(&trial).result.elapsed_ns;
-        // Four pauses of 40 ms, one after the other or at the same time.
-        assert_eq!(elapsed < 155_000_000, together, "{access} {writes} {elapsed}");
+        tries(|_| {
+            let elapsed = run(&trial).result.elapsed_ns;
+            // Four pauses of 40 ms, one after the other or at the same time.
+            let short = elapsed < 155_000_000;
+            assert!(together || !short, "{access} {writes} {elapsed}");
+            timely(short == together, format_args!("{access} {writes} {elapsed}"))
+        });
     }
 }
 
@@ -140,7 +144,7 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
         trial.connection.read_back = vec!["journal_mode".into()];
         trial.access = access;
         // Shared cache knows no busy handler for its table locks.
-        (trial.retry.attempts, trial.retry.on) = (1_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
+        (trial.retry.attempts, trial.retry.on) = (100_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
         (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
         let outcome = run(&trial);
         assert_eq!(outcome.only().committed, 50);

@@ -163,7 +163,7 @@ fn a_queue_is_drained_by_what_is_yielded() {
         transaction("claim", Begin::Immediate, vec![], vec![claim]),
         transaction("finish", Begin::Immediate, params, vec![same, finish]),
     ];
-    let mut drain = role("w", 2, &[0, 1], Until::Time { ms: 300 });
+    let mut drain = role("w", 2, &[0, 1], Until::Time { ms: 2_000 });
     drain.load = Load::Closed { think_us: 1_000 };
     let outcome = run(&trial(vec![scratch.database()], transactions, vec![drain]));
     let (claim, finish) = (outcome.operation("w", "claim"), outcome.operation("w", "finish"));
@@ -192,27 +192,35 @@ fn errors_have_their_names_and_leave_no_row() {
 #[test]
 fn a_retry_cures_what_it_covers_with_the_same_values() {
     for (on, cured) in [("SQLITE_BUSY", true), ("SQLITE_LOCKED", false)] {
-        let scratch = Scratch::new();
-        let mut trial =
-            trial(vec![scratch.database()], vec![insert(Begin::Immediate)], vec![role("w", 1, &[0], count(1))]);
-        trial.connection.pragmas = pragmas(&[]);
-        trial.prepare = litelab_protocol::Prepare::Once;
-        (trial.retry.attempts, trial.retry.on) = (100, vec![on.into()]);
-        (trial.retry.backoff_us, trial.retry.multiplier, trial.retry.max_backoff_us) = (1_000, 2.0, 20_000);
-        scratch.run("BEGIN IMMEDIATE");
-        let outcome = std::thread::scope(|scope| {
-            let started = Instant::now();
-            let runner = scope.spawn(|| run(&trial));
-            std::thread::sleep(Duration::from_millis(400).saturating_sub(started.elapsed()));
-            scratch.run("COMMIT");
-            runner.join().expect("runner")
-        });
-        let (only, error) = (outcome.only(), outcome.only().errors["SQLITE_BUSY"]);
-        assert_eq!((only.committed, only.failed), (u64::from(cured), u64::from(!cured)), "{on}");
-        assert_eq!(error.cured, if cured { error.seen } else { 0 }, "{on}");
-        assert!(if cured { error.seen > 5 } else { error.seen == 1 }, "{on} {}", error.seen);
-        assert_eq!(scratch.number("SELECT count(*) FROM t"), i64::from(cured), "{on}");
+        // Held longer with each try: on a busy machine the runner may come when the lock is free again.
+        tries(|tried| against_a_lock(on, cured, 400 << (2 * tried)));
     }
+}
+
+/// One insert against the write lock, which is held for so many milliseconds from when the runner is started.
+fn against_a_lock(on: &str, cured: bool, held_ms: u64) -> Result<(), String> {
+    let scratch = Scratch::new();
+    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::Immediate)], vec![role("w", 1, &[0], count(1))]);
+    trial.connection.pragmas = pragmas(&[]);
+    trial.prepare = litelab_protocol::Prepare::Once;
+    (trial.retry.attempts, trial.retry.on) = (100_000, vec![on.into()]);
+    (trial.retry.backoff_us, trial.retry.multiplier, trial.retry.max_backoff_us) = (1_000, 2.0, 20_000);
+    scratch.run("BEGIN IMMEDIATE");
+    let outcome = std::thread::scope(|scope| {
+        let started = Instant::now();
+        let runner = scope.spawn(|| run(&trial));
+        std::thread::sleep(Duration::from_millis(held_ms).saturating_sub(started.elapsed()));
+        scratch.run("COMMIT");
+        runner.join().expect("runner")
+    });
+    let only = outcome.only();
+    let error = only.errors.get("SQLITE_BUSY").copied().unwrap_or_default();
+    timely(if cured { error.seen > 5 } else { error.seen > 0 }, format_args!("{on} {}", error.seen))?;
+    assert!(cured || error.seen == 1, "{on} {}", error.seen);
+    assert_eq!((only.committed, only.failed), (u64::from(cured), u64::from(!cured)), "{on}");
+    assert_eq!(error.cured, if cured { error.seen } else { 0 }, "{on}");
+    assert_eq!(scratch.number("SELECT count(*) FROM t"), i64::from(cured), "{on}");
+    Ok(())
 }
 
 #[test]
@@ -241,12 +249,16 @@ fn an_overloaded_schedule_skips_nothing() {
     slow.hold_us = 20_000;
     let mut role = role("w", 1, &[0], Until::Time { ms: 300 });
     role.load = Load::Open { rate: 200.0, arrivals: Arrivals::Constant };
-    let outcome = run(&trial(vec![scratch.database()], vec![slow], vec![role]));
-    let only = outcome.only();
-    assert_eq!(only.committed + only.unserved, 60);
-    assert!(only.committed <= 15, "{}", only.committed);
-    // The last of them was due at a quarter of the time or so, and started at its end.
-    assert!(only.lag.as_ref().and_then(|l| l.max()).is_some_and(|lag| lag > 150_000_000));
+    let trial = trial(vec![scratch.database()], vec![slow], vec![role]);
+    tries(|_| {
+        let outcome = run(&trial);
+        let only = outcome.only();
+        assert_eq!(only.committed + only.unserved, 60);
+        assert!(only.committed <= 15, "{}", only.committed);
+        // The last of them was due at a quarter of the time or so, and started at its end.
+        let lag = only.lag.as_ref().and_then(|l| l.max());
+        timely(lag.is_some_and(|lag| lag > 150_000_000), format_args!("{lag:?}"))
+    });
 }
 
 #[test]
@@ -259,24 +271,31 @@ fn weights_warm_up_and_the_end_of_another_role() {
     let mut idle = role("idle", 1, &[1], Until::Role { name: "mixed".into() });
     idle.load = Load::Closed { think_us: 500 };
     let trial = trial(vec![scratch.database()], vec![insert(Begin::None), read.clone()], vec![mixed, idle]);
-    let outcome = run(&trial);
-    let (inserts, reads) =
-        (outcome.operation("mixed", "insert").committed, outcome.operation("mixed", "read").committed);
-    assert_eq!(inserts + reads, 2_000);
-    // A quarter of 2000; the deviation is 19.
-    assert!((400..600).contains(&inserts), "{inserts}");
-    assert_eq!(scratch.number("SELECT count(*) FROM t"), 10 + inserts as i64);
-    assert!(outcome.operation("idle", "read").committed > 0);
+    let mut rows = 10;
+    tries(|_| {
+        let outcome = run(&trial);
+        let (inserts, reads) =
+            (outcome.operation("mixed", "insert").committed, outcome.operation("mixed", "read").committed);
+        assert_eq!(inserts + reads, 2_000);
+        // A quarter of 2000; the deviation is 19.
+        assert!((400..600).contains(&inserts), "{inserts}");
+        rows += inserts as i64;
+        assert_eq!(scratch.number("SELECT count(*) FROM t"), rows);
+        timely(outcome.operation("idle", "read").committed > 0, "the others were over when it began")
+    });
 
     let mut half =
         common::trial(vec![scratch.database()], vec![read], vec![role("r", 1, &[0], Until::Time { ms: 200 })]);
     half.roles[0].load = Load::Closed { think_us: 1_000 };
     half.warmup_ms = 100;
-    let outcome = run(&half);
-    let only = outcome.only();
-    assert!(only.measured < only.committed && only.measured > 0, "{} {}", only.measured, only.committed);
-    assert_eq!((only.service.count(), only.rows), (only.measured, only.measured));
-    assert_eq!(outcome.result.measured_ns, outcome.result.elapsed_ns - 100_000_000);
-    let worker = &outcome.result.workers[0];
-    assert!(worker.inside_ns + worker.outside_ns <= outcome.result.measured_ns);
+    tries(|_| {
+        let outcome = run(&half);
+        let only = outcome.only();
+        assert_eq!((only.service.count(), only.rows), (only.measured, only.measured));
+        assert_eq!(outcome.result.measured_ns, outcome.result.elapsed_ns - 100_000_000);
+        let worker = &outcome.result.workers[0];
+        assert!(worker.inside_ns + worker.outside_ns <= outcome.result.measured_ns);
+        let half = only.measured < only.committed && only.measured > 0;
+        timely(half, format_args!("{} {}", only.measured, only.committed))
+    });
 }

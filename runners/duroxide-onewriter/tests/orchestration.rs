@@ -109,12 +109,17 @@ fn activities_last_and_nobody_asks_again() {
         let mut trial = fan_out(driver, &scratch, 400, 1, count(2));
         trial.connection.options.insert("worker_concurrency".into(), json!(8));
         trial.connection.options.insert("wait".into(), json!("told"));
-        let result = RUNNER.run(&trial).result;
-        let service = &result.operations[0].service;
-        let (shortest, longest) = (service.quantile(0.0).expect("two"), service.max().expect("two"));
-        // The histogram's buckets are two in a thousand wide. Five side by side take less than two, one after the other.
-        assert!(shortest >= 399_000_000 && longest < 800_000_000, "{driver}: {shortest} to {longest}");
-        assert!(result.breakdown.iter().all(|part| part.name != "idle" && part.name != "back-off"), "{driver}");
+        tries(|tried| {
+            trial.databases = vec![file(&scratch.0.path().join(format!("{tried}.db")))];
+            let result = RUNNER.run(&trial).result;
+            assert!(result.breakdown.iter().all(|part| part.name != "idle" && part.name != "back-off"), "{driver}");
+            let service = &result.operations[0].service;
+            let (shortest, longest) = (service.quantile(0.0).expect("two"), service.max().expect("two"));
+            // The histogram's buckets are two in a thousand wide.
+            assert!(shortest >= 399_000_000, "{driver}: {shortest}");
+            // Five side by side take less than two, one after the other; a disk may stall.
+            timely(longest < 800_000_000, format_args!("{driver}: {shortest} to {longest}"))
+        });
     }
 }
 

@@ -158,16 +158,23 @@ fn activities_last_and_run_side_by_side() {
     let lasted = |trial: &Trial| RUNNER.run(trial).only().service.quantile(0.0).expect("one") / 1_000_000;
     // The histogram's buckets are two in a thousand wide.
     assert!(lasted(&trial) >= 2_490, "five activities of 500 ms, one after the other");
-    trial.databases = vec![file(&scratch.0.path().join("eight.db"))];
     trial.connection.options.insert("worker_concurrency".into(), json!(8));
     trial.connection.options.insert("wait".into(), json!("told"));
-    let side_by_side = lasted(&trial);
-    // What is between is the provider's own polling and waiting for locks, which a slow disk makes long.
-    assert!((499..2_000).contains(&side_by_side), "{side_by_side} ms");
+    tries(|tried| {
+        trial.databases = vec![file(&scratch.0.path().join(format!("eight-{tried}.db")))];
+        let side_by_side = lasted(&trial);
+        assert!(side_by_side >= 499, "{side_by_side} ms");
+        // What is between is the provider's own polling and waiting for locks, which a slow disk makes long.
+        timely(side_by_side < 2_000, format_args!("{side_by_side} ms"))
+    });
 }
 
 #[test]
 fn the_time_is_taken_apart() {
+    tries(|_| taken_apart());
+}
+
+fn taken_apart() -> Result<(), String> {
     let [mut reads, mut noticed] = [Vec::new(), Vec::new()];
     for wait in ["poll", "told"] {
         let scratch = Scratch::new();
@@ -182,8 +189,8 @@ fn the_time_is_taken_apart() {
         noticed.push(part("notice").nanos);
     }
     // The runtime reads, too; but only a client that polls does so twice in a while, and sleeps up to 100 ms past the end.
-    assert!(reads[0] > reads[1] + 8 * 2, "{reads:?}");
-    assert!(noticed[0] > noticed[1], "{noticed:?}");
+    timely(reads[0] > reads[1] + 8 * 2, format_args!("{reads:?}"))?;
+    timely(noticed[0] > noticed[1], format_args!("{noticed:?}"))
 }
 
 #[test]
@@ -194,13 +201,20 @@ fn errors_that_duroxide_tries_again_are_counted_as_cured() {
         trial.connection.options.insert(name.into(), json!(8));
     }
     // Sixteen dispatchers begin deferred, read, and then write: of two that meet one is refused at once.
-    let result = RUNNER.run(&trial).result;
-    let errors = &result.operations[0].errors;
-    let busy = errors.iter().filter(|(code, _)| code.starts_with("SQLITE_BUSY"));
-    let (seen, cured) = busy.fold((0, 0), |(seen, cured), (_, e): (_, &ErrorCount)| (seen + e.seen, cured + e.cured));
-    assert!(cured > 0 && seen >= cured, "{errors:?}");
-    let back_off = result.breakdown.iter().find(|part| part.name == "back-off").expect("it paused");
-    assert!(back_off.calls > 0 && back_off.nanos >= back_off.calls * 10_000_000, "{back_off:?}");
+    tries(|tried| {
+        trial.databases = vec![file(&scratch.0.path().join(format!("{tried}.db")))];
+        let result = RUNNER.run(&trial).result;
+        let errors = &result.operations[0].errors;
+        let busy = errors.iter().filter(|(code, _)| code.starts_with("SQLITE_BUSY"));
+        let add = |(seen, cured), (_, e): (_, &ErrorCount)| (seen + e.seen, cured + e.cured);
+        let (seen, cured) = busy.fold((0, 0), add);
+        assert!(seen >= cured, "{errors:?}");
+        // On a disk that stalls hardly anybody comes to meet another.
+        timely(cured > 0, format_args!("{errors:?}"))?;
+        let back_off = result.breakdown.iter().find(|part| part.name == "back-off").expect("it paused");
+        assert!(back_off.calls > 0 && back_off.nanos >= back_off.calls * 10_000_000, "{back_off:?}");
+        Ok(())
+    });
     // With one connection there is nobody to meet.
     let alone = Scratch::new();
     (trial.databases, trial.access) = (vec![file(&alone.path())], Access::Pool { connections: 1 });

@@ -60,14 +60,16 @@ fn ticks_come_while_nothing_is_done_and_add_up() {
     let slow = one("slow", Begin::Immediate, told("ROWS 1"), 70_000);
     let mut trial = scripted(vec![slow], vec![role("w", 1, &[0], count(3))]);
     trial.probe_ms = 10;
-    let outcome = RUNNER.run(&trial);
-    let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
-    assert!(silent >= 4, "{silent} of {}", outcome.ticks.len());
-    assert!(outcome.ticks.windows(2).all(|t| t[0].t_ms <= t[1].t_ms));
-    let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
-    assert_eq!((sum, outcome.only().committed), (3, 3));
-    let probe = outcome.result.probe.expect("probe");
-    assert!((5..=60).contains(&probe.lateness.count()), "{}", probe.lateness.count());
+    tries(|_| {
+        let outcome = RUNNER.run(&trial);
+        assert!(outcome.ticks.windows(2).all(|t| t[0].t_ms <= t[1].t_ms));
+        let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
+        assert_eq!((sum, outcome.only().committed), (3, 3));
+        let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
+        timely(silent >= 4, format_args!("{silent} of {}", outcome.ticks.len()))?;
+        let timers = outcome.result.probe.expect("probe").lateness.count();
+        timely((5..=60).contains(&timers), timers)
+    });
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn a_killed_runner_leaves_no_child_behind() {
     // `ready`, and two ticks of the process that looks on. It holds the same end of the pipe, so reading to the end
     // waits for it, too.
     let later = RUNNER.kill_after(&scripted(vec![slow], vec![long]), 3);
-    assert!(begun.elapsed().as_secs() < 30, "something lived on");
+    assert!(begun.elapsed().as_secs() < 55, "something lived on");
     assert!(later.lines().all(|line| line.contains("\"tick\"")), "{later}");
 }
 

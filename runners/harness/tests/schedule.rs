@@ -19,28 +19,34 @@ fn open_load(rate: f64, arrivals: Arrivals, hold_us: u64, ms: u64) -> Outcome {
 
 #[test]
 fn arrivals_are_served_when_due() {
-    let outcome = open_load(200.0, Arrivals::Constant, 0, 500);
-    let only = outcome.only();
-    // Due at 5, 10, … 500 ms.
-    assert_eq!(only.committed + only.unserved, 100);
-    assert!(only.committed >= 98, "{}", only.committed);
-    assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
-    // An idle machine starts within 0.1 ms; this one may be busy.
-    assert!(some(&only.lag).quantile(0.5).is_some_and(|lag| lag < 5_000_000));
-    assert!(some(&only.response).quantile(0.5) > only.service.quantile(0.5));
-    assert!(outcome.result.elapsed_ns >= 500_000_000);
-    assert!(outcome.result.workers.iter().all(|w| w.outside_ns > 400_000_000));
+    tries(|_| {
+        let outcome = open_load(200.0, Arrivals::Constant, 0, 500);
+        let only = outcome.only();
+        // Due at 5, 10, … 500 ms.
+        assert_eq!(only.committed + only.unserved, 100);
+        assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
+        assert!(outcome.result.elapsed_ns >= 500_000_000);
+        timely(only.committed >= 98, only.committed)?;
+        // An idle machine starts within 0.1 ms.
+        let lag = some(&only.lag).quantile(0.5);
+        timely(lag.is_some_and(|lag| lag < 5_000_000), format_args!("{lag:?}"))?;
+        timely(some(&only.response).quantile(0.5) > only.service.quantile(0.5), "no longer than service")?;
+        timely(outcome.result.workers.iter().all(|w| w.outside_ns > 400_000_000), "not outside")
+    });
 }
 
 #[test]
 fn overload_is_seen_in_response_and_in_what_is_unserved() {
-    let outcome = open_load(2_000.0, Arrivals::Constant, 5_000, 300);
-    let only = outcome.only();
-    // Two workers at 5 ms each serve 400 a second.
-    assert_eq!(only.committed + only.unserved, 600);
-    assert!((40..=122).contains(&only.committed), "{}", only.committed);
-    let (service, response) = (only.service.quantile(0.5), some(&only.response).quantile(0.5));
-    assert!(response.zip(service).is_some_and(|(r, s)| r > 5 * s), "{response:?} {service:?}");
+    tries(|_| {
+        let outcome = open_load(2_000.0, Arrivals::Constant, 5_000, 300);
+        let only = outcome.only();
+        // Two workers at 5 ms each serve 400 a second.
+        assert_eq!(only.committed + only.unserved, 600);
+        assert!(only.committed <= 122, "{}", only.committed);
+        timely(only.committed >= 40, only.committed)?;
+        let (service, response) = (only.service.quantile(0.5), some(&only.response).quantile(0.5));
+        timely(response.zip(service).is_some_and(|(r, s)| r > 5 * s), format_args!("{response:?} {service:?}"))
+    });
 }
 
 #[test]
@@ -77,8 +83,12 @@ fn a_role_ends_with_another() {
     let quick = one("quick", Begin::None, told("ROWS 1"), 0);
     let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
     roles[1].first_worker = 2;
-    let outcome = RUNNER.run(&scripted(vec![slow, quick], roles));
-    assert_eq!(outcome.operation("w", "slow").committed, 3);
-    assert!(outcome.operation("r", "quick").committed > 50);
-    assert!((60_000_000..400_000_000).contains(&outcome.result.elapsed_ns), "{}", outcome.result.elapsed_ns);
+    let trial = scripted(vec![slow, quick], roles);
+    tries(|_| {
+        let outcome = RUNNER.run(&trial);
+        assert_eq!(outcome.operation("w", "slow").committed, 3);
+        let (quick, elapsed) = (outcome.operation("r", "quick").committed, outcome.result.elapsed_ns);
+        assert!(elapsed >= 60_000_000, "{elapsed}");
+        timely(quick > 50 && elapsed < 400_000_000, format_args!("{quick} in {elapsed}"))
+    });
 }

@@ -86,14 +86,18 @@ fn a_warm_up_counts_but_is_not_measured() {
     let slow = one("t", Begin::Immediate, told("ROWS 1"), 5_000);
     let mut trial = scripted(vec![slow], vec![role("w", 1, &[0], count(40))]);
     trial.warmup_ms = 100;
-    let outcome = RUNNER.run(&trial);
-    let only = outcome.only();
-    assert_eq!(only.committed, 40);
-    assert!(only.measured > 0 && only.measured <= 21, "{}", only.measured);
-    assert_eq!((only.measured, only.rows), (only.service.count(), only.measured));
-    let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
-    assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
-    assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns);
+    tries(|_| {
+        let outcome = RUNNER.run(&trial);
+        let only = outcome.only();
+        assert_eq!(only.committed, 40);
+        assert_eq!((only.measured, only.rows), (only.service.count(), only.measured));
+        let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
+        assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
+        assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns);
+        // Twenty of five milliseconds fit into the warm-up at most, some fewer on a busy machine.
+        assert!(only.measured >= 20, "{}", only.measured);
+        timely(only.measured < 40, only.measured)
+    });
 }
 
 #[test]
@@ -110,11 +114,15 @@ fn one_connection_serves_one_at_a_time() {
         let write = one("t", Begin::Immediate, told("ROWS 1"), 50_000);
         let mut trial = scripted(vec![write], vec![role("w", 4, &[0], count(4))]);
         (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(4));
-        let outcome = RUNNER.run(&trial);
-        // Four pauses of 50 ms, one after the other or at the same time.
-        let elapsed = Duration::from_nanos(outcome.result.elapsed_ns);
-        assert_eq!(elapsed < Duration::from_millis(195), together, "{access} on {executor} {elapsed:?}");
-        assert_eq!(outcome.only().wait.as_ref().map(|w| w.count()), waits, "{access} on {executor}");
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            assert_eq!(outcome.only().wait.as_ref().map(|w| w.count()), waits, "{access} on {executor}");
+            // Four pauses of 50 ms, one after the other or at the same time.
+            let elapsed = Duration::from_nanos(outcome.result.elapsed_ns);
+            let short = elapsed < Duration::from_millis(195);
+            assert!(together || !short, "{access} on {executor} {elapsed:?}");
+            timely(short == together, format_args!("{access} on {executor} {elapsed:?}"))
+        });
     }
 }
 

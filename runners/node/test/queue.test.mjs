@@ -118,7 +118,7 @@ test('a locked database is counted by its name, and retried', async (t) => {
     }
 });
 
-/** The result of a trial that finds the write lock taken for its first 300 ms. */
+/** The result of a trial that finds the write lock taken for its first one and a half seconds. */
 async function locked(path, request) {
     const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'src', 'main.mjs'), 'run']);
     const heard = [];
@@ -132,7 +132,7 @@ async function locked(path, request) {
             setTimeout(() => {
                 other.exec('COMMIT');
                 other.close();
-            }, 300);
+            }, 1_500);
         }
         heard.push(text);
     }

@@ -1,10 +1,12 @@
 """Trials for tests: made from what differs, run by the real program in a process of its own."""
 
+import functools
 import json
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -12,6 +14,22 @@ PROTOCOL = FOLDER.parents[1] / "protocol"
 
 SCHEMA = "CREATE TABLE kv(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, v TEXT NOT NULL)"
 WAL = [{"name": "journal_mode", "value": "WAL"}, {"name": "synchronous", "value": "NORMAL"}]
+
+
+def tried(test):
+    """A test that is tried a few times: a busy machine may spoil a try, and who is wrong spoils all of them."""
+
+    @functools.wraps(test)
+    def often(self):
+        for at in range(4):
+            try:
+                return test(self)
+            except AssertionError:
+                # For a burst of load to pass.
+                time.sleep(0.2 * 2**at)
+        return test(self)
+
+    return often
 
 
 def param(called: str, kind: str, **source) -> dict:
@@ -91,9 +109,28 @@ def lines(trial: dict, go: bool = True) -> tuple[list[dict], int]:
     """All lines of a run and its exit code."""
     said = json.dumps(trial) + ('\n{"type":"go"}\n' if go else "\n")
     with start() as process:
-        out, err = process.communicate(said, timeout=60)
+        out, err = process.communicate(said, timeout=300)
     assert not err, err
     return [json.loads(line) for line in out.splitlines()], process.returncode
+
+
+def locked(trial: dict, path: Path) -> dict:
+    """The result of a trial that finds the write lock taken for its first one and a half seconds."""
+    with start() as process:
+        process.stdin.write(json.dumps(trial) + "\n")
+        process.stdin.flush()
+        ready = json.loads(process.stdout.readline())
+        assert ready["type"] == "ready", ready
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        process.stdin.write('{"type":"go"}\n')
+        process.stdin.flush()
+        time.sleep(1.5)
+        other.execute("COMMIT")
+        other.close()
+        out, err = process.communicate(timeout=300)
+    assert (process.returncode, err) == (0, ""), err
+    return json.loads(out.splitlines()[-1])
 
 
 class Outcome:

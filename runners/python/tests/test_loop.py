@@ -1,6 +1,5 @@
 """Workers as tasks on an event loop: what is counted is what is in the file, and a stall is reported where it is."""
 
-import functools
 import tempfile
 import unittest
 
@@ -9,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from litelab_runner.params import Params
 
 from . import runs
-from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial
+from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial, tried
 
 WAYS = {
     "sqlite3": ("inline", "offload", "dedicated"),
@@ -35,21 +34,6 @@ def connection(pragmas: list[dict]) -> dict:
 
 def histogram(encoded: str) -> HdrHistogram:
     return HdrHistogram.decode(encoded)
-
-
-def in_one_of_three(test):
-    """A busy machine may spoil a try; a probe that is wrong spoils all of them."""
-
-    @functools.wraps(test)
-    def tried(self):
-        for _ in range(2):
-            try:
-                return test(self)
-            except AssertionError:
-                continue
-        return test(self)
-
-    return tried
 
 
 class Loops(unittest.TestCase):
@@ -149,22 +133,27 @@ class Counts(Loops):
         read = statement("SELECT k FROM kv WHERE id = 1", [], fetch="first", hold_us=20_000)
         write = statement("UPDATE kv SET k = k + 1 WHERE id = 1", [])
         upgrade = transaction("t", [], read, write, begin="deferred")
-        retry = {"backoff_us": 1_000, "multiplier": 2.0, "max_backoff_us": 50_000, "attempts": 200}
+        retry = {"backoff_us": 1_000, "multiplier": 2.0, "max_backoff_us": 50_000, "attempts": 10_000}
         for driver, executor in EACH:
             with self.subTest(driver=driver, executor=executor):
-                path = made(self.directory, 1)
-                outcome = Outcome(
-                    trial(driver, path, [upgrade], [role("r", [0], 2, {"transactions": 10})], executor=executor,
-                          retry={**retry, "on": ["SQLITE_BUSY"]}, connection=connection(BUSY))
-                )  # fmt: skip
-                operation = outcome.operation("r", "t")
-                self.assertEqual((operation["committed"], query(path, "SELECT k FROM kv")), (10, [(10,)]))
+                # On a busy machine one may be over before the other begins, but not each time.
+                for _ in range(5):
+                    path = made(self.directory, 1)
+                    outcome = Outcome(
+                        trial(driver, path, [upgrade], [role("r", [0], 2, {"transactions": 10})], executor=executor,
+                              retry={**retry, "on": ["SQLITE_BUSY"]}, connection=connection(BUSY))
+                    )  # fmt: skip
+                    operation = outcome.operation("r", "t")
+                    self.assertEqual((operation["committed"], query(path, "SELECT k FROM kv")), (10, [(10,)]))
+                    for errors in operation["errors"].values():
+                        self.assertEqual(errors["seen"], errors["cured"])
+                    met = "SQLITE_BUSY_SNAPSHOT" in operation["errors"]
+                    if met or executor == "inline":
+                        break
                 # On the loop's own thread one transaction is over before the next begins.
-                self.assertEqual("SQLITE_BUSY_SNAPSHOT" in operation["errors"], executor != "inline")
-                for errors in operation["errors"].values():
-                    self.assertEqual(errors["seen"], errors["cured"])
+                self.assertEqual(met, executor != "inline")
 
-    @in_one_of_three
+    @tried
     def test_an_open_load_and_think_time(self):
         for driver, executor in EACH:
             path = made(self.directory)
@@ -222,7 +211,7 @@ class Stalls(Loops):
         self.assertGreater(seen.get_total_count(), 0)
         self.assertLess(seen.get_value_at_percentile(75), stall / 5)
 
-    @in_one_of_three
+    @tried
     def test_a_stalled_loop_is_late(self):
         for driver in ("sqlite3", "apsw"):
             stall, lateness, pool_wait, probe = self.held(driver, "inline")
@@ -232,7 +221,7 @@ class Stalls(Loops):
             self.is_free(pool_wait, stall)
             self.assertGreater(probe["utilization"], 0.9)
 
-    @in_one_of_three
+    @tried
     def test_a_stalled_pool_lets_jobs_wait(self):
         for driver in ("sqlite3", "apsw"):
             stall, lateness, pool_wait, probe = self.held(driver, "offload", runtime_threads=1)
@@ -240,13 +229,13 @@ class Stalls(Loops):
             self.is_free(lateness, stall)
             self.assertLess(probe["utilization"], 0.5)
 
-    @in_one_of_three
+    @tried
     def test_a_pool_of_two_lets_nobody_wait(self):
         stall, lateness, pool_wait, _ = self.held("sqlite3", "offload", runtime_threads=2)
         self.is_free(lateness, stall)
         self.is_free(pool_wait, stall)
 
-    @in_one_of_three
+    @tried
     def test_a_thread_of_its_own_lets_nobody_wait(self):
         for driver in WAYS:
             stall, lateness, pool_wait, _ = self.held(driver, "dedicated", runtime_threads=1)

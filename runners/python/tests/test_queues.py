@@ -1,9 +1,6 @@
 """Task queues: what was enqueued is claimed once, completed, given back; in the library's own tables."""
 
-import json
-import sqlite3
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -146,28 +143,11 @@ class Queues(unittest.TestCase):
                 with self.subTest(driver=driver, attempts=attempts):
                     path, retry = self.fill(driver, 1), {**given, "attempts": attempts}
                     request = self.queue_trial(driver, path, roles, connection=connection, retry=retry)
-                    [claim] = [o for o in self.locked(request, path)["operations"] if o["transaction"] == "claim"]
+                    [claim] = [o for o in runs.locked(request, path)["operations"] if o["transaction"] == "claim"]
                     self.assertEqual((claim["committed"], claim["failed"]), (committed, 1 - committed))
                     [(name, errors)] = claim["errors"].items()
                     self.assertEqual((name, errors["cured"]), ("SQLITE_BUSY", errors["seen"] * committed))
                     self.assertGreater(errors["seen"], 0)
-
-    def locked(self, request: dict, path: Path) -> dict:
-        """The result of a trial that finds the write lock taken for its first 300 ms."""
-        with runs.start() as process:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            self.assertEqual(json.loads(process.stdout.readline())["type"], "ready")
-            other = sqlite3.connect(path, isolation_level=None)
-            other.execute("BEGIN IMMEDIATE")
-            process.stdin.write('{"type":"go"}\n')
-            process.stdin.flush()
-            time.sleep(0.3)
-            other.execute("COMMIT")
-            other.close()
-            out, err = process.communicate(timeout=30)
-        self.assertEqual((process.returncode, err), (0, ""))
-        return json.loads(out.splitlines()[-1])
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ class Probes(unittest.TestCase):
         self.assertGreaterEqual(lag.take(perf_counter_ns()), 89_000_000)
         thread = threading.Thread(target=lambda: kept.append(probe.run(go, 10, 0, stop, lag)))
         thread.start()
-        sleep(0.03)
+        sleep(0.3)
         stop.set()
         thread.join()
         histogram = kept[0].histogram()

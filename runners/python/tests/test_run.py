@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import tempfile
-import threading
 import time
 import unittest
 
@@ -12,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 from litelab_runner.params import Params
 
 from . import runs
-from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial
+from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial, tried
 
 DRIVERS = ("sqlite3", "apsw", "aiosqlite")
 ACCESSES = [
@@ -118,7 +117,7 @@ class Accesses(Runs):
                     memory = {"kind": "memory", "shared": shared, "name": "one"}
                     setup = {"setup": [runs.SCHEMA], "teardown": [f"VACUUM INTO '{copy}'"]}
                     access = {"kind": "split", "readers": 1} if shared else {"kind": "shared"}
-                    retry = {"attempts": 1000, "backoff_us": 50, "multiplier": 1.0, "max_backoff_us": 50}
+                    retry = {"attempts": 100_000, "backoff_us": 50, "multiplier": 1.0, "max_backoff_us": 50}
                     given = {
                         "databases": [{**memory, **setup}], "access": access,
                         "retry": {**retry, "on": ["SQLITE_LOCKED"]}, "connection": connection(pragmas=[]),
@@ -292,19 +291,11 @@ class Errors(Runs):
         for driver in DRIVERS:
             for attempts, cured in ((1, False), (500, True)):
                 path = self.made()
-                blocker = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-                blocker.execute("BEGIN IMMEDIATE")
-                release = threading.Timer(1.5, blocker.execute, ["COMMIT"])
-                release.start()
                 writing = dict(INSERT, begin="immediate")
                 roles = [role("r", [0], 1, {"transactions": 1})]
                 retry = {**given, "attempts": attempts}
-                outcome = Outcome(
-                    trial(driver, path, [writing], roles, retry=retry, connection=connection(pragmas=pragmas))
-                )
-                release.join()
-                blocker.close()
-                operation = outcome.operation("r", "insert")
+                request = trial(driver, path, [writing], roles, retry=retry, connection=connection(pragmas=pragmas))
+                [operation] = runs.locked(request, path)["operations"]
                 [(name, errors)] = operation["errors"].items()
                 self.assertEqual(name, "SQLITE_BUSY")
                 self.assertEqual(operation["committed"], int(cured))
@@ -316,19 +307,24 @@ class Errors(Runs):
         read = statement("SELECT k FROM kv WHERE id = 1", [], fetch="first", hold_us=20_000)
         write = statement("UPDATE kv SET k = k + 1 WHERE id = 1", [])
         upgrade = transaction("t", [], read, write, begin="deferred")
-        given = {"backoff_us": 1_000, "multiplier": 2.0, "max_backoff_us": 50_000, "attempts": 200}
+        given = {"backoff_us": 1_000, "multiplier": 2.0, "max_backoff_us": 50_000, "attempts": 10_000}
         for driver in DRIVERS:
-            path = self.made(1)
             roles = [role("r", [0], 2, {"transactions": 10})]
             retry = {**given, "on": ["SQLITE_BUSY"]}
-            outcome = Outcome(trial(driver, path, [upgrade], roles, retry=retry, connection=connection()))
-            operation = outcome.operation("r", "t")
-            self.assertEqual(operation["committed"], 10)
+            # On a busy machine one may be over before the other begins, but not each time.
+            for _ in range(5):
+                path = self.made(1)
+                outcome = Outcome(trial(driver, path, [upgrade], roles, retry=retry, connection=connection()))
+                operation = outcome.operation("r", "t")
+                self.assertEqual(operation["committed"], 10)
+                self.assertEqual(query(path, "SELECT k FROM kv"), [(10,)])
+                if "SQLITE_BUSY_SNAPSHOT" in operation["errors"]:
+                    break
             self.assertIn("SQLITE_BUSY_SNAPSHOT", operation["errors"])
-            self.assertEqual(query(path, "SELECT k FROM kv"), [(10,)])
 
 
 class Loads(Runs):
+    @tried
     def test_an_open_load_keeps_its_schedule(self):
         for driver in DRIVERS:
             path = self.made()
@@ -342,6 +338,7 @@ class Loads(Runs):
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(operation["committed"],)])
             self.assertGreaterEqual(outcome.result["elapsed_ns"], 500_000_000)
 
+    @tried
     def test_an_overload_is_late_and_unserved(self):
         path = self.made()
         load = {"kind": "open", "rate": 200.0, "arrivals": "poisson"}
@@ -353,6 +350,7 @@ class Loads(Runs):
         late = HdrHistogram.decode(operation["lag"]).get_max_value()
         self.assertGreater(late, 100_000_000)
 
+    @tried
     def test_the_warm_up_counts_and_is_not_measured(self):
         path = self.made()
         roles = [role("r", [0], 1, {"ms": 300}, load={"kind": "closed", "think_us": 1000})]
@@ -364,12 +362,14 @@ class Loads(Runs):
         self.assertEqual(outcome.result["elapsed_ns"] - 150_000_000, measured)
         self.assertAlmostEqual(worker["inside_ns"] + worker["outside_ns"], measured, delta=1_000_000)
 
+    @tried
     def test_silence_is_broken_by_ticks(self):
         path = self.made()
         slow = dict(INSERT, hold_us=300_000, begin="immediate")
         outcome = Outcome(trial("sqlite3", path, [slow], [role("r", [0], 1, {"transactions": 1})]))
         self.assertGreaterEqual(len(outcome.ticks), 5)
 
+    @tried
     def test_ticks_keep_count_of_what_fails(self):
         """The quickest loop counts in another way than by noting; half of these rows are there already."""
         path = self.made()
@@ -393,7 +393,7 @@ class Protocol(Runs):
         self.assertEqual(([line["type"] for line in said], code), (["ready"], 0))
         self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(0,)])
         with runs.start() as process:
-            self.assertEqual(process.communicate("", timeout=30), ("", ""))
+            self.assertEqual(process.communicate("", timeout=300), ("", ""))
         self.assertEqual(process.returncode, 0)
 
     def test_ready_comes_before_go(self):
@@ -405,7 +405,7 @@ class Protocol(Runs):
             self.assertEqual(json.loads(process.stdout.readline())["type"], "ready")
             time.sleep(0.1)
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(0,)])
-            process.communicate('{"type":"go"}\n', timeout=30)
+            process.communicate('{"type":"go"}\n', timeout=300)
 
     def test_what_is_not_supported_is_said(self):
         path = self.made()
@@ -438,7 +438,7 @@ class Protocol(Runs):
 
     def verb(self, verb: str, request: dict | None = None) -> dict:
         with runs.start(verb) as process:
-            out, err = process.communicate(json.dumps(request) + "\n" if request else "", timeout=30)
+            out, err = process.communicate(json.dumps(request) + "\n" if request else "", timeout=300)
         self.assertEqual((process.returncode, err), (0, ""))
         return json.loads(out)
 

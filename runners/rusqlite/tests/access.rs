@@ -87,9 +87,14 @@ fn one_writer_at_a_time_needs_no_busy_handler() {
         trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
         // Three at once, also of those that block a thread of the runtime.
         (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(3));
-        let outcome = run(&trial);
-        assert_eq!(outcome.only().errors.contains_key("SQLITE_BUSY"), meet, "{access} on {executor}");
-        assert_eq!(outcome.only().failed > 0, meet, "{access} on {executor}");
+        tries(|_| {
+            let outcome = run(&trial);
+            let busy = outcome.only().errors.contains_key("SQLITE_BUSY");
+            assert_eq!(outcome.only().failed > 0, busy, "{access} on {executor}");
+            assert!(meet || !busy, "{access} on {executor}");
+            // On a busy machine one may be over before the next begins.
+            timely(busy == meet, format_args!("{access} on {executor}: they never met"))
+        });
     }
 }
 
@@ -136,7 +141,7 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
             trial.connection.read_back = vec!["journal_mode".into()];
             (trial.access, trial.executor) = (access, executor);
             // Shared cache knows no busy handler for its table locks.
-            (trial.retry.attempts, trial.retry.on) = (1_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
+            (trial.retry.attempts, trial.retry.on) = (100_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
             (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
             let outcome = run(&trial);
             assert_eq!(outcome.only().committed, 50);

@@ -36,16 +36,19 @@ fn a_read_beside_a_long_write_takes_what_a_read_takes() {
     let mut trial = long_writes(scratches.iter().map(Scratch::database).collect(), 1_000);
     trial.access = Access::Split { readers: 3 };
     // Half of the write would be a read that waited for it; a read takes microseconds.
-    trial.executor = Executor::Dedicated;
-    let (read, late) = slowest(&trial);
-    assert!(read < 300 * MS && late < 300 * MS, "{read} {late}");
-    trial.executor = Executor::Offload;
-    let (read, late) = slowest(&trial);
-    assert!(read < 300 * MS && late < 300 * MS, "{read} {late}");
+    for executor in [Executor::Dedicated, Executor::Offload] {
+        trial.executor = executor;
+        tries(|_| {
+            let (read, late) = slowest(&trial);
+            timely(read < 300 * MS && late < 300 * MS, format_args!("{executor}: {read} {late}"))
+        });
+    }
     // Three writes on two threads: nothing else runs meanwhile.
     trial.executor = Executor::Inline;
-    let (_, late) = slowest(&trial);
-    assert!(late > 700 * MS, "{late}");
+    tries(|_| {
+        let (_, late) = slowest(&trial);
+        timely(late > 700 * MS, late)
+    });
 }
 
 #[test]
@@ -60,8 +63,10 @@ fn a_read_on_the_writers_connection_waits_for_the_write() {
         let mut trial = long_writes(vec![memory("one"), memory("two")], 300);
         trial.connection.pragmas.clear();
         (trial.executor, trial.access) = (executor, Access::Shared);
-        let (read, late) = slowest(&trial);
-        assert!((200 * MS..600 * MS).contains(&read), "{executor}: {read}");
-        assert!(late < 150 * MS, "{executor}: {late}");
+        tries(|_| {
+            let (read, late) = slowest(&trial);
+            let apart = (200 * MS..600 * MS).contains(&read) && late < 150 * MS;
+            timely(apart, format_args!("{executor}: {read} {late}"))
+        });
     }
 }

@@ -12,7 +12,7 @@ use crate::subject::Subject;
 /// Long enough for ten inserts; a runner that does not wait has begun by then.
 const WAIT: Duration = Duration::from_millis(120);
 /// How long a runner may outlive the core.
-const ALONE: Duration = Duration::from_secs(5);
+const ALONE: Duration = Duration::from_secs(10);
 
 pub fn answers(subject: &Subject<'_>) -> Found {
     let path = subject.database("answers.db", TABLE)?;

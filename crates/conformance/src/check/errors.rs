@@ -1,11 +1,11 @@
 //! Errors by their extended names, provoked one by one.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use litelab_protocol::{Begin, Fetch, Statement, Transaction, Trial, TrialResult};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use super::{Found, NO_DATABASE, ensure, passed, skipped, timely, tries};
 use crate::draft::{Draft, count, query, statement, transaction};
 use crate::file;
 use crate::subject::Subject;
@@ -40,19 +40,16 @@ pub fn names(subject: &Subject<'_>) -> Found {
         let seen: Vec<_> = operation.into_iter().flat_map(|o| o.errors.keys()).collect();
         ensure!(seen == [code], "{sql}: {code} is due, and it saw {seen:?}");
     }
-    // Once in a while the suite is just writing when the reader becomes a writer, which then meets its lock instead.
-    let mut seen: Vec<String> = Vec::new();
-    for _ in 0..3 {
-        let (_, result) = snapshot(subject, 1, &[])?;
-        seen = result.operations[0].errors.keys().cloned().collect();
-        if seen != ["SQLITE_BUSY"] {
-            break;
-        }
-    }
-    ensure!(
-        seen == ["SQLITE_BUSY_SNAPSHOT"],
-        "a read that became a write too late is SQLITE_BUSY_SNAPSHOT, and it saw {seen:?}"
-    );
+    // Once in a while the suite is just writing when the reader becomes a writer, which then meets its lock instead; or the
+    // suite does not come to write in the reader's pause, or the reader to read before the suite has written its last.
+    tries(|tried| {
+        let (_, result) = snapshot(subject, &format!("snapshot-{tried}.db"), 1, &[])?;
+        let seen: Vec<&str> = result.operations[0].errors.keys().map(String::as_str).collect();
+        let what = "a read that became a write too late is SQLITE_BUSY_SNAPSHOT";
+        timely!(!seen.is_empty() && seen != ["SQLITE_BUSY"], "{what}, and it saw {seen:?}");
+        ensure!(seen == ["SQLITE_BUSY_SNAPSHOT"], "{what}, and it saw {seen:?}");
+        Ok(())
+    })?;
     passed(format!("{} constraints, SQLITE_BUSY_SNAPSHOT", violations.len()))
 }
 
@@ -62,28 +59,28 @@ pub fn upgrade() -> Transaction {
     transaction("upgrade", Begin::Deferred, vec![], vec![read, statement("INSERT INTO t(c) VALUES (1)", &[])])
 }
 
-/// One such transaction with so many attempts. Returns the trial and its result.
-pub fn snapshot(subject: &Subject<'_>, attempts: u32, on: &[&str]) -> Result<(Trial, TrialResult), String> {
-    let name = (0..).map(|n| format!("snapshot-{attempts}-{n}.db")).find(|name| !subject.directory.join(name).exists());
-    let path = subject.database(&name.unwrap_or_default(), SCHEMA)?;
+/// One such transaction with so many attempts, in a database of that name. Returns the trial and its result.
+pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -> Result<(Trial, TrialResult), String> {
+    let path = subject.database(name, SCHEMA)?;
     let mut trial = Draft::new(subject).on(&path).transaction(upgrade()).role("w", 1, &["upgrade"], count(1)).build();
     trial.retry.attempts = attempts;
     trial.retry.on = on.iter().map(|c| (*c).to_owned()).collect();
     let mut started = subject.start(&trial)?;
     started.go();
-    // With one try the longer the surer; with several a later one must be left in peace.
-    meddle(&path, if attempts == 1 { 300 } else { 180 })?;
+    // The longer the surer; who tries again often enough is left in peace in the end.
+    meddle(&path, Duration::from_millis(400))?;
     let heard = subject.finish(&trial, started)?;
     Ok((trial, heard.result))
 }
 
 /// Writes every 10 ms for so long, and never after: a try whose pause begins meanwhile reads what is stale by its end.
-fn meddle(path: &Path, millis: u64) -> Result<(), String> {
+fn meddle(path: &Path, long: Duration) -> Result<(), String> {
+    let begun = Instant::now();
     let connection = file::open(path)?;
     connection.busy_timeout(Duration::from_secs(1)).map_err(|e| e.to_string())?;
     // Who syncs holds the lock for long, and the reader would meet the lock instead of a stale snapshot.
     connection.pragma_update(None, "synchronous", "OFF").map_err(|e| e.to_string())?;
-    for _ in 0..millis / 10 {
+    while begun.elapsed() < long {
         std::thread::sleep(Duration::from_millis(10));
         connection.execute("INSERT INTO t(c) VALUES (2)", []).map_err(|e| e.to_string())?;
     }

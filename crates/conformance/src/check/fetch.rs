@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Begin, Fetch, Statement, Transaction, Work};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use super::{Found, NO_DATABASE, ensure, passed, skipped, timely, tries};
 use crate::draft::{Draft, count, query, transaction};
 use crate::subject::Subject;
 
@@ -53,15 +53,19 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
             }
         }
     }
-    let path = subject.database("first.db", "")?;
-    let first = query(&series(MANY), &[], Fetch::First);
-    let trial = Draft::new(subject)
-        .on(&path)
-        .transaction(transaction("first", Begin::None, vec![], vec![first]))
-        .role("r", 1, &["first"], count(1))
-        .build();
-    let took = subject.run(&trial)?.result.operations[0].service.max().unwrap_or_default();
-    ensure!(took < AT_ONCE, "the first of {MANY} rows took {:.0} ms: the others were stepped over", took as f64 / 1e6);
+    tries(|tried| {
+        let path = subject.database(&format!("first-{tried}.db"), "")?;
+        let first = query(&series(MANY), &[], Fetch::First);
+        let trial = Draft::new(subject)
+            .on(&path)
+            .transaction(transaction("first", Begin::None, vec![], vec![first]))
+            .role("r", 1, &["first"], count(1))
+            .build();
+        let took = subject.run(&trial)?.result.operations[0].service.max().unwrap_or_default();
+        let ms = took as f64 / 1e6;
+        timely!(took < AT_ONCE, "the first of {MANY} rows took {ms:.0} ms: the others were stepped over");
+        Ok(())
+    })?;
     passed("none, first, all, buffer; timed and not")
 }
 

@@ -24,6 +24,7 @@ mod rollback;
 mod settings;
 mod stall;
 mod time;
+mod tries;
 mod values;
 mod yields;
 
@@ -110,11 +111,14 @@ pub fn of(driver: &DriverDescription) -> &'static [Check] {
 macro_rules! ensure {
     ($ok:expr, $($what:tt)+) => {
         if !$ok {
-            return Err(format!($($what)+));
+            return Err(format!($($what)+).into());
         }
     };
 }
 pub(crate) use ensure;
+pub(crate) use tries::{timely, tries};
+
+pub use tries::Wrong;
 
 /// A check that has seen what it wanted.
 fn passed(detail: impl Into<String>) -> Found {

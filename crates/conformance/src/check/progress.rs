@@ -2,21 +2,26 @@
 
 use litelab_protocol::{Load, Until};
 
-use super::{Found, ensure, passed};
+use super::{Found, Wrong, ensure, passed, timely, tries};
 use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
 use crate::subject::Subject;
 
 /// A trial that does next to nothing for a third of a second: silence is how the core knows a hung runner.
 pub fn ticks(subject: &Subject<'_>) -> Found {
-    let path = subject.database("ticks.db", TABLE)?;
+    tries(|tried| ticks_of(subject, tried)).and_then(passed)
+}
+
+/// Returns what was seen.
+fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
+    let path = subject.database(&format!("ticks-{tried}.db"), TABLE)?;
     let mut trial =
         Draft::new(subject).on(&path).transaction(slow_insert(0)).role("w", 1, &["insert"], count(3)).build();
     trial.roles[0].load = Load::Closed { think_us: 150_000 };
     trial.tick_ms = 20;
     let heard = subject.run(&trial)?;
     // 300 ms hold 15 of them; a busy machine may let some fall together.
-    ensure!(
+    timely!(
         heard.ticks.len() >= 6,
         "in {:?} {} ticks were heard, one is due every 20 ms",
         heard.took,
@@ -25,7 +30,7 @@ pub fn ticks(subject: &Subject<'_>) -> Found {
     // Of the trial as long as it was: on a busy machine that is longer than its pauses.
     let late = heard.took.mul_f64(0.75);
     let early = heard.ticks.iter().filter(|(at, _)| *at < late).count();
-    ensure!(early >= 4, "its ticks came late: {early} of {} before {late:?} of {:?}", heard.ticks.len(), heard.took);
+    timely!(early >= 4, "its ticks came late: {early} of {} before {late:?} of {:?}", heard.ticks.len(), heard.took);
     let mut last = 0;
     for (at, tick) in &heard.ticks {
         ensure!(tick.t_ms >= last, "a tick of {} ms follows one of {last} ms", tick.t_ms);
@@ -34,31 +39,43 @@ pub fn ticks(subject: &Subject<'_>) -> Found {
         ensure!(tick.t_ms <= outside + 1, "a tick says {} ms, and was heard {outside} ms after go", tick.t_ms);
         last = tick.t_ms;
     }
-    passed(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
+    Ok(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
 }
 
-pub fn probe(subject: &Subject<'_>) -> Found {
-    let path = subject.database("probe.db", TABLE)?;
+/// A trial of 150 ms with a probe of this period.
+fn probed(subject: &Subject<'_>, name: &str, probe_ms: u32) -> Result<Heard, String> {
+    let path = subject.database(name, TABLE)?;
     let mut trial =
         Draft::new(subject).on(&path).transaction(insert()).role("w", 1, &["insert"], Until::Time { ms: 150 }).build();
     trial.roles[0].load = Load::Closed { think_us: 1_000 };
-    let heard = subject.run(&trial)?;
-    let lags = |heard: &Heard| heard.ticks.iter().filter(|(_, tick)| tick.lag_ns.is_some()).count();
+    trial.probe_ms = probe_ms.into();
+    subject.run(&trial)
+}
+
+/// Ticks that tell how late the timers ran.
+fn lags(heard: &Heard) -> usize {
+    heard.ticks.iter().filter(|(_, tick)| tick.lag_ns.is_some()).count()
+}
+
+pub fn probe(subject: &Subject<'_>) -> Found {
+    let timers = tries(|tried| timers(subject, tried))?;
+    let off = probed(subject, "no-probe.db", 0)?;
+    ensure!(lags(&off) == 0, "no probe was asked for, and ticks tell how late its timers ran");
+    let off = off.result.probe;
+    ensure!(off.is_none_or(|p| p.lateness.count() == 0), "no probe was asked for, and there is one");
+    passed(format!("{timers} timers in 150 ms"))
+}
+
+/// Returns how many there were.
+fn timers(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
+    let heard = probed(subject, &format!("probe-{tried}.db"), 10)?;
     let (told, ticks, result) = (lags(&heard), heard.ticks.len(), heard.result);
     let Some(probe) = result.probe else { return Err("a probe every 10 ms was asked for, and there is none".into()) };
     ensure!(told == ticks, "a probe was asked for, and {told} of {ticks} ticks tell how late its timers ran");
     let timers = probe.lateness.count();
     // 15 are due; the last may be cut off, and coarse timers fall together.
     let most = result.elapsed_ns / 10_000_000 + 1;
-    ensure!((5..=most).contains(&timers), "a timer every 10 ms for 150 ms, and {timers} are recorded");
+    timely!((5..=most).contains(&timers), "a timer every 10 ms for 150 ms, and {timers} are recorded");
     ensure!(probe.utilization.is_none_or(|u| (0.0..=1.0).contains(&u)), "its utilization is {:?}", probe.utilization);
-    trial.probe_ms = 0;
-    trial.databases.clear();
-    let path = subject.database("no-probe.db", TABLE)?;
-    trial.databases.push(litelab_protocol::Database::File { path: path.display().to_string() });
-    let heard = subject.run(&trial)?;
-    ensure!(lags(&heard) == 0, "no probe was asked for, and ticks tell how late its timers ran");
-    let off = heard.result.probe;
-    ensure!(off.is_none_or(|p| p.lateness.count() == 0), "no probe was asked for, and there is one");
-    passed(format!("{timers} timers in 150 ms"))
+    Ok(timers)
 }

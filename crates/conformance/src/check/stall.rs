@@ -3,7 +3,7 @@
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Executor, Probe};
 
-use super::{Finding, Found, ensure, passed};
+use super::{Finding, Found, ensure, passed, timely, tries};
 use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, slow_insert};
 use crate::subject::Subject;
@@ -11,10 +11,6 @@ use crate::subject::Subject;
 /// How long one transaction keeps its thread, in microseconds, and the probe's period in milliseconds.
 const HOLD_US: u64 = 200_000;
 const PERIOD_MS: u64 = 2;
-
-/// A busy machine can make a timer late by itself, and only ever later. So a probe has some tries to be right once; one
-/// that is wrong about the stall itself is wrong each time.
-const TRIES: usize = 4;
 
 /// Under `inline` the lateness is the stall within a tenth; elsewhere the loop is not held up by half of it.
 pub fn stall(subject: &Subject<'_>) -> Found {
@@ -25,24 +21,18 @@ pub fn stall(subject: &Subject<'_>) -> Found {
     }
     let mut seen = Vec::new();
     for executor in executors {
-        let mut last = Seen::default();
-        let mut right = false;
-        for tried in 0..TRIES {
-            last = once(subject, executor, tried).map_err(|e| format!("{executor}: {e}"))?;
-            right = fits(executor, last);
-            if right {
-                break;
-            }
-        }
-        let Seen { stall, late, told } = last;
-        let what = format!(
-            "{executor}: of {:.0} ms its timers saw {:.0} ms, and its ticks told of {:.0} ms",
-            stall / 1e6,
-            late / 1e6,
-            told / 1e6
-        );
-        ensure!(right, "{what}, in the last of {TRIES} tries");
-        seen.push(what);
+        seen.push(tries(|tried| {
+            let seen = once(subject, executor, tried).map_err(|e| format!("{executor}: {e}"))?;
+            let Seen { stall, late, told } = seen;
+            let what = format!(
+                "{executor}: of {:.0} ms its timers saw {:.0} ms, and its ticks told of {:.0} ms",
+                stall / 1e6,
+                late / 1e6,
+                told / 1e6
+            );
+            timely!(fits(executor, seen), "{what}");
+            Ok(what)
+        })?);
     }
     passed(seen.join("; "))
 }
@@ -68,7 +58,7 @@ fn fits(executor: Executor, seen: Seen) -> bool {
     }
 }
 
-fn once(subject: &Subject<'_>, executor: Executor, tried: usize) -> Result<Seen, String> {
+fn once(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<Seen, String> {
     let path = subject.database(&format!("stall-{executor}-{tried}.db"), TABLE)?;
     let mut trial =
         Draft::new(subject).on(&path).transaction(slow_insert(HOLD_US)).role("w", 1, &["insert"], count(1)).build();

@@ -230,7 +230,7 @@ mod tests {
         let mut child = shell("exec sleep 60");
         assert!(!child.ended_within(Duration::from_millis(20)).unwrap());
         child.kill().unwrap();
-        assert!(child.ended_within(Duration::from_secs(2)).unwrap());
+        assert!(child.ended_within(Duration::from_secs(60)).unwrap());
         assert_eq!(child.wait().unwrap().status.signal(), Some(9));
     }
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn figures_can_be_read_between_the_end_and_the_wait() {
         let mut child = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
-        assert!(child.ended_within(Duration::from_secs(5)).unwrap());
+        assert!(child.ended_within(Duration::from_secs(60)).unwrap());
         let mut probe = ProcessProbe::new(child.id());
         let last = probe.read(true).unwrap();
         let exact = child.wait().unwrap().usage.unwrap();

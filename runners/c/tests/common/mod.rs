@@ -1,6 +1,8 @@
 //! The runner as the core would start it, and trials in short.
 #![allow(dead_code)]
 
+mod tries;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,6 +12,8 @@ use litelab_protocol::{
     Access, Begin, Connection, Database, Executor, Failed, Fetch, Line, Load, Operation, Order, Param, Pragma, Prepare,
     Ready, Retry, Role, Source, Statement, Step, Tick, Transaction, Trial, TrialResult, Until, VERSION, Work,
 };
+
+pub use tries::{timely, tries};
 
 pub const GO: &str = "{\"type\":\"go\"}\n";
 

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+/// For what hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// On the disk, but the disk can be full, and commits can be made to wait.
 struct Disk {
     below: Durable,
@@ -143,7 +146,7 @@ async fn a_caller_that_goes_away_leaves_memory_and_disk_agreeing() {
     disk.may_commit.add_permits(1);
     let tags = TagFilter::default();
     let waits = provider.fetch_work_item(LOCK, LOCK, None, &tags);
-    let found = timeout(Duration::from_secs(5), waits).await.expect("the call was finished").unwrap();
+    let found = timeout(LIMIT, waits).await.expect("the call was finished").unwrap();
     assert_eq!(found.unwrap().0, activity("one", 2));
     assert!(!ack(&*provider, &token, vec![], vec![], named()).await.unwrap_err().is_retryable());
 }
@@ -180,7 +183,7 @@ async fn a_deletion_waits_for_what_is_being_committed() {
     assert!(!deleted.is_finished());
     disk.may_commit.add_permits(2);
     acked.await.unwrap().unwrap();
-    let deleted = timeout(Duration::from_secs(5), deleted).await.expect("it goes on").unwrap().unwrap();
+    let deleted = timeout(LIMIT, deleted).await.expect("it goes on").unwrap().unwrap();
     assert_eq!(deleted.queue_messages_deleted, 1, "what the turn scheduled goes with it");
     assert!(work(&*provider).await.is_none());
 }
@@ -211,10 +214,9 @@ async fn a_fetch_that_goes_away_leaves_nothing_behind() {
     second.abort();
     disk.waits.store(false, Ordering::SeqCst);
     disk.may_commit.add_permits(2);
-    let limit = Duration::from_secs(5);
-    let found = timeout(limit, third).await.expect("it is decided").unwrap();
+    let found = timeout(LIMIT, third).await.expect("it is decided").unwrap();
     assert_eq!(found, Some(("one".into(), 3)));
-    let found = timeout(limit, fourth).await.expect("it is decided").unwrap();
+    let found = timeout(LIMIT, fourth).await.expect("it is decided").unwrap();
     assert_eq!(found, Some((activity("one", 1), 3)));
 }
 
@@ -231,12 +233,11 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     // The disk refuses it: the turn is there again.
     disk.full(true);
     disk.may_commit.add_permits(1);
-    let limit = Duration::from_secs(5);
     disk.waits.store(false, Ordering::SeqCst);
-    let again = timeout(limit, async {
+    let again = timeout(LIMIT, async {
         loop {
             // The second attempt is to be written, which fails as long as the disk is full.
-            match provider.fetch_orchestration_item(LOCK, limit, None).await {
+            match provider.fetch_orchestration_item(LOCK, LIMIT, None).await {
                 Ok(found) => return found.expect("it is there"),
                 Err(error) => assert!(error.is_retryable()),
             }
@@ -247,9 +248,9 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     assert_eq!((item.instance.as_str(), item.history.len()), ("one", 0));
     ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
     let tags = TagFilter::default();
-    let found = timeout(limit, provider.fetch_work_item(LOCK, limit, None, &tags)).await.expect("it comes").unwrap();
+    let found = timeout(LIMIT, provider.fetch_work_item(LOCK, LIMIT, None, &tags)).await.expect("it comes").unwrap();
     let (_, token, _) = found.expect("it is there");
     provider.ack_work_item(&token, Some(completed("one", 2))).await.unwrap();
-    let found = timeout(limit, provider.fetch_orchestration_item(LOCK, limit, None)).await.expect("it comes").unwrap();
+    let found = timeout(LIMIT, provider.fetch_orchestration_item(LOCK, LIMIT, None)).await.expect("it comes").unwrap();
     assert_eq!(found.expect("it is there").0.messages, [completed("one", 2)]);
 }

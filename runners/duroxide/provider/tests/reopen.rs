@@ -125,24 +125,27 @@ async fn attempts_are_counted_across_processes() {
     assert_eq!(counts, [(1, 1), (1, 1), (2, 2), (3, 3)]);
 }
 
+/// Longer than it takes to open a database again, on a disk that stalls, too.
+const DELAY: Duration = Duration::from_secs(5);
+const LONG: Duration = Duration::from_secs(60);
+
 #[tokio::test]
 async fn an_abandoned_turn_keeps_its_delay_and_its_attempts() {
     let (_folder, path) = folder();
     let provider = open(&path);
     provider.enqueue_for_orchestrator(start("one"), None).await.unwrap();
     let (_, token, _) = turn(&provider).await.unwrap();
-    provider.abandon_orchestration_item(&token, Some(Duration::from_millis(300)), false).await.unwrap();
+    provider.abandon_orchestration_item(&token, Some(DELAY), false).await.unwrap();
     provider.enqueue_for_worker(activity("one", 2)).await.unwrap();
     let (_, token, _) = work(&provider).await.unwrap();
-    provider.abandon_work_item(&token, Some(Duration::from_millis(300)), false).await.unwrap();
+    provider.abandon_work_item(&token, Some(DELAY), false).await.unwrap();
 
     let provider = reopen(provider, &path);
     assert!(turn(&provider).await.is_none(), "it is delayed");
     assert!(work(&provider).await.is_none(), "it is delayed");
-    let long = Duration::from_secs(5);
-    let (_, _, attempts) = provider.fetch_orchestration_item(LOCK, long, None).await.unwrap().expect("it is due");
+    let (_, _, attempts) = provider.fetch_orchestration_item(LOCK, LONG, None).await.unwrap().expect("it is due");
     assert_eq!(attempts, 2);
-    let found = provider.fetch_work_item(LOCK, long, None, &TagFilter::default()).await.unwrap();
+    let found = provider.fetch_work_item(LOCK, LONG, None, &TagFilter::default()).await.unwrap();
     assert_eq!(found.expect("it is due").2, 2);
 }
 

@@ -3,6 +3,8 @@
 
 mod program;
 mod trial;
+mod tries;
 
 pub use program::{GO, Outcome, Program, lines};
 pub use trial::{count, file, param, pragmas, role, select, statement, transaction, trial, uniform};
+pub use tries::{timely, tries};

@@ -100,7 +100,7 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
             trial.connection.pragmas.clear();
             trial.access = access;
             let on = vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()];
-            trial.retry = Retry { attempts: 1_000, multiplier: 1.0, backoff_us: 100, max_backoff_us: 100, on };
+            trial.retry = Retry { attempts: 100_000, multiplier: 1.0, backoff_us: 100, max_backoff_us: 100, on };
             assert_eq!(RUNNER.run(&trial).only().committed, 50, "{name}");
             let rows = rusqlite::Connection::open(copy)
                 .and_then(|c| c.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0)));
@@ -219,12 +219,17 @@ fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too() {
             trial.access = access;
             let outcome = RUNNER.run(&trial);
             let late = outcome.result.probe.as_ref().and_then(|p| p.lateness.max()).unwrap_or_default();
-            assert!(late < 250 * MS, "{name} {access}: {late}");
-            outcome.operation("r", "read").service.max().unwrap_or_default()
+            (late, outcome.operation("r", "read").service.max().unwrap_or_default())
         };
-        assert!(slowest(Access::Shared) > 400 * MS, "{name}");
+        let seen = |access: Access, fits: &dyn Fn(u64) -> bool| {
+            tries(|_| {
+                let (late, read) = slowest(access);
+                timely(late < 250 * MS && fits(read), format_args!("{name} {access}: {late} {read}"))
+            });
+        };
+        seen(Access::Shared, &|read| read > 400 * MS);
         if kinds.contains(&"split") {
-            assert!(slowest(Access::Split { readers: 2 }) < 250 * MS, "{name}");
+            seen(Access::Split { readers: 2 }, &|read| read < 250 * MS);
         }
     }
 }

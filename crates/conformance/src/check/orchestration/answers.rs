@@ -4,7 +4,7 @@ use litelab_protocol::Until;
 
 use super::{ACTIVITIES, DELAY_MS, draft};
 use crate::check::queue::{done, empty};
-use crate::check::{Found, ensure, passed};
+use crate::check::{Found, Wrong, ensure, passed, timely, tries};
 use crate::draft::count;
 use crate::subject::Subject;
 
@@ -40,22 +40,25 @@ pub fn waits(subject: &Subject<'_>) -> Found {
 
 /// For 600 ms, in which 30 ticks are due.
 pub fn ticks(subject: &Subject<'_>) -> Found {
-    let path = empty(subject, "ticks.db")?;
+    tries(|tried| ticks_of(subject, tried)).and_then(passed)
+}
+
+/// Returns what was seen.
+fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
+    let path = empty(subject, &format!("ticks-{tried}.db"))?;
     let mut trial = draft(subject, &path).role("r", 2, &["quick"], Until::Time { ms: 600 }).build();
     trial.tick_ms = 20;
     let heard = subject.run(&trial)?;
     let (committed, _) = done(&heard.result, "quick");
-    ensure!(
+    timely!(
         heard.ticks.len() >= 12,
         "{} ticks were heard in {:?}, one is due every 20 ms",
         heard.ticks.len(),
         heard.took
     );
     let ticked: u64 = heard.ticks.iter().flat_map(|(_, tick)| &tick.counts).map(|count| count.committed).sum();
+    ensure!(ticked <= committed, "ticks add up to {ticked}, the result says {committed}");
     // What came after the last tick may be missing.
-    ensure!(
-        ticked <= committed && 2 * ticked + 4 >= committed,
-        "ticks add up to {ticked}, the result says {committed}"
-    );
-    passed(format!("{} ticks, {committed} orchestrations", heard.ticks.len()))
+    timely!(2 * ticked + 4 >= committed, "ticks add up to {ticked}, the result says {committed}");
+    Ok(format!("{} ticks, {committed} orchestrations", heard.ticks.len()))
 }

@@ -6,7 +6,7 @@ use super::{ACTIVITIES, KEEPS_NOTHING, LARGE, draft, instances, keeps, missing};
 use crate::check::queue::content::Content;
 use crate::check::queue::killed::{committed, settled};
 use crate::check::queue::{done, empty};
-use crate::check::{Found, ensure, passed, settings, skipped};
+use crate::check::{Found, Wrong, ensure, passed, settings, skipped, tries};
 use crate::draft::count;
 use crate::subject::Subject;
 
@@ -14,7 +14,7 @@ use crate::subject::Subject;
 const MANY: u64 = 24;
 /// Acknowledged before the runner is killed.
 const ENOUGH: u64 = 10;
-/// Longer than that takes.
+/// Longer than that takes; twice as long with each further try, for a disk that stalls.
 const LONG_MS: u64 = 4_000;
 
 /// Three with large payloads: what activities hand back is in the file, each by itself.
@@ -63,8 +63,15 @@ pub fn killed(subject: &Subject<'_>) -> Found {
     if !keeps(subject) {
         return skipped(KEEPS_NOTHING);
     }
-    let path = empty(subject, "killed.db")?;
-    let mut trial = draft(subject, &path).role("r", 1, &["quick"], Until::Time { ms: LONG_MS }).build();
+    let acknowledged = tries(|tried| killed_once(subject, tried))?;
+    passed(format!("{acknowledged} acknowledged, all of them there"))
+}
+
+/// Returns how many were acknowledged.
+fn killed_once(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
+    let path = empty(subject, &format!("killed-{tried}.db"))?;
+    let until = Until::Time { ms: LONG_MS << tried };
+    let mut trial = draft(subject, &path).role("r", 1, &["quick"], until).build();
     trial.tick_ms = 20;
     let mut started = subject.start(&trial)?;
     started.go();
@@ -76,5 +83,5 @@ pub fn killed(subject: &Subject<'_>) -> Found {
         missing.is_empty(),
         "it was killed after {acknowledged} orchestrations were acknowledged, and {missing:?} are not in the file"
     );
-    passed(format!("{acknowledged} acknowledged, all of them there"))
+    Ok(acknowledged)
 }

@@ -128,7 +128,8 @@ fn at_once(subject: &Subject<'_>, executor: Executor, access: Access, kept: usiz
 /// in between, and so does the other one, with the same task in mind.
 fn meddle(lock: Connection) -> Result<(), String> {
     let meddle = || -> rusqlite::Result<()> {
-        lock.busy_timeout(Duration::from_secs(5))?;
+        // Whoever waits in line for a lock of SQLite's may be passed over for long.
+        lock.busy_timeout(Duration::from_secs(30))?;
         for _ in 0..TIMES {
             std::thread::sleep(HELD);
             lock.execute_batch("ROLLBACK")?;

@@ -7,30 +7,31 @@ use litelab_protocol::{Load, Tick, Until};
 
 use super::content::Content;
 use super::{done, draft, empty, filled, payloads};
-use crate::check::{Found, ensure, passed};
+use crate::check::{Found, Wrong, ensure, passed, tries};
 use crate::draft::count;
 use crate::file;
 use crate::subject::Subject;
 
 /// Tasks acknowledged before the runner is killed.
 const ENOUGH: u64 = 40;
-/// Far longer than that takes.
+/// Far longer than that takes; twice as long with each further try, for a disk that stalls.
 const LONG_MS: u64 = 2_500;
 /// What a runner has started itself may outlive it, but not its trial.
-const AFTERMATH: Duration = Duration::from_millis(2 * LONG_MS);
+const AFTERMATH: Duration = Duration::from_secs(60);
 
 /// Killed while it enqueues, and while it has a task.
 pub fn killed(subject: &Subject<'_>) -> Found {
-    let (tasks, acknowledged) = enqueuing(subject)?;
-    let again = claiming(subject)?;
+    let (tasks, acknowledged) = tries(|tried| enqueuing(subject, tried))?;
+    let again = tries(|tried| claiming(subject, tried))?;
     let fate = if again { "is given back when it is opened again" } else { "is not given back by opening it again" };
     passed(format!("{acknowledged} acknowledged, {tasks} there; a task that was claimed {fate}"))
 }
 
 /// Returns tasks in the file and those acknowledged.
-fn enqueuing(subject: &Subject<'_>) -> Result<(u64, u64), String> {
-    let path = empty(subject, "killed.db")?;
-    let mut trial = draft(subject, &path).role("p", 1, &["enqueue"], Until::Time { ms: LONG_MS }).build();
+fn enqueuing(subject: &Subject<'_>, tried: u32) -> Result<(u64, u64), Wrong> {
+    let path = empty(subject, &format!("killed-{tried}.db"))?;
+    let until = Until::Time { ms: LONG_MS << tried };
+    let mut trial = draft(subject, &path).role("p", 1, &["enqueue"], until).build();
     trial.tick_ms = 20;
     trial.roles[0].load = Load::Closed { think_us: 1_000 };
     let mut started = subject.start(&trial)?;
@@ -54,11 +55,11 @@ fn enqueuing(subject: &Subject<'_>) -> Result<(u64, u64), String> {
 }
 
 /// Whether a task that was claimed by a runner that was killed is claimed by the next one.
-fn claiming(subject: &Subject<'_>) -> Result<bool, String> {
-    let path = filled(subject, "claimed.db", 1)?;
+fn claiming(subject: &Subject<'_>, tried: u32) -> Result<bool, Wrong> {
+    let path = filled(subject, &format!("claimed-{tried}.db"), 1)?;
     let mut trial = draft(subject, &path).role("c", 1, &["claim", "complete"], count(2)).build();
     trial.tick_ms = 20;
-    trial.roles[0].load = Load::Closed { think_us: LONG_MS * 1_000 };
+    trial.roles[0].load = Load::Closed { think_us: (LONG_MS << tried) * 1_000 };
     let mut started = subject.start(&trial)?;
     started.go();
     started.killed_when(|ticks| committed(ticks) == 1)?;

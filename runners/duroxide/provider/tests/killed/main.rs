@@ -1,4 +1,4 @@
-//! A process is killed at random moments while it runs orchestrations: whatever it was told is on the disk has to be there
+//! A process is killed at many moments while it runs orchestrations: whatever it was told is on the disk has to be there
 //! afterwards, and nothing may be there by half.
 //!
 //! `KILLS` says how often (6 unless told). A kill leaves to the disk what the operating system has; a loss of power would not,
@@ -40,10 +40,9 @@ impl Store {
     }
 }
 
-/// A number below `below`, another one each time.
-fn random(below: u64) -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(0) % below
+/// When the child of a round is killed, after it has begun: moments spread over its first 400 ms, the same in each run.
+fn moment(round: u64) -> Duration {
+    Duration::from_millis(20 + (89 + 157 * round) % 400)
 }
 
 /// Starts the child, kills it some time after it has begun, and returns what it was told until then.
@@ -66,16 +65,24 @@ fn kill_one(path: &Path, store: Store, round: u64) -> Told {
         lines.for_each(|line| told.hear(&String::from_utf8_lossy(&line)));
         told
     });
-    std::thread::sleep(Duration::from_millis(20 + random(400)));
+    std::thread::sleep(moment(round));
     child.kill().unwrap();
     child.wait().unwrap();
     reader.join().unwrap()
 }
 
+/// Steps that were acknowledged, without which nothing is seen; and how many more kills there may be until there are so
+/// many, on a disk that stalls.
+const ENOUGH: usize = 20;
+const MORE: u64 = 60;
+
 /// Kills children until `done` is satisfied with what is wrong, at most so often. What was wrong.
 fn kill(path: &Path, store: Store, times: u64, done: impl Fn(&[String]) -> bool) -> Vec<String> {
     let (mut told, mut wrong) = (Told::default(), Vec::new());
-    for round in 0..times {
+    for round in 0..times + MORE {
+        if round >= times && told.steps() > ENOUGH {
+            break;
+        }
         let mut heard = kill_one(path, store, round);
         if store == Store::Ordered {
             heard.forget_dispatchers();
@@ -86,7 +93,7 @@ fn kill(path: &Path, store: Store, times: u64, done: impl Fn(&[String]) -> bool)
             break;
         }
     }
-    assert!(told.steps() > 20 || !wrong.is_empty(), "hardly anything was acknowledged: {told:?}");
+    assert!(told.steps() > ENOUGH || !wrong.is_empty(), "hardly anything was acknowledged: {told:?}");
     wrong
 }
 
