@@ -1,6 +1,8 @@
 //! The runner as the core would start it, and trials in short.
 #![allow(dead_code)]
 
+/// The same for all runners in Rust.
+#[path = "../../../harness/src/testing/tries.rs"]
 mod tries;
 
 use std::collections::BTreeMap;
