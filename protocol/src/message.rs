@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::dialect::Dialect;
 use crate::histogram::Histogram;
 use crate::trial::{Executor, Pragma};
 
@@ -242,6 +243,9 @@ pub struct DriverDescription {
     /// [`crate::Invocation`]s. Absent for a driver that takes SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
+    /// The database it reaches; SQLite unless told otherwise.
+    #[serde(default, skip_serializing_if = "Dialect::is_sqlite")]
+    pub dialect: Dialect,
 }
 
 /// A build of SQLite.

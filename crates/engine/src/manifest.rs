@@ -146,6 +146,7 @@ mod tests {
             accesses: vec![],
             executors: vec![],
             interface: None,
+            dialect: litelab_protocol::Dialect::Sqlite,
         });
         let words = |s: &str| s.to_owned();
         Description {
