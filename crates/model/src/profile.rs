@@ -1,7 +1,7 @@
-//! Profiles: PRAGMAs in order, and a retry policy. Files in `profiles/`.
+//! Profiles: PRAGMAs in order, or settings of a server, and a retry policy. Files in `profiles/`.
 
 use indexmap::IndexMap;
-use litelab_protocol::Retry;
+use litelab_protocol::{Dialect, Retry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,15 @@ pub struct Profile {
     /// One or two sentences.
     #[serde(default)]
     pub about: String,
+    /// The databases it is for; SQLite unless told otherwise. One that sets nothing is for all.
+    #[serde(default)]
+    pub dialect: Dialect,
     /// PRAGMAs, run on every connection in the order of the file.
     #[serde(default)]
     pub pragma: IndexMap<String, Scalar>,
+    /// Settings of a server, in place of PRAGMAs: those of a session are set on every connection, in the order of the file.
+    #[serde(default)]
+    pub setting: IndexMap<String, Scalar>,
     /// What a worker does after an error that another try may cure.
     pub retry: Option<RetrySpec>,
 }
@@ -36,16 +42,35 @@ pub struct RetrySpec {
     /// Longest pause; 1 minute unless told otherwise.
     pub max: Option<Quantity>,
     /// SQLite result codes; a primary code stands for its extended ones. `SQLITE_BUSY` and `SQLITE_LOCKED` unless told
-    /// otherwise.
+    /// otherwise. Of a server its own names; unless told otherwise `serialization_failure` and `deadlock_detected`,
+    /// `ER_LOCK_DEADLOCK` and `ER_LOCK_WAIT_TIMEOUT`.
     pub on: Option<Vec<String>>,
 }
 
+impl Profile {
+    /// Whether it sets nothing, and so goes with every database.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.pragma.is_empty() && self.setting.is_empty()
+    }
+}
+
+/// Errors that another try may cure, unless a profile says which.
+#[must_use]
+pub fn default_retry(dialect: Dialect) -> [&'static str; 2] {
+    match dialect {
+        Dialect::Sqlite => ["SQLITE_BUSY", "SQLITE_LOCKED"],
+        Dialect::Postgres => ["serialization_failure", "deadlock_detected"],
+        Dialect::Mysql => ["ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT"],
+    }
+}
+
 impl RetrySpec {
-    /// What a runner is told.
+    /// What a runner is told for a database of this dialect.
     ///
     /// # Errors
     /// A line that says which key is wrong.
-    pub fn resolve(&self) -> Result<Retry, String> {
+    pub fn resolve(&self, dialect: Dialect) -> Result<Retry, String> {
         let none = Vars::new();
         if !(1..=1000).contains(&self.attempts) {
             return Err(format!("retry.attempts is {}: allowed is 1 to 1000", self.attempts));
@@ -54,14 +79,9 @@ impl RetrySpec {
         if !(1.0..=100.0).contains(&multiplier) {
             return Err(format!("retry.multiplier is {multiplier}: allowed is 1 to 100"));
         }
-        let on = self.on.clone().unwrap_or_else(|| vec!["SQLITE_BUSY".into(), "SQLITE_LOCKED".into()]);
+        let on = self.on.clone().unwrap_or_else(|| default_retry(dialect).map(str::to_owned).to_vec());
         for name in &on {
-            if litelab_protocol::codes::code(name).is_none() {
-                return Err(format!(
-                    "retry.on: {}",
-                    crate::error::unknown("result code", name, litelab_protocol::codes::names())
-                ));
-            }
+            check_code(dialect, name).map_err(|e| format!("retry.on: {e}"))?;
         }
         Ok(Retry {
             attempts: self.attempts,
@@ -74,6 +94,15 @@ impl RetrySpec {
             on,
         })
     }
+}
+
+fn check_code(dialect: Dialect, name: &str) -> Result<(), String> {
+    use litelab_protocol::codes;
+    // The table of servers' names comes with their drivers; until then every name of a server is taken.
+    if codes::code(name).is_some() || !dialect.is_sqlite() {
+        return Ok(());
+    }
+    Err(crate::error::unknown("result code", name, codes::names()))
 }
 
 /// No second try.
