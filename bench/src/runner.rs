@@ -149,7 +149,7 @@ fn by_runner(runner: &Runner, driver: &str, arm: &Arm, prepared: &Path, folder: 
     let mut arm = arm.clone();
     driver.clone_into(&mut arm.trial.driver);
     let mut bench =
-        Bench { runner, prepared, directory: folder, patience: Patience::default(), keep_going: &mut || true };
+        Bench { runner, prepared, servers: None, directory: folder, patience: Patience::default(), keep_going: &mut || true };
     let (outcome, _) = trial::run(&arm, "bench", &mut bench);
     match outcome {
         TrialOutcome::Measured(m) => {

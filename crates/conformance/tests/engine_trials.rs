@@ -54,7 +54,7 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
     let directory = folder.path().join("trial");
     std::fs::create_dir(&directory).expect("folder");
     let mut bench =
-        Bench { runner: found.runner, prepared: &prepared, directory: &directory, patience: patience(), keep_going };
+        Bench { runner: found.runner, prepared: &prepared, servers: None, directory: &directory, patience: patience(), keep_going };
     let out = run(arm, "test", &mut bench);
     assert!(is_empty(&directory), "{driver} left files");
     out

@@ -90,7 +90,7 @@ pub struct Arm {
     /// The profile's settings of a server, those that the core sets among them.
     #[serde(default)]
     pub settings: IndexMap<String, Scalar>,
-    /// Those that hold for the whole server, as SQL: set before the trial, or compared where the server is the user's.
+    /// Those that hold for the whole server, as it prints them: set before the trial, or compared where the server is the user's.
     #[serde(default)]
     pub server_settings: Vec<Pragma>,
     /// Where the database lies.

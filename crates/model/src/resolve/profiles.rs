@@ -141,7 +141,8 @@ fn at_key(text: &Text, key: &str, message: &str) -> ModelError {
 /// The PRAGMAs or the settings of a session as SQL, in order; those that [`check`] refuses are left out.
 #[must_use]
 pub fn rendered(profile: &Profile) -> Vec<Pragma> {
-    let settings = of_scope(profile, Scope::Session);
+    let settings = settings(profile).filter(|setting| setting.scope() == Scope::Session);
+    let settings = settings.map(|s| Pragma { name: s.name().to_owned(), value: s.render() });
     let pragmas = profile
         .pragma
         .iter()
@@ -150,19 +151,16 @@ pub fn rendered(profile: &Profile) -> Vec<Pragma> {
     pragmas.chain(settings).collect()
 }
 
-/// The settings that hold for a whole server as SQL, in order.
+/// The settings that hold for a whole server, in order, as the server prints them.
 pub(super) fn for_server(profile: &Profile) -> Vec<Pragma> {
-    of_scope(profile, Scope::Server)
+    let of = settings(profile).filter(|setting| setting.scope() == Scope::Server);
+    of.map(|setting| Pragma { name: setting.name().to_owned(), value: setting.to_string() }).collect()
 }
 
 fn settings(profile: &Profile) -> impl Iterator<Item = SettingValue> {
     profile.setting.iter().filter_map(|(name, value)| setting::parse(profile.dialect, name, value).ok())
 }
 
-fn of_scope(profile: &Profile, scope: Scope) -> Vec<Pragma> {
-    let of = settings(profile).filter(|setting| setting.scope() == scope);
-    of.map(|setting| Pragma { name: setting.name().to_owned(), value: setting.render() }).collect()
-}
 
 /// Names to read back: what the profile sets, and what every result is read with.
 pub(super) fn read_back(profile: &Profile) -> Vec<String> {

@@ -106,6 +106,7 @@ impl Numbers {
             content: self.content.iter().map(|(t, h)| ((*t).to_owned(), (*h).to_owned())).collect(),
             flags: self.flags.clone(),
             search: self.searched.then(search),
+            on_server: false,
         }
     }
 }

@@ -1,0 +1,81 @@
+//! Servers that the user has, named on the command line.
+
+use std::collections::BTreeMap;
+
+use litelab_model::Server;
+use litelab_model::error::unknown;
+use litelab_servers::Url;
+
+/// The user's own servers, used in place of those that litelab would start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Urls(BTreeMap<Server, String>);
+
+impl Urls {
+    /// Takes `postgres=postgres://…`, `mysql=mysql://…`; `mariadb` and `mysql` are the same, and a cluster is `galera`.
+    ///
+    /// # Errors
+    /// One line that does not repeat a password.
+    pub fn add(&mut self, text: &str) -> Result<(), String> {
+        let (name, url) = text.split_once('=').ok_or("write SERVER=URL, as in postgres=postgres://user@host/database")?;
+        let server = match name {
+            "mysql" | "mariadb" => Server::Mariadb,
+            "postgres" => Server::Postgres,
+            "galera" => Server::Galera,
+            _ if name.contains("://") => {
+                return Err("write SERVER=URL, as in postgres=postgres://user@host/database".into());
+            }
+            other => return Err(unknown("server", other, ["postgres", "mysql", "mariadb", "galera"])),
+        };
+        let parsed = Url::parse(url).map_err(|e| e.to_string())?;
+        if parsed.dialect != server.dialect() {
+            return Err(format!("a url of {} was given for `{name}`", parsed.dialect));
+        }
+        if self.0.insert(server, url.to_owned()).is_some() {
+            return Err(format!("`{name}` is given twice"));
+        }
+        Ok(())
+    }
+
+    /// The url of a server, if the user has it.
+    #[must_use]
+    pub(super) fn get(&self, server: Server) -> Option<&str> {
+        self.0.get(&server).map(String::as_str)
+    }
+}
+
+/// A url as it may be shown and stored.
+pub(super) fn without_password(url: &str) -> String {
+    let Ok(parsed) = Url::parse(url) else { return String::new() };
+    let hosts: Vec<String> = parsed.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
+    let database = parsed.database.map(|name| format!("/{name}")).unwrap_or_default();
+    format!("{}://{}@{}{database}", parsed.dialect, parsed.user, hosts.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_of_the_server_it_is_given_for() {
+        let mut urls = Urls::default();
+        assert_eq!(urls.add("postgres=postgres://me:secret@localhost:5432/db"), Ok(()));
+        assert_eq!(urls.add("mysql=mysql://me@localhost:3306"), Ok(()));
+        assert!(urls.get(Server::Mariadb).is_some() && urls.get(Server::Galera).is_none());
+        let mut wrong = |text: &str| {
+            let error = urls.add(text).expect_err("it must be refused");
+            assert!(!error.contains("secret"), "{error}");
+            error
+        };
+        assert!(wrong("postgres=postgres://me:secret@localhost/other").contains("given twice"));
+        assert!(wrong("galera=postgres://me:secret@localhost/db").contains("a url of postgres"));
+        assert!(wrong("postgers=postgres://me:secret@localhost/db").contains("did you mean `postgres`?"));
+        assert!(wrong("postgres://me:secret@localhost/db?a=b").contains("SERVER=URL"));
+        assert!(wrong("mysql").contains("SERVER=URL"));
+    }
+
+    #[test]
+    fn a_password_is_not_kept() {
+        let shown = without_password("postgres://me:secret@localhost:5433/db");
+        assert_eq!(shown, "postgres://me@localhost:5433/db");
+    }
+}
