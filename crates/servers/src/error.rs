@@ -50,6 +50,9 @@ pub enum ServersError {
         /// The server's message, in one line.
         message: String,
     },
+    /// The connection ended amid the conversation.
+    #[error("the connection to the server is lost: {0}")]
+    Lost(String),
     /// An answer that is not what was asked for.
     #[error("{0}")]
     Answer(String),

@@ -6,31 +6,14 @@ use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
 
 use crate::ServersError;
+use connect::Connection;
 
-/// A server's address as a user writes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Url {
-    /// `postgres` or `mysql`.
-    pub dialect: Dialect,
-    /// In the order in which they are tried.
-    pub hosts: Vec<(String, u16)>,
-    /// Who.
-    pub user: String,
-    /// Decoded.
-    pub password: Option<String>,
-    /// The database to connect to first.
-    pub database: Option<String>,
-}
+mod connect;
+mod mysql;
+mod postgres;
+mod url;
 
-impl Url {
-    /// Understands `postgres://user:password@host:port,host:port/database` and `mysql://…`.
-    ///
-    /// # Errors
-    /// What is wrong with it, in one line that does not repeat the password.
-    pub fn parse(text: &str) -> Result<Self, ServersError> {
-        Err(ServersError::Url { url: text.into(), why: "not yet".into() })
-    }
-}
+pub use url::{Url, without_password};
 
 /// What a server says of a statement it has compiled and not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +25,10 @@ pub struct Prepared {
 }
 
 /// A connection to a server.
-#[derive(Debug)]
 pub struct Admin {
     url: Url,
+    timeout: Duration,
+    connection: Connection,
 }
 
 impl Admin {
@@ -64,8 +48,12 @@ impl Admin {
     /// # Errors
     /// As [`Self::connect`].
     pub fn connect_within(url: &str, timeout: Duration) -> Result<Self, ServersError> {
-        let _ = timeout;
-        Ok(Self { url: Url::parse(url)? })
+        Self::of(Url::parse(url)?, timeout)
+    }
+
+    fn of(url: Url, timeout: Duration) -> Result<Self, ServersError> {
+        let connection = connect::connect(&url, timeout)?;
+        Ok(Self { url, timeout, connection })
     }
 
     /// What the server understands.
@@ -79,7 +67,24 @@ impl Admin {
     /// # Errors
     /// What the server says.
     pub fn version(&mut self) -> Result<String, ServersError> {
-        todo!()
+        match &mut self.connection {
+            Connection::Postgres(client) => postgres::version(client),
+            Connection::Mysql(conn) => mysql::version(conn),
+        }
+    }
+
+    /// Servers in the cluster of the connection's node, and that node's state (`Synced`).
+    pub(crate) fn cluster_state(&mut self) -> Result<(usize, String), ServersError> {
+        let mut status = |name: &str| self.status(name);
+        let size = status("wsrep_cluster_size")?.parse().unwrap_or(0);
+        Ok((size, status("wsrep_local_state_comment")?))
+    }
+
+    fn status(&mut self, name: &str) -> Result<String, ServersError> {
+        match &mut self.connection {
+            Connection::Mysql(conn) => mysql::status(conn, name),
+            Connection::Postgres(_) => Err(ServersError::Answer("a PostgreSQL is no node of a cluster".into())),
+        }
     }
 
     /// Makes a schema (of MySQL: a database).

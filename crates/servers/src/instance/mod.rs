@@ -1,11 +1,39 @@
 //! A private server in a folder of its own.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use rustix::process::Signal;
 
-use crate::{Kind, ServersError};
+use crate::{Admin, Kind, ServersError};
+use guard::Guard;
+use place::Place;
+
+mod account;
+pub mod binaries;
+mod guard;
+mod mariadb;
+mod place;
+mod ports;
+mod postgres;
+mod process;
+mod state;
+mod up;
+
+pub use process::Process;
+pub use state::{Node, State};
+pub use up::{Down, Status, Up, default_folder, down, status, up};
+
+/// A server that has not come up by then does not.
+const START: Duration = Duration::from_secs(120);
+/// A server that has not ended by then is killed.
+const STOP: Duration = Duration::from_secs(20);
+/// How often a server that starts is asked.
+const POLL: Duration = Duration::from_millis(50);
+/// How often other ports are tried.
+const ATTEMPTS: usize = 5;
 
 /// What a start may be told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,47 +44,28 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// What the state file says of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// Which.
-    pub kind: Kind,
-    /// As the server says it.
-    pub version: String,
-    /// With user and password; three hosts of a cluster.
-    pub url: String,
-    /// Seconds since 1970.
-    pub started: u64,
-    /// Its servers.
-    pub nodes: Vec<Node>,
-}
-
-/// One server process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
-    /// Its number of process; 0 while it has none.
-    pub pid: u32,
-    /// The port it answers on.
-    pub port: u16,
-}
-
 /// A running server that litelab started. Dropping it stops the server and removes its folder; so does the end of this
 /// process, whichever way it ends.
 #[derive(Debug)]
 pub struct Instance {
-    folder: PathBuf,
+    place: Place,
     state: State,
+    /// What this process has to wait for, one per node.
+    children: Vec<Option<Child>>,
+    guard: Option<Guard>,
+    /// Whether something of it is still there.
+    running: bool,
 }
 
 impl Instance {
-    /// Starts a server in `folder`, which must be absent or empty, and waits until it answers: some seconds.
+    /// Starts a server in `folder`, which must be absent or empty, and waits until it answers: a few seconds.
     ///
     /// Where this process is root, the server runs as the user `postgres`, `mysql` or `nobody`, who must be able to
-    /// search every folder above.
+    /// enter every folder above (mode o+x; a [`tempfile`](https://docs.rs/tempfile) folder is closed to them).
     ///
     /// # Errors
-    /// Programs that are missing, a folder that cannot be used, a server that does not come up (with its log's last
-    /// line).
+    /// Programs that are missing, a folder that cannot be used, a server that does not come up (with the line of its log
+    /// that says why).
     pub fn start(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
         Self::start_with(kind, folder, &Options::default())
     }
@@ -66,8 +75,28 @@ impl Instance {
     /// # Errors
     /// As [`Self::start`], and [`ServersError::Interrupted`].
     pub fn start_with(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Self, ServersError> {
-        let _ = (kind, folder, options);
-        Err(ServersError::Failed("not yet".into()))
+        let place = Place::make(kind, folder)?;
+        let per_node = if kind == Kind::Galera { mariadb::PORTS } else { 1 };
+        let ports = ports::free(per_node * kind.nodes(), options.port)?;
+        let nodes: Vec<Node> =
+            ports.chunks(per_node).map(|ports| Node { process: None, ports: ports.to_vec() }).collect();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let state = State { kind, version: String::new(), url: String::new(), started, nodes };
+        place::claim(&place, &state)?;
+        let children = state.nodes.iter().map(|_| None).collect();
+        // From here on dropping it removes the folder.
+        let mut instance = Self { place, state, children, guard: None, running: true };
+        let guard = Guard::begin(&instance.place.folder);
+        instance.guard =
+            Some(guard.map_err(|source| ServersError::Io { what: "run", path: "/bin/sh".into(), source })?);
+        instance.install()?;
+        for node in 0..instance.state.nodes.len() {
+            instance.bring_up(node, node == 0, options)?;
+        }
+        instance.await_cluster(options)?;
+        instance.state.version = Admin::connect(&instance.state.url)?.version()?;
+        instance.state.write(&instance.place.folder)?;
+        Ok(instance)
     }
 
     /// What it is.
@@ -82,7 +111,7 @@ impl Instance {
         &self.state.url
     }
 
-    /// As the server says it.
+    /// As the server says it: `PostgreSQL 15.18`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.state.version
@@ -91,26 +120,26 @@ impl Instance {
     /// Where it lives.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.place.folder
     }
 
     /// Its processes' numbers, one per node.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
-        self.state.nodes.iter().map(|n| n.pid).collect()
+        self.state.nodes.iter().filter_map(|n| Some(n.process.as_ref()?.pid)).collect()
     }
 
-    /// The url of one node alone.
+    /// The url of one node alone. A node that is none gives the first.
     #[must_use]
     pub fn node_url(&self, node: usize) -> String {
-        let _ = node;
-        self.state.url.clone()
+        let node = self.state.nodes.get(node).unwrap_or(&self.state.nodes[0]);
+        self.url_of(std::slice::from_ref(node))
     }
 
     /// Whether all its processes live.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        false
+        self.state.is_up()
     }
 
     /// Kills one node (SIGKILL) and waits until its process is gone.
@@ -118,24 +147,213 @@ impl Instance {
     /// # Errors
     /// When there is no such node.
     pub fn kill(&mut self, node: usize) -> Result<(), ServersError> {
-        let _ = node;
-        Err(ServersError::Failed("not yet".into()))
+        let process = self.node(node)?.process.clone();
+        if let Some(process) = process {
+            process.signal(Signal::KILL);
+            self.reap(node);
+        }
+        Ok(())
     }
 
-    /// Starts a killed node again with its data, and waits until it answers (of a cluster: until it is synced).
+    /// Starts a killed node again with its data, and waits until it answers (of a cluster: until it is synced). The last
+    /// node of a cluster that lives has to live still.
     ///
     /// # Errors
     /// When there is no such node, or it does not come up.
     pub fn restart(&mut self, node: usize) -> Result<(), ServersError> {
-        let _ = node;
-        Err(ServersError::Failed("not yet".into()))
+        if self.node(node)?.lives() {
+            return Err(ServersError::Failed(format!("node {node} lives: kill it before it is started again")));
+        }
+        self.bring_up(node, false, &Options::default())
     }
 
     /// Stops it, waits until its processes are gone, and removes its folder.
     ///
     /// # Errors
     /// When the folder cannot be removed.
-    pub fn stop(self) -> Result<(), ServersError> {
-        Err(ServersError::Failed("not yet".into()))
+    pub fn stop(mut self) -> Result<(), ServersError> {
+        self.end()
+    }
+
+    /// Leaves it running after this process's end; [`down`] stops it.
+    #[must_use]
+    pub fn keep(mut self) -> State {
+        self.running = false;
+        if let Some(guard) = self.guard.take() {
+            guard.release();
+        }
+        self.state.clone()
+    }
+
+    fn node(&self, node: usize) -> Result<&Node, ServersError> {
+        let nodes = &self.state.nodes;
+        nodes.get(node).ok_or_else(|| ServersError::Failed(format!("no node {node}: there are {}", nodes.len())))
+    }
+
+    fn url_of(&self, nodes: &[Node]) -> String {
+        let hosts: Vec<String> = nodes.iter().map(|n| format!("127.0.0.1:{}", n.ports[0])).collect();
+        let (scheme, database) = match self.state.kind {
+            Kind::Postgres => ("postgres", "/postgres"),
+            Kind::Mariadb | Kind::Galera => ("mysql", ""),
+        };
+        format!("{scheme}://litelab:{}@{}{database}", self.place.password, hosts.join(","))
+    }
+
+    fn install(&self) -> Result<(), ServersError> {
+        for node in 0..self.state.nodes.len() {
+            let folder = self.place.node(node);
+            self.place.own_folder(&folder)?;
+            self.place.own_folder(&folder.join("tmp"))?;
+            self.place.own_folder(&self.place.data(node))?;
+        }
+        match self.state.kind {
+            Kind::Postgres => postgres::install(&self.place),
+            Kind::Mariadb | Kind::Galera => mariadb::install(&self.place),
+        }
+    }
+
+    /// Starts a node and waits for its answer; on other ports where one was taken.
+    fn bring_up(&mut self, node: usize, first: bool, options: &Options<'_>) -> Result<(), ServersError> {
+        let deadline = Instant::now() + START;
+        for attempt in 1.. {
+            let from = std::fs::metadata(self.place.log(node)).map_or(0, |m| m.len());
+            self.launch(node, first)?;
+            let outcome = self.await_answer(node, from, deadline, options);
+            let said = self.place.said(node, from);
+            match outcome {
+                Ok(()) => break,
+                Err(_) if ports::taken(&said) && attempt < ATTEMPTS => {
+                    self.reap(node);
+                    let count = self.state.nodes[node].ports.len();
+                    self.state.nodes[node].ports = ports::free(count, None)?;
+                }
+                // What a killed PostgreSQL's own processes held goes when they have noticed.
+                Err(_) if said.contains("pre-existing shared memory block") && Instant::now() < deadline => {
+                    self.reap(node);
+                    std::thread::sleep(POLL);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a node's process, under the guard's eyes before its first instruction.
+    fn launch(&mut self, node: usize, first: bool) -> Result<(), ServersError> {
+        let place = &self.place;
+        let (arguments, signal) = match self.state.kind {
+            Kind::Postgres => {
+                postgres::configure(place, &self.state.nodes[node])?;
+                (postgres::arguments(place), postgres::SIGNAL)
+            }
+            Kind::Mariadb | Kind::Galera => {
+                mariadb::configure(place, &self.state.nodes, node)?;
+                (mariadb::arguments(place, node, first)?, mariadb::SIGNAL)
+            }
+        };
+        let (mut child, process) = place.launch(node, &arguments)?;
+        let gate = child.stdin.take();
+        self.children[node] = Some(child);
+        self.state.nodes[node].process = Some(process.clone());
+        self.state.url = self.url_of(&self.state.nodes);
+        self.state.write(&self.place.folder)?;
+        let lost = |source| ServersError::Io { what: "tell its guard of", path: self.place.folder.clone(), source };
+        if let Some(guard) = &mut self.guard {
+            guard.add(&process, signal).map_err(lost)?;
+        }
+        if let Some(mut gate) = gate {
+            std::io::Write::write_all(&mut gate, b"go\n").map_err(lost)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a node answers as it should.
+    fn await_answer(
+        &mut self,
+        node: usize,
+        from: u64,
+        deadline: Instant,
+        options: &Options<'_>,
+    ) -> Result<(), ServersError> {
+        let url = self.node_url(node);
+        loop {
+            let ended = self.children[node].as_mut().is_none_or(|c| !matches!(c.try_wait(), Ok(None)));
+            if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(ServersError::Interrupted);
+            }
+            let kind = self.state.kind;
+            if ended {
+                let why = place::telling(&self.place.said(node, from));
+                return Err(ServersError::Failed(format!("{kind} ended while it started: {why}")));
+            }
+            let answered = Admin::connect_within(&url, Duration::from_secs(2)).and_then(|mut admin| {
+                if kind == Kind::Galera { admin.cluster_state() } else { Ok((1, "Synced".into())) }
+            });
+            match answered {
+                Ok((_, state)) if state == "Synced" => return Ok(()),
+                _ if Instant::now() < deadline => std::thread::sleep(POLL),
+                Ok((_, state)) => {
+                    return Err(ServersError::Failed(format!("{kind} did not come up: node {node} is {state}")));
+                }
+                Err(e) => return Err(ServersError::Failed(format!("{kind} did not come up: {e}"))),
+            }
+        }
+    }
+
+    /// Waits until each node of a cluster knows all others.
+    fn await_cluster(&self, options: &Options<'_>) -> Result<(), ServersError> {
+        if self.state.kind != Kind::Galera {
+            return Ok(());
+        }
+        let (all, deadline) = (self.state.nodes.len(), Instant::now() + START);
+        for node in 0..all {
+            loop {
+                let (size, state) = Admin::connect(&self.node_url(node))?.cluster_state()?;
+                if size == all && state == "Synced" {
+                    break;
+                }
+                if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    return Err(ServersError::Interrupted);
+                }
+                if Instant::now() > deadline {
+                    return Err(ServersError::Failed(format!(
+                        "galera did not come up: node {node} is {state} in a cluster of {size}"
+                    )));
+                }
+                std::thread::sleep(POLL);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of a node's end, so that its number is free again.
+    fn reap(&mut self, node: usize) {
+        if let Some(mut child) = self.children[node].take() {
+            let _gone = child.wait();
+        }
+    }
+
+    fn end(&mut self) -> Result<(), ServersError> {
+        if !std::mem::take(&mut self.running) {
+            return Ok(());
+        }
+        let children = &mut self.children;
+        up::end(&self.state, &mut || {
+            for child in children.iter_mut().flatten() {
+                let _not_yet = child.try_wait();
+            }
+        });
+        let removed = self.place.remove();
+        if let Some(guard) = self.guard.take() {
+            guard.release();
+        }
+        removed
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `stop`.
+        let _left = self.end();
     }
 }

@@ -1,0 +1,50 @@
+# Ends servers when the program that started them has ended, whichever way it did.
+#
+# Its standard input is a pipe whose only other end that program holds, so that the kernel closes it even when the program
+# is killed. Lines: `server PID START SIGNAL` (START is field 22 of /proc/PID/stat: a later process with the same number
+# is left alone), `release` (nothing is to be done any more). $1 is the servers' folder, made by that program.
+servers=
+while read -r word pid start signal; do
+    case $word in
+    server) servers="$servers $pid:$start:$signal" ;;
+    release) exit 0 ;;
+    esac
+done
+
+# lives PID START
+lives() {
+    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # shellcheck disable=SC2086
+    set -- "$2" ${line##*) }
+    [ "$2" != Z ] && [ "${21}" = "$1" ]
+}
+
+# each SIGNAL: sends it, or with `own` each server's own, to those that live; fails when there is none.
+each() {
+    found=1
+    for server in $servers; do
+        pid=${server%%:*} rest=${server#*:}
+        lives "$pid" "${rest%%:*}" || continue
+        found=0
+        case $1 in
+        own) kill -s "${rest#*:}" "$pid" ;;
+        none) ;;
+        *) kill -s "$1" "$pid" ;;
+        esac
+    done 2>/dev/null
+    return $found
+}
+
+each own
+for _ in 0 1 2 3 4 5 6 7 8 9; do
+    for _ in 0 1 2 3 4 5 6 7 8 9; do
+        each none || break 2
+        sleep 0.1
+    done
+done
+while each KILL; do sleep 0.1; done
+# What a killed server's own processes still write would keep the folder from going.
+for _ in 0 1 2 3 4 5 6 7 8 9; do
+    rm -rf -- "$1" 2>/dev/null && break
+    sleep 0.2
+done
