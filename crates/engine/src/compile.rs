@@ -118,10 +118,14 @@ pub(crate) fn check_columns(statement: &Statement, columns: &[String]) -> Result
 /// What is known of the statements of a server's arm before the server runs: whether they write.
 fn on_server(arm: &mut Arm) -> Result<(), String> {
     let dialect = arm.dialect;
-    for transaction in arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
+    for transaction in
+        arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
     {
         if invokes(transaction) {
-            return Err(format!("{}: `CALL` names a library's operations, and a server takes SQL", named(transaction, 0)));
+            return Err(format!(
+                "{}: `CALL` names a library's operations, and a server takes SQL",
+                named(transaction, 0)
+            ));
         }
         let writes = transaction.statements.iter().any(|s| litelab_model::sql::writes(&s.sql, dialect));
         set_writes(transaction, writes);

@@ -101,7 +101,10 @@ impl Manifest {
             Err(format!("{table}: {}", litelab_model::unknown("driver", name, known)))
         };
         let optional = self.optional.iter().map(|o| ("optional", &o.driver));
-        match optional.chain(self.dialects.keys().map(|name| ("dialect", name))).find(|(_, d)| !self.drivers.contains(d)) {
+        match optional
+            .chain(self.dialects.keys().map(|name| ("dialect", name)))
+            .find(|(_, d)| !self.drivers.contains(d))
+        {
             Some((table, driver)) => unknown(table, driver),
             None => Ok(()),
         }

@@ -309,7 +309,10 @@ impl Runner {
 /// What it does not support, and what it does.
 pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Result<(), String> {
     if driver.dialect != arm.dialect {
-        return Err(format!("driver `{}` is one of {}, and the plan was made for {}", driver.name, driver.dialect, arm.dialect));
+        return Err(format!(
+            "driver `{}` is one of {}, and the plan was made for {}",
+            driver.name, driver.dialect, arm.dialect
+        ));
     }
     let (access, executor) = (arm.trial.access.kind(), arm.trial.executor);
     if !driver.accesses.iter().any(|a| a == access) {

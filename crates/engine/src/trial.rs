@@ -187,10 +187,7 @@ fn by_kill(_: ExitStatus) -> bool {
 /// What a trial's runner opens, and what is checked afterwards.
 enum Placed {
     /// Files of SQLite, copied from the prepared one or dumped from memory at the end.
-    Files {
-        databases: Vec<Database>,
-        files: Vec<PathBuf>,
-    },
+    Files { databases: Vec<Database>, files: Vec<PathBuf> },
     /// Schemas of a server.
     Schemas(Schemas),
 }

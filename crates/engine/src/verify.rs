@@ -112,7 +112,7 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
         for (code, count) in &o.errors {
             ensure(count.cured <= count.seen, format!("{code}: {} cured of {} seen", count.cured, count.seen))?;
             ensure(
-                is_error(arm.dialect, code),
+                litelab_protocol::codes::is_known(arm.dialect, code),
                 match arm.dialect {
                     Dialect::Sqlite => format!("`{code}` is no SQLite result code"),
                     server => format!("`{code}` is no error of {server}"),
@@ -147,14 +147,6 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a database of this dialect has an error of this name.
-fn is_error(dialect: Dialect, name: &str) -> bool {
-    match dialect {
-        Dialect::Sqlite => litelab_protocol::codes::code(name).is_some() || name == "SQLITE_UNKNOWN",
-        server => !name.is_empty() && !server.is_sqlite(),
-    }
-}
-
 /// Errors after which numbers say nothing about the database, however many transactions went through before.
 const STORAGE: [&str; 5] = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_NOMEM"];
 /// The same of the servers.
@@ -174,11 +166,10 @@ const STORAGE_OF_SERVERS: [&str; 7] = [
 /// The first such error, with the remedy.
 pub fn storage(result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
-        let met =
-            o.errors.iter().find(|(code, _)| {
-                STORAGE_OF_SERVERS.contains(&code.as_str())
-                    || STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code))
-            });
+        let met = o.errors.iter().find(|(code, _)| {
+            STORAGE_OF_SERVERS.contains(&code.as_str())
+                || STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code))
+        });
         if let Some((code, count)) = met {
             let remedy =
                 if code == "SQLITE_FULL" { ": free some space, or choose another directory with --dir" } else { "" };

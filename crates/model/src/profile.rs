@@ -55,16 +55,6 @@ impl Profile {
     }
 }
 
-/// Errors that another try may cure, unless a profile says which.
-#[must_use]
-pub fn default_retry(dialect: Dialect) -> [&'static str; 2] {
-    match dialect {
-        Dialect::Sqlite => ["SQLITE_BUSY", "SQLITE_LOCKED"],
-        Dialect::Postgres => ["serialization_failure", "deadlock_detected"],
-        Dialect::Mysql => ["ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT"],
-    }
-}
-
 impl RetrySpec {
     /// What a runner is told for a database of this dialect.
     ///
@@ -79,7 +69,9 @@ impl RetrySpec {
         if !(1.0..=100.0).contains(&multiplier) {
             return Err(format!("retry.multiplier is {multiplier}: allowed is 1 to 100"));
         }
-        let on = self.on.clone().unwrap_or_else(|| default_retry(dialect).map(str::to_owned).to_vec());
+        let on = self.on.clone().unwrap_or_else(|| {
+            litelab_protocol::codes::contention(dialect).iter().map(|name| (*name).to_owned()).collect()
+        });
         for name in &on {
             check_code(dialect, name).map_err(|e| format!("retry.on: {e}"))?;
         }
@@ -98,11 +90,16 @@ impl RetrySpec {
 
 fn check_code(dialect: Dialect, name: &str) -> Result<(), String> {
     use litelab_protocol::codes;
-    // The table of servers' names comes with their drivers; until then every name of a server is taken.
-    if codes::code(name).is_some() || !dialect.is_sqlite() {
+    if codes::is_known(dialect, name) && name != "SQLITE_UNKNOWN" {
         return Ok(());
     }
-    Err(crate::error::unknown("result code", name, codes::names()))
+    Err(match dialect {
+        Dialect::Sqlite => crate::error::unknown("result code", name, codes::names()),
+        server => match crate::error::nearest(name, codes::server_names(server)) {
+            Some(near) => format!("unknown error of {server} `{name}`: did you mean `{near}`?"),
+            None => format!("unknown error of {server} `{name}`"),
+        },
+    })
 }
 
 /// No second try.

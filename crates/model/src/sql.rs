@@ -319,7 +319,8 @@ mod tests {
 
     #[test]
     fn a_tuple_is_repeated() {
-        let p = positional("INSERT INTO t(a, b) VALUES (:a, lower(:b)) ON CONFLICT DO NOTHING", 3, SQLITE).expect("valid");
+        let p =
+            positional("INSERT INTO t(a, b) VALUES (:a, lower(:b)) ON CONFLICT DO NOTHING", 3, SQLITE).expect("valid");
         assert_eq!(
             p.sql,
             "INSERT INTO t(a, b) VALUES (?1, lower(?2)),(?3, lower(?4)),(?5, lower(?6)) ON CONFLICT DO NOTHING"
@@ -345,10 +346,7 @@ mod tests {
         assert_eq!(mysql.sql, "SELECT a::text, b FROM t WHERE a = ? AND b = ? OR c = ?");
         assert_eq!(mysql.names, ["a", "b", "a"]);
         let rows = "INSERT INTO t VALUES (:a, :b, :a)";
-        assert_eq!(
-            positional(rows, 2, POSTGRES).expect("valid").sql,
-            "INSERT INTO t VALUES ($1, $2, $1),($3, $4, $3)"
-        );
+        assert_eq!(positional(rows, 2, POSTGRES).expect("valid").sql, "INSERT INTO t VALUES ($1, $2, $1),($3, $4, $3)");
         let mysql = positional(&format!("{rows} ON DUPLICATE KEY UPDATE b = VALUES(b)"), 2, MYSQL).expect("valid");
         assert_eq!(mysql.sql, "INSERT INTO t VALUES (?, ?, ?),(?, ?, ?) ON DUPLICATE KEY UPDATE b = VALUES(b)");
         assert_eq!(mysql.names.len(), 3, "of one tuple");
@@ -376,8 +374,13 @@ mod tests {
     #[test]
     fn a_copy_has_its_row_at_the_end() {
         let p = positional("COPY t(a, b) FROM STDIN (:b, :a)", 50_000, POSTGRES).expect("valid");
-        assert_eq!((p.sql.as_str(), p.names.as_slice()), ("COPY t(a, b) FROM STDIN", &["b".to_owned(), "a".into()][..]));
-        for wrong in ["COPY t FROM STDIN", "COPY t FROM 'x' (:a)", "COPY t FROM STDIN (:a, 5)", "COPY (:a) FROM STDIN ()"] {
+        assert_eq!(
+            (p.sql.as_str(), p.names.as_slice()),
+            ("COPY t(a, b) FROM STDIN", &["b".to_owned(), "a".into()][..])
+        );
+        for wrong in
+            ["COPY t FROM STDIN", "COPY t FROM 'x' (:a)", "COPY t FROM STDIN (:a, 5)", "COPY (:a) FROM STDIN ()"]
+        {
             let error = positional(wrong, 2, POSTGRES).expect_err(wrong);
             assert!(error.contains("FROM STDIN (:a, :b)"), "{error}");
         }

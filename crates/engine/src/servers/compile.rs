@@ -65,8 +65,7 @@ fn check(admin: &mut Admin, schema: &str, statement: &Statement, dialect: Dialec
             _ => Err("COPY returns no rows, so there is nothing to fetch".into()),
         };
     }
-    let Prepared { columns, parameters } =
-        admin.prepare_check(schema, &statement.sql).map_err(|e| e.to_string())?;
+    let Prepared { columns, parameters } = admin.prepare_check(schema, &statement.sql).map_err(|e| e.to_string())?;
     let given = statement.bind.len() * statement.tuples as usize;
     if parameters != given {
         return Err(format!(

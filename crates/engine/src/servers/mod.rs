@@ -87,13 +87,18 @@ impl Servers {
             return Target::of_user(url);
         }
         let root = self.folder()?;
-        let instance = Instance::start_with(kind(server), &root.join(server.name()), &Options { stop, ..Options::default() })?;
+        let instance =
+            Instance::start_with(kind(server), &root.join(server.name()), &Options { stop, ..Options::default() })?;
         Ok(Target::started(instance))
     }
 
     /// The folder of the servers, made with the first. A server's own user must be able to search it.
     fn folder(&mut self) -> Result<PathBuf, ServersError> {
-        let failed = |path: &Path, source| ServersError::Io { what: "make a folder for servers in it", path: path.into(), source };
+        let failed = |path: &Path, source| ServersError::Io {
+            what: "make a folder for servers in it",
+            path: path.into(),
+            source,
+        };
         if self.folder.is_none() {
             let prefix = crate::scratch::prefix();
             let mut builder = tempfile::Builder::new();

@@ -77,7 +77,9 @@ impl Target {
 
 fn compare(arm: &Arm, admin: &mut Admin) -> Result<(), String> {
     for pragma in &arm.server_settings {
-        let Some(value) = arm.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case(&pragma.name)) else { continue };
+        let Some(value) = arm.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case(&pragma.name)) else {
+            continue;
+        };
         let wanted = setting::parse(arm.dialect, value.0, value.1)?;
         let found = admin.setting(&pragma.name).map_err(|e| format!("`{}`: {e}", pragma.name))?;
         if !wanted.matches(&Reported::Text(found.clone())) {

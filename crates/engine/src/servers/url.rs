@@ -16,7 +16,8 @@ impl Urls {
     /// # Errors
     /// One line that does not repeat a password.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
-        let (name, url) = text.split_once('=').ok_or("write SERVER=URL, as in postgres=postgres://user@host/database")?;
+        let (name, url) =
+            text.split_once('=').ok_or("write SERVER=URL, as in postgres=postgres://user@host/database")?;
         let server = match name {
             "mysql" | "mariadb" => Server::Mariadb,
             "postgres" => Server::Postgres,

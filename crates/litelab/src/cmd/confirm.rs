@@ -30,7 +30,8 @@ pub fn run(
         Err(error) => return Ok(confirm::failed(comparison, &format!("{error:#}"))),
     };
     let again = confirm::again(comparison, base.info, head.info, &here(&runners, [base.info, head.info]));
-    if let Some(server) = base.info.servers.iter().chain(&head.info.servers).find(|(_, s)| s.own).map(|(name, _)| name) {
+    if let Some(server) = base.info.servers.iter().chain(&head.info.servers).find(|(_, s)| s.own).map(|(name, _)| name)
+    {
         let line = format!("it ran on a server `{server}` of your own: run it again with --url");
         return Ok(confirm::failed(comparison, &line));
     }

@@ -295,7 +295,11 @@ fn arm(
                 None => None,
             };
             if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
-                return Err(format!("data.from: `{from}` is a database of SQLite, and driver `{}` is one of {dialect}", choice.driver).into());
+                return Err(format!(
+                    "data.from: `{from}` is a database of SQLite, and driver `{}` is one of {dialect}",
+                    choice.driver
+                )
+                .into());
             }
             let then = spec.then.as_ref().map(|then| then.of(dialect).cloned());
             Some(DataPlan {
@@ -421,11 +425,7 @@ fn options(
     options.iter().map(|(name, given)| Ok((name.clone(), value(name, given)?))).collect()
 }
 
-fn schema(
-    workload: &Workload,
-    variant: Option<&str>,
-    (vars, dialect): (&Vars, Dialect),
-) -> Result<String, String> {
+fn schema(workload: &Workload, variant: Option<&str>, (vars, dialect): (&Vars, Dialect)) -> Result<String, String> {
     let sql = match variant {
         None | Some("default") => &workload.schema.sql,
         Some(name) => workload.schema.variant.get(name).ok_or_else(|| {

@@ -161,7 +161,6 @@ fn settings(profile: &Profile) -> impl Iterator<Item = SettingValue> {
     profile.setting.iter().filter_map(|(name, value)| setting::parse(profile.dialect, name, value).ok())
 }
 
-
 /// Names to read back: what the profile sets, and what every result is read with.
 pub(super) fn read_back(profile: &Profile) -> Vec<String> {
     if !profile.dialect.is_sqlite() {

@@ -89,7 +89,8 @@ fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
         }
     }
     for (index, param) in params.iter().enumerate() {
-        let source = |p: &Param| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param as usize == index);
+        let source =
+            |p: &Param| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param as usize == index);
         if !used.contains(&param.name.as_str()) && !params.iter().any(source) {
             return Err(format!("param `{}` is used by no statement", param.name));
         }

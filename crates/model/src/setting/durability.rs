@@ -41,7 +41,8 @@ fn postgres(read: &dyn Fn(&str) -> Option<Reported>) -> Option<Rung> {
         // any state, as it does pages torn in the middle of a write.
         (false, _) => Durability::D1,
     };
-    let caveat = "a crash of the server may take the commits of the last three wal_writer_delay (200 ms unless set otherwise)";
+    let caveat =
+        "a crash of the server may take the commits of the last three wal_writer_delay (200 ms unless set otherwise)";
     Some(Rung { durability, caveat: (!waits).then_some(caveat) })
 }
 

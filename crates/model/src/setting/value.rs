@@ -87,7 +87,10 @@ fn quoted(value: &Scalar) -> String {
 /// What a duration or a size may be.
 fn form(kind: &Kind) -> String {
     let unit = |of: &str, name: &str, min: &i64, max: &i64| {
-        format!("allowed is a {of} such as \"{}{name}\", or a whole number of {name}, from {min} to {max}", (*min).max(10))
+        format!(
+            "allowed is a {of} such as \"{}{name}\", or a whole number of {name}, from {min} to {max}",
+            (*min).max(10)
+        )
     };
     match kind {
         Kind::Duration { unit: u, min, max } => unit("duration", name_of(&Time::ALL, *u), min, max),
@@ -230,7 +233,13 @@ mod tests {
             ("lock_timeout", text("10s"), "'10s'", &["10s", "10000ms", "10000"], "10ms"),
             ("lock_timeout", Scalar::Integer(60_000), "60000", &["1min"], "60"),
             ("work_mem", text("64 MB"), "'64MB'", &["64MB", "65536kB"], "64kB"),
-            ("default_transaction_isolation", text("Read-Committed"), "'read committed'", &["read committed"], "serializable"),
+            (
+                "default_transaction_isolation",
+                text("Read-Committed"),
+                "'read committed'",
+                &["read committed"],
+                "serializable",
+            ),
         ];
         for (name, value, sql, same, other) in cases {
             let parsed = postgres(name, &value).unwrap_or_else(|e| panic!("{e}"));
@@ -245,7 +254,9 @@ mod tests {
         assert_eq!(mysql("innodb_lock_wait_timeout", text("1min")).render(), "60");
         assert!(mysql("innodb_lock_wait_timeout", text("1min")).matches(&Reported::Integer(60)));
         assert!(mysql("innodb_doublewrite", Scalar::Bool(true)).matches(&Reported::Text("ON".into())));
-        assert!(mysql("transaction_isolation", text("read committed")).matches(&Reported::Text("READ-COMMITTED".into())));
+        assert!(
+            mysql("transaction_isolation", text("read committed")).matches(&Reported::Text("READ-COMMITTED".into()))
+        );
         assert_eq!(mysql("TX_isolation", text("serializable")).render(), "'SERIALIZABLE'");
     }
 

@@ -116,8 +116,13 @@ impl Time {
 
 impl Size {
     /// All of them, with their names and bytes.
-    pub const ALL: [(Self, &'static str, i64); 5] =
-        [(Self::B, "B", 1), (Self::Kb, "kB", 1 << 10), (Self::Mb, "MB", 1 << 20), (Self::Gb, "GB", 1 << 30), (Self::Tb, "TB", 1 << 40)];
+    pub const ALL: [(Self, &'static str, i64); 5] = [
+        (Self::B, "B", 1),
+        (Self::Kb, "kB", 1 << 10),
+        (Self::Mb, "MB", 1 << 20),
+        (Self::Gb, "GB", 1 << 30),
+        (Self::Tb, "TB", 1 << 40),
+    ];
 }
 
 #[derive(Default, Deserialize)]
@@ -160,7 +165,9 @@ mod tests {
                 assert_eq!(known.name, known.name.to_lowercase());
                 assert!(!known.about.is_empty() && !known.about.ends_with('.'), "{}", known.name);
                 assert_eq!(all.iter().filter(|other| other.name == known.name).count(), 1, "{}", known.name);
-                if let Kind::Integer { min, max } | Kind::Duration { min, max, .. } | Kind::Size { min, max, .. } = known.kind {
+                if let Kind::Integer { min, max } | Kind::Duration { min, max, .. } | Kind::Size { min, max, .. } =
+                    known.kind
+                {
                     assert!(min < max, "{}", known.name);
                 }
             }
@@ -170,7 +177,9 @@ mod tests {
 
     #[test]
     fn defaults_are_values_that_a_profile_could_state() {
-        for (dialect, known) in [Dialect::Postgres, Dialect::Mysql].into_iter().flat_map(|d| all(d).iter().map(move |k| (d, k))) {
+        for (dialect, known) in
+            [Dialect::Postgres, Dialect::Mysql].into_iter().flat_map(|d| all(d).iter().map(move |k| (d, k)))
+        {
             // Where MySQL and MariaDB differ, each is named.
             for default in known.default.split(", ").filter_map(|d| d.split(" (").next()) {
                 let value = default.parse().map_or(crate::Scalar::Text(default.to_owned()), crate::Scalar::Integer);
