@@ -25,6 +25,7 @@ pub enum ByDialect<T> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
+#[schemars(rename = "Each{T}")]
 pub struct Each<T> {
     /// For SQLite, and for those that have none of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
