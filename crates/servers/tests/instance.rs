@@ -125,13 +125,14 @@ fn up_down_and_status_agree() {
 #[test]
 fn down_kills_no_process_that_got_the_number_of_one_of_its_own() {
     let mut sleeper = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = sleeper.id();
     let place = folder("recycled");
     std::fs::create_dir(&place).unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", sleeper.id())).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let start: u64 = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned();
     let state = |start: u64, boot: &str| {
-        let node = serde_json::json!({"process": {"pid": sleeper.id(), "start": start, "boot": boot}, "ports": [1]});
+        let node = serde_json::json!({"process": {"pid": pid, "start": start, "boot": boot}, "ports": [1]});
         let state = serde_json::json!({"kind": "mariadb", "version": "x", "url": "x", "started": 0, "nodes": [node]});
         std::fs::create_dir_all(&place).unwrap();
         std::fs::write(place.join("litelab-server.json"), state.to_string()).unwrap();
