@@ -9,10 +9,10 @@ use litelab_model::pragma::{self, Reported};
 use litelab_model::resolve::input;
 use litelab_model::setting;
 use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
+use litelab_servers::content::ContentHash;
 use litelab_stats::{LittleOutcome, LittlesLaw};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use sha2::{Digest, Sha256};
 
 use crate::error::describe;
 use crate::outcome::Flag;
@@ -416,8 +416,7 @@ fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
     Ok(result.operations.iter().filter(|o| o.transaction == transaction).map(of).sum::<u64>() as f64)
 }
 
-/// SHA-256 over all rows in the order of all columns; every value with its type and length, so that no two contents
-/// have the same text.
+/// The hash of all rows in the order of all columns.
 ///
 /// # Errors
 /// What SQLite says.
@@ -427,20 +426,17 @@ pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<St
     let order: Vec<String> = (1..=columns).map(|c| c.to_string()).collect();
     let mut statement = connection.prepare(&format!("SELECT * FROM \"{quoted}\" ORDER BY {}", order.join(",")))?;
     let mut rows = statement.query([])?;
-    let mut hash = Sha256::new();
+    let mut hash = ContentHash::new();
     while let Some(row) = rows.next()? {
         for column in 0..columns {
-            let (tag, bytes): (u8, Vec<u8>) = match row.get_ref(column)? {
-                ValueRef::Null => (b'n', Vec::new()),
-                ValueRef::Integer(i) => (b'i', i.to_be_bytes().to_vec()),
-                ValueRef::Real(r) => (b'r', r.to_bits().to_be_bytes().to_vec()),
-                ValueRef::Text(t) => (b't', t.to_vec()),
-                ValueRef::Blob(b) => (b'b', b.to_vec()),
-            };
-            hash.update([tag]);
-            hash.update((bytes.len() as u64).to_be_bytes());
-            hash.update(&bytes);
+            match row.get_ref(column)? {
+                ValueRef::Null => hash.null(),
+                ValueRef::Integer(i) => hash.integer(i),
+                ValueRef::Real(r) => hash.real(r),
+                ValueRef::Text(t) => hash.text(t),
+                ValueRef::Blob(b) => hash.blob(b),
+            }
         }
     }
-    Ok(litelab_protocol::draw::hex(&hash.finalize()))
+    Ok(hash.finish())
 }

@@ -25,9 +25,9 @@ impl ContentHash {
         self.add(b'i', &value.to_be_bytes());
     }
 
-    /// Adds a double.
+    /// Adds a double. Negative zero is zero: SQLite stores a double that is integral as an integer, which has none.
     pub fn real(&mut self, value: f64) {
-        self.add(b'r', &value.to_bits().to_be_bytes());
+        self.add(b'r', &(value + 0.0).to_bits().to_be_bytes());
     }
 
     /// Adds text by its bytes, which SQLite does not promise to be UTF-8.

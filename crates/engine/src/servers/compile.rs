@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use litelab_model::{Arm, Plan, sql};
-use litelab_protocol::{Dialect, Fetch, Statement};
+use litelab_protocol::{Dialect, Statement};
 use litelab_servers::{Admin, Prepared};
 
 use super::Servers;
@@ -58,15 +58,10 @@ fn one(arm: &Arm, servers: &Servers) -> Result<(), String> {
 }
 
 fn check(admin: &mut Admin, schema: &str, statement: &Statement, dialect: Dialect) -> Result<(), String> {
-    if dialect == Dialect::Postgres && sql::is_copy(&statement.sql) {
-        // It cannot be prepared, and is sent by a protocol of its own.
-        return match statement.fetch {
-            Fetch::None => Ok(()),
-            _ => Err("COPY returns no rows, so there is nothing to fetch".into()),
-        };
-    }
     let Prepared { columns, parameters } = admin.prepare_check(schema, &statement.sql).map_err(|e| e.to_string())?;
-    let given = statement.bind.len() * statement.tuples as usize;
+    // Rows of a COPY are sent one by one; its parameters are its columns.
+    let tuples = if dialect == Dialect::Postgres && sql::is_copy(&statement.sql) { 1 } else { statement.tuples };
+    let given = statement.bind.len() * tuples as usize;
     if parameters != given {
         return Err(format!(
             "the server counts {parameters} parameters and the workload gives {given}; parameters are written :name"

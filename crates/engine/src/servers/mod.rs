@@ -9,6 +9,10 @@ mod schema;
 mod target;
 mod url;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -51,6 +51,12 @@ impl Schemas {
         self.names.iter().map(database).collect()
     }
 
+    /// The server's url.
+    #[cfg(test)]
+    pub(super) fn url(&self) -> String {
+        self.url.clone()
+    }
+
     /// The connection that made them.
     pub(crate) fn admin(&mut self) -> &mut Admin {
         &mut self.admin

@@ -44,14 +44,6 @@ impl Urls {
     }
 }
 
-/// A url as it may be shown and stored.
-pub(super) fn without_password(url: &str) -> String {
-    let Ok(parsed) = Url::parse(url) else { return String::new() };
-    let hosts: Vec<String> = parsed.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
-    let database = parsed.database.map(|name| format!("/{name}")).unwrap_or_default();
-    format!("{}://{}@{}{database}", parsed.dialect, parsed.user, hosts.join(","))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,11 +64,5 @@ mod tests {
         assert!(wrong("postgers=postgres://me:secret@localhost/db").contains("did you mean `postgres`?"));
         assert!(wrong("postgres://me:secret@localhost/db?a=b").contains("SERVER=URL"));
         assert!(wrong("mysql").contains("SERVER=URL"));
-    }
-
-    #[test]
-    fn a_password_is_not_kept() {
-        let shown = without_password("postgres://me:secret@localhost:5433/db");
-        assert_eq!(shown, "postgres://me@localhost:5433/db");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
 use litelab_engine::record::RunInfo;
+use litelab_engine::servers::ServerRecord;
 use litelab_model::metric::Unit;
 
 use super::{Block, Document, Marked, calibration, drivers};
@@ -22,6 +23,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
         ("load", load(info)),
         ("calibrated", calibrated(info)),
         ("SQLite", builds(info)),
+        ("servers", servers(info)),
     ];
     if !plan.source.is_empty() {
         facts.push(("source", plan.source.clone()));
@@ -121,6 +123,14 @@ fn load(info: &RunInfo) -> String {
         parts.push(format!("{} stolen, at most {} in a block", number::percent(mean), number::percent(worst)));
     }
     parts.join(" · ")
+}
+
+fn servers(info: &RunInfo) -> String {
+    let one = |server: &ServerRecord| match server.own {
+        true => format!("{} (your own)", server.version),
+        false => format!("{} (started for the run, on loopback)", server.version),
+    };
+    info.servers.values().map(one).collect::<Vec<_>>().join(" · ")
 }
 
 fn calibrated(info: &RunInfo) -> String {

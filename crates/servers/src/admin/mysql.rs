@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use litelab_protocol::draw::Value;
+use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, OptsBuilder};
+use mysql::{Column, Conn, Error, OptsBuilder, Params, Statement, Transaction, TxOpts};
 
-use super::Url;
+use super::cell::{Cell, Rows, foreign};
+use super::{Admin, Prepared, Url, fit};
 use crate::ServersError;
 use crate::error::one_line;
 
@@ -24,7 +27,8 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError
         // It would look for the server's socket and take that.
         .prefer_socket(false)
         .tcp_connect_timeout(Some(timeout))
-        .read_timeout(Some(READ));
+        .read_timeout(Some(READ))
+        .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs())]);
     Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))
 }
 
@@ -75,4 +79,202 @@ pub(super) fn version(conn: &mut Conn) -> Result<String, ServersError> {
 pub(super) fn status(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
     let row: Option<(String, String)> = conn.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).map_err(error)?;
     Ok(row.map(|(_, value)| value).unwrap_or_default())
+}
+
+/// A name in a statement.
+fn name(text: &str) -> String {
+    format!("`{}`", text.replace('`', "``"))
+}
+
+/// A text in a statement.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+pub(super) fn execute(conn: &mut Conn, sql: &str) -> Result<(), ServersError> {
+    conn.query_drop(sql).map_err(error)
+}
+
+/// The first column of a query's first row as text; none where there is no row or it is NULL.
+pub(super) fn text(conn: &mut Conn, sql: &str) -> Result<Option<String>, ServersError> {
+    let row: Option<mysql::Row> = conn.query_first(sql).map_err(error)?;
+    Ok(row.and_then(|row| match row.as_ref(0) {
+        Some(mysql::Value::Bytes(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        // What the text protocol does not send.
+        _ => None,
+    }))
+}
+
+pub(super) fn create_schema(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
+    // Text compares by its bytes, as in SQLite, whatever the server's own default is.
+    let sql = format!("CREATE DATABASE {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", name(schema));
+    execute(conn, &sql).map_err(|e| match e {
+        // ER_DB_CREATE_EXISTS
+        ServersError::Sql { name, .. } if name == "ER_1007" => ServersError::SchemaExists(schema.into()),
+        other => other,
+    })
+}
+
+pub(super) fn drop_schema(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
+    execute(conn, &format!("DROP DATABASE IF EXISTS {}", name(schema)))
+}
+
+pub(super) fn enter(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
+    execute(conn, &format!("USE {}", name(schema)))
+}
+
+pub(super) fn prepare(conn: &mut Conn, sql: &str) -> Result<Prepared, ServersError> {
+    let statement = conn.prep(sql).map_err(error)?;
+    let columns = statement.columns().iter().map(|c| c.name_str().into_owned()).collect();
+    let prepared = Prepared { columns, parameters: usize::from(statement.num_params()) };
+    conn.close(statement).map_err(error)?;
+    Ok(prepared)
+}
+
+/// Inserts rows in one transaction.
+pub(super) fn insert(
+    conn: &mut Conn,
+    one: &str,
+    many: Option<(&str, usize)>,
+    rows: &[Vec<Value>],
+) -> Result<(), ServersError> {
+    let mut transaction = conn.start_transaction(TxOpts::default()).map_err(error)?;
+    let single = transaction.prep(one).map_err(error)?;
+    let several = match many {
+        Some((sql, at_once)) if rows.len() >= at_once => Some((transaction.prep(sql).map_err(error)?, at_once)),
+        _ => None,
+    };
+    for chunk in rows.chunks(several.as_ref().map_or(1, |(_, at_once)| *at_once)) {
+        match &several {
+            Some((statement, at_once)) if chunk.len() == *at_once && fit(chunk) => {
+                run(&mut transaction, statement, chunk)?;
+            }
+            _ => chunk.chunks(1).try_for_each(|row| run(&mut transaction, &single, row))?,
+        }
+    }
+    transaction.commit().map_err(error)
+}
+
+fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Value>]) -> Result<(), ServersError> {
+    let values: Vec<mysql::Value> = rows.iter().flatten().map(bound).collect();
+    let wanted = usize::from(statement.num_params());
+    if values.len() != wanted {
+        return Err(ServersError::Answer(format!("{} values for {wanted} parameters", values.len())));
+    }
+    transaction.exec_drop(statement, Params::Positional(values)).map_err(error)
+}
+
+fn bound(value: &Value) -> mysql::Value {
+    match value {
+        Value::Null => mysql::Value::NULL,
+        Value::Integer(i) => mysql::Value::Int(*i),
+        Value::Real(r) => mysql::Value::Double(*r),
+        Value::Text(t) => mysql::Value::Bytes(t.clone().into_bytes()),
+    }
+}
+
+pub(super) fn tables(conn: &mut Conn, schema: &str) -> Result<Vec<String>, ServersError> {
+    let sql = format!(
+        "SELECT table_name FROM information_schema.tables \
+         WHERE table_schema = {} AND table_type = 'BASE TABLE' ORDER BY 1",
+        literal(schema)
+    );
+    conn.query(sql).map_err(error)
+}
+
+pub(super) fn analyze(conn: &mut Conn, table: &str) -> Result<(), ServersError> {
+    execute(conn, &format!("ANALYZE TABLE {}", name(table)))
+}
+
+pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, ServersError> {
+    // Texts are sorted by this many of their first bytes.
+    execute(conn, "SET SESSION max_sort_length = 1048576")?;
+    let all = conn.prep(format!("SELECT * FROM {}", name(table))).map_err(error)?;
+    let columns = all.columns().to_vec();
+    conn.close(all).map_err(error)?;
+    let order = columns.iter().map(|c| {
+        let column = name(&c.name_str());
+        // By the bytes of the text as this connection is sent it, whatever the column's own collation.
+        if is_text(c) { format!("CAST(CONVERT({column} USING utf8mb4) AS BINARY)") } else { column }
+    });
+    let sql = format!("SELECT * FROM {} ORDER BY {}", name(table), order.collect::<Vec<_>>().join(","));
+    let mut rows = Rows::default();
+    for row in conn.exec_iter(sql, ()).map_err(error)? {
+        let values = row.map_err(error)?.unwrap();
+        let cells = values.into_iter().zip(&columns).map(|(value, column)| cell(value, column));
+        rows.add(cells.collect::<Result<_, _>>()?)?;
+    }
+    Ok(rows.finish())
+}
+
+/// The character set of what is no text.
+const BINARY: u16 = 63;
+
+fn is_bytes(column: &Column) -> bool {
+    use ColumnType::*;
+    let its_type = column.column_type();
+    [
+        MYSQL_TYPE_VARCHAR,
+        MYSQL_TYPE_VAR_STRING,
+        MYSQL_TYPE_STRING,
+        MYSQL_TYPE_TINY_BLOB,
+        MYSQL_TYPE_BLOB,
+        MYSQL_TYPE_MEDIUM_BLOB,
+        MYSQL_TYPE_LONG_BLOB,
+    ]
+    .contains(&its_type)
+}
+
+fn is_text(column: &Column) -> bool {
+    is_bytes(column) && column.character_set() != BINARY
+}
+
+/// A value as SQLite would hold it.
+fn cell(value: mysql::Value, column: &Column) -> Result<Cell, ServersError> {
+    let no_like = || {
+        let its_type = format!("{:?}", column.column_type());
+        foreign(&column.name_str(), &its_type.trim_start_matches("MYSQL_TYPE_").to_lowercase())
+    };
+    Ok(match value {
+        mysql::Value::NULL => Cell::Null,
+        mysql::Value::Int(i) => Cell::Integer(i),
+        mysql::Value::UInt(u) => {
+            let large = || ServersError::Answer(format!("column `{}`: {u} is no 64-bit integer", column.name_str()));
+            Cell::Integer(i64::try_from(u).map_err(|_| large())?)
+        }
+        mysql::Value::Float(r) => Cell::Real(r.into()),
+        mysql::Value::Double(r) => Cell::Real(r),
+        mysql::Value::Bytes(bytes) if is_text(column) => Cell::Text(bytes),
+        mysql::Value::Bytes(bytes) if is_bytes(column) => Cell::Blob(bytes),
+        mysql::Value::Bytes(bytes)
+            if matches!(column.column_type(), ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL) =>
+        {
+            std::str::from_utf8(&bytes).ok().and_then(Cell::decimal).ok_or_else(no_like)?
+        }
+        _ => return Err(no_like()),
+    })
+}
+
+pub(super) fn setting(conn: &mut Conn, setting: &str) -> Result<String, ServersError> {
+    Ok(text(conn, &format!("SELECT @@{setting}"))?.unwrap_or_default())
+}
+
+pub(super) fn set_server(conn: &mut Conn, setting: &str, value: &str) -> Result<String, ServersError> {
+    let read = format!("SELECT @@GLOBAL.{setting}");
+    let former = text(conn, &read)?.unwrap_or_default();
+    // A number in quotes is refused, a word without them (ON) is not.
+    let bare = !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+    let written = if bare { value.to_owned() } else { literal(value) };
+    execute(conn, &format!("SET GLOBAL {setting} = {written}"))?;
+    let now = text(conn, &read)?.unwrap_or_default();
+    let plain = |text: &str| match text.to_ascii_uppercase().as_str() {
+        "ON" | "TRUE" => "1".to_owned(),
+        "OFF" | "FALSE" => "0".to_owned(),
+        other => other.to_owned(),
+    };
+    if plain(&now) == plain(value) {
+        Ok(former)
+    } else {
+        Err(ServersError::Answer(format!("`{setting}` is {now} after it was set to {value}")))
+    }
 }

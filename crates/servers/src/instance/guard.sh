@@ -16,7 +16,8 @@ lives() {
     { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
     # shellcheck disable=SC2086
     set -- "$2" ${line##*) }
-    [ "$2" != Z ] && [ "${21}" = "$1" ]
+    # $2 is field 3, the state. A process whose first thread has ended is none yet that has ended (field 20).
+    { [ "$2" != Z ] || [ "${19}" -gt 1 ]; } && [ "${21}" = "$1" ]
 }
 
 # each SIGNAL: sends it, or with `own` each server's own, to those that live; fails when there is none.

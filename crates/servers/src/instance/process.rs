@@ -60,8 +60,10 @@ fn stat(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before it may hold blanks and parentheses.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    // The first of these is field 3, the state.
-    if matches!(fields.first()?, &"Z" | &"X") { None } else { fields.get(19)?.parse().ok() }
+    // The first of these is field 3, the state; field 20 counts threads: the first may end before the others.
+    let ended =
+        matches!(*fields.first()?, "Z" | "X") && fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads < 2);
+    if ended { None } else { fields.get(19)?.parse().ok() }
 }
 
 fn boot() -> Option<String> {
