@@ -31,10 +31,9 @@ pub(crate) fn compile(plan: &Plan, servers: &Servers) -> Result<(), EngineError>
 
 fn one(arm: &Arm, servers: &Servers) -> Result<(), String> {
     let mut schemas = Schemas::none(servers.target(arm)?.url())?;
-    servers.settle(arm, schemas.admin())?;
-    schemas.make_empty(servers.next_schema(), arm)?;
-    let (admin, names) = schemas.parts();
-    let name = names.first().map(String::as_str).unwrap_or_default();
+    servers.settle(arm, schemas.server())?;
+    let (admin, name) = schemas.make_empty(servers.next_schema(), arm)?;
+    let name = name.as_str();
     let data = arm.data.as_ref().and_then(|d| d.transaction.as_ref());
     for transaction in arm.trial.transactions.iter().chain(data) {
         for (i, statement) in transaction.statements.iter().enumerate() {

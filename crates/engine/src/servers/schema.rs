@@ -7,71 +7,75 @@ use litelab_servers::{Admin, ServersError};
 
 use crate::verify::Contents;
 
-/// Schemas and the connection that made them. Dropping it drops them, whatever happened meanwhile.
+/// Schemas and the connections that made them. Dropping it drops them, whatever happened meanwhile.
 pub(crate) struct Schemas {
     admin: Admin,
     url: String,
-    names: Vec<String>,
+    made: Vec<Schema>,
+}
+
+/// A schema and a connection that works in no other: a client may keep statements it has compiled by their text alone.
+struct Schema {
+    admin: Admin,
+    name: String,
 }
 
 impl Schemas {
     /// None yet.
     pub(super) fn none(url: &str) -> Result<Self, String> {
         let admin = Admin::connect(url).map_err(|e| e.to_string())?;
-        Ok(Self { admin, url: url.to_owned(), names: Vec::new() })
+        Ok(Self { admin, url: url.to_owned(), made: Vec::new() })
     }
 
-    /// Makes one that is empty but for the arm's tables.
-    pub(super) fn make_empty(&mut self, name: String, arm: &Arm) -> Result<&str, String> {
-        self.admin.create_schema(&name).map_err(|e| e.to_string())?;
-        self.names.push(name);
-        let name = self.names.last().map(String::as_str).unwrap_or_default();
-        self.admin.script(name, &arm.schema).map_err(|e| format!("schema: {e}"))?;
-        Ok(name)
+    /// Makes one that is empty but for the arm's tables. Returns its connection and its name.
+    pub(super) fn make_empty(&mut self, name: String, arm: &Arm) -> Result<(&mut Admin, String), String> {
+        let mut admin = Admin::connect(&self.url).map_err(|e| e.to_string())?;
+        admin.create_schema(&name).map_err(|e| e.to_string())?;
+        self.made.push(Schema { admin, name: name.clone() });
+        let made = self.made.last_mut().ok_or("no schema was made")?;
+        made.admin.script(&name, &arm.schema).map_err(|e| format!("schema: {e}"))?;
+        Ok((&mut made.admin, name))
     }
 
     /// Makes one with the arm's rows, of which the planner knows.
     pub(super) fn make(&mut self, name: String, arm: &Arm) -> Result<(), String> {
-        self.make_empty(name, arm)?;
-        let name = self.names.last().cloned().unwrap_or_default();
+        let (admin, name) = self.make_empty(name, arm)?;
         if let Some(data) = &arm.data {
             if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
-                load(&mut self.admin, &name, arm, transaction, data.rows).map_err(|e| format!("data: {e}"))?;
+                load(admin, &name, arm, transaction, data.rows).map_err(|e| format!("data: {e}"))?;
             }
             if let Some(then) = &data.then {
-                self.admin.script(&name, then).map_err(|e| format!("data.then: {e}"))?;
+                admin.script(&name, then).map_err(|e| format!("data.then: {e}"))?;
             }
         }
-        self.admin.analyze(&name).map_err(|e| e.to_string())
+        admin.analyze(&name).map_err(|e| e.to_string())
     }
 
     /// What a runner opens.
     pub(crate) fn databases(&self) -> Vec<Database> {
-        let database = |schema: &String| Database::Server { url: self.url.clone(), schema: schema.clone() };
-        self.names.iter().map(database).collect()
+        let database = |schema: &Schema| Database::Server { url: self.url.clone(), schema: schema.name.clone() };
+        self.made.iter().map(database).collect()
     }
 
-    /// The server's url.
-    #[cfg(test)]
-    pub(super) fn url(&self) -> String {
-        self.url.clone()
-    }
-
-    /// The connection that made them.
-    pub(crate) fn admin(&mut self) -> &mut Admin {
+    /// A connection that works in no schema.
+    pub(crate) fn server(&mut self) -> &mut Admin {
         &mut self.admin
     }
 
-    /// Their names and the connection, to look into them.
-    pub(super) fn parts(&mut self) -> (&mut Admin, &[String]) {
-        (&mut self.admin, &self.names)
+    fn in_schema<T>(
+        &mut self,
+        schema: usize,
+        what: impl FnOnce(&mut Admin, &str) -> Result<T, ServersError>,
+    ) -> Result<T, String> {
+        let schema = self.made.get_mut(schema).ok_or_else(|| format!("there is no schema {schema}"))?;
+        what(&mut schema.admin, &schema.name).map_err(|e| e.to_string())
     }
 }
 
 impl Drop for Schemas {
     fn drop(&mut self) {
-        for name in std::mem::take(&mut self.names) {
-            if self.admin.drop_schema(&name).is_err() {
+        for Schema { mut admin, name } in std::mem::take(&mut self.made) {
+            if admin.drop_schema(&name).is_err() {
                 // A connection that was lost meanwhile; where the server itself is gone, so are its schemas.
                 let _left = Admin::connect(&self.url).and_then(|mut admin| admin.drop_schema(&name));
             }
@@ -81,17 +85,15 @@ impl Drop for Schemas {
 
 impl Contents for Schemas {
     fn databases(&self) -> usize {
-        self.names.len()
+        self.made.len()
     }
 
     fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
-        let name = self.names.get(database).cloned().unwrap_or_default();
-        self.admin.number(&name, sql).map_err(|e| e.to_string())
+        self.in_schema(database, |admin, name| admin.number(name, sql))
     }
 
     fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
-        let name = self.names.get(database).cloned().unwrap_or_default();
-        self.admin.content_hash(&name, table).map_err(|e| e.to_string())
+        self.in_schema(database, |admin, name| admin.content_hash(name, table))
     }
 }
 

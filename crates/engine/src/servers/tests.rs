@@ -86,16 +86,19 @@ fn every_database_holds_the_same_rows_and_its_schema_is_dropped() {
         let content = crate::verify::databases(arm, &mut schemas, &result).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(content["t"], wanted);
         // A row too many breaks the invariant and changes the hash.
-        let (admin, names) = schemas.parts();
-        let name = names[0].clone();
-        admin.script(&name, "INSERT INTO t VALUES (0, 0, 0, '')").unwrap();
+        let [litelab_protocol::Database::Server { schema: name, .. }] = &schemas.databases()[..] else { panic!("one") };
+        schemas.server().script(name, "INSERT INTO t VALUES (0, 0, 0, '')").unwrap();
         let broken = crate::verify::databases(arm, &mut schemas, &result).unwrap_err();
         assert!(broken.contains("found 1235, expected 1234"), "{broken}");
         assert_ne!(schemas.content(0, "t").as_ref(), Ok(&wanted));
         drop(schemas);
         let mut other = servers.schemas(&Arm { databases: 2, ..arm.clone() }).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(other.databases().len(), 2);
-        assert!(other.admin().prepare_check(&name, "SELECT * FROM t").is_err(), "it was dropped");
+        assert_eq!(
+            [0, 1].map(|i| other.content(i, "t").as_ref() == Ok(&wanted)),
+            [true, true],
+            "each has its own rows"
+        );
+        assert!(other.server().prepare_check(name, "SELECT * FROM t").is_err(), "it was dropped");
     }
 }
 
@@ -134,8 +137,9 @@ fn a_setting_of_the_server_holds_for_the_arms_that_ask_for_it() {
     let [unsafe_arm, safe] = plan.arms.as_slice() else { panic!("two arms") };
     let fsync = |arm| {
         let mut schemas = servers.schemas(arm).unwrap_or_else(|e| panic!("{e}"));
-        servers.settle(arm, schemas.admin()).unwrap_or_else(|e| panic!("{e}"));
-        Admin::connect(&schemas.url()).and_then(|mut admin| admin.setting("fsync")).unwrap()
+        servers.settle(arm, schemas.server()).unwrap_or_else(|e| panic!("{e}"));
+        let url = servers.targets[&Server::Postgres].url();
+        Admin::connect(url).and_then(|mut admin| admin.setting("fsync")).unwrap()
     };
     assert_eq!([safe, unsafe_arm, unsafe_arm, safe].map(fsync), ["on", "off", "off", "on"]);
 
