@@ -187,8 +187,9 @@ pub(super) fn analyze(conn: &mut Conn, table: &str) -> Result<(), ServersError> 
 }
 
 pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, ServersError> {
-    // Texts are sorted by this many of their first bytes.
-    execute(conn, "SET SESSION max_sort_length = 1048576, sort_buffer_size = 67108864")?;
+    // Texts are sorted by this many of their first bytes (more are noticed, see `Rows`), and the buffer has to hold the keys
+    // of fifteen rows.
+    execute(conn, "SET SESSION max_sort_length = 16384, SESSION sort_buffer_size = 67108864")?;
     let all = conn.prep(format!("SELECT * FROM {}", name(table))).map_err(error)?;
     let columns = all.columns().to_vec();
     conn.close(all).map_err(error)?;

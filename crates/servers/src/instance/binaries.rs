@@ -79,7 +79,7 @@ mod tests {
         }
         let names = ["100", "15", "9"].map(|n| top.path().join(n).join("bin"));
         assert_eq!(versions(top.path()), names);
-        assert_eq!(versions(&top.path().join("absent")), [PathBuf::new(); 0]);
+        assert!(versions(&top.path().join("absent")).is_empty());
     }
 
     #[test]
