@@ -428,14 +428,20 @@ func TestTwoWorkersThatWaitForEachOther(t *testing.T) {
 		trial := s.trial(perWorker, 1, 1, crossing("there", 1, 2), crossing("back", 2, 1))
 		trial.Retry = Retry{5, 0, 1, 0, []string{name}}
 		var met, cured uint64
-		for _, o := range run(t, trial, nil).Operations {
-			if o.Committed != 1 {
-				t.Errorf("%+v", o)
+		// That both are under way at once takes a machine that is not too busy.
+		for try := int64(1); met == 0 && try <= 5; try++ {
+			for _, o := range run(t, trial, nil).Operations {
+				if o.Committed != 1 {
+					t.Errorf("%+v", o)
+				}
+				met, cured = met+o.Errors[name].Seen, cured+o.Errors[name].Cured
 			}
-			met, cured = met+o.Errors[name].Seen, cured+o.Errors[name].Cured
+			if sum := s.ask(t, "SELECT sum(worker) FROM $t"); sum != 4*try {
+				t.Errorf("%d updates in %d tries", sum, try)
+			}
 		}
-		if sum := s.ask(t, "SELECT sum(worker) FROM $t"); met == 0 || cured != met || sum != 4 {
-			t.Errorf("%d seen, %d cured, %d updates", met, cured, sum)
+		if met == 0 || cured != met {
+			t.Errorf("%d seen, %d cured", met, cured)
 		}
 	})
 }
@@ -445,13 +451,17 @@ func TestIsolationAndLockWaits(t *testing.T) {
 		s.run(t, "INSERT INTO "+s.schema+".t(id, worker) VALUES (1, 0)")
 		update := Transaction{Name: "update", Begin: "immediate", Writes: true, Statements: []Statement{
 			plain("SELECT worker FROM t", 1), plain("UPDATE t SET worker = worker + 1 WHERE id = 1", 1)}}
-		update.Statements[0].HoldUs = 100_000
+		update.Statements[0].HoldUs = 300_000
 		if s.driver == "postgres" {
 			for _, isolation := range []string{"repeatable read", "serializable"} {
 				trial := s.trial(perWorker, 2, 2, update)
 				trial.Connection.Pragmas = []Pragma{{"default_transaction_isolation", "'" + isolation + "'"}}
 				trial.Retry = Retry{5, 0, 1, 0, []string{"serialization_failure"}}
-				if got := errorsOf(t, trial, nil); got != "2 0 map[serialization_failure:{1 1}]" {
+				got := errorsOf(t, trial, nil)
+				for try := 1; got == "2 0 map[]" && try < 5; try++ {
+					got = errorsOf(t, trial, nil)
+				}
+				if got != "2 0 map[serialization_failure:{1 1}]" {
 					t.Error(isolation, got)
 				}
 			}
