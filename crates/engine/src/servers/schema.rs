@@ -1,10 +1,11 @@
 //! A trial's own schemas on a server.
 
-use litelab_model::{Arm, sql};
+use litelab_model::{Arm, Server, sql};
 use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::{Database, Dialect, Statement, Transaction};
 use litelab_servers::{Admin, ServersError};
 
+use super::url::of_each_host;
 use crate::verify::Contents;
 
 /// Schemas and the connections that made them. Dropping it drops them, whatever happened meanwhile.
@@ -48,7 +49,24 @@ impl Schemas {
                 admin.script(&name, then).map_err(|e| format!("data.then: {e}"))?;
             }
         }
-        admin.analyze(&name).map_err(|e| e.to_string())
+        admin.analyze(&name).map_err(|e| e.to_string())?;
+        if arm.server == Some(Server::Galera) { self.replicated(&name) } else { Ok(()) }
+    }
+
+    /// Waits until all nodes of a cluster have a schema with its rows, and has its connection wait for what other nodes
+    /// commit before it reads: a node applies the others' transactions a little later.
+    fn replicated(&mut self, name: &str) -> Result<(), String> {
+        const WAIT: &str = "SET SESSION wsrep_sync_wait = 15";
+        let failed = |e: ServersError| format!("cluster: {e}");
+        for url in of_each_host(&self.url) {
+            let mut node = Admin::connect(&url).map_err(failed)?;
+            node.script("information_schema", WAIT).map_err(failed)?;
+            let there = format!("SELECT count(*) FROM information_schema.schemata WHERE schema_name = '{name}'");
+            if node.number("information_schema", &there).map_err(failed)? != 1.0 {
+                return Err("cluster: a node has not got what another one committed".into());
+            }
+        }
+        self.made.last_mut().map_or(Ok(()), |made| made.admin.script(name, WAIT).map_err(failed))
     }
 
     /// What a runner opens.

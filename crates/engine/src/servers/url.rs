@@ -44,9 +44,26 @@ impl Urls {
     }
 }
 
+/// The url of each host of a cluster by itself.
+pub(super) fn of_each_host(url: &str) -> Vec<String> {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find(['/', '?']).map_or(url.len(), |at| start + at);
+    let hosts = url[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    url[hosts..end].split(',').map(|host| format!("{}{host}{}", &url[..hosts], &url[end..])).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_host_of_a_cluster_has_its_url() {
+        assert_eq!(
+            of_each_host("mysql://u:p@a:1,b:2,c/d?x=@,"),
+            ["mysql://u:p@a:1/d?x=@,", "mysql://u:p@b:2/d?x=@,", "mysql://u:p@c/d?x=@,"]
+        );
+        assert_eq!(of_each_host("mysql://a"), ["mysql://a"]);
+    }
 
     #[test]
     fn a_url_is_of_the_server_it_is_given_for() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
 use litelab_engine::record::RunInfo;
 use litelab_engine::servers::ServerRecord;
+use litelab_model::Server;
 use litelab_model::metric::Unit;
 
 use super::{Block, Document, Marked, calibration, drivers};
@@ -126,11 +127,11 @@ fn load(info: &RunInfo) -> String {
 }
 
 fn servers(info: &RunInfo) -> String {
-    let one = |server: &ServerRecord| match server.own {
-        true => format!("{} (your own)", server.version),
-        false => format!("{} (started for the run, on loopback)", server.version),
+    let one = |(name, server): (&Server, &ServerRecord)| {
+        let whose = if server.own { "your own" } else { "started for the run, on loopback" };
+        format!("{name}: {} ({whose})", server.version)
     };
-    info.servers.values().map(one).collect::<Vec<_>>().join(" · ")
+    info.servers.iter().map(one).collect::<Vec<_>>().join(" · ")
 }
 
 fn calibrated(info: &RunInfo) -> String {
@@ -162,7 +163,9 @@ fn builds(info: &RunInfo) -> String {
         None => (*name).to_owned(),
         Some(driver) => match &driver.sqlite {
             Some(build) => format!("{name} {}: SQLite {}", driver.version, build.version),
-            None => format!("{name} {}", driver.version),
+            None if driver.dialect.is_sqlite() => format!("{name} {}", driver.version),
+            // Its server has a line of its own.
+            None => String::new(),
         },
     }
 }
