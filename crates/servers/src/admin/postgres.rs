@@ -60,6 +60,10 @@ pub(super) fn error(error: &Error) -> ServersError {
         Some(said) => {
             let detail = said.detail().map(|d| format!("; {d}")).unwrap_or_default();
             let message = one_line(&format!("{}{detail}", said.message()));
+            // admin_shutdown, crash_shutdown: its last words.
+            if matches!(said.code().code(), "57P01" | "57P02") {
+                return ServersError::Lost(message);
+            }
             ServersError::Sql { name: said.code().code().into(), message }
         }
         None => {

@@ -20,6 +20,14 @@ lives() {
     { [ "$2" != Z ] || [ "${19}" -gt 1 ]; } && [ "${21}" = "$1" ]
 }
 
+# send SIGNAL PID: SIGKILL goes to the whole group that the server leads, for what it has started goes on without it.
+send() {
+    case $1 in
+    KILL) kill -s KILL -- "-$2" || kill -s KILL "$2" ;;
+    *) kill -s "$1" "$2" ;;
+    esac
+}
+
 # each SIGNAL: sends it, or with `own` each server's own, to those that live; fails when there is none.
 each() {
     found=1
@@ -28,9 +36,9 @@ each() {
         lives "$pid" "${rest%%:*}" || continue
         found=0
         case $1 in
-        own) kill -s "${rest#*:}" "$pid" ;;
+        own) send "${rest#*:}" "$pid" ;;
         none) ;;
-        *) kill -s "$1" "$pid" ;;
+        *) send "$1" "$pid" ;;
         esac
     done 2>/dev/null
     return $found
@@ -44,6 +52,10 @@ for _ in 0 1 2 3 4 5 6 7 8 9; do
     done
 done
 while each KILL; do sleep 0.1; done
+# A killed PostgreSQL leaves a System V segment, whose number is the last word of line 7.
+if [ -f "$1/node-0/data/postmaster.pid" ]; then
+    ipcrm -m "$(sed -n '7s/.*[[:blank:]]//p' "$1/node-0/data/postmaster.pid")"
+fi 2>/dev/null
 # What a killed server's own processes still write would keep the folder from going.
 for _ in 0 1 2 3 4 5 6 7 8 9; do
     rm -rf -- "$1" 2>/dev/null && break

@@ -19,9 +19,10 @@ fn configuration(place: &Place, node: usize) -> PathBuf {
     place.node(node).join("my.cnf")
 }
 
-/// Makes the data directory of the first node; the others of a cluster are sent theirs.
-pub(super) fn install(place: &Place) -> Result<(), ServersError> {
-    let users = place.node(0).join("users.sql");
+/// Arguments of the program that makes the data directory of the first node, whose files it needs are written; the other
+/// nodes of a cluster are sent theirs.
+pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
+    let users = place.secret();
     // Nobody but litelab comes in: without this, root would, from loopback and without a password.
     let sql = format!(
         "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';\nFLUSH PRIVILEGES;\n\
@@ -32,21 +33,16 @@ pub(super) fn install(place: &Place) -> Result<(), ServersError> {
     place.own_file(&users, &sql)?;
     // As a single server's: a cluster that is being installed would look for its others.
     place.own_file(&configuration(place, 0), &single(place, 0))?;
-    let done = place.run(
-        &place.binaries.install,
-        &[
-            format!("--defaults-file={}", configuration(place, 0).display()),
-            format!("--extra-file={}", users.display()),
-            "--auth-root-authentication-method=normal".into(),
-            "--skip-test-db".into(),
-            "--skip-name-resolve".into(),
-            // What is made here need not survive a power cut; its many small tables take seconds to sync one by one.
-            "--innodb-flush-method=nosync".into(),
-            "--sync-frm=OFF".into(),
-        ],
-    );
-    let _gone = std::fs::remove_file(&users);
-    done.map(drop)
+    Ok(vec![
+        format!("--defaults-file={}", configuration(place, 0).display()),
+        format!("--extra-file={}", users.display()),
+        "--auth-root-authentication-method=normal".into(),
+        "--skip-test-db".into(),
+        "--skip-name-resolve".into(),
+        // What is made here need not survive a power cut; its many small tables take seconds to sync one by one.
+        "--innodb-flush-method=nosync".into(),
+        "--sync-frm=OFF".into(),
+    ])
 }
 
 fn single(place: &Place, node: usize) -> String {
@@ -85,24 +81,41 @@ pub(super) fn configure(place: &Place, nodes: &[Node], node: usize) -> Result<()
 }
 
 /// A server's arguments. `first` founds the cluster, which otherwise is looked for.
-pub(super) fn arguments(place: &Place, node: usize, first: bool) -> Result<Vec<String>, ServersError> {
-    let file = format!("--defaults-file={}", configuration(place, node).display());
-    let mut arguments = vec![file];
-    if place.kind == Kind::Galera {
-        if first {
-            arguments.push("--wsrep-new-cluster".into());
-        } else if place.data(node).join("grastate.dat").exists() {
-            arguments.extend(recovered(place, node)?);
-        }
+pub(super) fn arguments(place: &Place, node: usize, first: bool) -> Vec<String> {
+    let mut arguments = vec![format!("--defaults-file={}", configuration(place, node).display())];
+    if first && place.kind == Kind::Galera {
+        arguments.push("--wsrep-new-cluster".into());
     }
-    Ok(arguments)
+    arguments
 }
 
-/// Where a node that was killed stands, by its own redo log; told so, it is sent what it missed since, and only a whole
-/// copy where the others no longer keep that. The unit files of Debian do the same at every start.
-fn recovered(place: &Place, node: usize) -> Result<Option<String>, ServersError> {
-    let file = format!("--defaults-file={}", configuration(place, node).display());
-    let said = place.run(&place.binaries.server, &[file, "--wsrep-recover".into()])?;
-    let position = said.lines().rev().find_map(|line| line.split_once("Recovered position:"));
-    Ok(position.map(|(_, position)| format!("--wsrep-start-position={}", position.trim())))
+/// Arguments by which a server only says where its redo log ends; none where there is nothing to recover.
+///
+/// A node that was killed and is told where it stood is sent what it missed since, and a whole copy only where the others
+/// no longer keep that. The unit files of Debian do the same at every start.
+pub(super) fn recovery(place: &Place, node: usize) -> Option<Vec<String>> {
+    let killed = place.kind == Kind::Galera && place.data(node).join("grastate.dat").exists();
+    killed.then(|| {
+        let mut arguments = arguments(place, node, false);
+        arguments.push("--wsrep-recover".into());
+        arguments
+    })
+}
+
+/// The argument that tells a node where it stood, by what it said.
+pub(super) fn position(said: &str) -> Option<String> {
+    let (_, position) = said.lines().rev().find_map(|line| line.split_once("Recovered position:"))?;
+    Some(format!("--wsrep-start-position={}", position.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_from_what_the_server_says() {
+        let said = "2026 [Note] WSREP: Recovered position: 6f-11:17\n2026 [Note] end\n";
+        assert_eq!(position(said).as_deref(), Some("--wsrep-start-position=6f-11:17"));
+        assert_eq!(position("nothing"), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! A private server in a folder of its own.
 
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -199,16 +199,50 @@ impl Instance {
         format!("{scheme}://litelab:{}@{}{database}", self.place.password, hosts.join(","))
     }
 
-    fn install(&self) -> Result<(), ServersError> {
+    fn install(&mut self) -> Result<(), ServersError> {
         for node in 0..self.state.nodes.len() {
             let folder = self.place.node(node);
             self.place.own_folder(&folder)?;
             self.place.own_folder(&folder.join("tmp"))?;
             self.place.own_folder(&self.place.data(node))?;
         }
-        match self.state.kind {
-            Kind::Postgres => postgres::install(&self.place),
-            Kind::Mariadb | Kind::Galera => mariadb::install(&self.place),
+        let arguments = match self.state.kind {
+            Kind::Postgres => postgres::installation(&self.place)?,
+            Kind::Mariadb | Kind::Galera => mariadb::installation(&self.place)?,
+        };
+        let program = self.place.binaries.install.clone();
+        let done = self.run(&program, &arguments);
+        let _gone = std::fs::remove_file(self.place.secret());
+        done.map(drop)
+    }
+
+    /// Runs a program to its end; its output where it went well.
+    fn run(&mut self, program: &Path, arguments: &[String]) -> Result<String, ServersError> {
+        let (mut child, process) = self.place.launch(program, arguments, Stdio::piped(), Stdio::piped())?;
+        // Unfinished, its work is worth nothing.
+        self.open_gate(&mut child, &process, "KILL")?;
+        let name = program.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let output = child.wait_with_output().map_err(|source| ServersError::Io {
+            what: "wait for",
+            path: program.into(),
+            source,
+        })?;
+        let said = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if output.status.success() {
+            return Ok(said);
+        }
+        Err(ServersError::Failed(format!("{name} ended with {}: {}", output.status, place::telling(&said))))
+    }
+
+    /// Has a process begin, under the guard's eyes before its first instruction.
+    fn open_gate(&mut self, child: &mut Child, process: &Process, signal: &str) -> Result<(), ServersError> {
+        let lost = |source| ServersError::Io { what: "tell its guard of", path: self.place.folder.clone(), source };
+        if let Some(guard) = &mut self.guard {
+            guard.add(process, signal).map_err(lost)?;
+        }
+        match child.stdin.take() {
+            Some(mut gate) => std::io::Write::write_all(&mut gate, b"go\n").map_err(lost),
+            None => Ok(()),
         }
     }
 
@@ -238,33 +272,30 @@ impl Instance {
         Ok(())
     }
 
-    /// Starts a node's process, under the guard's eyes before its first instruction.
     fn launch(&mut self, node: usize, first: bool) -> Result<(), ServersError> {
-        let place = &self.place;
         let (arguments, signal) = match self.state.kind {
             Kind::Postgres => {
-                postgres::configure(place, &self.state.nodes[node])?;
-                (postgres::arguments(place), postgres::SIGNAL)
+                postgres::configure(&self.place, &self.state.nodes[node])?;
+                (postgres::arguments(&self.place), postgres::SIGNAL)
             }
             Kind::Mariadb | Kind::Galera => {
-                mariadb::configure(place, &self.state.nodes, node)?;
-                (mariadb::arguments(place, node, first)?, mariadb::SIGNAL)
+                mariadb::configure(&self.place, &self.state.nodes, node)?;
+                let mut arguments = mariadb::arguments(&self.place, node, first);
+                if let Some(recovery) = mariadb::recovery(&self.place, node) {
+                    let server = self.place.binaries.server.clone();
+                    arguments.extend(mariadb::position(&self.run(&server, &recovery)?));
+                }
+                (arguments, mariadb::SIGNAL)
             }
         };
-        let (mut child, process) = place.launch(node, &arguments)?;
-        let gate = child.stdin.take();
-        self.children[node] = Some(child);
+        let (stdout, stderr) = (self.place.open_log(node)?, self.place.open_log(node)?);
+        let server = &self.place.binaries.server;
+        let (mut child, process) = self.place.launch(server, &arguments, stdout.into(), stderr.into())?;
         self.state.nodes[node].process = Some(process.clone());
         self.state.url = self.url_of(&self.state.nodes);
-        self.state.write(&self.place.folder)?;
-        let lost = |source| ServersError::Io { what: "tell its guard of", path: self.place.folder.clone(), source };
-        if let Some(guard) = &mut self.guard {
-            guard.add(&process, signal).map_err(lost)?;
-        }
-        if let Some(mut gate) = gate {
-            std::io::Write::write_all(&mut gate, b"go\n").map_err(lost)?;
-        }
-        Ok(())
+        let begun = self.state.write(&self.place.folder).and_then(|()| self.open_gate(&mut child, &process, signal));
+        self.children[node] = Some(child);
+        begun
     }
 
     /// Waits until a node answers as it should.
@@ -343,7 +374,7 @@ impl Instance {
                 let _not_yet = child.try_wait();
             }
         });
-        let removed = self.place.remove();
+        let removed = place::remove(&self.place.folder, &self.state);
         if let Some(guard) = self.guard.take() {
             guard.release();
         }

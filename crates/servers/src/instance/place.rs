@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::account::Account;
 use super::binaries::{self, Binaries};
+use super::postgres;
 use super::process::Process;
 use super::state::State;
 use crate::error::one_line;
@@ -105,38 +106,29 @@ impl Place {
         command
     }
 
-    /// Runs a program to its end; its output where it went well.
-    pub fn run(&self, program: &Path, arguments: &[String]) -> Result<String, ServersError> {
-        let name = program.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let output = self.command(program).args(arguments).output().map_err(|source| ServersError::Io {
-            what: "run",
-            path: program.into(),
-            source,
-        })?;
-        let said = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        if output.status.success() {
-            return Ok(said);
-        }
-        Err(ServersError::Failed(format!("{name} ended with {}: {}", output.status, telling(&said))))
+    /// Where what only the installing program may read stands meanwhile.
+    pub fn secret(&self) -> PathBuf {
+        self.node(0).join("secret")
     }
 
-    /// Starts a node's server behind the gate; `go` opens it.
-    pub fn launch(&self, node: usize, arguments: &[String]) -> Result<(Child, Process), ServersError> {
-        let log = self.log(node);
-        let open = || File::options().create(true).append(true).open(&log);
-        let failed = |source| ServersError::Io { what: "open", path: log.clone(), source };
-        let (stdout, stderr) = (open().map_err(failed)?, open().map_err(failed)?);
-        let server = &self.binaries.server;
+    /// Starts a program behind the gate, which opens when a line is written to its standard input.
+    pub fn launch(
+        &self,
+        program: &Path,
+        arguments: &[String],
+        stdout: Stdio,
+        stderr: Stdio,
+    ) -> Result<(Child, Process), ServersError> {
         let mut child = self
             .command(Path::new("/bin/sh"))
             .args(["-c", GATE, "litelab-gate"])
-            .arg(server)
+            .arg(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(stdout)
             .stderr(stderr)
             .spawn()
-            .map_err(|source| ServersError::Io { what: "start", path: server.clone(), source })?;
+            .map_err(|source| ServersError::Io { what: "start", path: program.into(), source })?;
         let Some(process) = Process::of(child.id()) else {
             let _gone = child.kill().and_then(|()| child.wait());
             return Err(ServersError::Failed("a server is told by /proc, which is absent here".into()));
@@ -144,20 +136,31 @@ impl Place {
         Ok((child, process))
     }
 
+    /// A node's log, to be written to.
+    pub fn open_log(&self, node: usize) -> Result<File, ServersError> {
+        let path = self.log(node);
+        File::options().create(true).append(true).open(&path).map_err(|source| ServersError::Io {
+            what: "open",
+            path,
+            source,
+        })
+    }
+
     /// What a node said since its log had `from` bytes.
     pub fn said(&self, node: usize, from: u64) -> String {
         let bytes = std::fs::read(self.log(node)).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(from as usize..).unwrap_or_default()).into_owned()
     }
-
-    /// Removes the folder with all that is in it.
-    pub fn remove(&self) -> Result<(), ServersError> {
-        remove(&self.folder)
-    }
 }
 
-/// Removes a folder of litelab's own. What a killed server's own processes still write may keep it for a moment.
-pub(super) fn remove(folder: &Path) -> Result<(), ServersError> {
+/// Removes the folder of a server whose processes are gone. What a killed one's own processes still write may keep it for
+/// a moment.
+pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
+    let same_boot = state.nodes.iter().filter_map(|n| n.process.as_ref()).any(Process::is_of_this_boot);
+    if let Some(segment) = postgres::segment(folder).filter(|_| same_boot && state.kind == Kind::Postgres) {
+        // It is 56 bytes; where there is no ipcrm they stay until the machine's next start.
+        let _left = Command::new("ipcrm").args(["-m", &segment]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
     let mut left = Ok(());
     for _ in 0..20 {
         left = std::fs::remove_dir_all(folder);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 /// How often an end is looked for.
@@ -29,14 +29,24 @@ impl Process {
     /// Whether it lives: there, the same, and no zombie.
     #[must_use]
     pub fn lives(&self) -> bool {
-        stat(self.pid) == Some(self.start) && boot().as_ref() == Some(&self.boot)
+        stat(self.pid) == Some(self.start) && self.is_of_this_boot()
     }
 
-    /// Sends a signal, if it lives.
+    /// Whether the machine has not been started again since.
+    #[must_use]
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        boot().as_ref() == Some(&self.boot)
+    }
+
+    /// Sends a signal, if it lives; SIGKILL to its process group too where it leads one, as every server does: the programs
+    /// that a node is sent its data by would go on without it.
     pub fn signal(&self, signal: Signal) {
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw).filter(|_| self.lives()) {
             // It may have ended just now, which is all a signal is sent for.
-            let _ended = kill_process(pid, signal);
+            let _ended = match signal {
+                Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
+                _ => kill_process(pid, signal),
+            };
         }
     }
 

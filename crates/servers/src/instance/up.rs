@@ -64,8 +64,8 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, Server
             );
             return Err(ServersError::Folder { path: folder.into(), why });
         }
-        Status::Stale(_) => {
-            place::remove(folder)?;
+        Status::Stale(state) => {
+            place::remove(folder, &state)?;
             true
         }
         Status::Nothing => false,
@@ -79,20 +79,18 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, Server
 /// # Errors
 /// A folder with another kind of server in it, or one that cannot be removed.
 pub fn down(kind: Kind, folder: &Path) -> Result<Down, ServersError> {
-    let how = match status(kind, folder)? {
+    let (state, stale) = match status(kind, folder)? {
         Status::Nothing => return Ok(Down::Nothing),
-        Status::Stale(state) => Down::Removed(state),
-        Status::Up(state) | Status::Partly(state) => {
-            end(&state, &mut || ());
-            Down::Stopped(state)
-        }
+        Status::Stale(state) => (state, true),
+        Status::Up(state) | Status::Partly(state) => (state, false),
     };
-    place::remove(folder)?;
+    end(&state, &mut || ());
+    place::remove(folder, &state)?;
     if let Some(parent) = folder.parent().filter(|_| folder == default_folder(kind)) {
         // It goes with the last of them.
         let _others = std::fs::remove_dir(parent);
     }
-    Ok(how)
+    Ok(if stale { Down::Removed(state) } else { Down::Stopped(state) })
 }
 
 /// What there is in a folder.
@@ -124,7 +122,9 @@ pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
         Kind::Postgres => Signal::INT,
         Kind::Mariadb | Kind::Galera => Signal::TERM,
     };
-    for (signal, patience) in [(gentle, STOP), (Signal::KILL, STOP)] {
+    // What never came up has nothing to write; a node that waits for its data does not even listen.
+    let patience = if state.version.is_empty() { STOP / 10 } else { STOP };
+    for (signal, patience) in [(gentle, patience), (Signal::KILL, STOP)] {
         for process in &processes {
             process.signal(signal);
         }
