@@ -1,4 +1,4 @@
-// Command litelab-runner-go runs one trial on a Go driver of SQLite, driven by JSON on standard input.
+// Command litelab-runner-go runs one trial on a Go driver of SQLite or a server, driven by JSON on standard input.
 // docs/PROTOCOL.md is its contract.
 //
 // Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution;
