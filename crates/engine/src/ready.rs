@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use litelab_model::Plan;
+use litelab_model::{Plan, Server};
 use litelab_protocol::Description;
 
 use crate::environment::Environment;
 use crate::error::EngineError;
 use crate::runner::{Runners, check_support};
-use crate::servers::{Servers, Urls};
+use crate::servers::{ServerRecord, Servers, Urls};
 
 /// A plan that can be run here.
 #[derive(Debug)]
@@ -77,6 +77,12 @@ impl Ready {
     /// The runners that the plan needs.
     pub fn runners(&self) -> impl Iterator<Item = &Description> {
         self.descriptions.values()
+    }
+
+    /// The servers that the plan needs, by name.
+    #[must_use]
+    pub fn servers(&self) -> BTreeMap<Server, ServerRecord> {
+        self.servers.records()
     }
 
     /// The machine.

@@ -31,7 +31,7 @@ pub use url::Urls;
 use crate::error::EngineError;
 
 /// A server that a run used, as its file keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerRecord {
     /// Its name and version, as it says them.
     pub version: String,

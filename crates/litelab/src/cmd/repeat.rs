@@ -68,6 +68,7 @@ pub fn run(args: &Args) -> Result<Exit> {
                 plan: ready.plan().clone(),
                 environment: ready.environment().clone(),
                 runners: ready.runners().cloned().collect(),
+                servers: ready.servers(),
                 ..info.clone()
             };
             allow(&repeat::differences(&info, &here), args)?;
