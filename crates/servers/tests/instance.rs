@@ -225,3 +225,21 @@ fn when_the_program_is_killed_amid_a_start_nothing_is_left_either() {
         until("its folder goes", || !place.exists());
     }
 }
+
+#[test]
+fn when_the_program_is_killed_while_a_node_is_sent_its_data_nobody_waits_for_it() {
+    if !installed(Kind::Galera) {
+        return;
+    }
+    let place = folder("joiner");
+    let mut program = program(Kind::Galera, &place);
+    let script = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains("wsrep_sst_rsync")
+    };
+    until("a node is sent its data", || processes(&place).iter().any(script));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    until("all its processes end", || processes(&place).is_empty());
+    until("its folder goes", || !place.exists());
+}

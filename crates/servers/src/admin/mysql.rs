@@ -28,8 +28,14 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError
         .prefer_socket(false)
         .tcp_connect_timeout(Some(timeout))
         .read_timeout(Some(READ))
-        .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs())]);
-    Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))
+        // A node that is no part of its cluster answers `SET` and nothing else.
+        .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs()), "SELECT 1".into()]);
+    let mut conn = Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))?;
+    if variable(&mut conn, "wsrep_on")?.eq_ignore_ascii_case("on") {
+        // What other nodes have committed is there before anything is read.
+        execute(&mut conn, "SET SESSION wsrep_sync_wait = 1")?;
+    }
+    Ok(conn)
 }
 
 /// Why there is no connection.
@@ -43,8 +49,8 @@ fn refusal(host: &str, error: Error) -> ServersError {
         1044 | 1045 | 1049 | 1130 | 1698 => ServersError::Refused { host, why },
         // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
         1040 | 1203 | 1226 => ServersError::TooManyConnections { host, why },
-        // ER_SERVER_SHUTDOWN
-        1053 => ServersError::Unreachable { hosts: host, why },
+        // ER_SERVER_SHUTDOWN; ER_UNKNOWN_COM_ERROR, Galera's `has not yet prepared node for application use`.
+        1047 | 1053 => ServersError::Unreachable { hosts: host, why },
         code => ServersError::Sql { name: format!("ER_{code}"), message: why },
     }
 }
@@ -77,7 +83,16 @@ pub(super) fn version(conn: &mut Conn) -> Result<String, ServersError> {
 
 /// A variable of the server's state; empty where it has none of that name.
 pub(super) fn status(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
-    let row: Option<(String, String)> = conn.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).map_err(error)?;
+    named(conn, "STATUS", name)
+}
+
+/// A setting; empty where the server has none of that name (MySQL has none of Galera's).
+fn variable(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
+    named(conn, "VARIABLES", name)
+}
+
+fn named(conn: &mut Conn, of: &str, name: &str) -> Result<String, ServersError> {
+    let row: Option<(String, String)> = conn.query_first(format!("SHOW GLOBAL {of} LIKE '{name}'")).map_err(error)?;
     Ok(row.map(|(_, value)| value).unwrap_or_default())
 }
 

@@ -44,6 +44,11 @@ impl Guard {
         writeln!(pipe, "server {} {} {signal}", process.pid, process.start)
     }
 
+    /// The servers are up: from now on they may take their time to end.
+    pub fn up(&mut self) -> std::io::Result<()> {
+        self.pipe.as_mut().map_or(Ok(()), |pipe| writeln!(pipe, "up"))
+    }
+
     /// Nothing is to be watched any more.
     pub fn release(mut self) {
         if let Some(mut pipe) = self.pipe.take() {

@@ -2,11 +2,13 @@
 #
 # Its standard input is a pipe whose only other end that program holds, so that the kernel closes it even when the program
 # is killed. Lines: `server PID START SIGNAL` (START is field 22 of /proc/PID/stat: a later process with the same number
-# is left alone), `release` (nothing is to be done any more). $1 is the servers' folder, made by that program.
-servers=
+# is left alone), `up` (they have something to write when they end), `release` (nothing is to be done any more). $1 is the
+# servers' folder, made by that program.
+servers='' patience=20
 while read -r word pid start signal; do
     case $word in
     server) servers="$servers $pid:$start:$signal" ;;
+    up) patience=100 ;;
     release) exit 0 ;;
     esac
 done
@@ -45,11 +47,9 @@ each() {
 }
 
 each own
-for _ in 0 1 2 3 4 5 6 7 8 9; do
-    for _ in 0 1 2 3 4 5 6 7 8 9; do
-        each none || break 2
-        sleep 0.1
-    done
+while [ "$patience" -gt 0 ] && each none; do
+    patience=$((patience - 1))
+    sleep 0.1
 done
 while each KILL; do sleep 0.1; done
 # A killed PostgreSQL leaves a System V segment, whose number is the last word of line 7.

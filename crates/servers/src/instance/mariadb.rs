@@ -47,9 +47,10 @@ pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
 
 fn single(place: &Place, node: usize) -> String {
     let (data, tmp) = (place.data(node), place.node(node).join("tmp"));
-    // It has no socket: only loopback leads in, and a socket's path must be shorter than a folder's may be.
+    // In quotes, a path may hold blanks and hashes. It has no socket: only loopback leads in, and a socket's path must be
+    // shorter than a folder's may be.
     format!(
-        "{DEFAULTS}\ndatadir = {}\ntmpdir = {}\nbind_address = 127.0.0.1\nsocket =\npid_file = {}\n",
+        "{DEFAULTS}\ndatadir = \"{}\"\ntmpdir = \"{}\"\nbind_address = 127.0.0.1\nsocket =\npid_file = \"{}\"\n",
         data.display(),
         tmp.display(),
         place.node(node).join("tmp/pid").display(),

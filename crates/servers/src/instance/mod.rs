@@ -96,6 +96,10 @@ impl Instance {
         instance.await_cluster(options)?;
         instance.state.version = Admin::connect(&instance.state.url)?.version()?;
         instance.state.write(&instance.place.folder)?;
+        if let Some(guard) = &mut instance.guard {
+            let lost = |source| ServersError::Io { what: "tell its guard of", path: folder.into(), source };
+            guard.up().map_err(lost)?;
+        }
         Ok(instance)
     }
 

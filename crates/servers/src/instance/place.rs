@@ -34,6 +34,12 @@ impl Place {
     /// Makes the folder, which must be absent or empty.
     pub fn make(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
         let binaries = binaries::find(kind)?;
+        let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+        if kind != Kind::Postgres && !whole.to_str().is_some_and(plain) {
+            let why =
+                "MariaDB's own scripts understand no blanks, quotes or signs in a path: choose another with --dir";
+            return Err(ServersError::Folder { path: whole, why: why.into() });
+        }
         let account = Account::for_kind(kind)?;
         let failed = |what| move |source| ServersError::Io { what, path: folder.into(), source };
         if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -153,6 +159,11 @@ impl Place {
     }
 }
 
+/// Whether a shell script that quotes nothing understands a path.
+fn plain(path: &str) -> bool {
+    path.chars().all(|c| c.is_alphanumeric() || "/._-+=,@:%".contains(c))
+}
+
 /// Removes the folder of a server whose processes are gone. What a killed one's own processes still write may keep it for
 /// a moment.
 pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
@@ -173,9 +184,9 @@ pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
     left.map_err(|source| ServersError::Io { what: "remove the folder", path: folder.into(), source })
 }
 
-/// The line of an output that says why: the last that speaks of an error, else the last.
+/// The line of an output that says why: the last that speaks of an error, else the last. That it is `Aborting` says nothing.
 pub(super) fn telling(said: &str) -> String {
-    let lines = || said.lines().rev().map(str::trim).filter(|l| !l.is_empty());
+    let lines = || said.lines().rev().map(str::trim).filter(|l| !l.is_empty() && !l.ends_with("Aborting"));
     let error = lines().find(|l| ["ERROR", "FATAL", "error:"].iter().any(|word| l.contains(word)));
     one_line(error.or_else(|| lines().next()).unwrap_or("it said nothing"))
 }
@@ -215,8 +226,17 @@ mod tests {
     fn the_telling_line_is_the_last_error() {
         let log = "LOG: a\nFATAL:  could not create lock\nHINT: look\n\n";
         assert_eq!(telling(log), "FATAL: could not create lock");
+        assert_eq!(telling("[ERROR] no disk\n[Note] x\n[ERROR] Aborting\n"), "[ERROR] no disk");
         assert_eq!(telling("a\nb\n \n"), "b");
         assert_eq!(telling(""), "it said nothing");
+    }
+
+    #[test]
+    fn paths_are_plain_or_not() {
+        assert!(plain("/home/änne/.scratch-12-x_y/node-0"));
+        for path in ["/a b", "/a#", "/it's", "/$HOME", "/a;b", "/a*"] {
+            assert!(!plain(path), "{path}");
+        }
     }
 
     #[test]

@@ -70,7 +70,13 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, Server
         }
         Status::Nothing => false,
     };
-    let state = Instance::start_with(kind, folder, options)?.keep();
+    let state = match Instance::start_with(kind, folder, options) {
+        Ok(instance) => instance.keep(),
+        Err(e) => {
+            remove_parent(kind, folder);
+            return Err(e);
+        }
+    };
     Ok(if anew { Up::StartedAnew(state) } else { Up::Started(state) })
 }
 
@@ -86,11 +92,15 @@ pub fn down(kind: Kind, folder: &Path) -> Result<Down, ServersError> {
     };
     end(&state, &mut || ());
     place::remove(folder, &state)?;
+    remove_parent(kind, folder);
+    Ok(if stale { Down::Removed(state) } else { Down::Stopped(state) })
+}
+
+/// The folder that holds all servers goes with the last of them.
+fn remove_parent(kind: Kind, folder: &Path) {
     if let Some(parent) = folder.parent().filter(|_| folder == default_folder(kind)) {
-        // It goes with the last of them.
         let _others = std::fs::remove_dir(parent);
     }
-    Ok(if stale { Down::Removed(state) } else { Down::Stopped(state) })
 }
 
 /// What there is in a folder.
