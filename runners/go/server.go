@@ -168,8 +168,11 @@ func (s *serverSession) reopen() error {
 	s.host = (s.host + 1) % len(s.client.hosts)
 	for start := time.Now(); ; time.Sleep(reopenPause) {
 		err := s.open()
-		if err == nil || time.Since(start) > reopenPatience {
-			return err
+		if err == nil {
+			return nil
+		}
+		if time.Since(start) > reopenPatience {
+			return fmt.Errorf("no connection again within %v: %w", reopenPatience, err)
 		}
 	}
 }

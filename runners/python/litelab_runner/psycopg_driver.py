@@ -15,7 +15,7 @@ from psycopg.types.numeric import NumericBinaryLoader
 
 from . import codes
 from .driver import BEGIN, Fault, Memory
-from .server import ANSWER_PATIENCE, CONNECT_PATIENCE, Address, Link, Lost, printed
+from .server import ANSWER_PATIENCE, CONNECT_PATIENCE, REOPEN_PATIENCE, Address, Link, Lost, printed
 from .statement import One, SqlSession
 
 # Those of libpq's connection strings that change how a connection works.
@@ -125,7 +125,10 @@ class Psycopg(SqlSession):
             except Exception:
                 if not self._link.connection.closed:
                     raise
-        self._link.reopen()
+        try:
+            self._link.reopen()
+        except Exception as error:
+            raise Fault.of(error, self.code(error), f"no connection again within {REOPEN_PATIENCE} s") from error
         self._cursor = self._link.connection.cursor(binary=True)
 
     def changing(self, sql: str) -> One:

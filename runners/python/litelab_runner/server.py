@@ -13,7 +13,7 @@ from .driver import Fault
 CONNECT_PATIENCE = 5
 ANSWER_PATIENCE = 30
 # How long a worker tries to have a connection again before its trial has failed.
-_REOPEN_PATIENCE = 10
+REOPEN_PATIENCE = 10
 _REOPEN_PAUSE = 0.05
 
 _FORM = re.compile(r"([a-z]+)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
@@ -80,7 +80,7 @@ class Link:
                 self.connection = self._open()
                 return
             except Exception:
-                if monotonic() - start > _REOPEN_PATIENCE:
+                if monotonic() - start > REOPEN_PATIENCE:
                     raise
             sleep(_REOPEN_PAUSE)
 
