@@ -30,6 +30,8 @@ pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
         arm.schema.clear();
         arm.settings.clear();
         arm.trial.connection = Connection::default();
+        // Its errors are the server's, and unknown to a driver of none.
+        arm.trial.retry = litelab_model::profile::no_retry();
     }
     arm.trial.warmup_ms = 0;
     for role in &mut arm.trial.roles {
