@@ -3,7 +3,7 @@
 
 LITELAB := target/release/litelab
 
-.PHONY: build run test lint unit runners bench clean
+.PHONY: build run test lint packages unit runners bench clean
 
 build:
 	cargo build --release --locked -p litelab
@@ -15,10 +15,14 @@ run:
 	-$(LITELAB) runners build
 	$(LITELAB) run first-look
 
-test: build lint unit runners
+test: packages build lint unit runners
 	scripts/test-docs
 	scripts/test-action
 	scripts/test-page
+
+# The servers that litelab compares with; where they cannot be installed, their tests are skipped.
+packages:
+	scripts/servers-packages
 
 lint: build
 	cargo fmt --all --check

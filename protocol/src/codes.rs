@@ -1,4 +1,12 @@
-//! SQLite's result codes by name: <https://sqlite.org/rescode.html>.
+//! Errors by name: SQLite's result codes (<https://sqlite.org/rescode.html>) here, a server's in [`server_name`] and
+//! what follows.
+
+mod server;
+
+pub use server::{
+    CONNECTION_LOST, CONNECTION_REFUSED, CONNECTION_TIMEOUT, SERVER_TABLE, contention, is_busy, is_connection,
+    is_known, server_name, server_names,
+};
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -32,7 +40,7 @@ pub fn primary(extended: &str) -> Option<&'static str> {
     code(extended).map(|c| name(c & 0xFF))
 }
 
-/// Whether `listed` (a primary or extended name) stands for `seen`.
+/// Whether `listed` (a primary or extended name, or a server's, which stands for itself) stands for `seen`.
 #[must_use]
 pub fn stands_for(listed: &str, seen: &str) -> bool {
     listed == seen || primary(seen) == Some(listed)

@@ -6,6 +6,7 @@
 //! Runners in other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
 
 pub mod codes;
+pub mod dialect;
 pub mod draw;
 pub mod generator;
 pub mod histogram;
@@ -21,6 +22,7 @@ pub const VERSION: u32 = 1;
 /// the IEEE 754 double reads it exactly.
 pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 
+pub use dialect::Dialect;
 pub use invocation::Invocation;
 pub use message::{
     ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation, Part,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::dialect::Dialect;
 use crate::histogram::Histogram;
 use crate::trial::{Executor, Pragma};
 
@@ -39,7 +40,7 @@ pub struct ConnectionSettings {
     /// What it is for: a role's name, `pool`, `shared`, `writer` or `reader`.
     pub label: String,
     /// Value of every PRAGMA in `read_back`, in SQLite's own form (`synchronous` is a number, `journal_mode` a word);
-    /// null where it returned no row.
+    /// null where it returned no row. Of a server as it prints them: a number where it is one, else text.
     pub settings: BTreeMap<String, Setting>,
 }
 
@@ -76,7 +77,7 @@ pub struct TickCount {
     pub failed: u64,
     /// Errors seen, cured ones included.
     pub errors: u64,
-    /// Of those, errors whose primary code is `SQLITE_BUSY`.
+    /// Of those, errors whose primary code is `SQLITE_BUSY`; of a server, those of [`crate::codes::contention`].
     #[serde(default)]
     pub busy: u64,
 }
@@ -135,7 +136,7 @@ pub struct Operation {
     pub verified: u64,
     /// Rows of those that were wrong.
     pub mismatches: u64,
-    /// By extended result code name (`SQLITE_BUSY_SNAPSHOT`).
+    /// By extended result code name (`SQLITE_BUSY_SNAPSHOT`), of a server by its name in [`crate::codes`].
     pub errors: BTreeMap<String, ErrorCount>,
     /// Arrivals that the end of the trial came before; always 0 in a closed loop.
     pub unserved: u64,
@@ -204,7 +205,8 @@ pub struct Probe {
 pub struct Failed {
     /// One line.
     pub reason: String,
-    /// SQLite's extended result code name where it was SQLite that said no.
+    /// SQLite's extended result code name where it was SQLite that said no; of a server the name in [`crate::codes`],
+    /// also where the connection failed.
     pub code: Option<String>,
 }
 
@@ -242,6 +244,9 @@ pub struct DriverDescription {
     /// [`crate::Invocation`]s. Absent for a driver that takes SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
+    /// The database it reaches; SQLite unless told otherwise.
+    #[serde(default, skip_serializing_if = "Dialect::is_sqlite")]
+    pub dialect: Dialect,
 }
 
 /// A build of SQLite.

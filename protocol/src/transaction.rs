@@ -24,7 +24,8 @@ pub struct Transaction {
     pub statements: Vec<Statement>,
 }
 
-/// How a transaction is opened.
+/// How a transaction is opened. A server knows one kind, which all but [`Begin::None`] ask for: PostgreSQL's `BEGIN`,
+/// MySQL's `START TRANSACTION`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Begin {
@@ -43,11 +44,12 @@ pub enum Begin {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// SQL with parameters `?1`, `?2`, …: `bind.len() * tuples` of them.
+    /// SQL with parameters `?1`, `?2`, … (PostgreSQL `$1`, `$2`, …; MySQL `?`): `bind.len() * tuples` of them. On
+    /// PostgreSQL one that begins with `COPY` and ends in `FROM STDIN` has none: the values are its rows.
     pub sql: String,
     /// Indices into [`Transaction::params`] in the order of the SQL parameters of one tuple.
     pub bind: Vec<u32>,
-    /// Tuples of one `VALUES` list; 1 for everything else.
+    /// Tuples of one `VALUES` list, or rows of one `COPY`; 1 for everything else.
     pub tuples: u32,
     /// How often the statement is executed in one transaction, with fresh values each time.
     pub repeat: u32,

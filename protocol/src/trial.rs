@@ -111,22 +111,33 @@ pub enum Database {
         /// check the content).
         teardown: Vec<String>,
     },
+    /// A schema of a database server, prepared, this trial's own; nothing else of the server is touched.
+    Server {
+        /// `postgres://user:password@host:port/database`, `mysql://user:password@host:port`. Of a cluster, several
+        /// `host:port` with commas between: worker `k` starts at host `k` modulo their number, and goes on to the next
+        /// one where a connection is refused or lost.
+        url: String,
+        /// What every connection works in: a schema of PostgreSQL (its `search_path`), a database of MySQL.
+        schema: String,
+    },
 }
 
 /// How each connection is opened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
-    /// Run in this order on every connection, before anything else.
+    /// Run in this order on every connection, before anything else: `PRAGMA name = value`, of a server
+    /// `SET SESSION name = value`.
     pub pragmas: Vec<Pragma>,
     /// PRAGMAs whose value is read back on every connection, after its first read transaction, and reported in
-    /// `ready` (a compile-time default such as `SQLITE_DEFAULT_WAL_SYNCHRONOUS` shows only then).
+    /// `ready` (a compile-time default such as `SQLITE_DEFAULT_WAL_SYNCHRONOUS` shows only then). Of a server, what
+    /// `SHOW name` or `SELECT @@name` says.
     pub read_back: Vec<String>,
     /// The driver's own options, as an application would give them (DSN keys, constructor arguments).
     pub options: BTreeMap<String, serde_json::Value>,
 }
 
-/// `PRAGMA name = value`, the value already as SQL text.
+/// `PRAGMA name = value`, or of a server `SET SESSION name = value`; the value already as SQL text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pragma {
@@ -159,7 +170,8 @@ pub struct Retry {
     pub multiplier: f64,
     /// Longest pause in microseconds.
     pub max_backoff_us: u64,
-    /// SQLite result code names; a primary code stands for its extended codes, too.
+    /// SQLite result code names; a primary code stands for its extended codes, too. Of a server, names of
+    /// [`crate::codes`] in its dialect.
     pub on: Vec<String>,
 }
 

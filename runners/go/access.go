@@ -107,7 +107,7 @@ func openAll(trial *Trial, d *Driver, index int) (*Opened, error) {
 	case "per-worker", "write-lock":
 		err = o.openOwn()
 	case "shared":
-		o.one, err = o.openOne("shared", all)
+		o.one, err = o.openOne("shared", 0, all)
 	case "pool":
 		o.pool, err = o.openPool("pool", access.Connections, all)
 	case "split":
@@ -126,8 +126,8 @@ func (o *opener) openOwn() error {
 		for _, step := range role.Steps {
 			used = append(used, step.Transaction)
 		}
-		for range role.Workers {
-			session, err := o.openOne(role.Name, used)
+		for w := range role.Workers {
+			session, err := o.openOne(role.Name, role.FirstWorker+w, used)
 			if err != nil {
 				return err
 			}
@@ -137,9 +137,11 @@ func (o *opener) openOwn() error {
 	return nil
 }
 
-// openOne opens a connection by a client of its own.
-func (o *opener) openOne(label string, used []int) (Session, error) {
-	client, err := o.driver.Open(&o.trial.Databases[o.index], &o.trial.Connection)
+// openOne opens a connection by a client of its own: of a cluster, to the host at this place first.
+func (o *opener) openOne(label string, place int, used []int) (Session, error) {
+	database := o.trial.Databases[o.index]
+	database.place = place
+	client, err := o.driver.Open(&database, &o.trial.Connection)
 	if err != nil {
 		return nil, err
 	}

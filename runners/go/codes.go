@@ -3,6 +3,9 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
 )
 
 // A copy of protocol/result-codes.json: go:embed does not reach outside a module. A test compares the two.
@@ -22,6 +25,60 @@ func readCodes() (map[string]int, map[int]string) {
 		byCode[code] = name
 	}
 	return byName, byCode
+}
+
+// serverTable has a server's: names by SQLSTATE and by number, and those that stand for no answer. Likewise a copy, of
+// protocol/server-codes.json.
+//
+//go:embed server-codes.json
+var serverTable []byte
+
+var serverCodes = readServerCodes()
+
+type serverNames struct {
+	Postgres   map[string]string `json:"postgres"`
+	Mysql      map[string]string `json:"mysql"`
+	Connection []string          `json:"connection"`
+}
+
+func readServerCodes() (names serverNames) {
+	if err := json.Unmarshal(serverTable, &names); err != nil {
+		panic(err) // the file is part of the program
+	}
+	return names
+}
+
+// unlisted are the forms of a server's codes that the table lacks.
+var unlisted = map[string]*regexp.Regexp{
+	postgresDialect: regexp.MustCompile(`^sqlstate_[0-9A-Z]{5}$`), mysqlDialect: regexp.MustCompile(`^ER_[0-9]+$`),
+}
+
+// isName says whether an error of this dialect may have this name.
+func isName(dialect, name string) bool {
+	listed := func(names map[string]string) bool { return slices.Contains(slices.Collect(maps.Values(names)), name) }
+	switch dialect {
+	case postgresDialect:
+		return listed(serverCodes.Postgres) || slices.Contains(serverCodes.Connection, name) || unlisted[dialect].MatchString(name)
+	case mysqlDialect:
+		return listed(serverCodes.Mysql) || slices.Contains(serverCodes.Connection, name) || unlisted[dialect].MatchString(name)
+	}
+	_, known := codeByName[name]
+	return known
+}
+
+// standsFor says whether a listed name covers one that was seen: a primary code of SQLite its extended ones, any other
+// name itself.
+func standsFor(listed, seen string) bool {
+	if listed == seen {
+		return true
+	}
+	code, known := codeByName[seen]
+	return known && nameByCode[code&0xFF] == listed
+}
+
+// contending are what ticks count as busy.
+var contending = []string{
+	"SQLITE_BUSY", "serialization_failure", "deadlock_detected", "ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT",
 }
 
 // codeName gives the extended name of a result code; of an unknown extended code that of its primary code, the low

@@ -21,9 +21,9 @@ func describe() (*Description, error) {
 	for _, driver := range drivers {
 		description := DriverDescription{
 			Name: driver.Name, Version: moduleVersion(driver.Module), Accesses: driver.accesses(), Executors: executors,
-			Interface: driver.Interface,
+			Interface: driver.Interface, Dialect: driver.Dialect,
 		}
-		if driver.Module != "" {
+		if driver.Module != "" && driver.Dialect == "" {
 			build, err := sqliteBuild(cmp.Or(driver.Under, driver))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", driver.Name, err)

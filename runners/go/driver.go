@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +14,11 @@ type Driver struct {
 	Module string // whose version `describe` reports; empty for none
 	// Open makes a client, which has the connections to one database. It need not open any yet.
 	Open func(*Database, *Connection) (Client, error)
-	// Code gives the extended result code of an error of this driver.
-	Code func(error) (int, bool)
+	// Code gives the name of an error of this driver where it was the database that said no: of SQLite the extended
+	// result code's.
+	Code func(error) (string, bool)
+	// Dialect is that of a server; empty for SQLite.
+	Dialect string
 	// Pool makes the driver's own kind of pool; nil where an application would use database/sql's.
 	Pool func(database *Database, connection *Connection, size int) (Pool, error)
 
@@ -24,8 +28,29 @@ type Driver struct {
 	Under     *Driver
 }
 
+// Dialects, as `describe` and SQL have them.
+const (
+	sqliteDialect   = "sqlite"
+	postgresDialect = "postgres"
+	mysqlDialect    = "mysql"
+)
+
+// dialect is that of the driver's SQL and error names.
+func (d *Driver) dialect() string { return cmp.Or(d.Dialect, sqliteDialect) }
+
+// fits says why a driver cannot open a database, if it cannot.
+func (d *Driver) fits(database *Database) error {
+	switch server := d.Dialect != ""; {
+	case server && database.Kind != "server":
+		return fmt.Errorf("driver `%s` works on a server of %s, and this database is of kind `%s`", d.Name, d.Dialect, database.Kind)
+	case !server && database.Kind == "server":
+		return fmt.Errorf("driver `%s` opens databases of SQLite, and this one is a server's", d.Name)
+	}
+	return nil
+}
+
 // drivers in the order in which `describe` lists them.
-var drivers = []*Driver{&mattn, &modernc, &ncruces, &ncrucesDirect, &zombiezen, &goqite, &noop}
+var drivers = []*Driver{&mattn, &modernc, &ncruces, &ncrucesDirect, &zombiezen, &goqite, &postgres, &mysqlServer, &noop}
 
 // Client opens connections to one database, and closes all of them.
 type Client interface {
@@ -46,7 +71,7 @@ type Session interface {
 	// Begin sends the begin; nothing for "none".
 	Begin(mode string) error
 	Commit() error
-	// Rollback sends ROLLBACK where a transaction is open.
+	// Rollback sends ROLLBACK where a transaction is open. On a server it opens another connection where this one is lost.
 	Rollback() error
 	// Execute binds, runs and fetches once. It returns the rows fetched, or changed where there is none to fetch.
 	Execute(call *Call, effect *Effect) (rows uint64, err error)
@@ -89,22 +114,21 @@ func driverNamed(name string) (*Driver, error) {
 	return nil, fmt.Errorf("driver `%s` is none of this runner's", name)
 }
 
-// codeOf gives the extended result code of an error where it was SQLite that said no, whatever wraps it.
-func codeOf(err error) (int, bool) {
+// codeOf gives the name of an error where it was the database that said no, or is not to be reached, whatever wraps it.
+func codeOf(err error) (string, bool) {
 	for _, d := range drivers {
 		if code, is := d.Code(err); is {
 			return code, true
 		}
 	}
-	return 0, false
+	return "", false
 }
 
 // newFailed is the last line of a trial that cannot go on; a line break in a message would look like two.
 func newFailed(err error) Failed {
 	failed := Failed{Type: "failed", Reason: strings.ReplaceAll(err.Error(), "\n", " ")}
 	if code, is := codeOf(err); is {
-		name := codeName(code)
-		failed.Code = &name
+		failed.Code = &code
 	}
 	return failed
 }

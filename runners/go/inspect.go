@@ -26,6 +26,9 @@ func inspect(input io.Reader) (*Inspection, error) {
 		return nil, err
 	}
 	database := &Database{Kind: "file", Path: request.Database}
+	if err := driver.fits(database); err != nil {
+		return nil, err
+	}
 	client, err := driver.Open(database, &Connection{request.Pragmas, request.ReadBack, request.Options})
 	if err != nil {
 		return nil, err

@@ -1,11 +1,12 @@
-// Command litelab-runner-go runs one trial on a Go driver of SQLite, driven by JSON on standard input.
+// Command litelab-runner-go runs one trial on a Go driver of SQLite or a server, driven by JSON on standard input.
 // docs/PROTOCOL.md is its contract.
 //
 // Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution;
 // statement.go is what the drivers of database/sql have in common, and mattn.go, modernc.go and ncruces.go what they
 // do not; raw.go is what those with an interface of their own close to C's have in common, zombiezen.go and
 // ncruces_direct.go what they do not; queue.go is for a library that offers a task queue in place of SQL, goqite.go one of
-// them; noop.go is a driver without a database. A new one implements Driver (driver.go).
+// them; server.go is what connections to a server have in common, postgres.go and mysql.go what they do not; noop.go is a
+// driver without a database. A new one implements Driver (driver.go).
 package main
 
 import (

@@ -14,12 +14,12 @@ var mattn = Driver{
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		return openSQL(&sqlite3.SQLiteDriver{}, mattnKeys, database, connection)
 	},
-	Code: func(err error) (int, bool) {
+	Code: func(err error) (string, bool) {
 		var said sqlite3.Error
 		if errors.As(err, &said) {
-			return int(said.ExtendedCode), true
+			return codeName(int(said.ExtendedCode)), true
 		}
-		return 0, false
+		return "", false
 	},
 }
 

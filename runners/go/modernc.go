@@ -15,12 +15,12 @@ var modernc = Driver{
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		return openSQL(&sqlite.Driver{}, moderncKeys, database, patientFromTheStart(connection))
 	},
-	Code: func(err error) (int, bool) {
+	Code: func(err error) (string, bool) {
 		var said *sqlite.Error
 		if errors.As(err, &said) {
-			return said.Code(), true
+			return codeName(said.Code()), true
 		}
-		return 0, false
+		return "", false
 	},
 }
 

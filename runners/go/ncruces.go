@@ -22,12 +22,12 @@ var ncruces = Driver{
 		}
 		return openSQL(&driver.SQLite{}, "_pragma _timefmt _txlock", database, connection)
 	},
-	Code: func(err error) (int, bool) {
+	Code: func(err error) (string, bool) {
 		var said sqlite3.ExtendedErrorCode
 		if errors.As(err, &said) {
-			return int(said), true
+			return codeName(int(said)), true
 		}
-		return 0, false
+		return "", false
 	},
 }
 

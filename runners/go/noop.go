@@ -6,7 +6,7 @@ var noop = Driver{
 	Open: func(_ *Database, connection *Connection) (Client, error) {
 		return noopClient{}, refuseUnknown(connection.Options, "")
 	},
-	Code: func(error) (int, bool) { return 0, false },
+	Code: func(error) (string, bool) { return "", false },
 }
 
 type noopClient struct{}

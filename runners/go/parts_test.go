@@ -21,6 +21,9 @@ func TestTheCodesAreThoseOfTheProtocol(t *testing.T) {
 	if !bytes.Equal(theirs, codeTable) {
 		t.Error("result-codes.json differs from protocol/result-codes.json: copy it")
 	}
+	if theirs, err = os.ReadFile("../../protocol/server-codes.json"); err != nil || !bytes.Equal(theirs, serverTable) {
+		t.Error("server-codes.json differs from protocol/server-codes.json: copy it", err)
+	}
 	for code, want := range map[int]string{517: "SQLITE_BUSY_SNAPSHOT", 5 | 99<<8: "SQLITE_BUSY", 200: "SQLITE_UNKNOWN"} {
 		if got := codeName(code); got != want {
 			t.Errorf("%d is %s, not %s", code, got, want)
@@ -51,7 +54,7 @@ func TestOnlyTheRightHashAgrees(t *testing.T) {
 }
 
 func TestPausesGrowUpToTheLongest(t *testing.T) {
-	r, err := newRetrying(Retry{Attempts: 5, BackoffUs: 100, Multiplier: 2, MaxBackoffUs: 350, On: []string{"SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"}})
+	r, err := newRetrying(Retry{Attempts: 5, BackoffUs: 100, Multiplier: 2, MaxBackoffUs: 350, On: []string{"SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"}}, sqliteDialect)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +63,13 @@ func TestPausesGrowUpToTheLongest(t *testing.T) {
 			t.Errorf("pause %d is %v", done, got)
 		}
 	}
-	for code, covered := range map[int]bool{5: true, 517: true, 262: true, 6: false, 13: false} {
-		if r.covers(code) != covered {
-			t.Errorf("%d: %v", code, !covered)
+	for name, covered := range map[string]bool{
+		"SQLITE_BUSY": true, "SQLITE_BUSY_SNAPSHOT": true, "SQLITE_LOCKED_SHAREDCACHE": true, "SQLITE_LOCKED": false,
+		"SQLITE_FULL": false, "SQLITE_UNKNOWN": false, "deadlock_detected": false,
+	} {
+		if r.covers(name) != covered {
+			t.Errorf("%s: %v", name, !covered)
 		}
-	}
-	if _, err := newRetrying(Retry{On: []string{"SQLITE_BUSSY"}}); err == nil {
-		t.Error("a name that is no code was accepted")
 	}
 }
 
@@ -187,5 +190,30 @@ func TestOptionsBecomeKeysOfTheURI(t *testing.T) {
 	got := dsn(&Database{Kind: "file", Path: "/a?b#c%.db"}, options)
 	if want := "file:/a%3fb%23c%25.db?_pragma=busy_timeout%287%29&_pragma=foreign_keys%281%29&mode=ro"; got != want {
 		t.Error(got)
+	}
+}
+
+func TestOnlyNamesOfItsDialectAreRetried(t *testing.T) {
+	for _, c := range []struct {
+		dialect, name string
+		known         bool
+	}{
+		{sqliteDialect, "SQLITE_BUSY", true}, {sqliteDialect, "SQLITE_BUSSY", false}, {sqliteDialect, "CONNECTION_LOST", false},
+		{postgresDialect, "deadlock_detected", true}, {postgresDialect, "CONNECTION_LOST", true},
+		{postgresDialect, "sqlstate_XX9Y9", true}, {postgresDialect, "sqlstate_1", false}, {postgresDialect, "ER_DUP_ENTRY", false},
+		{mysqlDialect, "ER_LOCK_DEADLOCK", true}, {mysqlDialect, "ER_9999", true}, {mysqlDialect, "ER_", false},
+		{mysqlDialect, "SQLITE_BUSY", false},
+	} {
+		_, err := newRetrying(Retry{On: []string{c.name}}, c.dialect)
+		if (err == nil) != c.known {
+			t.Errorf("%s of %s: %v", c.name, c.dialect, err)
+		}
+	}
+	r, err := newRetrying(Retry{On: []string{"deadlock_detected"}}, postgresDialect)
+	if err != nil || !r.covers("deadlock_detected") || r.covers("unique_violation") {
+		t.Error("a server's name stands for itself alone", err)
+	}
+	if n := busy([]string{"SQLITE_BUSY_SNAPSHOT", "deadlock_detected", "ER_LOCK_WAIT_TIMEOUT", "unique_violation", "SQLITE_LOCKED"}); n != 3 {
+		t.Errorf("%d of them are busy", n)
 	}
 }

@@ -18,7 +18,7 @@ const stall = 200 * time.Millisecond
 var spinner = Driver{
 	Name: "spinner",
 	Open: func(*Database, *Connection) (Client, error) { return spinnerClient{}, nil },
-	Code: func(error) (int, bool) { return 0, false },
+	Code: func(error) (string, bool) { return "", false },
 }
 
 type spinnerClient struct{ noopClient }

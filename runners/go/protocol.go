@@ -35,12 +35,16 @@ type Access struct {
 }
 
 type Database struct {
-	Kind     string   `json:"kind"` // file, memory
+	Kind     string   `json:"kind"` // file, memory, server
 	Path     string   `json:"path"`
 	Shared   bool     `json:"shared"`
 	Name     string   `json:"name"`
 	Setup    []string `json:"setup"`
 	Teardown []string `json:"teardown"`
+	URL      string   `json:"url"`
+	Schema   string   `json:"schema"`
+
+	place int // no part of the message: among several hosts, where a connection starts
 }
 
 type Connection struct {
@@ -260,6 +264,7 @@ type DriverDescription struct {
 	Accesses  []string     `json:"accesses"`
 	Executors []string     `json:"executors"`
 	Interface string       `json:"interface,omitempty"`
+	Dialect   string       `json:"dialect,omitempty"` // sqlite where absent
 }
 
 type SQLiteBuild struct {

@@ -16,12 +16,11 @@ type Counters struct {
 // add does without a locked addition: there is one writer.
 func add(counter *atomic.Uint64, n uint64) { counter.Store(counter.Load() + n) }
 
-// busy is how many of these codes are SQLITE_BUSY or one of its extended codes.
-func busy(codes []int) uint64 {
-	const sqliteBusy = 5
+// busy is how many of these codes say that another transaction was in the way.
+func busy(codes []string) uint64 {
 	var n uint64
 	for _, code := range codes {
-		if code&0xFF == sqliteBusy {
+		if slices.ContainsFunc(contending, func(listed string) bool { return standsFor(listed, code) }) {
 			n++
 		}
 	}
@@ -32,7 +31,7 @@ func busy(codes []int) uint64 {
 // the hot path shares nothing. Its size does not depend on the number of operations.
 type Record struct {
 	measured, rows, verified, mismatches          uint64
-	errors                                        map[int]ErrorCount // by extended code
+	errors                                        map[string]ErrorCount // by extended name
 	service, wait, response, lag, query, firstRow *Histogram
 }
 
@@ -40,14 +39,14 @@ type Record struct {
 func newRecord(t *Transaction, shares, open bool) *Record {
 	fetches := firstFetch(t) >= 0
 	return &Record{
-		errors:  map[int]ErrorCount{},
+		errors:  map[string]ErrorCount{},
 		service: newHistogram(), wait: only(shares), response: only(open), lag: only(open),
 		query: only(fetches), firstRow: only(fetches),
 	}
 }
 
 // countErrors counts those of one execution, the same code as often as it was seen.
-func (r *Record) countErrors(codes []int, cured bool) {
+func (r *Record) countErrors(codes []string, cured bool) {
 	for _, code := range codes {
 		count := r.errors[code]
 		count.Seen++
@@ -65,10 +64,10 @@ func (r *Record) mergeInto(whole *Operation) {
 	whole.Verified += r.verified
 	whole.Mismatches += r.mismatches
 	for code, count := range r.errors {
-		sum := whole.Errors[codeName(code)]
+		sum := whole.Errors[code]
 		sum.Seen += count.Seen
 		sum.Cured += count.Cured
-		whole.Errors[codeName(code)] = sum
+		whole.Errors[code] = sum
 	}
 	whole.Service = merged(whole.Service, r.service)
 	whole.Wait = merged(whole.Wait, r.wait)

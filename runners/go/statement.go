@@ -158,7 +158,7 @@ func (s *sqlSession) Rollback() error {
 	_, err := s.conn.ExecContext(background, "ROLLBACK")
 	// Some errors (SQLITE_FULL, SQLITE_IOERR, …) have rolled back by themselves, and then there is nothing to roll
 	// back any more, which is SQLITE_ERROR: https://sqlite.org/lang_transaction.html
-	if code, is := codeOf(err); is && code == codeByName["SQLITE_ERROR"] {
+	if code, is := codeOf(err); is && code == "SQLITE_ERROR" {
 		return nil
 	}
 	return err

@@ -37,27 +37,21 @@ func firstFetch(t *Transaction) int {
 	return slices.IndexFunc(t.Statements, func(s Statement) bool { return s.Fetch == "all" || s.Fetch == "buffer" })
 }
 
-// Retrying is Retry with its names looked up.
-type Retrying struct {
-	Retry
-	codes []int
-}
+// Retrying is Retry with its names checked.
+type Retrying struct{ Retry }
 
-func newRetrying(retry Retry) (*Retrying, error) {
-	r := &Retrying{Retry: retry}
+func newRetrying(retry Retry, dialect string) (*Retrying, error) {
 	for _, name := range retry.On {
-		code, known := codeByName[name]
-		if !known {
-			return nil, fmt.Errorf("`%s` is no result code", name)
+		if !isName(dialect, name) {
+			return nil, fmt.Errorf("`%s` is no result code of %s", name, dialect)
 		}
-		r.codes = append(r.codes, code)
 	}
-	return r, nil
+	return &Retrying{retry}, nil
 }
 
 // covers says whether a retry may cure this code; a primary code stands for its extended ones.
-func (r *Retrying) covers(seen int) bool {
-	return slices.ContainsFunc(r.codes, func(listed int) bool { return listed == seen || listed == seen&0xFF })
+func (r *Retrying) covers(seen string) bool {
+	return slices.ContainsFunc(r.On, func(listed string) bool { return standsFor(listed, seen) })
 }
 
 // pause is that between try `done` (from 1) and the next.
@@ -68,8 +62,8 @@ func (r *Retrying) pause(done int) time.Duration {
 
 // Memory is what a worker keeps from one transaction to the next, and room for what it needs in one.
 type Memory struct {
-	committed []Value // the yielded values as of the last commit: a transaction rolled back has yielded nothing
-	errors    []int   // codes of the errors of this execution
+	committed []Value  // the yielded values as of the last commit: a transaction rolled back has yielded nothing
+	errors    []string // codes of the errors of this execution
 	effect    Effect
 	call      Call
 }
@@ -138,14 +132,14 @@ func (p *Plan) run(session Session, params *Params, values *Values, m *Memory, r
 	return e, nil
 }
 
-// afterError rolls back, and takes back what was yielded. It returns the code; what is no SQLite error goes on up.
-func (p *Plan) afterError(session Session, m *Memory, err error) (int, error) {
+// afterError rolls back, and takes back what was yielded. It returns the code; what is no error of a database goes on up.
+func (p *Plan) afterError(session Session, m *Memory, err error) (string, error) {
 	code, is := codeOf(err)
 	if !is {
-		return 0, fmt.Errorf("%s: %w", p.spec.Name, err)
+		return "", fmt.Errorf("%s: %w", p.spec.Name, err)
 	}
 	if err := session.Rollback(); err != nil {
-		return 0, fmt.Errorf("ROLLBACK: %w", err)
+		return "", fmt.Errorf("ROLLBACK: %w", err)
 	}
 	m.errors = append(m.errors, code)
 	copy(m.effect.Yielded, m.committed)

@@ -147,7 +147,12 @@ func newStage(trial *Trial) (*Stage, *Ready, error) {
 	if kind := trial.Access.Kind; !slices.Contains(d.accesses(), kind) {
 		return nil, nil, fmt.Errorf("access %s is not supported by %s", kind, d.Name)
 	}
-	if s.retry, err = newRetrying(trial.Retry); err != nil {
+	for i := range trial.Databases {
+		if err := d.fits(&trial.Databases[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.retry, err = newRetrying(trial.Retry, d.dialect()); err != nil {
 		return nil, nil, err
 	}
 	s.working, s.ended = make([]atomic.Int64, len(trial.Roles)), make([]atomic.Int64, len(trial.Roles))

@@ -114,7 +114,7 @@ func (w *Worker) byWeight(number uint64) int {
 }
 
 // count counts what counts from `go` on.
-func (t *Task) count(e *Execution, errors []int) {
+func (t *Task) count(e *Execution, errors []string) {
 	switch e.ending {
 	case Committed:
 		add(&t.counters.committed, 1)

@@ -33,9 +33,9 @@ var zombiezen = Driver{
 		pool, err := sqlitex.NewPool(zombiePath(database), options)
 		return &zombiePool{pool, map[*sqlite.Conn]*zombieLease{}}, said(err)
 	},
-	Code: func(err error) (int, bool) {
+	Code: func(err error) (string, bool) {
 		var e zombieError
-		return int(sqlite.ErrCode(err)), errors.As(err, &e)
+		return codeName(int(sqlite.ErrCode(err))), errors.As(err, &e)
 	},
 }
 

@@ -61,8 +61,14 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
     let prepared = Prepared::new(folder.path()).file(arm, &mut |_, _| {}).expect("prepared");
     let directory = folder.path().join("trial");
     std::fs::create_dir(&directory).expect("folder");
-    let patience = patience(&found.name);
-    let mut bench = Bench { runner: found.runner, prepared: &prepared, directory: &directory, patience, keep_going };
+    let mut bench = Bench {
+        runner: found.runner,
+        prepared: &prepared,
+        servers: None,
+        directory: &directory,
+        patience: patience(&found.name),
+        keep_going,
+    };
     let out = run(arm, "test", &mut bench);
     assert!(is_empty(&directory), "{driver} left files");
     out

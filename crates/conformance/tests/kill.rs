@@ -51,7 +51,14 @@ fn trial(folder: &Path, mut plan: Plan, runners: &Runners) -> (Outcome, Series) 
     std::fs::create_dir(&directory).expect("folder");
     let keep_going = &mut || true;
     let patience = Patience::default();
-    let mut bench = Bench { runner: driver.runner, prepared: &prepared, directory: &directory, patience, keep_going };
+    let mut bench = Bench {
+        runner: driver.runner,
+        prepared: &prepared,
+        servers: None,
+        directory: &directory,
+        patience,
+        keep_going,
+    };
     run(arm, "test", &mut bench)
 }
 

@@ -31,6 +31,7 @@ fn options(folder: &std::path::Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.litelab"),
         directory: folder.join("work"),
+        urls: Default::default(),
         patience: Patience { trial: Duration::from_secs(60), ..Patience::default() },
         calibrate: false,
     }

@@ -41,6 +41,7 @@ fn options(folder: &Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.litelab"),
         directory: folder.join("work"),
+        urls: Default::default(),
         patience: Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second },
         calibrate: false,
     }

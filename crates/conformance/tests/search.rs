@@ -55,6 +55,7 @@ fn options(folder: &Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.litelab"),
         directory: folder.join("work"),
+        urls: Default::default(),
         patience: Patience::default(),
         calibrate: false,
     }

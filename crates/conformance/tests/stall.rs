@@ -42,6 +42,7 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
     let options = RunOptions {
         file: folder.join(format!("{stall:?}.db")),
         directory: folder.join("work"),
+        urls: Default::default(),
         patience: Patience::default(),
         calibrate: false,
     };

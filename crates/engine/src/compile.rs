@@ -1,5 +1,6 @@
-//! SQLite itself compiles every statement of a plan before anything runs, on an empty database of the arm's schema.
-//! That finds mistakes with their place, and tells which transactions write.
+//! SQLite itself compiles every statement of its arms before anything runs, on an empty database of the arm's schema.
+//! That finds mistakes with their place, and tells which transactions write. Those of servers are compiled there, once
+//! one runs ([`crate::servers`]).
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use litelab_protocol::invocation::INTERFACES;
 
 use crate::error::{EngineError, describe};
 
-/// Compiles all statements of all arms, sets `writes` of each transaction, and leaves reads to autocommit where the
+/// Compiles all statements of all arms on SQLite, sets `writes` of each transaction, and leaves reads to autocommit where the
 /// `begin` of a scenario was meant for writes.
 ///
 /// # Errors
@@ -22,6 +23,10 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
     for index in 0..plan.arms.len() {
         let name = plan.arm_name(index);
         let arm = &mut plan.arms[index];
+        if arm.server.is_some() {
+            on_server(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
+            continue;
+        }
         let from = arm.data.as_ref().and_then(|d| d.from.clone());
         let key =
             serde_json::to_string(&(&arm.schema, &from, &arm.trial.transactions, &arm.invariants)).unwrap_or_default();
@@ -38,7 +43,6 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
 
 fn one(arm: &mut Arm) -> Result<(), String> {
     let connection = empty(arm)?;
-    let invokes = |t: &Transaction| t.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))));
     if arm.data.as_ref().and_then(|data| data.transaction.as_ref()).is_some_and(invokes) {
         return Err(
             "data.transaction: the core makes the rows, by SQL; it knows no library that could be called".into()
@@ -48,13 +52,8 @@ fn one(arm: &mut Arm) -> Result<(), String> {
         arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
     {
         let mut writes = false;
-        let several = transaction.statements.len() > 1;
         for (i, statement) in transaction.statements.iter().enumerate() {
-            let what = if several {
-                format!("transaction `{}`, statement {}", transaction.name, i + 1)
-            } else {
-                format!("transaction `{}`", transaction.name)
-            };
+            let what = named(transaction, i);
             if let Some(invocation) = Invocation::parse(&statement.sql).map_err(|e| format!("{what}: {e}"))? {
                 writes |= invoked(&invocation, statement).map_err(|e| format!("{what}: {e}"))?;
                 continue;
@@ -68,33 +67,9 @@ fn one(arm: &mut Arm) -> Result<(), String> {
                 ));
             }
             let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
-            if statement.fetch != Fetch::None && columns.is_empty() {
-                return Err(format!(
-                    "{what}: it returns no columns, so there is nothing to fetch (add RETURNING, or drop `fetch`)"
-                ));
-            }
-            if statement.yields.len() > columns.len() {
-                return Err(format!(
-                    "{what}: it yields {} names but returns {} columns",
-                    statement.yields.len(),
-                    columns.len()
-                ));
-            }
-            if let litelab_protocol::Work::Sha256Verify { value, hash } = &statement.work {
-                for wanted in [value, hash] {
-                    if !columns.iter().any(|c| c == wanted) {
-                        return Err(format!(
-                            "{what}: `sha256-verify` needs a column `{wanted}`; there are {}",
-                            columns.join(", ")
-                        ));
-                    }
-                }
-            }
+            check_columns(statement, &columns).map_err(|e| format!("{what}: {e}"))?;
         }
-        transaction.writes = writes;
-        if !writes && transaction.begin != Begin::None && !several {
-            transaction.begin = Begin::None;
-        }
+        set_writes(transaction, writes);
     }
     if arm.trial.transactions.iter().any(invokes) {
         // The library makes its own tables; the invariants' queries on them are compiled when they are asked.
@@ -112,6 +87,62 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             .map_err(|e| format!("content: {e}"))?;
     }
     Ok(())
+}
+
+/// A transaction, and its statement where it has several, for the head of a message.
+pub(crate) fn named(transaction: &Transaction, statement: usize) -> String {
+    match transaction.statements.len() {
+        0 | 1 => format!("transaction `{}`", transaction.name),
+        _ => format!("transaction `{}`, statement {}", transaction.name, statement + 1),
+    }
+}
+
+/// Checks that a statement returns what is to be fetched, yielded and worked on.
+pub(crate) fn check_columns(statement: &Statement, columns: &[String]) -> Result<(), String> {
+    if statement.fetch != Fetch::None && columns.is_empty() {
+        return Err("it returns no columns, so there is nothing to fetch (add RETURNING, or drop `fetch`)".into());
+    }
+    if statement.yields.len() > columns.len() {
+        return Err(format!("it yields {} names but returns {} columns", statement.yields.len(), columns.len()));
+    }
+    if let litelab_protocol::Work::Sha256Verify { value, hash } = &statement.work {
+        for wanted in [value, hash] {
+            if !columns.iter().any(|c| c == wanted) {
+                return Err(format!("`sha256-verify` needs a column `{wanted}`; there are {}", columns.join(", ")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is known of the statements of a server's arm before the server runs: whether they write.
+fn on_server(arm: &mut Arm) -> Result<(), String> {
+    let dialect = arm.dialect;
+    for transaction in
+        arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
+    {
+        if invokes(transaction) {
+            return Err(format!(
+                "{}: `CALL` names a library's operations, and a server takes SQL",
+                named(transaction, 0)
+            ));
+        }
+        let writes = transaction.statements.iter().any(|s| litelab_model::sql::writes(&s.sql, dialect));
+        set_writes(transaction, writes);
+    }
+    Ok(())
+}
+
+/// Leaves a single read to autocommit, for which the `begin` of a scenario was not meant.
+fn set_writes(transaction: &mut Transaction, writes: bool) {
+    transaction.writes = writes;
+    if !writes && transaction.begin != Begin::None && transaction.statements.len() <= 1 {
+        transaction.begin = Begin::None;
+    }
+}
+
+fn invokes(transaction: &Transaction) -> bool {
+    transaction.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))))
 }
 
 /// Checks an invocation against its interface. Returns whether it writes.

@@ -22,10 +22,12 @@ pub mod run;
 pub mod runner;
 mod scratch;
 pub mod search;
+pub mod servers;
 pub mod trial;
 pub mod verify;
 
 pub use error::EngineError;
-pub use ready::Ready;
+pub use ready::{Ready, With};
 pub use run::{Run, RunOptions};
 pub use runner::Runners;
+pub use servers::{Servers, Urls};

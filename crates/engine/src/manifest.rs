@@ -1,8 +1,9 @@
 //! `runner.toml`: how a runner is built and started, and what it has.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use litelab_protocol::Description;
+use litelab_protocol::{Description, Dialect};
 use serde::{Deserialize, Serialize};
 
 /// `runner.toml`.
@@ -24,6 +25,10 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Names of its drivers.
     pub drivers: Vec<String>,
+    /// What the databases of its drivers understand, of those that are not SQLite: a study is resolved by it before any
+    /// runner is built.
+    #[serde(default, rename = "dialect")]
+    pub dialects: BTreeMap<String, Dialect>,
     /// Those of them that it may lack on some machines.
     #[serde(default, rename = "optional")]
     pub optional: Vec<Optional>,
@@ -91,13 +96,40 @@ impl Manifest {
         if self.command.is_empty() {
             return Err("`command` is empty".into());
         }
-        match self.optional.iter().find(|o| !self.drivers.contains(&o.driver)) {
-            Some(o) => {
-                let known = self.drivers.iter().map(String::as_str);
-                Err(format!("optional: {}", litelab_model::unknown("driver", &o.driver, known)))
-            }
+        let unknown = |table: &str, name: &str| {
+            let known = self.drivers.iter().map(String::as_str);
+            Err(format!("{table}: {}", litelab_model::unknown("driver", name, known)))
+        };
+        let optional = self.optional.iter().map(|o| ("optional", &o.driver));
+        match optional
+            .chain(self.dialects.keys().map(|name| ("dialect", name)))
+            .find(|(_, d)| !self.drivers.contains(d))
+        {
+            Some((table, driver)) => unknown(table, driver),
             None => Ok(()),
         }
+    }
+
+    /// What a driver's database understands.
+    #[must_use]
+    pub fn dialect(&self, driver: &str) -> Dialect {
+        self.dialects.get(driver).copied().unwrap_or_default()
+    }
+
+    /// Checks that the runner says the same of its drivers' databases.
+    ///
+    /// # Errors
+    /// The first driver of which it does not.
+    pub fn check_dialects(&self, description: &Description) -> Result<(), String> {
+        let other = description.drivers.iter().find(|d| d.dialect != self.dialect(&d.name));
+        other.map_or(Ok(()), |d| {
+            Err(format!(
+                "driver `{}` says that it is one of {}, and its runner.toml that it is one of {}: correct [dialect] there",
+                d.name,
+                d.dialect,
+                self.dialect(&d.name)
+            ))
+        })
     }
 
     /// Optional drivers that the runner did not describe; `said` is what it wrote to standard error meanwhile.
@@ -146,6 +178,7 @@ mod tests {
             accesses: vec![],
             executors: vec![],
             interface: None,
+            dialect: litelab_protocol::Dialect::Sqlite,
         });
         let words = |s: &str| s.to_owned();
         Description {
@@ -171,6 +204,18 @@ mod tests {
     }
 
     #[test]
+    fn a_runner_and_its_manifest_agree_on_dialects() {
+        let manifest = manifest("[dialect]\nbee = \"mysql\"");
+        assert_eq!(manifest.check(), Ok(()));
+        assert_eq!((manifest.dialect("a"), manifest.dialect("bee")), (Dialect::Sqlite, Dialect::Mysql));
+        let mut description = describing(&["a", "bee"]);
+        let error = manifest.check_dialects(&description).unwrap_err();
+        assert!(error.contains("`bee`") && error.contains("sqlite") && error.contains("mysql"), "{error}");
+        description.drivers[1].dialect = Dialect::Mysql;
+        assert_eq!(manifest.check_dialects(&description), Ok(()));
+    }
+
+    #[test]
     fn long_reasons_are_cut() {
         let said = format!("driver bee is left out: {}", "č".repeat(500));
         let reason = reason("bee", &said).unwrap();
@@ -184,5 +229,7 @@ mod tests {
         assert!(wrong.contains("`postgres`") && wrong.contains("known: a, bee, noop"), "{wrong}");
         let near = manifest("[[optional]]\ndriver = \"noob\"\nremedy = \"x\"").check().unwrap_err();
         assert!(near.contains("did you mean `noop`?"), "{near}");
+        let dialect = manifest("[dialect]\nbeee = \"mysql\"").check().unwrap_err();
+        assert!(dialect.starts_with("dialect: unknown driver `beee`"), "{dialect}");
     }
 }

@@ -42,6 +42,8 @@ impl<'a> Meter<'a> {
         let summary = &self.measurement.summary;
         let total = |of: fn(&Operation) -> u64| sum(operations(result, metric.transaction.as_deref()).map(of));
         let whole = |value: Option<f64>| value.filter(|_| metric.transaction.is_none());
+        // Files of a server are its own, and nobody looked at them.
+        let of_files = |value: Option<f64>| whole(value).filter(|_| !self.measurement.on_server);
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
         let known = operations(result, metric.transaction.as_deref()).next().is_some();
         match metric.measure {
@@ -55,10 +57,10 @@ impl<'a> Meter<'a> {
                 (rows > 0).then(|| time / rows as f64)
             }
             Measure::Cpu => whole(per(self.measurement.cpu_ns, total(|o| o.committed))),
-            Measure::WalPeak => whole(Some(summary.wal_peak_bytes as f64)),
-            Measure::WalAfter => whole(Some(self.measurement.wal_after_bytes as f64)),
-            Measure::DatabaseSize => whole(Some(self.measurement.database_bytes as f64)),
-            Measure::Written => whole(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
+            Measure::WalPeak => of_files(Some(summary.wal_peak_bytes as f64)),
+            Measure::WalAfter => of_files(Some(self.measurement.wal_after_bytes as f64)),
+            Measure::DatabaseSize => of_files(Some(self.measurement.database_bytes as f64)),
+            Measure::Written => of_files(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
             Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
             Measure::FailedShare => per(total(|o| o.failed), total(ended)),
             Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
@@ -66,7 +68,7 @@ impl<'a> Meter<'a> {
             Measure::Fairness => whole(fairness(result)),
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
             Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
-            Measure::WalRestarts => whole(Some(summary.wal_restarts as f64)),
+            Measure::WalRestarts => of_files(Some(summary.wal_restarts as f64)),
             Measure::PartTime => self.part(metric, |part| part.nanos),
             Measure::PartCalls => self.part(metric, |part| part.calls),
             Measure::Latency(..) => None,

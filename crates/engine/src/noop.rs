@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use litelab_model::plan::Arm;
-use litelab_protocol::Until;
+use litelab_protocol::{Connection, Dialect, Until};
 
 use crate::trial::Patience;
 
@@ -24,6 +24,15 @@ pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
     arm.invariants.clear();
     arm.content.clear();
     (arm.search, arm.kill) = (None, None);
+    if arm.server.take().is_some() {
+        // It calls no database, and so needs none: an empty file takes the place of the server.
+        (arm.dialect, arm.data) = (Dialect::Sqlite, None);
+        arm.schema.clear();
+        arm.settings.clear();
+        arm.trial.connection = Connection::default();
+        // Its errors are the server's, and unknown to a driver of none.
+        arm.trial.retry = litelab_model::profile::no_retry();
+    }
     arm.trial.warmup_ms = 0;
     for role in &mut arm.trial.roles {
         role.load = litelab_protocol::Load::Closed { think_us: 0 };

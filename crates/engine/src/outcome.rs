@@ -90,6 +90,9 @@ pub struct Measurement {
     /// How the rate was found, where one was sought; everything else is of the last trial at that rate.
     #[serde(default)]
     pub search: Option<SearchOutcome>,
+    /// Whether the database was a server's: then its files were not looked at, and CPU and memory are of the runner alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_server: bool,
 }
 
 /// The outcome of a search for the highest rate that is kept.

@@ -1,14 +1,16 @@
-//! What is checked before a run file is made: SQL compiled, runners asked, the machine looked at.
+//! What is checked before a run file is made: SQL compiled, runners asked, servers started, the machine looked at.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use litelab_model::Plan;
+use litelab_model::{Plan, Server};
 use litelab_protocol::Description;
 
 use crate::environment::Environment;
 use crate::error::EngineError;
 use crate::runner::{Runners, check_support};
+use crate::servers::{ServerRecord, Servers, Urls};
 
 /// A plan that can be run here.
 #[derive(Debug)]
@@ -17,6 +19,21 @@ pub struct Ready {
     /// By runner.
     pub(crate) descriptions: BTreeMap<String, Description>,
     pub(crate) environment: Environment,
+    /// Started, where the plan needs any.
+    pub(crate) servers: Servers,
+}
+
+/// What a run takes place with, besides its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct With<'a> {
+    /// Directory whose disk is under test.
+    pub directory: &'a Path,
+    /// Servers that the user has.
+    pub urls: &'a Urls,
+    /// Where the runners are.
+    pub runners: &'a Runners,
+    /// When it becomes true, the start of a server is given up.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl Ready {
@@ -24,8 +41,8 @@ impl Ready {
     ///
     /// # Errors
     /// The first thing that would keep the run from working.
-    pub fn check(plan: Plan, directory: &Path, runners: &Runners) -> Result<Self, EngineError> {
-        Self::of(plan, directory, |plan| describe(plan, runners))
+    pub fn check(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
+        Self::of(plan, with, |plan| describe(plan, with.runners))
     }
 
     /// As [`Ready::check`], for the plan of a run file: arms that were skipped stay so, for with further ones every
@@ -33,20 +50,22 @@ impl Ready {
     ///
     /// # Errors
     /// As [`Ready::check`].
-    pub fn again(plan: Plan, directory: &Path, runners: &Runners) -> Result<Self, EngineError> {
-        Self::of(plan, directory, |plan| describe_again(plan, runners))
+    pub fn again(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
+        Self::of(plan, with, |plan| describe_again(plan, with.runners))
     }
 
     fn of(
         mut plan: Plan,
-        directory: &Path,
+        with: With<'_>,
         describe: impl FnOnce(&mut Plan) -> Result<BTreeMap<String, Description>, EngineError>,
     ) -> Result<Self, EngineError> {
         crate::compile::compile(&mut plan)?;
         let descriptions = describe(&mut plan)?;
-        make_directory(directory)?;
-        let environment = Environment::capture(directory);
-        Ok(Self { plan, descriptions, environment })
+        make_directory(with.directory)?;
+        let servers = provide(&mut plan, with)?;
+        crate::servers::compile(&plan, &servers)?;
+        let environment = Environment::capture(with.directory);
+        Ok(Self { plan, descriptions, environment, servers })
     }
 
     /// The plan, its statements compiled and the arms marked that cannot be run here.
@@ -58,6 +77,12 @@ impl Ready {
     /// The runners that the plan needs.
     pub fn runners(&self) -> impl Iterator<Item = &Description> {
         self.descriptions.values()
+    }
+
+    /// The servers that the plan needs, by name.
+    #[must_use]
+    pub fn servers(&self) -> BTreeMap<Server, ServerRecord> {
+        self.servers.records()
     }
 
     /// The machine.
@@ -118,9 +143,23 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
         arm.trial.driver = name;
         arm.skipped = skipped;
     }
+    some_arm(plan)?;
+    Ok(descriptions)
+}
+
+/// Starts the servers that the plan needs; arms whose server is not installed are skipped.
+pub(crate) fn provide(plan: &mut Plan, with: With<'_>) -> Result<Servers, EngineError> {
+    let mut servers = Servers::new(with.directory, with.urls.clone());
+    servers.provide(plan, with.stop)?;
+    some_arm(plan)?;
+    Ok(servers)
+}
+
+/// A plan of which nothing is left is none.
+fn some_arm(plan: &Plan) -> Result<(), EngineError> {
     match plan.arms.iter().find_map(|arm| arm.skipped.clone()) {
         Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),
-        _ => Ok(descriptions),
+        _ => Ok(()),
     }
 }
 

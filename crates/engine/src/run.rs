@@ -16,11 +16,12 @@ use crate::event::Event;
 use crate::noop;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
-use crate::ready::{self, Ready, make_directory};
+use crate::ready::{self, Ready, With, make_directory};
 use crate::record::{Recorder, RunFile};
 use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::search;
+use crate::servers::{Servers, Urls};
 use crate::trial::{self, Bench, Patience};
 
 /// Where and how a run takes place.
@@ -30,6 +31,8 @@ pub struct RunOptions {
     pub file: PathBuf,
     /// Directory whose disk is under test; a folder of the run's own is made in it and removed at the end.
     pub directory: PathBuf,
+    /// Servers that the user has, in place of those that the run would start.
+    pub urls: Urls,
     /// Deadlines.
     pub patience: Patience,
     /// Whether the harness's own cost is measured first.
@@ -45,6 +48,7 @@ pub struct Run<'a> {
     options: RunOptions,
     runners: &'a Runners,
     descriptions: BTreeMap<String, Description>,
+    servers: Servers,
     stop: &'a AtomicBool,
 }
 
@@ -59,6 +63,12 @@ pub struct Ended {
     pub interrupted: bool,
 }
 
+impl RunOptions {
+    fn with<'a>(&'a self, runners: &'a Runners, stop: &'a AtomicBool) -> With<'a> {
+        With { directory: &self.directory, urls: &self.urls, runners, stop: Some(stop) }
+    }
+}
+
 impl<'a> Run<'a> {
     /// Checks everything and makes the run file: SQL compiled, runners asked, the machine looked at.
     ///
@@ -71,7 +81,7 @@ impl<'a> Run<'a> {
         runners: &'a Runners,
         stop: &'a AtomicBool,
     ) -> Result<Self, EngineError> {
-        let ready = Ready::check(plan, &options.directory, runners)?;
+        let ready = Ready::check(plan, options.with(runners, stop))?;
         Self::begin(ready, study_toml, options, runners, stop)
     }
 
@@ -86,13 +96,14 @@ impl<'a> Run<'a> {
         runners: &'a Runners,
         stop: &'a AtomicBool,
     ) -> Result<Self, EngineError> {
-        let Ready { plan, descriptions, environment } = ready;
+        let Ready { plan, descriptions, environment, servers } = ready;
         let recorder = Recorder::create(&options.file, &plan, study_toml, &environment)?;
         for description in descriptions.values() {
             recorder.runner(description)?;
         }
         recorder.builds(&builds(runners, descriptions.keys()))?;
-        Ok(Self { plan, recorder, environment, done: 0, options, runners, descriptions, stop })
+        recorder.servers(&servers.records())?;
+        Ok(Self { plan, recorder, environment, done: 0, options, runners, descriptions, servers, stop })
     }
 
     /// Goes on with a run file.
@@ -122,6 +133,22 @@ impl<'a> Run<'a> {
             }
         }
         make_directory(&options.directory)?;
+        let skipped: Vec<bool> = plan.arms.iter().map(|arm| arm.skipped.is_some()).collect();
+        let servers = ready::provide(&mut plan, options.with(runners, stop))?;
+        let newly = plan.arms.iter().zip(skipped).find(|(arm, before)| arm.skipped.is_some() && !before);
+        if let Some(reason) = newly.and_then(|(arm, _)| arm.skipped.clone()) {
+            return Err(EngineError::Failed(reason));
+        }
+        for (server, now) in servers.records() {
+            if let Some(before) = info.servers.get(&server).filter(|before| before.version != now.version) {
+                return Err(EngineError::BadInput(format!(
+                    "{}: server `{server}` was {} when this run began and is {}, so its blocks would not be comparable: begin a new run",
+                    options.file.display(),
+                    before.version,
+                    now.version
+                )));
+            }
+        }
         let recorder = Recorder::open(&options.file)?;
         Ok(Self {
             plan,
@@ -131,6 +158,7 @@ impl<'a> Run<'a> {
             options,
             runners,
             descriptions,
+            servers,
             stop,
         })
     }
@@ -177,7 +205,7 @@ impl<'a> Run<'a> {
                 ended.interrupted = true;
                 return Ok(ended);
             }
-            if arm.skipped.is_some() {
+            if arm.skipped.is_some() || arm.server.is_some() {
                 // Keeps the place: files are found by the arm's index.
                 prepared_files.push(PathBuf::new());
                 continue;
@@ -231,6 +259,7 @@ impl<'a> Run<'a> {
         let mut bench = Bench {
             runner: driver.runner,
             prepared,
+            servers: Some(&self.servers),
             directory: &scratch.trial,
             patience: self.options.patience,
             keep_going: &mut || !self.stopped(),
@@ -266,9 +295,15 @@ impl<'a> Run<'a> {
                 continue;
             }
             report(Event::Calibrating { scenario: arm.scenario });
+            // Of an arm on a server nothing was prepared; what takes its place is empty.
+            let empty = match self.plan.arms[index].server {
+                None => None,
+                Some(_) => Some(Prepared::new(&scratch.prepared).file(&arm, &mut |_, _| {})?),
+            };
             let mut bench = Bench {
                 runner: driver.runner,
-                prepared: &prepared[index],
+                prepared: empty.as_deref().unwrap_or(&prepared[index]),
+                servers: None,
                 directory: &scratch.trial,
                 patience: noop::patience(self.options.patience),
                 keep_going: &mut || !self.stopped(),

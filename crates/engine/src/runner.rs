@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use litelab_protocol::{Description, DriverDescription, Invocation};
+use litelab_protocol::{Description, Dialect, DriverDescription, Invocation};
 use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
@@ -78,6 +78,21 @@ impl Runners {
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Runner> {
         self.runners.values()
+    }
+
+    /// What the databases of drivers understand that are not SQLite, by each of their names: what a study is resolved with.
+    #[must_use]
+    pub fn dialects(&self) -> BTreeMap<String, Dialect> {
+        let mut dialects = BTreeMap::new();
+        for manifest in self.runners.values().map(|runner| &runner.manifest) {
+            for (driver, dialect) in manifest.dialects.iter().filter(|(_, dialect)| !dialect.is_sqlite()) {
+                dialects.insert(format!("{}:{driver}", manifest.name), *dialect);
+                if !manifest.test_double {
+                    dialects.insert(driver.clone(), *dialect);
+                }
+            }
+        }
+        dialects
     }
 
     /// By name.
@@ -282,6 +297,7 @@ impl Runner {
                 litelab_protocol::VERSION
             )));
         }
+        self.manifest.check_dialects(&description).map_err(failed)?;
         let absent = self.manifest.absent(&description, &String::from_utf8_lossy(&output.stderr));
         Ok((description, absent))
     }
@@ -292,6 +308,12 @@ impl Runner {
 /// # Errors
 /// What it does not support, and what it does.
 pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Result<(), String> {
+    if driver.dialect != arm.dialect {
+        return Err(format!(
+            "driver `{}` is one of {}, and the plan was made for {}",
+            driver.name, driver.dialect, arm.dialect
+        ));
+    }
     let (access, executor) = (arm.trial.access.kind(), arm.trial.executor);
     if !driver.accesses.iter().any(|a| a == access) {
         return Err(format!(

@@ -21,7 +21,7 @@ impl Scratch {
     pub fn make(directory: &Path) -> Result<Self, EngineError> {
         let failed = |e: std::io::Error| EngineError::io("make a scratch folder in it", directory, &e);
         remove_stale(directory);
-        let prefix = format!(".scratch-{}-", std::process::id());
+        let prefix = prefix();
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(directory).map_err(failed)?;
         // Runners work in another directory, so every path they are given is absolute.
         let root = std::path::absolute(folder.path()).map_err(failed)?;
@@ -31,6 +31,11 @@ impl Scratch {
         }
         Ok(Self { _folder: folder, prepared, trial })
     }
+}
+
+/// What the names of this process's folders begin with: others find by it whether their process is gone.
+pub(crate) fn prefix() -> String {
+    format!(".scratch-{}-", std::process::id())
 }
 
 /// Removes scratch folders whose process is gone: a killed run cannot clean up after itself.

@@ -147,6 +147,7 @@ mod tests {
             content: Default::default(),
             flags,
             search: None,
+            on_server: false,
         }
     }
 

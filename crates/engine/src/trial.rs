@@ -1,5 +1,6 @@
 //! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -16,7 +17,8 @@ use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 use crate::prepare::setup_statements;
 use crate::process::RunnerProcess;
 use crate::runner::Runner;
-use crate::verify;
+use crate::servers::{Schemas, Servers};
+use crate::verify::{self, Files};
 
 /// How long the core waits for what.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +41,10 @@ impl Default for Patience {
 pub struct Bench<'a> {
     /// Runs it.
     pub runner: &'a Runner,
-    /// The prepared database.
+    /// The prepared database; of no account to an arm on a server.
     pub prepared: &'a Path,
+    /// The servers of the run, for arms that run on one.
+    pub servers: Option<&'a Servers>,
     /// An empty directory on the disk under test; its files are removed afterwards.
     pub directory: &'a Path,
     /// Deadlines.
@@ -96,10 +100,15 @@ fn clear(directory: &Path) {
 
 fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) -> Result<Measurement, Stop> {
     clear(bench.directory);
-    let (databases, files) = place(arm, bench)?;
+    // Schemas of a server are dropped when this function ends, and so after the last process of the runner.
+    let mut placed = place(arm, bench)?;
+    let databases = placed.databases();
     let trial = Trial { id: id.to_owned(), databases, ..arm.trial.clone() };
     // A database in memory has no files to look at until it is dumped.
-    let watched = if arm.location == Location::File { files.clone() } else { Vec::new() };
+    let watched = match &placed {
+        Placed::Files { files, .. } if arm.location == Location::File => files.clone(),
+        _ => Vec::new(),
+    };
     let sampler = Sampler::start(SamplerConfig { databases: watched, ..SamplerConfig::default() })
         .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
 
@@ -138,11 +147,11 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
     let result = evidence.result.clone().unwrap_or_default();
     verify::counts(arm, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
     // Before the checks open the database, for that would fold the log into it.
-    let sizes = files.iter().map(|f| FileSizes::of(f));
+    let sizes = placed.files().iter().map(|f| FileSizes::of(f));
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
-    let content = verify::databases(arm, &files, &result).map_err(|e| Stop::new(FailureKind::Invariant, e))?;
+    let content = placed.check(arm, &result).map_err(|e| Stop::new(FailureKind::Invariant, e))?;
     let samples = &evidence.series.samples;
     let go = evidence.series.go_ns;
     let summary = Summary::within(samples, go..=u64::MAX);
@@ -159,6 +168,7 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         summary,
         result,
         search: None,
+        on_server: arm.server.is_some(),
     })
 }
 
@@ -174,9 +184,51 @@ fn by_kill(_: ExitStatus) -> bool {
     true
 }
 
-/// Copies the prepared database, or says how to make it in memory. Returns what the runner opens and the files to check
-/// afterwards.
-fn place(arm: &Arm, bench: &Bench<'_>) -> Result<(Vec<Database>, Vec<PathBuf>), Stop> {
+/// What a trial's runner opens, and what is checked afterwards.
+enum Placed {
+    /// Files of SQLite, copied from the prepared one or dumped from memory at the end.
+    Files { databases: Vec<Database>, files: Vec<PathBuf> },
+    /// Schemas of a server.
+    Schemas(Schemas),
+}
+
+impl Placed {
+    fn databases(&self) -> Vec<Database> {
+        match self {
+            Self::Files { databases, .. } => databases.clone(),
+            Self::Schemas(schemas) => schemas.databases(),
+        }
+    }
+
+    fn files(&self) -> &[PathBuf] {
+        match self {
+            Self::Files { files, .. } => files,
+            Self::Schemas(_) => &[],
+        }
+    }
+
+    fn check(&mut self, arm: &Arm, result: &TrialResult) -> Result<BTreeMap<String, String>, String> {
+        match self {
+            Self::Files { files, .. } => verify::databases(arm, &mut Files::open(arm, files)?, result),
+            Self::Schemas(schemas) => verify::databases(arm, schemas, result),
+        }
+    }
+}
+
+/// A trial's own schemas on a server whose settings are as the arm asks for.
+fn place_on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
+    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
+    let servers = bench.servers.ok_or_else(|| stop("the run has no servers".into()))?;
+    let mut schemas = servers.schemas(arm).map_err(stop)?;
+    servers.settle(arm, schemas.server()).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    Ok(Placed::Schemas(schemas))
+}
+
+/// Copies the prepared database, says how to make it in memory, or makes it on a server.
+fn place(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
+    if arm.server.is_some() {
+        return place_on_server(arm, bench);
+    }
     let stop = |e: String| Stop::new(FailureKind::Preparation, e);
     let mut databases = Vec::new();
     let mut files = Vec::new();
@@ -197,7 +249,7 @@ fn place(arm: &Arm, bench: &Bench<'_>) -> Result<(Vec<Database>, Vec<PathBuf>), 
         });
         files.push(file);
     }
-    Ok((databases, files))
+    Ok(Placed::Files { databases, files })
 }
 
 /// One trial per process: the whole, or with executor `processes` one worker each.

@@ -7,11 +7,12 @@ use litelab_model::Arm;
 use litelab_model::expression;
 use litelab_model::pragma::{self, Reported};
 use litelab_model::resolve::input;
-use litelab_protocol::{ConnectionSettings, Load, Operation, TrialResult, Until};
+use litelab_model::setting;
+use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
+use litelab_servers::content::ContentHash;
 use litelab_stats::{LittleOutcome, LittlesLaw};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use sha2::{Digest, Sha256};
 
 use crate::error::describe;
 use crate::outcome::Flag;
@@ -31,6 +32,7 @@ pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), Str
     if connections.is_empty() {
         return Err("the runner reported no connection".into());
     }
+    of_server(arm, connections)?;
     for (name, value) in &arm.pragmas {
         let Ok(wanted) = pragma::parse(name, &input(value)) else { continue };
         if !wanted.pragma().is_setting() {
@@ -49,6 +51,24 @@ pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), Str
                     wanted.render(),
                     wanted.expected_read_back()
                 ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same for the settings of a server, those that hold for all of it among them.
+fn of_server(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), String> {
+    for (name, value) in &arm.settings {
+        let wanted = setting::parse(arm.dialect, name, value)?;
+        for (i, connection) in connections.iter().enumerate() {
+            let here = format!("connection {i} ({})", connection.label);
+            let Some(reported) = connection.settings.get(wanted.name()) else {
+                return Err(format!("{here}: `{}` was not read back", wanted.name()));
+            };
+            let reported = reported_value(reported);
+            if !wanted.matches(&reported) {
+                return Err(format!("{here}: `{}` is {reported}, asked for was {wanted}", wanted.name()));
             }
         }
     }
@@ -92,8 +112,11 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
         for (code, count) in &o.errors {
             ensure(count.cured <= count.seen, format!("{code}: {} cured of {} seen", count.cured, count.seen))?;
             ensure(
-                litelab_protocol::codes::code(code).is_some() || code == "SQLITE_UNKNOWN",
-                format!("`{code}` is no SQLite result code"),
+                litelab_protocol::codes::is_known(arm.dialect, code),
+                match arm.dialect {
+                    Dialect::Sqlite => format!("`{code}` is no SQLite result code"),
+                    server => format!("`{code}` is no error of {server}"),
+                },
             )?;
         }
         let seen: u64 = o.errors.values().map(|e| e.seen).sum();
@@ -124,8 +147,18 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Errors after which numbers say nothing about SQLite, however many transactions went through before.
+/// Errors after which numbers say nothing about the database, however many transactions went through before.
 const STORAGE: [&str; 5] = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_NOMEM"];
+/// The same of the servers.
+const STORAGE_OF_SERVERS: [&str; 7] = [
+    "disk_full",
+    "out_of_memory",
+    "io_error",
+    "data_corrupted",
+    "ER_DISK_FULL",
+    "ER_OUTOFMEMORY",
+    "ER_RECORD_FILE_FULL",
+];
 
 /// Checks that disk and memory held out.
 ///
@@ -133,8 +166,10 @@ const STORAGE: [&str; 5] = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQ
 /// The first such error, with the remedy.
 pub fn storage(result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
-        let met =
-            o.errors.iter().find(|(code, _)| STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code)));
+        let met = o.errors.iter().find(|(code, _)| {
+            STORAGE_OF_SERVERS.contains(&code.as_str())
+                || STORAGE.iter().any(|s| litelab_protocol::codes::stands_for(s, code))
+        });
         if let Some((code, count)) = met {
             let remedy =
                 if code == "SQLITE_FULL" { ": free some space, or choose another directory with --dir" } else { "" };
@@ -248,23 +283,69 @@ fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
 /// Whether what was found and what was expected go together.
 type Keeps = fn(f64, f64) -> bool;
 
-/// Opens a trial's databases after the runner has ended and checks them: integrity, invariants, content.
+/// A trial's databases, looked into by the core's own connections once the runner has ended.
+pub trait Contents {
+    /// How many there are.
+    fn databases(&self) -> usize;
+
+    /// The only column of a query's only row as a number; not a number where it is none.
+    ///
+    /// # Errors
+    /// What the database says.
+    fn number(&mut self, database: usize, sql: &str) -> Result<f64, String>;
+
+    /// SHA-256 over a table's rows, the same of the same rows whatever the database; see [`content_hash`].
+    ///
+    /// # Errors
+    /// What the database says.
+    fn content(&mut self, database: usize, table: &str) -> Result<String, String>;
+}
+
+/// Databases that are files of SQLite.
+pub struct Files(Vec<Connection>);
+
+impl Files {
+    /// Opens them, and looks for corruption in those that the trial wrote.
+    ///
+    /// # Errors
+    /// The first that cannot be opened or is corrupt.
+    pub fn open(arm: &Arm, paths: &[PathBuf]) -> Result<Self, String> {
+        paths.iter().map(|path| open(arm, path)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Contents for Files {
+    fn databases(&self) -> usize {
+        self.0.len()
+    }
+
+    fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
+        number(&self.0[database], sql).map_err(|e| describe(&e))
+    }
+
+    fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
+        content_hash(&self.0[database], table).map_err(|e| describe(&e))
+    }
+}
+
+/// Checks a trial's databases after the runner has ended: invariants, content.
 ///
 /// With several databases an invariant's findings are added up. Its expression is taken to be affine in the counts, so
 /// that it must give the sum of the counts' part and the constant part once per database.
 ///
 /// # Errors
 /// The first thing that is not as it must be.
-pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<BTreeMap<String, String>, String> {
-    let mut connections = Vec::new();
-    for path in paths {
-        connections.push(open(arm, path)?);
-    }
+pub fn databases(
+    arm: &Arm,
+    contents: &mut dyn Contents,
+    result: &TrialResult,
+) -> Result<BTreeMap<String, String>, String> {
+    let databases = contents.databases();
     for invariant in &arm.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
         let mut found = 0.0;
-        for connection in &connections {
-            found += number(connection, &invariant.sql).map_err(|e| fail(describe(&e)))?;
+        for database in 0..databases {
+            found += contents.number(database, &invariant.sql).map_err(fail)?;
         }
         let keeps: [(&Option<String>, &str, Keeps); 3] = [
             (&invariant.equals, "", |found, expected| found == expected),
@@ -274,9 +355,9 @@ pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<B
         for (text, how, keeps) in keeps {
             let Some(text) = text else { continue };
             let mut expected = expression::evaluate(text, &|name| count(result, name)).map_err(fail)?;
-            if paths.len() > 1 {
+            if databases > 1 {
                 let constant = expression::evaluate(text, &|_| Ok(0.0)).map_err(fail)?;
-                expected += constant * (paths.len() - 1) as f64;
+                expected += constant * (databases - 1) as f64;
             }
             if !keeps(found, expected) {
                 return Err(fail(format!("found {found}, expected {how}{expected} = {text}")));
@@ -284,11 +365,10 @@ pub fn databases(arm: &Arm, paths: &[PathBuf], result: &TrialResult) -> Result<B
         }
     }
     let mut content = BTreeMap::new();
-    for (i, connection) in connections.iter().enumerate() {
+    for i in 0..databases {
         for table in &arm.content {
-            let hash =
-                content_hash(connection, table).map_err(|e| format!("content of `{table}`: {}", describe(&e)))?;
-            let name = if paths.len() == 1 { table.clone() } else { format!("{table}#{i}") };
+            let hash = contents.content(i, table).map_err(|e| format!("content of `{table}`: {e}"))?;
+            let name = if databases == 1 { table.clone() } else { format!("{table}#{i}") };
             content.insert(name, hash);
         }
     }
@@ -336,8 +416,7 @@ fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
     Ok(result.operations.iter().filter(|o| o.transaction == transaction).map(of).sum::<u64>() as f64)
 }
 
-/// SHA-256 over all rows in the order of all columns; every value with its type and length, so that no two contents
-/// have the same text.
+/// The hash of all rows in the order of all columns.
 ///
 /// # Errors
 /// What SQLite says.
@@ -347,20 +426,17 @@ pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<St
     let order: Vec<String> = (1..=columns).map(|c| c.to_string()).collect();
     let mut statement = connection.prepare(&format!("SELECT * FROM \"{quoted}\" ORDER BY {}", order.join(",")))?;
     let mut rows = statement.query([])?;
-    let mut hash = Sha256::new();
+    let mut hash = ContentHash::new();
     while let Some(row) = rows.next()? {
         for column in 0..columns {
-            let (tag, bytes): (u8, Vec<u8>) = match row.get_ref(column)? {
-                ValueRef::Null => (b'n', Vec::new()),
-                ValueRef::Integer(i) => (b'i', i.to_be_bytes().to_vec()),
-                ValueRef::Real(r) => (b'r', r.to_bits().to_be_bytes().to_vec()),
-                ValueRef::Text(t) => (b't', t.to_vec()),
-                ValueRef::Blob(b) => (b'b', b.to_vec()),
-            };
-            hash.update([tag]);
-            hash.update((bytes.len() as u64).to_be_bytes());
-            hash.update(&bytes);
+            match row.get_ref(column)? {
+                ValueRef::Null => hash.null(),
+                ValueRef::Integer(i) => hash.integer(i),
+                ValueRef::Real(r) => hash.real(r),
+                ValueRef::Text(t) => hash.text(t),
+                ValueRef::Blob(b) => hash.blob(b),
+            }
         }
     }
-    Ok(litelab_protocol::draw::hex(&hash.finalize()))
+    Ok(hash.finish())
 }

@@ -83,6 +83,7 @@ fn a_driver_gets_sql_or_its_own_operations() {
         accesses: vec!["per-worker".into()],
         executors: vec![Executor::Threads],
         interface: interface.map(str::to_owned),
+        dialect: litelab_protocol::Dialect::Sqlite,
     };
     let (calls, sql) = (compiled(ENQUEUE), compiled("[transaction.t]\nsql = \"SELECT 1\""));
     assert_eq!(check_support(&driver(Some("queue")), &calls.arms[0]), Ok(()));

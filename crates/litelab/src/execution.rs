@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use litelab_engine::run::Ended;
 use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions};
+use litelab_engine::{Run, RunOptions, Urls};
 
 use crate::exit::BadInput;
 use crate::progress::Progress;
@@ -20,6 +20,9 @@ pub struct Place {
     /// The run file; `litelab-runs/STUDY-DATE-TIME.db` unless told otherwise
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Use a server you have in place of one that is started for the run: postgres=URL, mysql=URL, galera=URL
+    #[arg(long = "url", value_name = "SERVER=URL")]
+    urls: Vec<String>,
     /// Do not measure the harness's own cost first
     #[arg(long)]
     no_calibration: bool,
@@ -27,8 +30,24 @@ pub struct Place {
 
 impl Place {
     /// Of a run into this file.
-    pub fn options(&self, file: PathBuf) -> RunOptions {
-        RunOptions { file, directory: self.dir.clone(), patience: Patience::default(), calibrate: !self.no_calibration }
+    ///
+    /// # Errors
+    /// A url that is none.
+    pub fn options(&self, file: PathBuf) -> Result<RunOptions> {
+        let (directory, urls, calibrate) = (self.dir.clone(), self.urls()?, !self.no_calibration);
+        Ok(RunOptions { file, directory, urls, patience: Patience::default(), calibrate })
+    }
+
+    /// The servers that the user has.
+    ///
+    /// # Errors
+    /// A url that is none.
+    pub fn urls(&self) -> Result<Urls> {
+        let mut urls = Urls::default();
+        for text in &self.urls {
+            urls.add(text).map_err(|e| BadInput(format!("--url: {e}")))?;
+        }
+        Ok(urls)
     }
 
     /// The new run's file; its folder is made.

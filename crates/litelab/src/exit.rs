@@ -6,6 +6,7 @@ use litelab_bulk::BulkError;
 use litelab_engine::EngineError;
 use litelab_model::ModelError;
 use litelab_report::ReportError;
+use litelab_servers::ServersError;
 
 use crate::style;
 
@@ -63,6 +64,13 @@ fn code(error: &anyhow::Error) -> Exit {
         if let Some(engine) = cause.downcast_ref::<EngineError>() {
             return match engine {
                 EngineError::Interrupted => Exit::Interrupted,
+                e if e.is_bad_input() => Exit::BadInput,
+                _ => Exit::Failed,
+            };
+        }
+        if let Some(servers) = cause.downcast_ref::<ServersError>() {
+            return match servers {
+                ServersError::Interrupted => Exit::Interrupted,
                 e if e.is_bad_input() => Exit::BadInput,
                 _ => Exit::Failed,
             };

@@ -72,6 +72,9 @@ enum Command {
     /// List, build and check the runners
     #[command(subcommand)]
     Runners(cmd::runners::Verb),
+    /// Start and stop private database servers to compare with
+    #[command(subcommand)]
+    Servers(cmd::servers::Verb),
     /// Say which PRAGMA values a database has in effect
     Pragma(cmd::pragma::Args),
     /// Make a large sqlite3perf database, fast
@@ -98,6 +101,7 @@ fn main() -> std::process::ExitCode {
         Command::Workloads(verb) => cmd::library::run(litelab_model::library::Kind::Workload, &verb),
         Command::Profiles(verb) => cmd::library::run(litelab_model::library::Kind::Profile, &verb),
         Command::Runners(verb) => cmd::runners::run(&verb),
+        Command::Servers(verb) => cmd::servers::run(&verb),
         Command::Pragma(args) => cmd::pragma::run(&args),
         Command::Generate(args) => cmd::generate::run(&args),
         Command::Verify(args) => cmd::verify::run(&args),

@@ -5,6 +5,7 @@
 //! defaults, variables and expressions, and what comes out, a [`Plan`], holds every arm in full. Whatever is wrong is
 //! one [`ModelError`]: a line that says what, where, and the remedy.
 
+pub mod by_dialect;
 pub mod claim;
 pub mod condition;
 pub mod error;
@@ -20,6 +21,8 @@ pub mod profile;
 pub mod quantity;
 pub mod resolve;
 pub mod schema;
+pub mod server;
+pub mod setting;
 pub mod sql;
 pub mod study;
 pub mod workload;
@@ -30,3 +33,4 @@ pub use metric::{Measure, Metric};
 pub use plan::{Arm, Plan, ScenarioPlan};
 pub use quantity::{Quantity, Scalar, Vars};
 pub use resolve::Options;
+pub use server::Server;

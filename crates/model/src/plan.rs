@@ -2,12 +2,13 @@
 //! needed to do it again.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Transaction, Trial};
+use litelab_protocol::{Dialect, Pragma, Transaction, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::condition::{KillPlan, LimitPlan, SearchPlan};
 use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
+use crate::server::Server;
 use crate::study::Location;
 
 /// A resolved study.
@@ -76,10 +77,22 @@ pub struct Arm {
     pub dimensions: IndexMap<String, Scalar>,
     /// `driver` or `runner:driver`, as the study names it.
     pub driver: String,
+    /// What its driver's database understands.
+    #[serde(default)]
+    pub dialect: Dialect,
+    /// The server it runs on; none for SQLite.
+    #[serde(default)]
+    pub server: Option<Server>,
     /// The profile's name.
     pub profile: String,
     /// The profile's PRAGMAs.
     pub pragmas: IndexMap<String, Scalar>,
+    /// The profile's settings of a server, those that the core sets among them.
+    #[serde(default)]
+    pub settings: IndexMap<String, Scalar>,
+    /// Those that hold for the whole server, as it prints them: set before the trial, or compared where the server is the user's.
+    #[serde(default)]
+    pub server_settings: Vec<Pragma>,
     /// Where the database lies.
     pub location: Location,
     /// Number of databases.

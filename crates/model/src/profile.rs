@@ -1,7 +1,7 @@
-//! Profiles: PRAGMAs in order, and a retry policy. Files in `profiles/`.
+//! Profiles: PRAGMAs in order, or settings of a server, and a retry policy. Files in `profiles/`.
 
 use indexmap::IndexMap;
-use litelab_protocol::Retry;
+use litelab_protocol::{Dialect, Retry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,15 @@ pub struct Profile {
     /// One or two sentences.
     #[serde(default)]
     pub about: String,
+    /// The databases it is for; SQLite unless told otherwise. One that sets nothing is for all.
+    #[serde(default)]
+    pub dialect: Dialect,
     /// PRAGMAs, run on every connection in the order of the file.
     #[serde(default)]
     pub pragma: IndexMap<String, Scalar>,
+    /// Settings of a server, in place of PRAGMAs: those of a session are set on every connection, in the order of the file.
+    #[serde(default)]
+    pub setting: IndexMap<String, Scalar>,
     /// What a worker does after an error that another try may cure.
     pub retry: Option<RetrySpec>,
 }
@@ -36,16 +42,25 @@ pub struct RetrySpec {
     /// Longest pause; 1 minute unless told otherwise.
     pub max: Option<Quantity>,
     /// SQLite result codes; a primary code stands for its extended ones. `SQLITE_BUSY` and `SQLITE_LOCKED` unless told
-    /// otherwise.
+    /// otherwise. Of a server its own names; unless told otherwise `serialization_failure` and `deadlock_detected`,
+    /// `ER_LOCK_DEADLOCK` and `ER_LOCK_WAIT_TIMEOUT`.
     pub on: Option<Vec<String>>,
 }
 
+impl Profile {
+    /// Whether it sets nothing, and so goes with every database.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.pragma.is_empty() && self.setting.is_empty()
+    }
+}
+
 impl RetrySpec {
-    /// What a runner is told.
+    /// What a runner is told for a database of this dialect.
     ///
     /// # Errors
     /// A line that says which key is wrong.
-    pub fn resolve(&self) -> Result<Retry, String> {
+    pub fn resolve(&self, dialect: Dialect) -> Result<Retry, String> {
         let none = Vars::new();
         if !(1..=1000).contains(&self.attempts) {
             return Err(format!("retry.attempts is {}: allowed is 1 to 1000", self.attempts));
@@ -54,14 +69,11 @@ impl RetrySpec {
         if !(1.0..=100.0).contains(&multiplier) {
             return Err(format!("retry.multiplier is {multiplier}: allowed is 1 to 100"));
         }
-        let on = self.on.clone().unwrap_or_else(|| vec!["SQLITE_BUSY".into(), "SQLITE_LOCKED".into()]);
+        let on = self.on.clone().unwrap_or_else(|| {
+            litelab_protocol::codes::contention(dialect).iter().map(|name| (*name).to_owned()).collect()
+        });
         for name in &on {
-            if litelab_protocol::codes::code(name).is_none() {
-                return Err(format!(
-                    "retry.on: {}",
-                    crate::error::unknown("result code", name, litelab_protocol::codes::names())
-                ));
-            }
+            check_code(dialect, name).map_err(|e| format!("retry.on: {e}"))?;
         }
         Ok(Retry {
             attempts: self.attempts,
@@ -74,6 +86,20 @@ impl RetrySpec {
             on,
         })
     }
+}
+
+fn check_code(dialect: Dialect, name: &str) -> Result<(), String> {
+    use litelab_protocol::codes;
+    if codes::is_known(dialect, name) && name != "SQLITE_UNKNOWN" {
+        return Ok(());
+    }
+    Err(match dialect {
+        Dialect::Sqlite => crate::error::unknown("result code", name, codes::names()),
+        server => match crate::error::nearest(name, codes::server_names(server)) {
+            Some(near) => format!("unknown error of {server} `{name}`: did you mean `{near}`?"),
+            None => format!("unknown error of {server} `{name}`"),
+        },
+    })
 }
 
 /// No second try.

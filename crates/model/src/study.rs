@@ -9,6 +9,7 @@ use crate::claim::{Claim, Finding};
 use crate::condition::{Kill, Limit, Search};
 use crate::one_or_many::OneOrMany;
 use crate::quantity::{Quantity, Scalar, Vars};
+use crate::server::Server;
 use crate::workload::Invariant;
 
 /// A study file.
@@ -52,6 +53,8 @@ pub struct Study {
     pub location: Option<Location>,
     /// Schema variant of every scenario that does not state its own.
     pub schema: Option<String>,
+    /// The server of every scenario that does not state its own.
+    pub server: Option<Server>,
     /// Number of databases of every scenario that does not state its own.
     pub databases: Option<Quantity>,
     /// How writing transactions begin, in every scenario that does not state it.
@@ -115,7 +118,7 @@ pub struct Scenario {
     pub executor: Option<Executor>,
     /// `per-worker` unless told otherwise; also `shared`, `pool(n)`, `write-lock`, `split(n)`.
     pub access: Option<String>,
-    /// A profile's name or path; `wal-normal` unless told otherwise.
+    /// A profile's name or path; unless told otherwise `wal-normal`, of a server `as-it-comes`.
     pub profile: Option<String>,
     /// Whether statements are prepared once (unless told otherwise) or at each execution.
     pub prepare: Option<bool>,
@@ -123,6 +126,9 @@ pub struct Scenario {
     pub location: Option<Location>,
     /// A schema variant of the workload.
     pub schema: Option<String>,
+    /// The server that drivers of servers reach; unless told otherwise `postgres` for those of PostgreSQL, `mariadb` for
+    /// those of MySQL.
+    pub server: Option<Server>,
     /// Number of databases, each with all roles; 1 unless told otherwise.
     pub databases: Option<Quantity>,
     /// How writing transactions begin, over what the workload says.
@@ -148,7 +154,7 @@ pub struct Scenario {
     #[serde(rename = "role")]
     pub roles: IndexMap<String, RoleSpec>,
     /// Dimension → values; the arms are all combinations. A dimension is a key of this table (`profile`, `access`, …),
-    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, or a variable.
+    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`, or a variable.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
     /// Further arms, each a table of dimensions.

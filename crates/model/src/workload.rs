@@ -5,6 +5,7 @@ use litelab_protocol::{Begin, Fetch, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::by_dialect::{ByDialect, Keys};
 use crate::one_or_many::{FromTable, OneOrMany, text_or_table};
 use crate::parameter::Generator;
 use crate::quantity::{Quantity, Vars};
@@ -41,12 +42,12 @@ pub struct Workload {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaSpec {
-    /// SQL statements.
+    /// SQL statements, or a table of them by dialect.
     #[serde(default)]
-    pub sql: String,
+    pub sql: ByDialect<String>,
     /// Other schemas by name; dimension `schema` chooses one.
     #[serde(default)]
-    pub variant: IndexMap<String, String>,
+    pub variant: IndexMap<String, ByDialect<String>>,
 }
 
 /// Rows present before the trial starts. The core makes them once per run; every trial gets its own copy.
@@ -60,7 +61,7 @@ pub struct DataSpec {
     /// Start from a copy of this database in place of `schema`; it is only ever read.
     pub from: Option<String>,
     /// SQL run once after the rows are there (`ANALYZE`).
-    pub then: Option<String>,
+    pub then: Option<ByDialect<String>>,
 }
 
 /// A named transaction.
@@ -70,8 +71,8 @@ pub struct TransactionSpec {
     /// How it begins: `none` (autocommit), `deferred`, `immediate`, `exclusive`. Unless told otherwise, `none` for one
     /// statement executed once, `immediate` for anything longer.
     pub begin: Option<Begin>,
-    /// One statement or several.
-    pub sql: OneOrMany<StatementSpec>,
+    /// One statement or several, or a table of them by dialect.
+    pub sql: ByDialect<OneOrMany<StatementSpec>>,
     /// Tuples of the `VALUES` list of its only statement.
     pub rows: Option<Quantity>,
     /// How often its only statement is executed.
@@ -92,8 +93,8 @@ pub struct TransactionSpec {
 /// One statement of a transaction: its SQL, or a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StatementSpec {
-    /// SQL with parameters `:name`.
-    pub sql: String,
+    /// SQL with parameters `:name`, or a table of it by dialect.
+    pub sql: ByDialect<String>,
     /// Tuples of its `VALUES` list.
     pub rows: Option<Quantity>,
     /// How often it is executed, with new values each time.
@@ -114,7 +115,7 @@ pub struct StatementSpec {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StatementTable {
-    sql: String,
+    sql: ByDialect<String>,
     rows: Option<Quantity>,
     repeat: Option<Quantity>,
     fetch: Option<Fetch>,
@@ -123,6 +124,10 @@ struct StatementTable {
     yields: Vec<String>,
     required: Option<bool>,
     hold: Option<Quantity>,
+}
+
+impl Keys for OneOrMany<StatementSpec> {
+    const KEYS: &'static [&'static str] = &["sql", "rows", "repeat", "fetch", "work", "yields", "required", "hold"];
 }
 
 impl<'de> FromTable<'de> for StatementSpec {
@@ -135,7 +140,7 @@ impl<'de> FromTable<'de> for StatementSpec {
 
 impl<'de> Deserialize<'de> for StatementSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text_or_table(deserializer, |sql| Ok(Self { sql: sql.to_owned(), ..Self::default() }))
+        text_or_table(deserializer, |sql| Ok(Self { sql: sql.to_owned().into(), ..Self::default() }))
     }
 }
 
@@ -180,8 +185,8 @@ pub struct Invariant {
     /// In words.
     #[serde(default)]
     pub about: String,
-    /// A query with one number as its result.
-    pub sql: String,
+    /// A query with one number as its result, or a table of them by dialect.
+    pub sql: ByDialect<String>,
     /// The number it must give: an expression over variables (`$rows`), `$data_rows`, and counts of the trial:
     /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `verified.NAME`, `mismatches.NAME` of transaction `NAME`.
     pub equals: Option<Quantity>,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use litelab_model::library;
 use litelab_model::{Options, resolve};
+use litelab_protocol::Dialect;
 
 /// The TOML blocks of a page, by their `name`.
 fn blocks(page: &str) -> Vec<(String, String)> {
@@ -34,6 +35,25 @@ fn the_examples_work_together() {
     let (profile, text) = library::profile(&path("patient.toml"), None).expect("the profile parses");
     let retry = resolve::check_profile(&profile, &text).expect("the profile is right");
     assert_eq!((retry.attempts, retry.backoff_us), (3, 100_000));
+}
+
+#[test]
+fn the_examples_of_servers_work_together() {
+    let folder = tempfile::tempdir().expect("folder");
+    for (name, toml) in blocks("WORKLOADS.md").into_iter().chain(blocks("STUDIES.md")) {
+        std::fs::write(folder.path().join(format!("{name}.toml")), toml).expect("write");
+    }
+    let (study, text) = library::study(&folder.path().join("three.toml").display().to_string()).expect("it parses");
+    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
+    let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
+    let plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).expect("it resolves");
+    let of = |arm: &litelab_model::Arm| (arm.dialect, arm.profile.clone(), arm.trial.retry.attempts);
+    let expected = [
+        (Dialect::Sqlite, "wal-full".to_owned(), 1),
+        (Dialect::Postgres, "durable".to_owned(), 10),
+        (Dialect::Mysql, "as-it-comes".to_owned(), 1),
+    ];
+    assert_eq!(plan.arms.iter().map(of).collect::<Vec<_>>(), expected);
 }
 
 #[test]

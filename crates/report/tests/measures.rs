@@ -116,6 +116,18 @@ fn every_metric_has_its_formula() {
 }
 
 #[test]
+fn a_server_shows_nothing_of_its_files() {
+    let mut measurement = measurement();
+    measurement.on_server = true;
+    let mut meter = Meter::new(&measurement);
+    for name in ["wal_peak", "wal_after", "database_size", "written", "wal_restarts"] {
+        assert_eq!(meter.value(&metric(name)), None, "{name}");
+    }
+    assert_eq!(meter.value(&metric("cpu")), Some(2000.0), "the runner's own");
+    assert_eq!(meter.value(&metric("throughput")), Some(75.0));
+}
+
+#[test]
 fn a_trial_of_nothing_has_no_rates() {
     let mut measurement = measurement();
     measurement.result.measured_ns = 0;

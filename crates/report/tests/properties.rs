@@ -34,6 +34,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         }],
         calibrations: vec![],
         builds: Default::default(),
+        servers: Default::default(),
         host: None,
     }
 }

@@ -8,7 +8,9 @@ use common::plan::{outcome, study};
 use common::{Gives, Numbers, record};
 use litelab_engine::outcome::FailureKind;
 use litelab_engine::record::RunInfo;
-use litelab_model::Plan;
+use litelab_engine::servers::ServerRecord;
+use litelab_model::{Plan, Server};
+use litelab_report::compare::Unlike;
 use litelab_report::repeat::{About, judge};
 use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, analyse, show_repetition};
 
@@ -143,4 +145,20 @@ fn runs_of_other_work_are_no_repetition_and_other_machines_are_said() {
     let text = show_repetition(&judged(&before, &after), Style { color: false, width: 200 });
     assert!(text.contains("! unlike: the CPU is Made-up CPU 3000 in one and Another CPU in the other"), "{text}");
     assert!(text.contains("! unlike: driver rusqlite is 1.2.3 in one and 9 in the other"), "{text}");
+}
+
+#[test]
+fn a_server_of_another_version_is_another_build() {
+    let (mut before, _) = common::study();
+    let record = |version: &str, own| ServerRecord { version: version.into(), url: "postgres://x".into(), own };
+    before.servers = [(Server::Postgres, record("PostgreSQL 15.18", false))].into();
+    let with = |server, other: ServerRecord| RunInfo { servers: [(server, other)].into(), ..before.clone() };
+    let differences = |after: &RunInfo| litelab_report::repeat::differences(&before, after);
+    assert_eq!(differences(&with(Server::Postgres, record("PostgreSQL 15.18", false))), []);
+    for other in [record("PostgreSQL 16.2", false), record("PostgreSQL 15.18", true)] {
+        let found = differences(&with(Server::Postgres, other));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].of == Unlike::Driver && found[0].to_string().contains("server postgres"), "{}", found[0]);
+    }
+    assert_eq!(differences(&with(Server::Mariadb, record("MariaDB 10.11.19", false))), [], "the arms differ in that");
 }

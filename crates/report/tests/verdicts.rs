@@ -8,9 +8,11 @@ use common::plan::{arm, empty, metric, scenario, text};
 use common::{Gives, Numbers, record};
 use litelab_engine::outcome::FailureKind;
 use litelab_engine::record::RunInfo;
+use litelab_model::Server;
 use litelab_model::plan::{Arm, ClaimPlan, Plan};
 use litelab_model::pragma::Durability;
 use litelab_model::study::Location;
+use litelab_protocol::Dialect;
 use litelab_report::analysis::{Measured, Noise};
 use litelab_report::{Analysis, Style, analyse, show};
 use litelab_stats::{ClaimVerdict, Verdict};
@@ -205,6 +207,18 @@ fn durability_is_what_the_worst_connection_reported() {
     assert_eq!(rung(Location::Memory, vec![("wal", 2)]), (Some(Durability::Volatile), false));
     assert_eq!(rung(Location::File, vec![]), (None, false));
     assert_eq!(rung(Location::File, vec![("wal", 2), ("nonsense", 2)]), (None, false));
+}
+
+#[test]
+fn an_arm_on_a_server_says_what_was_not_seen_of_it() {
+    let mut plan = flat(2, 6);
+    (plan.arms[0].dialect, plan.arms[0].server) = (Dialect::Postgres, Some(Server::Postgres));
+    let (_, analysis) = run(&plan, |_, arm| Some(Numbers { on_server: arm == 0, ..Numbers::default() }.into()));
+    let notes = |arm: usize| analysis.arms[arm].notes.iter().filter(|n| n.contains("the runner's alone")).count();
+    assert_eq!((notes(0), notes(1)), (1, 0));
+    // SQLite's journal mode and level say nothing of a server.
+    assert_eq!(analysis.arms[0].durability, None);
+    assert!(analysis.arms[1].durability.is_some());
 }
 
 #[test]

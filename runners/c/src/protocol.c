@@ -163,12 +163,13 @@ static void read_transaction(const Json *json, Transaction *to) {
 }
 
 static void read_database(const Json *json, Database *to) {
-    static const char *const kinds[] = {"file", "memory"};
+    static const char *const kinds[] = {"file", "memory", "server"};
     to->kind = one_of(json, "kind", kinds, COUNT(kinds));
     if (to->kind == DATABASE_FILE) {
         to->path = string(json, "path");
         return;
     }
+    if (to->kind == DATABASE_SERVER) return;
     to->shared = integer(json, "shared");
     to->name = string(json, "name");
     to->setup = strings(json, "setup", &to->setup_count);

@@ -98,7 +98,7 @@ typedef struct Access {
 } Access;
 
 typedef struct Database {
-    enum { DATABASE_FILE, DATABASE_MEMORY } kind;
+    enum { DATABASE_FILE, DATABASE_MEMORY, DATABASE_SERVER } kind;
     char *path;
     bool shared;
     char *name;

@@ -76,6 +76,9 @@ static int check(const Trial *trial, Fault *fault) {
     if (!*executor) return fault_other(fault, "executor %s is not supported", trial->executor);
     if (trial->access.kind == ACCESS_GROUP_COMMIT)
         return fault_other(fault, "access group-commit(%u) is not supported", trial->access.connections);
+    for (size_t d = 0; d < trial->database_count; d++)
+        if (trial->databases[d].kind == DATABASE_SERVER)
+            return fault_other(fault, "driver `%s` opens databases of SQLite, and this one is a server's", trial->driver);
     int code = 0;
     for (size_t r = 0; !code && r < trial->role_count; r++) code = check_role(trial, &trial->roles[r], fault);
     return code;

@@ -159,6 +159,13 @@ fn what_is_no_sqlite_error_ends_the_trial() {
 }
 
 #[test]
+fn a_database_of_a_server_is_refused() {
+    let database = litelab_protocol::Database::Server { url: "postgres://h/d".into(), schema: "s".into() };
+    let failed = fail(&trial(vec![database], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(1))]));
+    assert!(failed.reason.contains("this one is a server's") && failed.code.is_none(), "{failed:?}");
+}
+
+#[test]
 fn the_noop_driver_does_all_but_call() {
     let mut claim = select("no SQL at all", &[0], Fetch::All);
     claim.required = true;

@@ -15,13 +15,16 @@ pub fn protocol(trial: &Trial) -> Result<(), Fault> {
     if trial.protocol == VERSION { Ok(()) } else { fail(format!("protocol {} is not {VERSION}", trial.protocol)) }
 }
 
-/// Access, executor and interface.
+/// Access, executor, kind of database and interface.
 pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
     if !driver.executors.contains(&trial.executor) {
         return fail(format!("executor {} is not supported", trial.executor));
     }
     if !driver.accesses.contains(&trial.access.kind()) {
         return fail(format!("access {} is not supported", trial.access));
+    }
+    if trial.databases.iter().any(|database| matches!(database, Database::Server { .. })) {
+        return fail(format!("driver `{}` opens databases of SQLite, and this one is a server's", driver.name));
     }
     let Some(interface) = driver.interface else { return Ok(()) };
     if !driver.in_memory && trial.databases.iter().any(|database| matches!(database, Database::Memory { .. })) {

@@ -154,6 +154,7 @@ impl Driver {
             accesses: self.accesses.iter().map(|kind| (*kind).into()).collect(),
             executors: self.executors.to_vec(),
             interface: self.interface.map(Into::into),
+            dialect: litelab_protocol::Dialect::Sqlite,
         })
     }
 }

@@ -137,6 +137,8 @@ fn an_interface_takes_its_operations_and_nothing_else() {
     refused(&base, "no row", |t| t.transactions[0].statements[0].fetch = Fetch::All);
     let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
     refused(&base, "not in memory", |t| t.databases = vec![memory.clone()]);
+    let server = Database::Server { url: "postgres://h/d".into(), schema: "s".into() };
+    refused(&base, "this one is a server's", |t| t.databases = vec![server.clone()]);
     refused(&base, "begin = \"none\"", |t| t.transactions[1].begin = Begin::Immediate);
     refused(&base, "executor inline is not supported", |t| t.executor = Executor::Inline);
     refused(&base, "pool(2)", |t| t.access = Access::Pool { connections: 2 });

@@ -16,6 +16,7 @@ pub fn describe(protocol: u32) -> Description {
         accesses: ACCESSES.map(String::from).to_vec(),
         executors,
         interface: interface.map(String::from),
+        dialect: litelab_protocol::Dialect::Sqlite,
     };
     let scripted = ["scripted", "noop"]
         .into_iter()

@@ -15,6 +15,9 @@ export function check(trial, driver) {
         fail(`executor ${trial.executor} is not supported by ${trial.driver}`);
     const { kind, connections: pool, readers } = trial.access;
     if (driver.accesses?.includes(kind) === false) fail(`access ${kind} is not supported by ${trial.driver}`);
+    if (trial.databases.some((database) => database.kind === 'server')) {
+        fail(`driver \`${trial.driver}\` opens databases of SQLite, and this one is a server's`);
+    }
     if (driver.interface !== undefined && trial.databases.some((database) => database.kind !== 'file')) {
         fail(`the ${driver.interface} of ${trial.driver} needs a database in a file`);
     }

@@ -98,6 +98,7 @@ test('what is no operation of it is refused before it is ready', async (t) => {
     await refused(/gives no task back/, { roles: [cycle(1, 1, 3)] });
     await refused(/access pool is not supported/, { access: { kind: 'pool', connections: 2 } });
     const memory = { kind: 'memory', name: 'm', shared: false, setup: [], teardown: [] };
+    await refused(/a server's/, { databases: [{ kind: 'server', url: 'postgres://h/d', schema: 's' }] });
     await refused(/a database in a file/, { databases: [memory] });
 });
 

@@ -123,7 +123,10 @@ class Opened:
         specs = [trial["transactions"][index] for index in used]
         try:
             statements = sum(len(spec["statements"]) for spec in specs)
-            session = self.driver(database, trial["connection"], trial["prepare"], statements)
+            # Of a cluster each connection starts at the next host, over all processes.
+            first = min((role["first_worker"] for role in trial["roles"] if role["workers"]), default=0)
+            place = {"place": first + len(self.sessions)} if database["kind"] == "server" else {}
+            session = self.driver({**database, **place}, trial["connection"], trial["prepare"], statements)
             if memory and not self.sessions:
                 session.script(database["setup"])
             self.sessions.append(session)

@@ -18,7 +18,7 @@ from .aio.loop import program
 from .driver import EMPTY, Fault, Memory
 from .statement import DML, SqlSession, nulls, yielded
 from .stdlib import Sqlite3, how
-from .transaction import BEGIN, first_fetch
+from .transaction import first_fetch
 from .work import verifying
 
 # Executes one statement, or all executions of it.
@@ -65,7 +65,7 @@ class Aiosqlite(SqlSession):
         """As `transaction.compile`."""
         timed = first_fetch(transaction)
         statements = transaction["statements"]
-        begin, hold = BEGIN[transaction["begin"]], transaction["hold_us"] / 1e6
+        begin, hold = self.begins[transaction["begin"]], transaction["hold_us"] / 1e6
         executes = [self.statement(transaction, at, at == timed) for at in range(len(statements))]
         holds = [statement["hold_us"] / 1e6 for statement in statements]
         alone, connection = len(statements) == 1, self.connection

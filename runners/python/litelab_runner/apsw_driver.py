@@ -2,6 +2,7 @@
 
 import apsw
 
+from . import codes
 from .connect import address, chosen
 from .driver import Fault, Memory
 from .statement import BRACKETS, DML, One, SqlSession
@@ -71,10 +72,10 @@ class Apsw(SqlSession):
         self.connection.close()
 
     @staticmethod
-    def code(error: Exception) -> int | None:
+    def code(error: Exception) -> str | None:
         # The library's own complaints (a wrong number of values) have no code, or none of SQLite's.
         code = getattr(error, "extendedresult", -1) if isinstance(error, apsw.Error) else -1
-        return code if code > 0 else None
+        return codes.name(code) if code > 0 else None
 
     @staticmethod
     def build() -> dict:

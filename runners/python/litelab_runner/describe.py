@@ -24,7 +24,9 @@ def of_driver(name: str) -> dict | None:
     except ImportError as error:
         print(f"driver {name}: {error}", file=sys.stderr)
         return None
-    interface = {"interface": driver.interface} if driver.interface else {}
+    more = {"interface": driver.interface} if driver.interface else {}
+    if driver.dialect != "sqlite":
+        more["dialect"] = driver.dialect
     return {
-        "name": name, **driver.build(), "accesses": driver.accesses, "executors": driver.executors, **interface
+        "name": name, **driver.build(), "accesses": driver.accesses, "executors": driver.executors, **more
     }  # fmt: skip

@@ -4,11 +4,16 @@ from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from . import codes
-
 # What a statement or a transaction returns instead of a number of rows.
 EMPTY = -1
 FAILED = -2
+
+BEGIN = {
+    "none": None,
+    "deferred": "BEGIN DEFERRED",
+    "immediate": "BEGIN IMMEDIATE",
+    "exclusive": "BEGIN EXCLUSIVE",
+}
 
 # Imported when asked for: a process that measures one SQLite has no other loaded.
 DRIVERS = {
@@ -18,29 +23,29 @@ DRIVERS = {
     "litequeue": "queues.litequeue.Litequeue",
     "persist-queue": "queues.persist_queue.PersistQueue",
     "huey": "queues.huey.Huey",
+    "psycopg": "psycopg_driver.Psycopg",
     "noop": "noop.Noop",
 }
 
 
 class Fault(Exception):
-    """Why a trial cannot go on; `code` is SQLite's extended code where it was SQLite that said no."""
+    """Why a trial cannot go on; `code` is the error's name where it was the database that said no."""
 
-    def __init__(self, reason: str, code: int | None = None):
+    def __init__(self, reason: str, code: str | None = None):
         super().__init__(reason)
         self.code = code
 
     @classmethod
-    def of(cls, error: Exception, code: int | None = None, during: str = "") -> "Fault":
+    def of(cls, error: Exception, code: str | None = None, during: str = "") -> "Fault":
         """From any error, with what was being done."""
         if isinstance(error, Fault):
             return cls(f"{during}: {error}" if during else str(error), error.code)
-        said = codes.name(code) if code is not None else type(error).__name__
+        said = code or type(error).__name__
         return cls(f"{during}: {said}: {error}" if during else f"{said}: {error}", code)
 
     def failed(self) -> dict:
         """The last line of a trial that cannot go on."""
-        name = None if self.code is None else codes.name(self.code)
-        return {"type": "failed", "reason": " ".join(str(self).split()), "code": name}
+        return {"type": "failed", "reason": " ".join(str(self).split()), "code": self.code}
 
 
 # A worker is a task on an event loop. The driver's call blocks the loop; a thread of the default executor, which any of
@@ -57,6 +62,9 @@ class Session:
     executors = ["threads", "processes"]
     # What it offers in place of SQL.
     interface: str | None = None
+    # What it speaks, and what opens a transaction there.
+    dialect = "sqlite"
+    begins = BEGIN
     # Whether its calls, and so its attempts and `rollback`, are awaited on the program's loop.
     awaits = False
     # How a task calls it: `aio.call`.
@@ -88,15 +96,16 @@ class Session:
 
     def rollback(self) -> None:
         """Rolls back where a transaction is open. Some errors (SQLITE_FULL, SQLITE_IOERR, …) have done so by
-        themselves: https://sqlite.org/lang_transaction.html"""
+        themselves: https://sqlite.org/lang_transaction.html. On a server it opens another connection where this one is
+        lost."""
         raise NotImplementedError
 
     def close(self) -> None:
         raise NotImplementedError
 
     @staticmethod
-    def code(error: Exception) -> int | None:
-        """SQLite's extended result code; none for an error that is not SQLite's own."""
+    def code(error: Exception) -> str | None:
+        """The name of SQLite's extended result code; none for an error that is not SQLite's own."""
         raise NotImplementedError
 
     @staticmethod

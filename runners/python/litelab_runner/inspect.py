@@ -11,6 +11,8 @@ def inspect(request: dict | None) -> dict:
     if request["protocol"] != PROTOCOL:
         raise Fault(f"protocol {request['protocol']} is not {PROTOCOL}")
     driver = find(request["driver"])
+    if driver.dialect != "sqlite":
+        raise Fault(f"driver `{request['driver']}` opens a server of {driver.dialect}, and no file to be inspected")
     database = {"kind": "file", "path": request["database"]}
     sessions = []
     connections = []

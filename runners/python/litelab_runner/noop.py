@@ -47,7 +47,7 @@ class Noop(Session):
         pass
 
     @staticmethod
-    def code(_error: Exception) -> int | None:
+    def code(_error: Exception) -> str | None:
         return None
 
     @staticmethod

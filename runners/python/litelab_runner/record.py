@@ -15,9 +15,6 @@ LOWEST, HIGHEST, DIGITS = 1, 3_600_000_000_000, 3
 # Significant bits of a value in such a histogram: what differs only beyond them has one place in it.
 _BITS = 11
 
-SQLITE_BUSY = 5
-"""The primary code."""
-
 COUNTS = ("committed", "empty", "failed", "errors", "busy")
 LATENCIES = ("service", "wait", "response", "lag", "query", "first_row")
 
@@ -138,9 +135,9 @@ class Record:
         self.warming = 0
         self.empty = self.failed = self.errors = self.busy = 0
         self.rows = self.verified = self.mismatches = self.unserved = 0
-        # Extended code → times seen, and times cured.
-        self.seen: Counter[int] = Counter()
-        self.cured: Counter[int] = Counter()
+        # Name → times seen, and times cured.
+        self.seen: Counter[str] = Counter()
+        self.cured: Counter[str] = Counter()
         self.service = Latencies()
         self.wait = Latencies() if waits else None
         self.response = Latencies() if open_load else None
@@ -161,9 +158,9 @@ class Record:
         for latencies in self._kept:
             latencies.settle(_ENOUGH)
 
-    def count_errors(self, seen: list[int], cured: bool) -> None:
+    def count_errors(self, seen: list[str], cured: bool) -> None:
         self.errors += len(seen)
-        self.busy += sum(code & 0xFF == SQLITE_BUSY for code in seen)
+        self.busy += sum(map(codes.is_busy, seen))
         self.seen.update(seen)
         if cured:
             self.cured.update(seen)
@@ -183,9 +180,7 @@ class Record:
         """As in `result`, without its names."""
         errors: dict[str, dict[str, int]] = {}
         for code, seen in self.seen.items():
-            sums = errors.setdefault(codes.name(code), {"seen": 0, "cured": 0})
-            sums["seen"] += seen
-            sums["cured"] += self.cured[code]
+            errors[code] = {"seen": seen, "cured": self.cured[code]}
         latencies = {name: getattr(self, name) for name in LATENCIES}
         return {
             **{name: getattr(self, name) for name in ("committed", "empty", "failed", "rows")},

@@ -3,6 +3,7 @@
 import platform
 import sqlite3
 
+from . import codes
 from .connect import address, chosen
 from .driver import Memory
 from .statement import BRACKETS, DML, One, SqlSession
@@ -65,9 +66,10 @@ class Sqlite3(SqlSession):
         self.connection.close()
 
     @staticmethod
-    def code(error: Exception) -> int | None:
+    def code(error: Exception) -> str | None:
         # The module's own complaints (a wrong number of values) have no such attribute.
-        return getattr(error, "sqlite_errorcode", None) if isinstance(error, sqlite3.Error) else None
+        code = getattr(error, "sqlite_errorcode", None) if isinstance(error, sqlite3.Error) else None
+        return None if code is None else codes.name(code)
 
     @staticmethod
     def build() -> dict:

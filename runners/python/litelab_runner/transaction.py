@@ -9,13 +9,6 @@ from .driver import EMPTY, FAILED, Fault, Memory, Session
 
 Attempt = Callable[[Any, Memory], int]
 
-BEGIN = {
-    "none": None,
-    "deferred": "BEGIN DEFERRED",
-    "immediate": "BEGIN IMMEDIATE",
-    "exclusive": "BEGIN EXCLUSIVE",
-}
-
 
 def first_fetch(transaction: dict) -> int | None:
     """The statement that `query` and `first_row` belong to, if they are timed."""
@@ -30,7 +23,7 @@ def compile(session: Session, transaction: dict) -> Attempt:
     returns the rows of all statements, or EMPTY; errors are the driver's own."""
     timed = first_fetch(transaction)
     statements = transaction["statements"]
-    begin, hold = BEGIN[transaction["begin"]], transaction["hold_us"] / 1e6
+    begin, hold = session.begins[transaction["begin"]], transaction["hold_us"] / 1e6
     executes = [session.statement(transaction, at, at == timed) for at in range(len(statements))]
     holds = [statement["hold_us"] / 1e6 for statement in statements]
     run = session.run
@@ -79,18 +72,18 @@ def compile(session: Session, transaction: dict) -> Attempt:
 class Retry:
     """What a worker does after an error that a retry may cure."""
 
-    def __init__(self, retry: dict):
+    def __init__(self, retry: dict, dialect: str = "sqlite"):
         for name in retry["on"]:
-            if name not in codes.BY_NAME:
-                raise Fault(f"`{name}` is no result code")
+            if not codes.is_known(dialect, name):
+                raise Fault(f"`{name}` is no result code of {dialect}")
         self.attempts = retry["attempts"]
-        self._on = {codes.BY_NAME[name] for name in retry["on"]}
+        self._on = set(retry["on"])
         self._backoff, self._longest = retry["backoff_us"], retry["max_backoff_us"]
         self._multiplier = retry["multiplier"]
 
-    def covers(self, code: int) -> bool:
-        """A primary code stands for its extended ones."""
-        return code in self._on or code & 0xFF in self._on
+    def covers(self, code: str) -> bool:
+        """A primary code of SQLite stands for its extended ones."""
+        return code in self._on or codes.primary(code) in self._on
 
     def pause(self, done: int) -> float:
         """Seconds between try `done` (from 1) and the next."""
@@ -103,11 +96,11 @@ class Retry:
 
 def recover(
     session: Session, attempt: Attempt, values: Any, memory: Memory, retry: Retry, error: Exception
-) -> tuple[int, int, list[int]]:
+) -> tuple[int, int, list[str]]:
     """After a first try that failed: rolls back, and tries again with the same values while the retry covers it.
-    Returns what a try returned at last, or FAILED; when that was over; and the codes seen. What is no SQLite error
-    goes on up."""
-    seen: list[int] = []
+    Returns what a try returned at last, or FAILED; when that was over; and the codes seen. What is no error of a
+    database goes on up."""
+    seen: list[str] = []
     while True:
         code = session.code(error)
         if code is None:

@@ -19,7 +19,7 @@ def run() -> None:
     check(trial)
     on_loop = trial["executor"] in ON_LOOP
     opening, staging, lock = (aio.Opened, aio.Stage, aio.Lock) if on_loop else (Opened, Stage, Lock)
-    retry, write_lock = Retry(trial["retry"]), lock()
+    retry, write_lock = Retry(trial["retry"], find(trial["driver"]).dialect), lock()
     schedules = [Schedule(trial["seed"], role) if role["load"]["kind"] == "open" else None for role in trial["roles"]]
     databases = [opening(trial, database, write_lock) for database in range(len(trial["databases"]))]
     stage = staging(trial, retry, schedules, databases)
@@ -46,6 +46,12 @@ def check(trial: dict) -> None:
     ):
         if asked not in known:
             raise Fault(f"{kind} {asked} is not supported by {trial['driver']}, which has {', '.join(known)}")
+    for database in trial["databases"]:
+        if (database["kind"] == "server") != (driver.dialect != "sqlite"):
+            works = (
+                "a server of " + driver.dialect if driver.dialect != "sqlite" else "databases of SQLite, not a server's"
+            )
+            raise Fault(f"driver `{trial['driver']}` opens {works}; this database is of kind `{database['kind']}`")
     roles = {role["name"]: role for role in trial["roles"]}
     for name, role in roles.items():
         if any(step["transaction"] >= len(trial["transactions"]) for step in role["steps"]):

@@ -446,7 +446,9 @@ class Protocol(Runs):
         described = self.verb("describe")
         interfaces = {driver["name"]: driver.get("interface") for driver in described["drivers"]}
         queues = dict.fromkeys(["litequeue", "persist-queue", "huey"], "queue")
-        self.assertEqual(interfaces, {"sqlite3": None, "apsw": None, "aiosqlite": None, **queues, "noop": None})
+        self.assertEqual(
+            interfaces, {"sqlite3": None, "apsw": None, "aiosqlite": None, **queues, "psycopg": None, "noop": None}
+        )
         self.assertEqual(described["drivers"][0]["sqlite"]["version"], sqlite3.sqlite_version)
         self.assertIn("THREADSAFE=1", described["drivers"][1]["sqlite"]["compile_options"])
 

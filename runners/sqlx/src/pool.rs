@@ -30,6 +30,7 @@ impl Awaited for Sqlx {
                 SqliteConnectOptions::new().filename(format!("file:{name}?mode=memory&cache=shared")).shared_cache(true)
             }
             Database::Memory { shared: false, .. } => SqliteConnectOptions::new().filename(":memory:"),
+            Database::Server { .. } => unreachable!("the harness refuses it before any driver sees it"),
         };
         let fixed = SqlitePoolOptions::new().max_connections(connections).min_connections(connections);
         let pool = fixed.max_lifetime(None).idle_timeout(None).connect_with(options).await.map_err(fault)?;

@@ -62,6 +62,7 @@ pub fn runner_costs(
             let mut bench = Bench {
                 runner,
                 prepared: &prepared,
+                servers: None,
                 directory: &scratch.trial,
                 patience: noop::patience(trial::Patience::default()),
                 keep_going: &mut || keep_going(),

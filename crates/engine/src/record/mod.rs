@@ -18,7 +18,7 @@ pub const FORMAT: i32 = 1;
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE run(
   key   TEXT PRIMARY KEY,  -- litelab, created, finished, study_toml, plan (Plan), environment (Environment),
-                           -- host_calibration (StoredCalibration), builds (BTreeMap of runners)
+                           -- host_calibration (StoredCalibration), builds (BTreeMap of runners), servers (of ServerRecord)
   value TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE runner(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use litelab_model::Plan;
+use litelab_model::{Plan, Server};
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
@@ -14,6 +14,7 @@ use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
 use crate::observe::sidecar;
 use crate::outcome::{Outcome, Series, TrialRecord};
+use crate::servers::ServerRecord;
 
 /// A run file, open for reading only.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct RunInfo {
     pub runners: Vec<Description>,
     /// Fingerprints of the runners' programs, by runner; empty in a file of before they were taken.
     pub builds: BTreeMap<String, String>,
+    /// The servers it used, by name.
+    pub servers: BTreeMap<Server, ServerRecord>,
     /// Blocks that are complete.
     pub blocks: u32,
     /// Machine load of each block.
@@ -146,6 +149,7 @@ impl RunFile {
             environment: self.parse("environment", &self.need("environment")?)?,
             runners: runners.iter().map(|t| self.parse("runner", t)).collect::<Result<_, _>>()?,
             blocks: loads.len() as u32,
+            servers: self.get("servers")?.map_or(Ok(BTreeMap::new()), |t| self.parse("servers", &t))?,
             builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
             // A help beside the run: one that another version wrote otherwise must not keep the run from being read.
             host: self.get("host_calibration")?.and_then(|text| serde_json::from_str(&text).ok()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use litelab_model::Plan;
+use litelab_model::{Plan, Server};
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -13,6 +13,7 @@ use crate::calibration::StoredCalibration;
 use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
 use crate::outcome::{Outcome, Series, TrialRecord};
+use crate::servers::ServerRecord;
 
 /// An open run file.
 #[derive(Debug)]
@@ -104,6 +105,14 @@ impl Recorder {
     /// When the file cannot be written.
     pub fn builds(&self, builds: &BTreeMap<String, String>) -> Result<(), EngineError> {
         self.set_json("builds", builds)
+    }
+
+    /// Stores the servers that the run uses, by name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn servers(&self, servers: &BTreeMap<Server, ServerRecord>) -> Result<(), EngineError> {
+        if servers.is_empty() { Ok(()) } else { self.set_json("servers", servers) }
     }
 
     /// Stores what is known of the host's noise.

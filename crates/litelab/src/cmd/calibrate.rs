@@ -161,11 +161,18 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
     study.driver = Some(args.driver.clone());
     // As many blocks as there is time for; in another order each time, lest one that happens to favour an arm would do so
     // in every calibration.
-    let options = Options { aa: true, blocks: Some(10_000), seed: Some(calibration::unix_now()), ..Options::default() };
+    let options = Options {
+        aa: true,
+        blocks: Some(10_000),
+        seed: Some(calibration::unix_now()),
+        dialects: runners.dialects(),
+        ..Options::default()
+    };
     let plan = resolve::resolve(&study, &text, &options)?;
     let options = RunOptions {
         file: file.to_path_buf(),
         directory: args.dir.clone(),
+        urls: litelab_engine::Urls::default(),
         patience: Patience::default(),
         calibrate: false,
     };

@@ -30,6 +30,11 @@ pub fn run(
         Err(error) => return Ok(confirm::failed(comparison, &format!("{error:#}"))),
     };
     let again = confirm::again(comparison, base.info, head.info, &here(&runners, [base.info, head.info]));
+    if let Some(server) = base.info.servers.iter().chain(&head.info.servers).find(|(_, s)| s.own).map(|(name, _)| name)
+    {
+        let line = format!("it ran on a server `{server}` of your own: run it again with --url");
+        return Ok(confirm::failed(comparison, &line));
+    }
     let Some(plan) = &again.plan else { return Ok(confirm::without_run(comparison, &again)) };
     let file = match execute(plan, &head.info.study_toml, &runners, directory) {
         Ok(file) => file,
@@ -61,6 +66,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
     let options = RunOptions {
         file: file.clone(),
         directory: directory.to_path_buf(),
+        urls: litelab_engine::Urls::default(),
         patience: Patience::default(),
         calibrate: false,
     };

@@ -51,7 +51,10 @@ fn check(kind: Kind, name: &str) -> Result<()> {
     match kind {
         Kind::Study => {
             let (study, text) = library::study(name)?;
-            litelab_model::resolve::resolve(&study, &text, &litelab_model::Options::default())?;
+            // Without runners there is none that reaches a server.
+            let dialects = super::runners().map(|runners| runners.dialects()).unwrap_or_default();
+            let options = litelab_model::Options { dialects, ..Default::default() };
+            litelab_model::resolve::resolve(&study, &text, &options)?;
         }
         Kind::Workload => drop(library::workload(name, None)?),
         Kind::Profile => {

@@ -13,6 +13,7 @@ pub mod repeat;
 pub mod report;
 pub mod run;
 pub mod runners;
+pub mod servers;
 pub mod show;
 pub mod verify;
 

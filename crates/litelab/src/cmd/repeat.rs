@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use litelab_engine::record::{RunFile, RunInfo};
-use litelab_engine::{Ready, Run, Runners};
+use litelab_engine::{Ready, Run, Runners, With};
 use litelab_model::Plan;
 use litelab_report::analysis::analyse;
 use litelab_report::compare::{Difference, Side};
@@ -60,16 +60,20 @@ pub fn run(args: &Args) -> Result<Exit> {
             (file, run)
         }
         None => {
-            let ready = Ready::again(plan(args, &info)?, &args.place.dir, &runners)?;
+            let urls = args.place.urls()?;
+            let directory = args.place.dir.as_path();
+            let with = With { directory, urls: &urls, runners: &runners, stop: Some(&interrupt::STOP) };
+            let ready = Ready::again(plan(args, &info)?, with)?;
             let here = RunInfo {
                 plan: ready.plan().clone(),
                 environment: ready.environment().clone(),
                 runners: ready.runners().cloned().collect(),
+                servers: ready.servers(),
                 ..info.clone()
             };
             allow(&repeat::differences(&info, &here), args)?;
             let file = args.place.file(&format!("{}-repeat", info.plan.study))?;
-            let options = args.place.options(file.clone());
+            let options = args.place.options(file.clone())?;
             let run = Run::begin(ready, &info.study_toml, options, &runners, &interrupt::STOP)?;
             super::calibrate::warn(&run)?;
             (file, Some(run))
@@ -129,7 +133,7 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
     if after.finished.is_some() {
         return Ok(None);
     }
-    Ok(Some(Run::resume(args.place.options(file.to_path_buf()), runners, &interrupt::STOP)?))
+    Ok(Some(Run::resume(args.place.options(file.to_path_buf())?, runners, &interrupt::STOP)?))
 }
 
 /// Says in what this place differs from the run's, before anything is run.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::Run;
+use litelab_engine::{Run, Runners};
 use litelab_model::{Options, library, resolve};
 use litelab_report::analysis::Analysis;
 use litelab_stats::ClaimVerdict;
@@ -15,7 +15,7 @@ use crate::{files, interrupt};
 /// Arguments.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  litelab run\n  litelab run sqlite3perf --quick --only batch\n  litelab run my-study.toml --set rows=50000\n  litelab run --resume litelab-runs/sqlite3perf-20260131-123456.db"
+    after_help = "Examples:\n  litelab run\n  litelab run sqlite3perf --quick --only batch\n  litelab run my-study.toml --set rows=50000\n  litelab run --resume litelab-runs/sqlite3perf-20260131-123456.db\n  litelab run ours.toml --url postgres=postgres://me:secret@localhost/mine"
 )]
 pub struct Args {
     /// A built-in study's name, or the path of one of your own
@@ -58,11 +58,11 @@ pub fn run(args: Args) -> Result<Exit> {
     let (file, run) = match &args.resume {
         Some(file) => {
             let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
-            (file.clone(), Run::resume(args.place.options(file), &runners, &interrupt::STOP)?)
+            (file.clone(), Run::resume(args.place.options(file)?, &runners, &interrupt::STOP)?)
         }
         None => {
             let (study, text) = library::study(&args.study)?;
-            let plan = resolve::resolve(&study, &text, &resolve_options(&args)?)?;
+            let plan = resolve::resolve(&study, &text, &resolve_options(&args, &runners)?)?;
             if args.dry_run {
                 let mut plan = plan;
                 litelab_engine::compile::compile(&mut plan)?;
@@ -70,7 +70,7 @@ pub fn run(args: Args) -> Result<Exit> {
                 return Ok(Exit::Ok);
             }
             let file = args.place.file(&study.name)?;
-            let run = Run::new(plan, &text.toml, args.place.options(file.clone()), &runners, &interrupt::STOP)?;
+            let run = Run::new(plan, &text.toml, args.place.options(file.clone())?, &runners, &interrupt::STOP)?;
             super::calibrate::warn(&run)?;
             (file, run)
         }
@@ -103,11 +103,19 @@ fn is_inconclusive(analysis: &Analysis) -> bool {
     claims || analysis.scenarios.iter().flat_map(|s| &s.comparisons).any(|c| c.decided().is_none())
 }
 
-fn resolve_options(args: &Args) -> Result<Options> {
+fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {
     let mut vars = litelab_model::Vars::new();
     for text in &args.vars {
         let (name, value) = litelab_engine::run::variable(text).map_err(|e| BadInput(format!("--set: {e}")))?;
         vars.insert(name, value);
     }
-    Ok(Options { quick: args.quick, blocks: args.blocks, seed: args.seed, only: args.only.clone(), vars, aa: args.aa })
+    Ok(Options {
+        quick: args.quick,
+        blocks: args.blocks,
+        seed: args.seed,
+        only: args.only.clone(),
+        vars,
+        dialects: runners.dialects(),
+        aa: args.aa,
+    })
 }

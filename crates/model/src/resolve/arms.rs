@@ -1,12 +1,13 @@
 //! Dimensions and their combinations.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Access, Begin, Executor};
+use litelab_protocol::{Access, Begin, Dialect, Executor};
 
 use crate::error::unknown;
 use crate::one_or_many::OneOrMany;
 use crate::plan::Arm;
 use crate::quantity::{Quantity, Scalar, Vars};
+use crate::server::Server;
 use crate::study::{Location, QuickScenario, Scenario};
 
 type Dimensions = IndexMap<String, Scalar>;
@@ -139,10 +140,14 @@ pub(super) struct Choice {
     pub driver: String,
     pub executor: Executor,
     pub access: Access,
-    pub profile: String,
+    /// None where neither the scenario nor the arm states one.
+    pub profile: Option<String>,
     pub prepare: bool,
     pub location: Location,
     pub schema: Option<String>,
+    pub server: Option<Server>,
+    /// Whether the arm itself names its server, and not the scenario for all.
+    pub own_server: bool,
     pub databases: Option<Quantity>,
     pub begin: Option<Begin>,
     pub runtime_threads: Option<Quantity>,
@@ -153,10 +158,12 @@ pub(super) struct Choice {
     pub rate: IndexMap<String, Quantity>,
     /// PRAGMAs over those of the profile.
     pub pragmas: IndexMap<String, Scalar>,
+    /// Settings over those of the profile.
+    pub settings: IndexMap<String, Scalar>,
 }
 
 /// Dimensions that are keys of a scenario.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "driver",
     "executor",
     "access",
@@ -164,6 +171,7 @@ const KEYS: [&str; 12] = [
     "prepare",
     "location",
     "schema",
+    "server",
     "databases",
     "begin",
     "runtime_threads",
@@ -178,10 +186,12 @@ impl Choice {
             driver: scenario.driver.clone().unwrap_or_else(|| "rusqlite".into()),
             executor: scenario.executor.unwrap_or(Executor::Threads),
             access: Access::PerWorker,
-            profile: scenario.profile.clone().unwrap_or_else(|| "wal-normal".into()),
+            profile: scenario.profile.clone(),
             prepare: scenario.prepare.unwrap_or(true),
             location: scenario.location.unwrap_or_default(),
             schema: scenario.schema.clone(),
+            server: scenario.server,
+            own_server: false,
             databases: scenario.databases.clone(),
             begin: scenario.begin,
             runtime_threads: scenario.runtime_threads.clone(),
@@ -189,6 +199,7 @@ impl Choice {
             workers: IndexMap::new(),
             rate: IndexMap::new(),
             pragmas: IndexMap::new(),
+            settings: IndexMap::new(),
         };
         // Variables first: an access such as `pool($n)` may use one.
         for (name, value) in dimensions {
@@ -210,7 +221,7 @@ impl Choice {
             "driver" => self.driver = text,
             "executor" => self.executor = text.parse()?,
             "access" => self.access = parse_access(&text, vars)?,
-            "profile" => self.profile = text,
+            "profile" => self.profile = Some(text),
             "prepare" => match value {
                 Scalar::Bool(b) => self.prepare = *b,
                 _ => return Err(wrong("true, false")),
@@ -224,6 +235,10 @@ impl Choice {
                 }
             }
             "schema" => self.schema = Some(text),
+            "server" => {
+                self.server = Some(Server::parse(&text).map_err(|e| format!("dimension `server`: {e}"))?);
+                self.own_server = true;
+            }
             "begin" => {
                 self.begin = Some(match text.as_str() {
                     "none" => Begin::None,
@@ -244,6 +259,7 @@ impl Choice {
             },
             _ => match name.split_once('.') {
                 Some(("pragma", pragma)) => drop(self.pragmas.insert(pragma.to_owned(), value.clone())),
+                Some(("setting", setting)) => drop(self.settings.insert(setting.to_owned(), value.clone())),
                 Some((role, key)) => self.set_role(scenario, role, key, value)?,
                 None if vars.contains_key(name) => {}
                 None => {
@@ -253,6 +269,24 @@ impl Choice {
             },
         }
         Ok(())
+    }
+
+    /// The server of an arm whose driver is of this dialect. What a scenario says for all is not meant for its arms of
+    /// SQLite.
+    ///
+    /// # Errors
+    /// When a server is named that the driver does not reach.
+    pub(super) fn server_of(&self, dialect: Dialect) -> Result<Option<Server>, String> {
+        match (self.server, dialect) {
+            (None, _) => Ok(Server::of(dialect)),
+            (Some(_), Dialect::Sqlite) if !self.own_server => Ok(None),
+            (Some(server), _) if server.dialect() == dialect => Ok(Some(server)),
+            (Some(server), _) => Err(format!(
+                "server `{server}` understands {}, and driver `{}` is one of {dialect}",
+                server.dialect(),
+                self.driver
+            )),
+        }
     }
 
     fn set_role(&mut self, scenario: &Scenario, role: &str, key: &str, value: &Scalar) -> Result<(), String> {

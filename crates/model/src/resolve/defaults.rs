@@ -11,7 +11,7 @@ pub(super) fn inherit(study: &Study, scenario: &Scenario) -> Scenario {
     macro_rules! from_study {
         ($($key:ident),*) => { $(if out.$key.is_none() { out.$key.clone_from(&study.$key); })* };
     }
-    from_study!(workload, driver, executor, access, profile, prepare, location, schema, databases, begin);
+    from_study!(workload, driver, executor, access, profile, prepare, location, schema, server, databases, begin);
     from_study!(runtime_threads, warmup, data_rows);
     if out.metrics.is_empty() {
         out.metrics.clone_from(&study.metrics);
@@ -44,6 +44,7 @@ fn states(scenario: &Scenario, dimension: &str) -> bool {
         "prepare" => scenario.prepare.is_some(),
         "location" => scenario.location.is_some(),
         "schema" => scenario.schema.is_some(),
+        "server" => scenario.server.is_some(),
         "databases" => scenario.databases.is_some(),
         "begin" => scenario.begin.is_some(),
         "runtime_threads" => scenario.runtime_threads.is_some(),

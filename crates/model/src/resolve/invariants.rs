@@ -1,5 +1,7 @@
 //! Invariants: names checked, variables put in.
 
+use litelab_protocol::Dialect;
+
 use crate::error::unknown;
 use crate::expression;
 use crate::plan::InvariantPlan;
@@ -13,7 +15,7 @@ pub const COUNTS: [&str; 6] = ["committed", "empty", "failed", "rows", "verified
 pub(super) fn invariants(
     workload: &Workload,
     own: &[Invariant],
-    (used, driver): (&[String], &str),
+    (used, driver, dialect): (&[String], &str, Dialect),
     vars: &Vars,
 ) -> Result<Vec<InvariantPlan>, String> {
     let (from, list) = match own {
@@ -22,7 +24,7 @@ pub(super) fn invariants(
     };
     let mut plans = Vec::new();
     for (i, invariant) in list.iter().enumerate() {
-        let one = Checked { workload, used, driver, vars };
+        let one = Checked { workload, used, driver, dialect, vars };
         let plan = one.invariant(invariant).map_err(|e| format!("{from}invariant {}: {e}", i + 1))?;
         plans.extend(plan);
     }
@@ -34,6 +36,7 @@ struct Checked<'a> {
     workload: &'a Workload,
     used: &'a [String],
     driver: &'a str,
+    dialect: Dialect,
     vars: &'a Vars,
 }
 
@@ -71,8 +74,9 @@ impl Checked<'_> {
             Ok(Some(text))
         };
         let (equals, at_least, at_most) = (expression(equals)?, expression(at_least)?, expression(at_most)?);
-        let about = if invariant.about.is_empty() { invariant.sql.clone() } else { invariant.about.clone() };
-        let sql = crate::sql::substitute(&invariant.sql, self.vars)?;
+        let sql = invariant.sql.of(self.dialect)?;
+        let about = if invariant.about.is_empty() { sql.clone() } else { invariant.about.clone() };
+        let sql = crate::sql::substitute_in(sql, self.vars, self.dialect)?;
         Ok(relevant.then_some(InvariantPlan { about, sql, equals, at_least, at_most }))
     }
 

@@ -11,10 +11,11 @@ pub use profiles::{check as check_profile, input, rendered};
 mod roles;
 mod transactions;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use litelab_protocol::{Access, Connection, Executor, Prepare, Trial};
+use litelab_protocol::{Access, Connection, Dialect, Executor, Prepare, Trial};
 
 use crate::error::{ModelError, unknown};
 use crate::library::{self, Text};
@@ -37,6 +38,9 @@ pub struct Options {
     pub only: Vec<String>,
     /// Variables, over everything else.
     pub vars: Vars,
+    /// What the database of a driver understands, by each of its names (`postgres`, `go:postgres`); of those that are not
+    /// here, SQLite.
+    pub dialects: BTreeMap<String, Dialect>,
     /// Runs every scenario's baseline a second time, as an arm of its own.
     pub aa: bool,
 }
@@ -256,9 +260,15 @@ fn arm(
 ) -> Result<Arm, ArmError> {
     let mut vars = vars.clone();
     let choice = arms::Choice::new(scenario, dimensions, &mut vars)?;
-    let (mut profile, text) = library::profile(&choice.profile, context.directory)?;
+    let dialect = context.options.dialects.get(&choice.driver).copied().unwrap_or_default();
+    let server = choice.server_of(dialect)?;
+    let unless_stated = if dialect.is_sqlite() { "wal-normal" } else { "as-it-comes" };
+    let name = choice.profile.as_deref().unwrap_or(unless_stated);
+    let (mut profile, text) = library::profile(name, context.directory)?;
+    profiles::suit(&mut profile, &choice.driver, dialect)?;
     profiles::change(&mut profile, &choice.pragmas)?;
-    let retry = profiles::check(&profile, &text)?;
+    profiles::change_settings(&mut profile, &choice.settings)?;
+    let retry = profiles::check_for(&profile, &text, dialect)?;
 
     let data_rows = match (&choice.data_rows, &workload.data) {
         (Some(q), Some(_)) => q.integer(&vars, 0, 1 << 40)?,
@@ -278,24 +288,32 @@ fn arm(
         Some(spec) => {
             vars.insert("data_rows".into(), Scalar::Integer(0));
             let transaction = match &spec.transaction {
-                Some(name) => Some(transactions::for_data(workload, name, &vars)?),
+                Some(name) => Some(transactions::for_data(workload, name, (&vars, dialect))?),
                 None if data_rows > 0 => {
                     return Err("`data.rows` needs `data.transaction`, which inserts them".to_owned().into());
                 }
                 None => None,
             };
+            if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
+                return Err(format!(
+                    "data.from: `{from}` is a database of SQLite, and driver `{}` is one of {dialect}",
+                    choice.driver
+                )
+                .into());
+            }
+            let then = spec.then.as_ref().map(|then| then.of(dialect).cloned());
             Some(DataPlan {
                 from: spec.from.as_ref().map(|p| resolve_path(p, place)),
                 transaction,
                 rows: data_rows as u64,
-                then: spec.then.clone(),
+                then: then.transpose().map_err(|e| format!("workload `{}`: data.then: {e}", workload.name))?,
             })
         }
     };
     vars.insert("data_rows".into(), Scalar::Integer(data_rows));
 
     let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
-    let mut transactions = transactions::resolve(workload, &used, &vars, choice.begin)?;
+    let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
     let timed_rows = asks_for_rows(context.study, scenario);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
@@ -336,6 +354,9 @@ fn arm(
             .map(|n| n as u32),
     };
     check_combination(&trial, choice.location)?;
+    if let (Some(server), true) = (server, choice.location != Location::File) {
+        return Err(format!("`location` has no effect on server `{server}`: leave it out").into());
+    }
     if trial.executor == Executor::Processes {
         roles::check_processes(&trial.roles)?;
     }
@@ -347,20 +368,24 @@ fn arm(
     let search = search.transpose().map_err(|e| format!("search: {e}"))?;
     let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, &mut vars));
     let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
-    let schema = schema(workload, choice.schema.as_deref(), &vars)?;
+    let schema = schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
     let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
     Ok(Arm {
         scenario: index,
         dimensions: dimensions.clone(),
         driver: choice.driver.clone(),
+        dialect,
+        server,
         profile: profile.name.clone(),
         pragmas: profile.pragma.clone(),
+        settings: profile.setting.clone(),
+        server_settings: profiles::for_server(&profile),
         location: choice.location,
         databases,
         schema,
         data,
-        invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver), &vars)?,
+        invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver, dialect), &vars)?,
         content: workload.content.clone(),
         duration_ms,
         trial,
@@ -400,14 +425,16 @@ fn options(
     options.iter().map(|(name, given)| Ok((name.clone(), value(name, given)?))).collect()
 }
 
-fn schema(workload: &Workload, variant: Option<&str>, vars: &Vars) -> Result<String, String> {
+fn schema(workload: &Workload, variant: Option<&str>, (vars, dialect): (&Vars, Dialect)) -> Result<String, String> {
     let sql = match variant {
         None | Some("default") => &workload.schema.sql,
         Some(name) => workload.schema.variant.get(name).ok_or_else(|| {
             unknown("schema variant", name, workload.schema.variant.keys().map(String::as_str).chain(["default"]))
         })?,
     };
-    crate::sql::substitute(sql, vars).map_err(|e| format!("workload `{}`: schema: {e}", workload.name))
+    sql.of(dialect)
+        .and_then(|sql| crate::sql::substitute_in(sql, vars, dialect))
+        .map_err(|e| format!("workload `{}`: schema: {e}", workload.name))
 }
 
 fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Transactions: variables put in, parameters numbered, defaults decided.
 
-use litelab_protocol::{Begin, Fetch, Statement, Transaction};
+use litelab_protocol::{Begin, Dialect, Fetch, Param, Statement, Transaction};
 
 use crate::error::unknown;
 use crate::parameter;
@@ -12,21 +12,25 @@ use crate::workload::{StatementSpec, TransactionSpec, WorkSpec, Workload};
 pub(super) fn resolve(
     workload: &Workload,
     used: &[String],
-    vars: &Vars,
+    (vars, dialect): (&Vars, Dialect),
     begin: Option<Begin>,
 ) -> Result<Vec<Transaction>, String> {
-    used.iter().map(|name| one(workload, name, vars, begin, false)).collect()
+    used.iter().map(|name| one(workload, name, (vars, dialect), begin, false)).collect()
 }
 
 /// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch, if it has one statement.
-pub(super) fn for_data(workload: &Workload, name: &str, vars: &Vars) -> Result<Transaction, String> {
-    one(workload, name, vars, Some(Begin::None), true)
+pub(super) fn for_data(
+    workload: &Workload,
+    name: &str,
+    (vars, dialect): (&Vars, Dialect),
+) -> Result<Transaction, String> {
+    one(workload, name, (vars, dialect), Some(Begin::None), true)
 }
 
 fn one(
     workload: &Workload,
     name: &str,
-    vars: &Vars,
+    (vars, dialect): (&Vars, Dialect),
     begin: Option<Begin>,
     single: bool,
 ) -> Result<Transaction, String> {
@@ -36,35 +40,27 @@ fn one(
         .get(name)
         .ok_or_else(|| unknown("transaction", name, workload.transactions.keys().map(String::as_str)))
         .map_err(|e| format!("workload `{}`: {e}", workload.name))?;
-    transaction(name, spec, vars, begin, single).map_err(here)
+    transaction(name, spec, (vars, dialect), begin, single).map_err(here)
 }
 
 fn transaction(
     name: &str,
     spec: &TransactionSpec,
-    vars: &Vars,
+    (vars, dialect): (&Vars, Dialect),
     begin: Option<Begin>,
     single: bool,
 ) -> Result<Transaction, String> {
     let params = parameter::resolve(&spec.params, vars)?;
-    let specs = statements(spec)?;
+    let specs = statements(spec, dialect)?;
     let mut statements = Vec::new();
     // Of one statement, which a batch only repeats, data are rows; of several, which belong together, executions.
     let row = single && specs.len() == 1;
     for (i, statement) in specs.iter().enumerate() {
-        let resolved = one_statement(statement, &params, vars, row)
+        let resolved = one_statement(statement, &params, (vars, dialect), row)
             .map_err(|e| if specs.len() > 1 { format!("statement {}: {e}", i + 1) } else { e })?;
         statements.push(resolved);
     }
-    for param in &params {
-        let index = params.iter().position(|p| p.name == param.name).unwrap_or_default() as u32;
-        let bound = statements.iter().any(|s| s.bind.contains(&index));
-        let derived =
-            params.iter().any(|p| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param == index));
-        if !bound && !derived {
-            return Err(format!("param `{}` is used by no statement", param.name));
-        }
-    }
+    check_use(spec, &params)?;
     let long = statements.len() > 1 || statements.iter().any(|s| s.repeat > 1);
     let own = spec.begin.unwrap_or(if long { Begin::Immediate } else { Begin::None });
     Ok(Transaction {
@@ -83,9 +79,28 @@ fn transaction(
     })
 }
 
+/// Checks that each parameter is used by some statement, of whatever dialect: which ones there are, and so their values,
+/// does not depend on it.
+fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
+    let mut used: Vec<&str> = Vec::new();
+    for statement in spec.sql.values().flat_map(|list| &list.0) {
+        for sql in statement.sql.values() {
+            used.extend(Dialect::ALL.into_iter().flat_map(|dialect| sql::names(sql, dialect)));
+        }
+    }
+    for (index, param) in params.iter().enumerate() {
+        let source =
+            |p: &Param| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param as usize == index);
+        if !used.contains(&param.name.as_str()) && !params.iter().any(source) {
+            return Err(format!("param `{}` is used by no statement", param.name));
+        }
+    }
+    Ok(())
+}
+
 /// The statements, with the transaction's own keys put into its only one.
-fn statements(spec: &TransactionSpec) -> Result<Vec<StatementSpec>, String> {
-    let mut out = spec.sql.0.clone();
+fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementSpec>, String> {
+    let mut out = spec.sql.of(dialect)?.0.clone();
     if out.is_empty() {
         return Err("`sql` is empty".into());
     }
@@ -112,16 +127,17 @@ fn statements(spec: &TransactionSpec) -> Result<Vec<StatementSpec>, String> {
 
 fn one_statement(
     spec: &StatementSpec,
-    params: &[litelab_protocol::Param],
-    vars: &Vars,
+    params: &[Param],
+    (vars, dialect): (&Vars, Dialect),
     row: bool,
 ) -> Result<Statement, String> {
+    let text = spec.sql.of(dialect)?;
     let count = |q: &Option<Quantity>, key: &str| match q {
         Some(q) if !row => q.integer(vars, 1, 100_000_000).map(|n| n as u32).map_err(|e| format!("{key}: {e}")),
         _ => Ok(1),
     };
     let (tuples, repeat) = (count(&spec.rows, "rows")?, count(&spec.repeat, "repeat")?);
-    let positional = sql::positional(&sql::substitute(&spec.sql, vars)?, tuples)?;
+    let positional = sql::positional(&sql::substitute_in(text, vars, dialect)?, tuples, dialect)?;
     let bind = positional
         .names
         .iter()
@@ -135,7 +151,7 @@ fn one_statement(
         })
         .collect::<Result<Vec<u32>, String>>()?;
     let selects = {
-        let start = spec.sql.trim_start().to_ascii_lowercase();
+        let start = text.trim_start().to_ascii_lowercase();
         start.starts_with("select") || start.starts_with("with") || start.starts_with("values")
     };
     let fetch = spec.fetch.unwrap_or(match (spec.yields.is_empty(), selects) {

@@ -32,6 +32,7 @@ struct Numbers {
     failures: BTreeMap<(u8, String), (FailureKind, Vec<u32>)>,
     flags: Flags,
     rung: Option<Rung>,
+    on_server: bool,
     settings: BTreeMap<String, BTreeSet<String>>,
     content: BTreeMap<String, BTreeSet<String>>,
     /// What kept a search from a higher rate, and in how many trials.
@@ -135,6 +136,7 @@ impl Numbers {
     fn measure(&mut self, block: u32, measurement: &Measurement, metrics: &[Metric]) {
         self.measured += 1;
         self.flags.add(&measurement.flags);
+        self.on_server |= measurement.on_server;
         if measurement.result.operations.iter().all(|o| o.failed == 0) {
             for (table, hash) in &measurement.content {
                 self.content.entry(table.clone()).or_default().insert(hash.clone());
@@ -181,6 +183,7 @@ impl Numbers {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.flags.notes(self.measured);
+        notes.extend(self.on_server.then(|| ON_SERVER.to_owned()));
         let errors = self.errors.iter().map(|((transaction, code), count)| {
             let cured = if count.cured > 0 { format!(", {} cured by a retry", count.cured) } else { String::new() };
             format!("{transaction} met {code} {}{cured}", number::counted(count.seen, "time"))
@@ -218,6 +221,9 @@ impl Numbers {
         }
     }
 }
+
+/// What is not seen of a server, which is another process and may be another machine.
+const ON_SERVER: &str = "CPU and memory are the runner's alone; what the server took beside it is not measured";
 
 /// The harness's own limit, which no database can lift.
 fn ceiling(per_second: f64) -> String {

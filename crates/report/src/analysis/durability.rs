@@ -21,7 +21,10 @@ impl Rung {
         if arm.location != Location::File {
             return Self { worst: Some(Durability::Volatile), caveat: None };
         }
-        let mut rungs = settings.iter().map(connection);
+        let mut rungs = settings.iter().map(|settings| match arm.server {
+            None => connection(settings),
+            Some(_) => on_server(arm, settings),
+        });
         let first = rungs.next().unwrap_or_default();
         rungs.fold(first, Self::and)
     }
@@ -46,6 +49,12 @@ fn connection(connection: &ConnectionSettings) -> Rung {
         .zip(Synchronous::reported(&synchronous))
         .and_then(|(journal, synchronous)| Durability::caveat(journal, synchronous));
     Rung { worst: Durability::reported(Storage::File, &journal, &synchronous), caveat }
+}
+
+fn on_server(arm: &Arm, connection: &ConnectionSettings) -> Rung {
+    let read = |name: &str| serde_json::from_value::<Reported>(connection.settings.get(name)?.clone()).ok();
+    let rung = litelab_model::setting::Rung::reported(arm.dialect, &read);
+    rung.map_or_else(Rung::default, |rung| Rung { worst: Some(rung.durability), caveat: rung.caveat })
 }
 
 /// A setting as it is shown: `synchronous` by its word, everything else as SQLite reports it.

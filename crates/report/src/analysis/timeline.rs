@@ -113,6 +113,7 @@ mod tests {
             content: Default::default(),
             flags: vec![],
             search: None,
+            on_server: false,
         };
         let (seconds, windows) = windows(&measurement, &series, 2);
         assert_eq!((seconds, windows.len()), (2.0, 2));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use litelab_engine::record::RunInfo;
+use litelab_engine::servers::ServerRecord;
 use litelab_model::Arm;
 use litelab_protocol::Trial;
 
@@ -60,6 +61,7 @@ impl fmt::Display for Difference {
 pub fn differences(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
     let mut found = host(base, head);
     found.extend(builds(base, head, arms));
+    found.extend(servers(base, head));
     found.extend(work(base, head, arms));
     found
 }
@@ -105,6 +107,15 @@ fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differ
     differences.flatten().collect()
 }
 
+/// Versions of the servers that both used, and whose they were. Of one that only one of them used, the arms differ.
+fn servers(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
+    let both = base.servers.iter().filter_map(|(name, a)| Some((name, a, head.servers.get(name)?)));
+    let text =
+        |server: &ServerRecord| format!("{}{}", server.version, if server.own { ", one of your own" } else { "" });
+    both.filter_map(|(name, a, b)| differ(Unlike::Driver, &format!("server {name}"), Some(&text(a)), Some(&text(b))))
+        .collect()
+}
+
 /// Each kind of difference once, with the first arm that has it.
 fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
@@ -138,6 +149,8 @@ pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
         ("the warm-ups", s.warmup_ms == t.warmup_ms),
         ("the locations", a.location == b.location),
         ("the numbers of databases", a.databases == b.databases),
+        ("the servers", a.server == b.server),
+        ("the settings of the servers", a.server_settings == b.server_settings),
     ]
     .into_iter()
     .filter(|(_, same)| !same)

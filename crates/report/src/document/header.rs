@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
 use litelab_engine::record::RunInfo;
+use litelab_engine::servers::ServerRecord;
+use litelab_model::Server;
 use litelab_model::metric::Unit;
 
 use super::{Block, Document, Marked, calibration, drivers};
@@ -22,6 +24,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
         ("load", load(info)),
         ("calibrated", calibrated(info)),
         ("SQLite", builds(info)),
+        ("servers", servers(info)),
     ];
     if !plan.source.is_empty() {
         facts.push(("source", plan.source.clone()));
@@ -123,6 +126,14 @@ fn load(info: &RunInfo) -> String {
     parts.join(" · ")
 }
 
+fn servers(info: &RunInfo) -> String {
+    let one = |(name, server): (&Server, &ServerRecord)| {
+        let whose = if server.own { "your own" } else { "started for the run, on loopback" };
+        format!("{name}: {} ({whose})", server.version)
+    };
+    info.servers.iter().map(one).collect::<Vec<_>>().join(" · ")
+}
+
 fn calibrated(info: &RunInfo) -> String {
     info.host.as_ref().map_or_else(String::new, |h| calibration::brief(&h.calibration, h.age_seconds))
 }
@@ -152,7 +163,9 @@ fn builds(info: &RunInfo) -> String {
         None => (*name).to_owned(),
         Some(driver) => match &driver.sqlite {
             Some(build) => format!("{name} {}: SQLite {}", driver.version, build.version),
-            None => format!("{name} {}", driver.version),
+            None if driver.dialect.is_sqlite() => format!("{name} {}", driver.version),
+            // Its server has a line of its own.
+            None => String::new(),
         },
     }
 }

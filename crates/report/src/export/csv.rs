@@ -164,12 +164,14 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
 
 fn whole(measurement: &Measurement) -> Vec<String> {
     let summary = &measurement.summary;
+    // Nobody looks at a server's files.
+    let of_files = |bytes: Option<u64>| text(bytes.filter(|_| !measurement.on_server));
     vec![
         measurement.cpu_ns.to_string(),
-        summary.wal_peak_bytes.to_string(),
-        measurement.wal_after_bytes.to_string(),
-        measurement.database_bytes.to_string(),
-        text(summary.written_bytes),
+        of_files(Some(summary.wal_peak_bytes)),
+        of_files(Some(measurement.wal_after_bytes)),
+        of_files(Some(measurement.database_bytes)),
+        of_files(summary.written_bytes),
         text(summary.rss_peak_bytes),
         text(summary.voluntary_switches),
         text(summary.involuntary_switches),

@@ -47,6 +47,7 @@ pub fn export(analysis: &Analysis, info: &RunInfo) -> Export {
         environment: info.environment.clone(),
         loads: info.loads.clone(),
         runners: info.runners.clone(),
+        servers: info.servers.iter().map(|(name, server)| (name.to_string(), server.clone())).collect(),
         scenarios: analysis.scenarios.iter().map(scenario).collect(),
         arms: analysis.arms.iter().map(|a| arm(a, analysis)).collect(),
         claims: analysis.claims.iter().map(claim).collect(),

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use litelab_engine::environment::{Environment, LoadWindow};
+use litelab_engine::servers::ServerRecord;
 use litelab_model::Scalar;
 use litelab_protocol::Description;
 use schemars::JsonSchema;
@@ -29,6 +30,9 @@ pub struct Export {
     pub loads: Vec<LoadWindow>,
     /// The runners and the builds of SQLite in them.
     pub runners: Vec<Description>,
+    /// The servers of its arms, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, ServerRecord>,
     /// Scenarios with their comparisons.
     pub scenarios: Vec<Scenario>,
     /// Arms with their values.

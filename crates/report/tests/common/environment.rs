@@ -57,6 +57,7 @@ pub fn runner() -> Description {
         accesses: vec!["per-worker".into()],
         executors: vec![],
         interface: None,
+        dialect: litelab_protocol::Dialect::Sqlite,
     };
     let build =
         SqliteBuild { version: "3.54.0".into(), source_id: "2026-01-01 abcdef".into(), compile_options: vec![] };

@@ -28,6 +28,8 @@ pub struct Numbers {
     pub settings: Vec<(&'static str, i64)>,
     /// Whether a search found it at the second of three rates.
     pub searched: bool,
+    /// Whether its database is a server's.
+    pub on_server: bool,
     /// The trial over its time.
     pub series: Series,
 }
@@ -46,6 +48,7 @@ impl Default for Numbers {
             content: vec![],
             settings: vec![("wal", 1), ("wal", 1)],
             searched: false,
+            on_server: false,
             series: Series::default(),
         }
     }
@@ -106,6 +109,7 @@ impl Numbers {
             content: self.content.iter().map(|(t, h)| ((*t).to_owned(), (*h).to_owned())).collect(),
             flags: self.flags.clone(),
             search: self.searched.then(search),
+            on_server: self.on_server,
         }
     }
 }

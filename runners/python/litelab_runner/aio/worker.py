@@ -90,7 +90,7 @@ class Worker(worker.Worker):
         self, session: Session, attempt: Any, values: Any, error: Exception, record: Record
     ) -> tuple[int, int]:
         """As `transaction.recover`. Between two tries the loop is free."""
-        codes: list[int] = []
+        codes: list[str] = []
         while True:
             code = session.code(error)
             if code is None:

@@ -1,0 +1,70 @@
+//! The server itself compiles every statement of its arms before anything runs, in a schema with their tables. What
+//! [`crate::compile`] does with SQLite.
+
+use std::collections::HashSet;
+
+use litelab_model::{Arm, Plan, sql};
+use litelab_protocol::{Dialect, Statement};
+use litelab_servers::{Admin, Prepared};
+
+use super::Servers;
+use super::schema::Schemas;
+use crate::compile::{check_columns, named};
+use crate::error::EngineError;
+
+/// Compiles all statements of all arms that run on a server, and compares the settings of servers that are the user's.
+///
+/// # Errors
+/// [`EngineError::BadInput`] with the statement and the server's message.
+pub(crate) fn compile(plan: &Plan, servers: &Servers) -> Result<(), EngineError> {
+    let mut done = HashSet::new();
+    for (index, arm) in plan.arms.iter().enumerate().filter(|(_, arm)| arm.server.is_some() && arm.skipped.is_none()) {
+        let what = (arm.server, &arm.schema, &arm.trial.transactions, &arm.invariants, &arm.server_settings);
+        let key = serde_json::to_string(&what).unwrap_or_default();
+        if !done.insert(key) {
+            continue;
+        }
+        one(arm, servers).map_err(|e| EngineError::BadInput(format!("{}: {e}", plan.arm_name(index))))?;
+    }
+    Ok(())
+}
+
+fn one(arm: &Arm, servers: &Servers) -> Result<(), String> {
+    let mut schemas = Schemas::none(servers.target(arm)?.url())?;
+    servers.settle(arm, schemas.server())?;
+    let (admin, name) = schemas.make_empty(servers.next_schema(), arm)?;
+    let name = name.as_str();
+    let data = arm.data.as_ref().and_then(|d| d.transaction.as_ref());
+    for transaction in arm.trial.transactions.iter().chain(data) {
+        for (i, statement) in transaction.statements.iter().enumerate() {
+            let here = |e: String| format!("{}: {e}", named(transaction, i));
+            check(admin, name, statement, arm.dialect).map_err(here)?;
+        }
+    }
+    for invariant in &arm.invariants {
+        let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
+        let prepared = admin.prepare_check(name, &invariant.sql).map_err(|e| fail(e.to_string()))?;
+        if prepared.columns.len() != 1 || sql::writes(&invariant.sql, arm.dialect) {
+            return Err(fail("it must be a query of one column".into()));
+        }
+    }
+    for table in &arm.content {
+        let quote = if arm.dialect == Dialect::Mysql { "`" } else { "\"" };
+        let quoted = format!("{quote}{}{quote}", table.replace(quote, &quote.repeat(2)));
+        admin.prepare_check(name, &format!("SELECT * FROM {quoted}")).map_err(|e| format!("content: {e}"))?;
+    }
+    Ok(())
+}
+
+fn check(admin: &mut Admin, schema: &str, statement: &Statement, dialect: Dialect) -> Result<(), String> {
+    let Prepared { columns, parameters } = admin.prepare_check(schema, &statement.sql).map_err(|e| e.to_string())?;
+    // Rows of a COPY are sent one by one; its parameters are its columns.
+    let tuples = if dialect == Dialect::Postgres && sql::is_copy(&statement.sql) { 1 } else { statement.tuples };
+    let given = statement.bind.len() * tuples as usize;
+    if parameters != given {
+        return Err(format!(
+            "the server counts {parameters} parameters and the workload gives {given}; parameters are written :name"
+        ));
+    }
+    check_columns(statement, &columns)
+}

@@ -1,0 +1,173 @@
+//! Servers that a run needs: started on demand or the user's own, one connection of the core's to each trial, and a
+//! schema of its own for each trial.
+//!
+//! What [`crate::prepare`] and [`crate::verify`] are to files of SQLite. The core makes the schema, loads the rows and
+//! checks what is in it by its own connection, so that a runner that lies is caught.
+
+mod compile;
+mod schema;
+mod target;
+mod url;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use litelab_model::{Arm, Plan, Server};
+use litelab_servers::{Admin, Instance, Kind, Options, ServersError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub(crate) use compile::compile;
+pub(crate) use schema::Schemas;
+use target::Target;
+pub use url::Urls;
+
+use crate::error::EngineError;
+
+/// A server that a run used, as its file keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ServerRecord {
+    /// Its name and version, as it says them.
+    pub version: String,
+    /// Where it was, without the password.
+    pub url: String,
+    /// Whether it was the user's, and not one that litelab started.
+    pub own: bool,
+}
+
+/// The servers of a run. Those that litelab started are stopped when this is dropped, and their folder is removed.
+#[derive(Debug)]
+pub struct Servers {
+    // Dropped in this order: servers before the folder that holds them.
+    targets: BTreeMap<Server, Target>,
+    folder: Option<tempfile::TempDir>,
+    directory: PathBuf,
+    urls: Urls,
+    /// Tells the schemas of this run apart from those of others.
+    run: String,
+    schemas: Cell<u64>,
+}
+
+impl Servers {
+    /// None yet; those that litelab starts live below `directory`.
+    #[must_use]
+    pub fn new(directory: &Path, urls: Urls) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+        let text = format!("{} {now}", std::process::id());
+        let run = litelab_protocol::draw::hex(&Sha256::digest(text))[..8].to_owned();
+        let (targets, folder, schemas) = (BTreeMap::new(), None, Cell::new(0));
+        Self { targets, folder, directory: directory.to_path_buf(), urls, run, schemas }
+    }
+
+    /// Starts or looks up what the arms of a plan need. Arms of a server that is not installed are skipped.
+    ///
+    /// # Errors
+    /// A server that cannot be started, or that the user named and that cannot be reached.
+    pub fn provide(&mut self, plan: &mut Plan, stop: Option<&AtomicBool>) -> Result<(), EngineError> {
+        let mut missing: BTreeMap<Server, String> = BTreeMap::new();
+        for arm in plan.arms.iter_mut().filter(|arm| arm.skipped.is_none()) {
+            let Some(server) = arm.server else { continue };
+            if !self.targets.contains_key(&server) && !missing.contains_key(&server) {
+                match self.start(server, stop) {
+                    Ok(target) => drop(self.targets.insert(server, target)),
+                    Err(e @ ServersError::Missing { .. }) => drop(missing.insert(server, e.to_string())),
+                    Err(ServersError::Interrupted) => return Err(EngineError::Interrupted),
+                    Err(e) => return Err(error(server, &e)),
+                }
+            }
+            arm.skipped = missing.get(&server).cloned();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, server: Server, stop: Option<&AtomicBool>) -> Result<Target, ServersError> {
+        if let Some(url) = self.urls.get(server) {
+            return Target::of_user(url);
+        }
+        let root = self.folder()?;
+        let instance =
+            Instance::start_with(kind(server), &root.join(server.name()), &Options { stop, ..Options::default() })?;
+        Ok(Target::started(instance))
+    }
+
+    /// The folder of the servers, made with the first. A server's own user must be able to search it.
+    fn folder(&mut self) -> Result<PathBuf, ServersError> {
+        let failed = |path: &Path, source| ServersError::Io {
+            what: "make a folder for servers in it",
+            path: path.into(),
+            source,
+        };
+        if self.folder.is_none() {
+            let prefix = crate::scratch::prefix();
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(&prefix);
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
+            self.folder = Some(builder.tempdir_in(&self.directory).map_err(|e| failed(&self.directory, e))?);
+        }
+        let path = self.folder.as_ref().map_or(self.directory.as_path(), tempfile::TempDir::path);
+        std::path::absolute(path).map_err(|e| failed(path, e))
+    }
+
+    /// What the run's file keeps of them.
+    #[must_use]
+    pub fn records(&self) -> BTreeMap<Server, ServerRecord> {
+        self.targets.iter().map(|(server, target)| (*server, target.record())).collect()
+    }
+
+    /// The server of an arm.
+    ///
+    /// # Errors
+    /// When it was never started.
+    fn target(&self, arm: &Arm) -> Result<&Target, String> {
+        let server = arm.server.ok_or("the arm runs on no server")?;
+        self.targets.get(&server).ok_or_else(|| format!("server `{server}` was not started"))
+    }
+
+    /// A name that no schema of this run had.
+    fn next_schema(&self) -> String {
+        self.schemas.set(self.schemas.get() + 1);
+        format!("litelab_{}_{}", self.run, self.schemas.get())
+    }
+
+    /// Puts an arm's server-wide settings into effect, and those of former arms out of it; on a server of the user's they
+    /// are compared.
+    ///
+    /// # Errors
+    /// What the server refuses, or the first difference.
+    pub(crate) fn settle(&self, arm: &Arm, admin: &mut Admin) -> Result<(), String> {
+        self.target(arm)?.settle(arm, admin)
+    }
+
+    /// A trial's own schemas with their rows, dropped with what is returned.
+    ///
+    /// # Errors
+    /// What the server refuses.
+    pub(crate) fn schemas(&self, arm: &Arm) -> Result<Schemas, String> {
+        let target = self.target(arm)?;
+        let mut schemas = Schemas::none(target.url())?;
+        for _ in 0..arm.databases {
+            schemas.make(self.next_schema(), arm)?;
+        }
+        Ok(schemas)
+    }
+}
+
+fn kind(server: Server) -> Kind {
+    match server {
+        Server::Postgres => Kind::Postgres,
+        Server::Mariadb => Kind::Mariadb,
+        Server::Galera => Kind::Galera,
+    }
+}
+
+fn error(server: Server, error: &ServersError) -> EngineError {
+    let line = format!("server `{server}`: {error}");
+    if error.is_bad_input() { EngineError::BadInput(line) } else { EngineError::Failed(line) }
+}

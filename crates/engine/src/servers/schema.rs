@@ -1,0 +1,181 @@
+//! A trial's own schemas on a server.
+
+use litelab_model::{Arm, Server, sql};
+use litelab_protocol::draw::{Drawer, Value};
+use litelab_protocol::{Database, Dialect, Statement, Transaction};
+use litelab_servers::{Admin, ServersError};
+
+use super::url::of_each_host;
+use crate::verify::Contents;
+
+/// Schemas and the connections that made them. Dropping it drops them, whatever happened meanwhile.
+pub(crate) struct Schemas {
+    admin: Admin,
+    url: String,
+    made: Vec<Schema>,
+}
+
+/// A schema and a connection that works in no other: a client may keep statements it has compiled by their text alone.
+struct Schema {
+    admin: Admin,
+    name: String,
+}
+
+impl Schemas {
+    /// None yet.
+    pub(super) fn none(url: &str) -> Result<Self, String> {
+        let admin = Admin::connect(url).map_err(|e| e.to_string())?;
+        Ok(Self { admin, url: url.to_owned(), made: Vec::new() })
+    }
+
+    /// Makes one that is empty but for the arm's tables. Returns its connection and its name.
+    pub(super) fn make_empty(&mut self, name: String, arm: &Arm) -> Result<(&mut Admin, String), String> {
+        let mut admin = Admin::connect(&self.url).map_err(|e| e.to_string())?;
+        admin.create_schema(&name).map_err(|e| e.to_string())?;
+        self.made.push(Schema { admin, name: name.clone() });
+        let made = self.made.last_mut().ok_or("no schema was made")?;
+        made.admin.script(&name, &arm.schema).map_err(|e| format!("schema: {e}"))?;
+        Ok((&mut made.admin, name))
+    }
+
+    /// Makes one with the arm's rows, of which the planner knows.
+    pub(super) fn make(&mut self, name: String, arm: &Arm) -> Result<(), String> {
+        let (admin, name) = self.make_empty(name, arm)?;
+        if let Some(data) = &arm.data {
+            if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
+                load(admin, &name, arm, transaction, data.rows).map_err(|e| format!("data: {e}"))?;
+            }
+            if let Some(then) = &data.then {
+                admin.script(&name, then).map_err(|e| format!("data.then: {e}"))?;
+            }
+        }
+        admin.analyze(&name).map_err(|e| e.to_string())?;
+        if arm.server == Some(Server::Galera) { self.replicated(&name) } else { Ok(()) }
+    }
+
+    /// Waits until all nodes of a cluster have a schema with its rows, and has its connection wait for what other nodes
+    /// commit before it reads: a node applies the others' transactions a little later.
+    fn replicated(&mut self, name: &str) -> Result<(), String> {
+        const WAIT: &str = "SET SESSION wsrep_sync_wait = 15";
+        let failed = |e: ServersError| format!("cluster: {e}");
+        for url in of_each_host(&self.url) {
+            let mut node = Admin::connect(&url).map_err(failed)?;
+            node.script("information_schema", WAIT).map_err(failed)?;
+            let there = format!("SELECT count(*) FROM information_schema.schemata WHERE schema_name = '{name}'");
+            if node.number("information_schema", &there).map_err(failed)? != 1.0 {
+                return Err("cluster: a node has not got what another one committed".into());
+            }
+        }
+        self.made.last_mut().map_or(Ok(()), |made| made.admin.script(name, WAIT).map_err(failed))
+    }
+
+    /// What a runner opens.
+    pub(crate) fn databases(&self) -> Vec<Database> {
+        let database = |schema: &Schema| Database::Server { url: self.url.clone(), schema: schema.name.clone() };
+        self.made.iter().map(database).collect()
+    }
+
+    /// A connection that works in no schema.
+    pub(crate) fn server(&mut self) -> &mut Admin {
+        &mut self.admin
+    }
+
+    fn in_schema<T>(
+        &mut self,
+        schema: usize,
+        what: impl FnOnce(&mut Admin, &str) -> Result<T, ServersError>,
+    ) -> Result<T, String> {
+        let schema = self.made.get_mut(schema).ok_or_else(|| format!("there is no schema {schema}"))?;
+        what(&mut schema.admin, &schema.name).map_err(|e| e.to_string())
+    }
+}
+
+impl Drop for Schemas {
+    fn drop(&mut self) {
+        for Schema { mut admin, name } in std::mem::take(&mut self.made) {
+            if admin.drop_schema(&name).is_err() {
+                // A connection that was lost meanwhile; where the server itself is gone, so are its schemas.
+                let _left = Admin::connect(&self.url).and_then(|mut admin| admin.drop_schema(&name));
+            }
+        }
+    }
+}
+
+impl Contents for Schemas {
+    fn databases(&self) -> usize {
+        self.made.len()
+    }
+
+    fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
+        self.in_schema(database, |admin, name| admin.number(name, sql))
+    }
+
+    fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
+        self.in_schema(database, |admin, name| admin.content_hash(name, table))
+    }
+}
+
+/// Inserts the drawn rows, one statement after the other.
+fn load(admin: &mut Admin, schema: &str, arm: &Arm, transaction: &Transaction, rows: u64) -> Result<(), ServersError> {
+    let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
+    for statement in &transaction.statements {
+        let sql = as_insert(statement, arm.dialect);
+        admin.insert(schema, &sql, values(statement, &drawer, rows))?;
+    }
+    Ok(())
+}
+
+/// The values of each execution of a statement, as a runner would draw them.
+fn values<'a>(statement: &'a Statement, drawer: &'a Drawer, rows: u64) -> impl Iterator<Item = Vec<Value>> + 'a {
+    let tuples = u64::from(statement.tuples);
+    (0..rows * u64::from(statement.repeat)).map(move |execution| {
+        let of_row = |row| statement.bind.iter().map(move |param| drawer.draw(*param as usize, row));
+        (execution * tuples..(execution + 1) * tuples).flat_map(of_row).collect()
+    })
+}
+
+/// A `COPY` as the INSERT of one of its rows: the core sends rows in its own way.
+fn as_insert(statement: &Statement, dialect: Dialect) -> String {
+    if dialect != Dialect::Postgres || !sql::is_copy(&statement.sql) {
+        return statement.sql.clone();
+    }
+    let lower = statement.sql.to_ascii_lowercase();
+    let start = lower.find("copy").map_or(0, |at| at + "copy".len());
+    let end = lower.rfind("from").unwrap_or(lower.len());
+    let table = statement.sql.get(start..end).unwrap_or_default().trim();
+    let parameters: Vec<String> = (1..=statement.bind.len()).map(|n| format!("${n}")).collect();
+    format!("INSERT INTO {table} VALUES ({})", parameters.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statement(sql: &str, bind: &[u32], (repeat, tuples): (u32, u32)) -> Statement {
+        let json = serde_json::json!({
+            "sql": sql, "bind": bind, "tuples": tuples, "repeat": repeat, "fetch": "none", "work": { "kind": "none" },
+            "yields": [], "required": false, "hold_us": 0,
+        });
+        serde_json::from_value(json).expect("a statement")
+    }
+
+    #[test]
+    fn a_copy_is_loaded_by_inserts() {
+        let copy = statement("COPY  t (a, b) FROM STDIN", &[0, 1], (1, 1));
+        assert_eq!(as_insert(&copy, Dialect::Postgres), "INSERT INTO t (a, b) VALUES ($1, $2)");
+        assert_eq!(as_insert(&copy, Dialect::Mysql), copy.sql);
+    }
+
+    #[test]
+    fn values_are_those_of_the_rows_in_order() {
+        let params = serde_json::json!([{ "name": "a", "source": { "kind": "sequence", "start": 10, "step": 1 } }]);
+        let params: Vec<litelab_protocol::Param> = serde_json::from_value(params).expect("params");
+        let drawer = Drawer::new(1, "t", &params, 0);
+        let numbers = |repeat, tuples, rows| -> Vec<Vec<Value>> {
+            values(&statement("INSERT", &[0], (repeat, tuples)), &drawer, rows).collect()
+        };
+        let ints = |list: &[i64]| list.iter().map(|i| Value::Integer(*i)).collect::<Vec<_>>();
+        assert_eq!(numbers(1, 1, 2), [ints(&[10]), ints(&[11])]);
+        assert_eq!(numbers(2, 2, 1), [ints(&[10, 11]), ints(&[12, 13])]);
+    }
+}

@@ -1,0 +1,94 @@
+//! One server: where it is, whose it is, and its settings.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use litelab_model::Arm;
+use litelab_model::pragma::Reported;
+use litelab_model::setting;
+use litelab_servers::admin::without_password;
+use litelab_servers::{Admin, Instance, ServersError};
+
+use super::ServerRecord;
+
+/// A server that answers.
+#[derive(Debug)]
+pub(super) struct Target {
+    url: String,
+    version: String,
+    /// None of the user's own, whose settings are not litelab's to change.
+    instance: Option<Instance>,
+    changed: RefCell<BTreeMap<String, Changed>>,
+}
+
+/// A server-wide setting that an arm has changed.
+#[derive(Debug)]
+struct Changed {
+    /// What it was when the server started.
+    original: String,
+    now: String,
+}
+
+impl Target {
+    /// One that litelab started.
+    pub(super) fn started(instance: Instance) -> Self {
+        let (url, version) = (instance.url().to_owned(), instance.version().to_owned());
+        Self { url, version, instance: Some(instance), changed: RefCell::default() }
+    }
+
+    /// One that the user has.
+    pub(super) fn of_user(url: &str) -> Result<Self, ServersError> {
+        let version = Admin::connect(url)?.version()?;
+        Ok(Self { url: url.to_owned(), version, instance: None, changed: RefCell::default() })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn record(&self) -> ServerRecord {
+        ServerRecord { version: self.version.clone(), url: without_password(&self.url), own: self.instance.is_none() }
+    }
+
+    /// See [`super::Servers::settle`].
+    pub(super) fn settle(&self, arm: &Arm, admin: &mut Admin) -> Result<(), String> {
+        if self.instance.is_none() {
+            return compare(arm, admin);
+        }
+        let mut changed = self.changed.borrow_mut();
+        let wanted = |name: &str| arm.server_settings.iter().find(|p| p.name == name).map(|p| p.value.clone());
+        for (name, setting) in changed.iter_mut() {
+            let value = wanted(name).unwrap_or_else(|| setting.original.clone());
+            if setting.now != value {
+                admin.set_server(name, &value).map_err(|e| format!("`{name}`: {e}"))?;
+                setting.now = value;
+            }
+        }
+        for pragma in &arm.server_settings {
+            if !changed.contains_key(&pragma.name) {
+                let original =
+                    admin.set_server(&pragma.name, &pragma.value).map_err(|e| format!("`{}`: {e}", pragma.name))?;
+                changed.insert(pragma.name.clone(), Changed { original, now: pragma.value.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn compare(arm: &Arm, admin: &mut Admin) -> Result<(), String> {
+    for pragma in &arm.server_settings {
+        let Some(value) = arm.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case(&pragma.name)) else {
+            continue;
+        };
+        let wanted = setting::parse(arm.dialect, value.0, value.1)?;
+        let found = admin.setting(&pragma.name).map_err(|e| format!("`{}`: {e}", pragma.name))?;
+        if !wanted.matches(&Reported::Text(found.clone())) {
+            return Err(format!(
+                "`{}` is {found} on your server, and the profile asks for {wanted}: it holds for the whole server, so litelab \
+                 does not change it there; change it yourself, or choose another profile",
+                pragma.name
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! `litelab servers up|down|status`.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use litelab_servers::Kind;
+use litelab_servers::instance::{self, Down, Options, State, Status, Up};
+
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::style;
+
+/// What to do with them.
+#[derive(clap::Subcommand)]
+pub enum Verb {
+    /// Start a private server on loopback, which runs until `down`
+    Up(Args),
+    /// Stop it, and remove its folder with all data
+    Down(Args),
+    /// Say what runs, and its url
+    Status {
+        /// All unless told otherwise
+        #[arg(value_enum)]
+        server: Option<Name>,
+        /// Its folder; litelab-servers/NAME unless told otherwise
+        #[arg(long, value_name = "DIR", requires = "server")]
+        dir: Option<PathBuf>,
+        /// As JSON: a list with one object per server that is there
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which, and where.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Which
+    #[arg(value_enum)]
+    server: Name,
+    /// Its folder, which it makes and removes; litelab-servers/NAME unless told otherwise
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// A server by its name.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Name {
+    /// PostgreSQL
+    Postgres,
+    /// MariaDB
+    Mariadb,
+    /// Three nodes of MariaDB that replicate by Galera
+    Galera,
+}
+
+impl Name {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Postgres => Kind::Postgres,
+            Self::Mariadb => Kind::Mariadb,
+            Self::Galera => Kind::Galera,
+        }
+    }
+}
+
+impl Args {
+    fn place(&self) -> (Kind, PathBuf) {
+        let kind = self.server.kind();
+        (kind, self.dir.clone().unwrap_or_else(|| instance::default_folder(kind)))
+    }
+}
+
+/// Does it.
+pub fn run(verb: &Verb) -> Result<Exit> {
+    match verb {
+        Verb::Up(args) => up(args),
+        Verb::Down(args) => down(args),
+        Verb::Status { server, dir, json } => status(*server, dir.clone(), *json),
+    }
+}
+
+fn up(args: &Args) -> Result<Exit> {
+    let (kind, folder) = args.place();
+    let options = Options { stop: Some(&interrupt::STOP), ..Options::default() };
+    match instance::up(kind, &folder, &options)? {
+        Up::Started(state) => anstream::println!("{}", line(&state, "up")),
+        Up::StartedAnew(state) => {
+            let style = style::WARNING;
+            anstream::eprintln!("{style}note:{style:#} the {kind} that was here had ended without `down`; it is gone");
+            anstream::println!("{}", line(&state, "up"));
+        }
+        Up::Already(state) => anstream::println!("{}", line(&state, "up already")),
+    }
+    Ok(Exit::Ok)
+}
+
+fn down(args: &Args) -> Result<Exit> {
+    let (kind, folder) = args.place();
+    match instance::down(kind, &folder)? {
+        Down::Stopped(_) => anstream::println!("{kind}  stopped; {} removed", folder.display()),
+        Down::Removed(_) => anstream::println!("{kind}  had ended already; {} removed", folder.display()),
+        Down::Nothing => anstream::println!("{kind}  is not up: nothing in {}", folder.display()),
+    }
+    Ok(Exit::Ok)
+}
+
+fn status(server: Option<Name>, dir: Option<PathBuf>, json: bool) -> Result<Exit> {
+    let kinds = server.map_or_else(|| Kind::ALL.to_vec(), |s| vec![s.kind()]);
+    let mut found = Vec::new();
+    for kind in kinds {
+        let folder = dir.clone().unwrap_or_else(|| instance::default_folder(kind));
+        let (state, word) = match instance::status(kind, &folder)? {
+            Status::Up(state) => (state, "up"),
+            Status::Partly(state) => (state, "partly up"),
+            Status::Stale(state) => (state, "ended without `down`"),
+            Status::Nothing => {
+                if !json {
+                    anstream::println!("{}{kind}{}  not up", style::STRONG, style::RESET);
+                }
+                continue;
+            }
+        };
+        if json {
+            found.push(object(&state, word));
+        } else {
+            anstream::println!("{}", line(&state, word));
+        }
+    }
+    if json {
+        anstream::println!("{}", serde_json::to_string_pretty(&found)?);
+    }
+    Ok(Exit::Ok)
+}
+
+fn line(state: &State, word: &str) -> String {
+    let pids: Vec<String> = pids(state).iter().map(ToString::to_string).collect();
+    format!(
+        "{}{}{}  {word} · {} · pid {} · since {}\n{}",
+        style::STRONG,
+        state.kind,
+        style::RESET,
+        if state.version.is_empty() { "starting" } else { &state.version },
+        pids.join(", "),
+        ago(state.started),
+        state.url
+    )
+}
+
+fn object(state: &State, word: &str) -> serde_json::Value {
+    serde_json::json!({
+        "server": state.kind,
+        "state": word,
+        "url": state.url,
+        "version": state.version,
+        "pids": pids(state),
+        "since": state.started,
+    })
+}
+
+fn pids(state: &State) -> Vec<u32> {
+    state.nodes.iter().filter_map(|n| n.process.as_ref()).filter(|p| p.lives()).map(|p| p.pid).collect()
+}
+
+/// How long ago, in the largest unit that fits.
+fn ago(seconds: u64) -> String {
+    let then = UNIX_EPOCH + Duration::from_secs(seconds);
+    let since = SystemTime::now().duration_since(then).unwrap_or_default().as_secs();
+    match since {
+        0..120 => format!("{since} s ago"),
+        120..7200 => format!("{} min ago", since / 60),
+        7200..172_800 => format!("{} h ago", since / 3600),
+        _ => format!("{} days ago", since / 86_400),
+    }
+}

@@ -1,0 +1,109 @@
+//! `litelab servers`: one line each, and nothing is left.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::{ends, litelab, run};
+use litelab_servers::Kind;
+use litelab_servers::instance::binaries;
+
+/// A folder that a server's user may enter.
+fn folder() -> tempfile::TempDir {
+    tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap()
+}
+
+fn installed(kind: Kind) -> bool {
+    let found = binaries::find(kind);
+    if let Err(e) = &found {
+        println!("skipped: {e}");
+    }
+    found.is_ok()
+}
+
+/// The only line of standard error of a command that must end with a code.
+fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = run(folder, arguments);
+    ends(&output, code);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line
+}
+
+#[test]
+fn a_server_is_up_until_it_is_down() {
+    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(*k)) {
+        let (top, name) = (folder(), kind.name());
+        let dir = top.path();
+        let up = ends(&run(dir, &["servers", "up", name]), 0);
+        let url = up.lines().last().unwrap();
+        assert!(up.starts_with(&format!("{name}  up · ")) && url.contains("://litelab:"), "{up}");
+        let again = ends(&run(dir, &["servers", "up", name]), 0);
+        assert!(again.contains("up already") && again.contains(url), "{again}");
+
+        let status: serde_json::Value =
+            serde_json::from_str(&ends(&run(dir, &["servers", "status", "--json"]), 0)).unwrap();
+        assert_eq!(status.as_array().unwrap().len(), 1, "{status}");
+        let server = &status[0];
+        assert_eq!((&server["server"], &server["state"], &server["url"]), (&name.into(), &"up".into(), &url.into()));
+        let pid = server["pids"][0].as_u64().unwrap();
+        let process = Path::new("/proc").join(pid.to_string());
+        assert!(process.exists());
+        let shown = ends(&run(dir, &["servers", "status"]), 0);
+        assert!(shown.contains(&format!("pid {pid}")) && shown.contains("galera  not up"), "{shown}");
+        // Whoever finds it may read the state, but not the password in it.
+        let state = dir.join("litelab-servers").join(name).join("litelab-server.json");
+        assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+        assert!(ends(&run(dir, &["servers", "down", name]), 0).contains("stopped"));
+        assert!(ends(&run(dir, &["servers", "down", name]), 0).contains("not up"));
+        assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "nothing is left");
+    }
+}
+
+#[test]
+fn an_interrupted_start_leaves_nothing() {
+    if !installed(Kind::Mariadb) {
+        return;
+    }
+    let top = folder();
+    let place = top.path().join("here");
+    let mut up =
+        litelab(top.path(), &["servers", "up", "mariadb", "--dir", "here"]).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !place.join("litelab-server.json").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(i32::try_from(up.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(up.wait().unwrap().code(), Some(130));
+    assert!(!place.exists());
+}
+
+#[test]
+fn what_cannot_be_is_one_line() {
+    let top = folder();
+    let dir = top.path();
+    let output = run(dir, &["servers", "up", "postgers"]);
+    ends(&output, 2);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("'postgres'") && said.contains("mariadb") && said.contains("galera"), "{said}");
+    if !installed(Kind::Postgres) {
+        return;
+    }
+    std::fs::write(dir.join("thesis.txt"), "all of it").unwrap();
+    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "."], 2).contains("not empty"));
+    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "thesis.txt/x"], 1).contains("thesis.txt"));
+    if rustix::process::geteuid().is_root() {
+        let closed = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o700)).tempdir().unwrap();
+        let line = refused(closed.path(), &["servers", "up", "postgres", "--dir", "x"], 2);
+        assert!(line.contains("may not enter it") && line.contains("--dir"), "{line}");
+        assert_eq!(std::fs::read_dir(closed.path()).unwrap().count(), 0);
+    }
+}

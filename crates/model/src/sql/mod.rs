@@ -1,0 +1,213 @@
+//! What the core must know of SQL text: its named parameters, its `VALUES` tuple, and whether it writes. Nothing else is
+//! parsed here; the database itself compiles every statement before a run.
+
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use litelab_protocol::Dialect;
+
+use crate::quantity::Vars;
+use token::{Token, tokens, tuple};
+
+/// A statement with the parameters that its database understands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Positional {
+    /// `?1`, `?2`, … in place of `:name`; for PostgreSQL `$1`, `$2`, …, for MySQL `?`.
+    pub sql: String,
+    /// Names in the order of the parameters of one tuple. For MySQL, whose parameters have no number, a name that is used
+    /// twice stands here twice.
+    pub names: Vec<String>,
+}
+
+/// The most parameters of one statement: SQLite's default `SQLITE_MAX_VARIABLE_NUMBER` since 3.32; a 16-bit count in the
+/// protocols of both servers (`Bind` of PostgreSQL's, `COM_STMT_PREPARE`'s response of MySQL's).
+#[must_use]
+pub fn max_parameters(dialect: Dialect) -> usize {
+    match dialect {
+        Dialect::Sqlite => 32_766,
+        Dialect::Postgres | Dialect::Mysql => 65_535,
+    }
+}
+
+/// Replaces `:name` by the dialect's parameters, and repeats the tuple of a final `VALUES (…)` `tuples` times. Of
+/// PostgreSQL's `COPY … FROM STDIN (:a, :b)`, the parenthesis is cut off: its names are one row, and rows are sent apart.
+///
+/// # Errors
+/// When several tuples are asked for and there is no `VALUES (…)`, when a parameter stands outside of it, or when
+/// there would be more parameters than the database allows.
+pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional, String> {
+    let tokens = tokens(sql, dialect);
+    let mut numbers = Numbers { dialect, names: Vec::new() };
+    if dialect == Dialect::Postgres && is_copy(sql) {
+        return copy(&tokens, numbers);
+    }
+    if tuples <= 1 {
+        let sql = numbers.text(&tokens, 0);
+        return Ok(Positional { sql, names: numbers.names });
+    }
+    let (start, end) = tuple(&tokens).ok_or("`rows` repeats the tuple of `VALUES (…)`, and there is none")?;
+    if let Some(Token::Name(name)) = tokens[..start].iter().chain(&tokens[end..]).find(|t| matches!(t, Token::Name(_)))
+    {
+        return Err(format!("with `rows`, parameter `:{name}` must stand inside of `VALUES (…)`"));
+    }
+    let first = numbers.text(&tokens[start..end], 0);
+    let names = numbers.names.clone();
+    let (total, most) = (names.len().saturating_mul(tuples as usize), max_parameters(dialect));
+    if total > most {
+        let who = match dialect {
+            Dialect::Sqlite => "SQLite",
+            Dialect::Postgres => "PostgreSQL",
+            Dialect::Mysql => "MySQL",
+        };
+        return Err(format!(
+            "{tuples} rows of {} parameters are {total}: {who} allows {most} in one statement; at most {} rows fit, or \
+             use `repeat` in place of `rows`",
+            names.len(),
+            most / names.len().max(1)
+        ));
+    }
+    let mut out = numbers.text(&tokens[..start], 0);
+    out.push_str(&first);
+    for i in 1..tuples as usize {
+        out.push(',');
+        out.push_str(&numbers.text(&tokens[start..end], i * names.len()));
+    }
+    out.push_str(&numbers.text(&tokens[end..], 0));
+    Ok(Positional { sql: out, names })
+}
+
+/// The names of all parameters, each once, in the order of their first use.
+#[must_use]
+pub fn names(sql: &str, dialect: Dialect) -> Vec<&str> {
+    let mut names = Vec::new();
+    for token in tokens(sql, dialect) {
+        if let Token::Name(name) = token
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Replaces `$name` by the text of a variable, outside of quotes and comments.
+///
+/// # Errors
+/// When the variable is not declared.
+pub fn substitute(sql: &str, vars: &Vars) -> Result<String, String> {
+    substitute_in(sql, vars, Dialect::Sqlite)
+}
+
+/// As [`substitute`], with the quotes and comments of a dialect.
+///
+/// # Errors
+/// When the variable is not declared.
+pub fn substitute_in(sql: &str, vars: &Vars, dialect: Dialect) -> Result<String, String> {
+    let mut out = String::with_capacity(sql.len());
+    for token in tokens(sql, dialect) {
+        match token {
+            Token::Variable(name) => match vars.get(name) {
+                Some(value) => out.push_str(&value.to_string()),
+                None => return Err(crate::error::unknown("variable", name, vars.keys().map(String::as_str))),
+            },
+            Token::Name(name) => {
+                out.push(':');
+                out.push_str(name);
+            }
+            Token::Other(text) => out.push_str(text),
+        }
+    }
+    Ok(out)
+}
+
+/// Whether a statement of a server changes data or takes row locks, as far as its words tell: a function that writes is
+/// not seen. (Of SQLite the database itself says it.)
+#[must_use]
+pub fn writes(sql: &str, dialect: Dialect) -> bool {
+    let tokens = tokens(sql, dialect);
+    let words = || {
+        tokens.iter().filter_map(|t| match t {
+            Token::Other(word) if word.starts_with(|c: char| c.is_alphabetic()) => Some(*word),
+            _ => None,
+        })
+    };
+    let is = |word: &str, list: &[&str]| list.iter().any(|other| word.eq_ignore_ascii_case(other));
+    let Some(first) = words().next() else { return false };
+    if is(first, &["show", "explain", "values", "table"]) {
+        return false;
+    }
+    if is(first, &["select", "with"]) {
+        let follows = |a: &str, b: &[&str]| words().zip(words().skip(1)).any(|(x, y)| is(x, &[a]) && is(y, b));
+        let modifies = is(first, &["with"]) && words().any(|word| is(word, &["insert", "update", "delete", "merge"]));
+        return modifies || follows("for", &["update", "share", "no", "key"]);
+    }
+    true
+}
+
+/// Whether it is PostgreSQL's `COPY … FROM STDIN`, which a runner sends by the protocol of the same name.
+#[must_use]
+pub fn is_copy(sql: &str) -> bool {
+    sql.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("copy "))
+}
+
+/// `COPY t(a, b) FROM STDIN (:a, :b)` without its last parenthesis.
+fn copy(tokens: &[Token<'_>], mut numbers: Numbers) -> Result<Positional, String> {
+    let form = "write `COPY table(columns) FROM STDIN (:a, :b)`, the parameters of one row at the end";
+    let at = tokens.iter().position(|t| matches!(t, Token::Other(w) if w.eq_ignore_ascii_case("stdin"))).ok_or(form)?;
+    let (before, row) = tokens.split_at(at + 1);
+    if before.iter().any(|t| matches!(t, Token::Name(_))) {
+        return Err(form.into());
+    }
+    let text = Numbers { dialect: Dialect::Mysql, names: Vec::new() }.text(row, 0);
+    let list = text.trim().trim_end_matches(';').trim();
+    let inside = list.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or(form)?;
+    if inside.split(',').any(|one| one.trim() != "?") {
+        return Err(form.into());
+    }
+    let sql = numbers.text(before, 0);
+    // A column is sent for each place, so that a name used twice is bound twice.
+    let mut row_numbers = Numbers { dialect: Dialect::Mysql, names: Vec::new() };
+    row_numbers.text(row, 0);
+    Ok(Positional { sql: sql.trim().to_owned(), names: row_numbers.names })
+}
+
+/// Writes parameters as a dialect has them, and keeps their names.
+struct Numbers {
+    dialect: Dialect,
+    names: Vec<String>,
+}
+
+impl Numbers {
+    /// The text of tokens; numbers begin after `offset`.
+    fn text(&mut self, tokens: &[Token<'_>], offset: usize) -> String {
+        let mut out = String::new();
+        for token in tokens {
+            match token {
+                Token::Name(name) => match self.dialect {
+                    Dialect::Mysql => {
+                        self.names.push((*name).to_owned());
+                        out.push('?');
+                    }
+                    Dialect::Sqlite => out.push_str(&format!("?{}", offset + self.number(name))),
+                    Dialect::Postgres => out.push_str(&format!("${}", offset + self.number(name))),
+                },
+                Token::Variable(name) => {
+                    out.push('$');
+                    out.push_str(name);
+                }
+                Token::Other(text) => out.push_str(text),
+            }
+        }
+        out
+    }
+
+    /// From 1.
+    fn number(&mut self, name: &str) -> usize {
+        self.names.iter().position(|n| n == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        }) + 1
+    }
+}

@@ -1,0 +1,158 @@
+//! Parameters, tuples and quotes of each dialect.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::quantity::Scalar;
+
+const SQLITE: Dialect = Dialect::Sqlite;
+const POSTGRES: Dialect = Dialect::Postgres;
+const MYSQL: Dialect = Dialect::Mysql;
+
+#[test]
+fn names_become_numbers() {
+    let p = positional("SELECT ':x', a FROM t -- :y\nWHERE a = :a AND b = :b OR c = :a", 1, SQLITE).expect("valid");
+    assert_eq!(p.sql, "SELECT ':x', a FROM t -- :y\nWHERE a = ?1 AND b = ?2 OR c = ?1");
+    assert_eq!(p.names, ["a", "b"]);
+}
+
+#[test]
+fn a_tuple_is_repeated() {
+    let p = positional("INSERT INTO t(a, b) VALUES (:a, lower(:b)) ON CONFLICT DO NOTHING", 3, SQLITE).expect("valid");
+    assert_eq!(
+        p.sql,
+        "INSERT INTO t(a, b) VALUES (?1, lower(?2)),(?3, lower(?4)),(?5, lower(?6)) ON CONFLICT DO NOTHING"
+    );
+    assert_eq!(p.names, ["a", "b"]);
+}
+
+#[test]
+fn tuples_that_cannot_be_are_refused() {
+    assert!(positional("SELECT :a", 2, SQLITE).is_err_and(|e| e.contains("there is none")));
+    assert!(positional("INSERT INTO t VALUES (:a) RETURNING :b", 2, SQLITE).is_err_and(|e| e.contains(":b")));
+    assert!(positional("INSERT INTO t VALUES (:a, :b, :c)", 20_000, SQLITE).is_err_and(|e| e.contains("10922")));
+    assert!(positional("INSERT INTO t VALUES ((:a)", 2, SQLITE).is_err());
+}
+
+#[test]
+fn every_dialect_has_its_parameters() {
+    let sql = "SELECT a::text, b FROM t WHERE a = :a AND b = :b OR c = :a";
+    let postgres = positional(sql, 1, POSTGRES).expect("valid");
+    assert_eq!(postgres.sql, "SELECT a::text, b FROM t WHERE a = $1 AND b = $2 OR c = $1");
+    assert_eq!(postgres.names, ["a", "b"]);
+    let mysql = positional(sql, 1, MYSQL).expect("valid");
+    assert_eq!(mysql.sql, "SELECT a::text, b FROM t WHERE a = ? AND b = ? OR c = ?");
+    assert_eq!(mysql.names, ["a", "b", "a"]);
+    let rows = "INSERT INTO t VALUES (:a, :b, :a)";
+    assert_eq!(positional(rows, 2, POSTGRES).expect("valid").sql, "INSERT INTO t VALUES ($1, $2, $1),($3, $4, $3)");
+    let mysql = positional(&format!("{rows} ON DUPLICATE KEY UPDATE b = VALUES(b)"), 2, MYSQL).expect("valid");
+    assert_eq!(mysql.sql, "INSERT INTO t VALUES (?, ?, ?),(?, ?, ?) ON DUPLICATE KEY UPDATE b = VALUES(b)");
+    assert_eq!(mysql.names.len(), 3, "of one tuple");
+}
+
+#[test]
+fn every_dialect_has_its_quotes() {
+    let names = |sql, dialect| super::names(sql, dialect).join(" ");
+    assert_eq!((names("[:a] :b", SQLITE), names("[:a] :b", POSTGRES)), ("b".into(), "a b".into()));
+    assert_eq!((names(r"'\':a' :b", MYSQL), names(r"'\' :a", SQLITE)), ("b".into(), "a".into()));
+    assert_eq!((names("1 # :a\n, :b", MYSQL), names("a #> :a", POSTGRES)), ("b".into(), "a".into()));
+    assert_eq!(names("DO $$ :a $$ :b :b", POSTGRES), "b");
+}
+
+#[test]
+fn a_server_allows_more_parameters() {
+    let rows = |n, dialect| positional("INSERT INTO t VALUES (:a, :b, :c)", n, dialect);
+    assert!(rows(10_922, SQLITE).is_ok() && rows(10_923, SQLITE).is_err());
+    for dialect in [POSTGRES, MYSQL] {
+        assert!(rows(21_845, dialect).is_ok());
+        assert!(rows(21_846, dialect).is_err_and(|e| e.contains("at most 21845 rows")));
+    }
+}
+
+#[test]
+fn a_copy_has_its_row_at_the_end() {
+    let p = positional("COPY t(a, b) FROM STDIN (:b, :a)", 50_000, POSTGRES).expect("valid");
+    assert_eq!((p.sql.as_str(), p.names.as_slice()), ("COPY t(a, b) FROM STDIN", &["b".to_owned(), "a".into()][..]));
+    for wrong in ["COPY t FROM STDIN", "COPY t FROM 'x' (:a)", "COPY t FROM STDIN (:a, 5)", "COPY (:a) FROM STDIN ()"] {
+        let error = positional(wrong, 2, POSTGRES).expect_err(wrong);
+        assert!(error.contains("FROM STDIN (:a, :b)"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_statement_that_locks_counts_as_writing() {
+    for sql in ["SELECT 1", "with a as (select 1) select * from a", "/* UPDATE */ SELECT 'DELETE'", "SHOW x", ""] {
+        assert!(!writes(sql, POSTGRES), "{sql}");
+    }
+    for sql in [
+        "INSERT INTO t VALUES (1)",
+        "SELECT id FROM t LIMIT 1 FOR UPDATE SKIP LOCKED",
+        "SELECT id FROM t FOR NO KEY UPDATE",
+        "WITH a AS (DELETE FROM t RETURNING id) SELECT * FROM a",
+        "COPY t FROM STDIN",
+    ] {
+        assert!(writes(sql, POSTGRES), "{sql}");
+    }
+}
+
+#[test]
+fn variables_are_substituted_outside_of_quotes() {
+    let vars = Vars::from([("n".to_owned(), Scalar::Integer(5)), ("key".to_owned(), Scalar::Text("INT".into()))]);
+    assert_eq!(
+        substitute("CREATE TABLE t(id $key) -- $no\n; SELECT '$n', $n, :n", &vars).as_deref(),
+        Ok("CREATE TABLE t(id INT) -- $no\n; SELECT '$n', 5, :n")
+    );
+    assert!(substitute("SELECT $m", &vars).is_err_and(|e| e.contains("`m`")));
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(sql in "\\PC{0,60}", tuples in 0_u32..5) {
+        for dialect in Dialect::ALL {
+            let _either = positional(&sql, tuples, dialect);
+            let _either = positional(&format!("COPY {sql}"), tuples, dialect);
+            let _either = substitute_in(&sql, &Vars::new(), dialect);
+            let _either = writes(&sql, dialect);
+        }
+    }
+
+    #[test]
+    fn sql_pieces_never_panic(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec!["VALUES", "STDIN", "::", "$$", "#", "\\", "(", ")", ":a", "$b", "'", "\"", "[", "--", "/*", "*/", ",", " ", "é"]),
+            0..30,
+        ),
+        tuples in 1_u32..4,
+    ) {
+        let sql = pieces.concat();
+        for dialect in Dialect::ALL {
+            let _either = positional(&sql, tuples, dialect);
+            let _either = positional(&format!("COPY {sql}"), tuples, dialect);
+            let _either = substitute_in(&sql, &Vars::new(), dialect);
+            let _either = writes(&sql, dialect);
+        }
+    }
+
+    /// Every parameter a runner is to bind stands in the text, as often as it is bound, and nothing else does.
+    #[test]
+    fn parameters_are_as_many_as_are_bound(
+        columns in prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 1..6),
+        tuples in 1_u32..5,
+    ) {
+        let tuple: Vec<String> = columns.iter().map(|c| format!(":{c}")).collect();
+        let sql = format!("INSERT INTO t VALUES ({})", tuple.join(", "));
+        for dialect in Dialect::ALL {
+            let p = positional(&sql, tuples, dialect).expect("valid");
+            let total = p.names.len() * tuples as usize;
+            let mark = if dialect == POSTGRES { '$' } else { '?' };
+            prop_assert_eq!(p.sql.matches(mark).count(), columns.len() * tuples as usize);
+            let highest = p.sql.split(mark).skip(1).filter_map(|rest| {
+                rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
+            });
+            match dialect {
+                MYSQL => prop_assert_eq!(&p.names, &columns),
+                _ => prop_assert_eq!(highest.max(), Some(total)),
+            }
+        }
+    }
+}

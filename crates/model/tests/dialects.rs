@@ -1,0 +1,234 @@
+//! One workload for several kinds of database: SQL, settings and errors by dialect.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use litelab_model::{Options, Plan, Server, library, resolve};
+use litelab_protocol::{Dialect, Source};
+
+const WORKLOAD: &str = r#"
+name = "w"
+schema.sql.sqlite = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"
+schema.sql.postgres = "CREATE TABLE t(id bigint PRIMARY KEY, v text)"
+schema.variant.bare.sqlite = "CREATE TABLE t(id, v)"
+schema.variant.bare.mysql = "CREATE TABLE t(id BIGINT, v TEXT)"
+[data]
+transaction = "insert"
+rows = 3
+then = { sqlite = "ANALYZE", mysql = "ANALYZE TABLE t" }
+[transaction.insert]
+sql = "INSERT INTO t VALUES (:id, :v)"
+param.id = { sequence = { start = 1 } }
+param.v = { hex = 4 }
+[transaction.claim]
+sql.sqlite = { sql = "UPDATE t SET v = :worker WHERE id = (SELECT min(id) FROM t) RETURNING id", yields = ["id"] }
+sql.mysql = [
+    { sql = "SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED", yields = ["id"] },
+    { sql = { sqlite = "UPDATE t SET v = 0", mysql = "UPDATE t SET v = :worker, id = :id WHERE id = :id" } },
+]
+param.worker = "worker"
+param.id = { yielded = "id" }
+[[invariant]]
+about = "rows are there"
+sql.sqlite = "SELECT count(*) FROM t"
+sql.postgres = "SELECT count(*)::int FROM t"
+equals = "$data_rows + committed.insert"
+"#;
+
+const STUDY: &str = r#"
+name = "s"
+title = "t"
+workload = "w.toml"
+[[scenario]]
+name = "one"
+role.w = { run = ["insert", "claim"], count = 10 }
+"#;
+
+fn dialects() -> BTreeMap<String, Dialect> {
+    [("pg", Dialect::Postgres), ("go:pg", Dialect::Postgres), ("my", Dialect::Mysql)]
+        .map(|(name, dialect)| (name.to_owned(), dialect))
+        .into()
+}
+
+/// The plan of a study that ends with `more`, beside a workload and profiles.
+fn plan(workload: &str, more: &str, profiles: &[(&str, &str)]) -> Result<Plan, String> {
+    let folder = tempfile::tempdir().expect("folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("write");
+    write("w.toml", workload);
+    write("s.toml", &format!("{STUDY}{more}"));
+    profiles.iter().for_each(|(name, text)| write(&format!("{name}.toml"), text));
+    let path = |name: &str| -> String { Path::new(folder.path()).join(name).display().to_string() };
+    let (study, text) = library::study(&path("s.toml")).map_err(|e| e.to_string())?;
+    let options = Options { dialects: dialects(), ..Options::default() };
+    resolve::resolve(&study, &text, &options).map_err(|e| e.to_string())
+}
+
+fn wrong(more: &str, profiles: &[(&str, &str)]) -> String {
+    plan(WORKLOAD, more, profiles).expect_err(more)
+}
+
+#[test]
+fn each_driver_gets_the_sql_of_its_database() {
+    let plan = plan(WORKLOAD, "vary.driver = ['rusqlite', 'my']\n", &[]).expect("it resolves");
+    let [sqlite, mysql] = plan.arms.as_slice() else { panic!("two arms") };
+    assert_eq!((sqlite.dialect, sqlite.server), (Dialect::Sqlite, None));
+    assert_eq!((mysql.dialect, mysql.server), (Dialect::Mysql, Some(Server::Mariadb)));
+    assert_eq!((sqlite.profile.as_str(), mysql.profile.as_str()), ("wal-normal", "as-it-comes"));
+    let sql = |arm: &litelab_model::Arm| -> Vec<String> {
+        arm.trial.transactions.iter().flat_map(|t| &t.statements).map(|s| s.sql.clone()).collect()
+    };
+    assert_eq!(sql(sqlite)[0], "INSERT INTO t VALUES (?1, ?2)");
+    assert_eq!(sqlite.trial.transactions[1].statements.len(), 1);
+    assert_eq!(
+        sql(mysql),
+        [
+            "INSERT INTO t VALUES (?, ?)",
+            "SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED",
+            "UPDATE t SET v = ?, id = ? WHERE id = ?"
+        ]
+    );
+    // Parameters are the transaction's, whichever of them its statements use; MySQL's have no number.
+    for arm in [sqlite, mysql] {
+        let params = &arm.trial.transactions[1].params;
+        assert_eq!(params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["worker", "id"]);
+        assert_eq!(params[0].source, Source::Worker);
+    }
+    assert_eq!(mysql.trial.transactions[1].statements[1].bind, [0, 1, 1]);
+    assert_eq!(
+        mysql.schema, "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)",
+        "SQLite's, where there is none of its own"
+    );
+    assert_eq!(mysql.data.as_ref().and_then(|d| d.then.as_deref()), Some("ANALYZE TABLE t"));
+    assert_eq!(mysql.invariants[0].sql, "SELECT count(*) FROM t");
+    assert_eq!(
+        sqlite.data.as_ref().map(|d| &d.transaction.as_ref().expect("data").statements[0].bind),
+        Some(&vec![0, 1])
+    );
+    assert!(mysql.trial.connection.read_back.contains(&"innodb_flush_log_at_trx_commit".to_owned()));
+    assert!(!mysql.trial.connection.read_back.contains(&"journal_mode".to_owned()));
+}
+
+#[test]
+fn a_driver_without_sql_of_its_own_is_told_what_to_add() {
+    let only = WORKLOAD.replace("sql.sqlite = { sql", "sql.postgres = { sql");
+    let error = plan(&only, "driver = 'rusqlite'\n", &[]).expect_err("no SQL for SQLite");
+    assert!(error.contains("transaction `claim`") && error.contains("no SQL for SQLite: add `sqlite`"), "{error}");
+    let typo = plan(&WORKLOAD.replace("sql.mysql = [", "sql.mysqll = ["), "", &[]).expect_err("a typo");
+    assert!(typo.contains("w.toml:") && typo.contains("did you mean `mysql`?"), "{typo}");
+    let variant = plan(WORKLOAD, "schema = 'bare'\nvary.driver = ['my', 'pg']\n", &[]).expect("it resolves");
+    assert_eq!(variant.arms[0].schema, "CREATE TABLE t(id BIGINT, v TEXT)");
+    assert_eq!(variant.arms[1].schema, "CREATE TABLE t(id, v)");
+}
+
+#[test]
+fn a_parameter_that_no_dialect_uses_is_found() {
+    let unused = WORKLOAD.replace("id = :id WHERE id = :id", "id = 1");
+    let error = plan(&unused, "", &[]).expect_err("unused");
+    assert!(error.contains("param `id` is used by no statement"), "{error}");
+    assert!(plan(WORKLOAD, "driver = 'rusqlite'\n", &[]).is_ok(), "one that only MySQL's statements use is none");
+}
+
+const SAFE: &str = r#"
+name = "safe"
+dialect = "postgres"
+[setting]
+synchronous_commit = "on"
+fsync = true
+lock_timeout = "10s"
+[retry]
+attempts = 5
+backoff = "1ms"
+"#;
+
+#[test]
+fn settings_are_the_sessions_or_the_servers() {
+    let plan = plan(
+        WORKLOAD,
+        "driver = 'go:pg'\nprofile = 'safe.toml'\nvary.'setting.synchronous_commit' = ['on', 'off']\n",
+        &[("safe", SAFE)],
+    )
+    .expect("it resolves");
+    let pairs = |list: &[litelab_protocol::Pragma]| -> Vec<String> {
+        list.iter().map(|p| format!("{}={}", p.name, p.value)).collect()
+    };
+    let arm = &plan.arms[1];
+    assert_eq!(pairs(&arm.trial.connection.pragmas), ["synchronous_commit='off'", "lock_timeout='10s'"]);
+    assert_eq!(pairs(&arm.server_settings), ["fsync=on"]);
+    assert_eq!(arm.settings.len(), 3);
+    assert!(arm.pragmas.is_empty());
+    for name in ["synchronous_commit", "fsync", "lock_timeout", "wal_sync_method"] {
+        assert_eq!(arm.trial.connection.read_back.iter().filter(|n| *n == name).count(), 1, "{name}");
+    }
+    assert_eq!(arm.trial.retry.on, ["serialization_failure", "deadlock_detected"]);
+    // What a run stores is read again; a plan of before there were servers, too.
+    let json = serde_json::to_value(&plan).expect("JSON");
+    assert_eq!(serde_json::from_value::<Plan>(json.clone()).ok(), Some(plan));
+    let mut old = json;
+    for arm in old["arms"].as_array_mut().expect("arms") {
+        let arm = arm.as_object_mut().expect("an arm");
+        for key in ["dialect", "server", "settings", "server_settings"] {
+            assert!(arm.remove(key).is_some(), "{key}");
+        }
+    }
+    let old: Plan = serde_json::from_value(old).expect("an old plan");
+    assert_eq!((old.arms[0].dialect, old.arms[0].server), (Dialect::Sqlite, None));
+}
+
+#[test]
+fn a_profile_of_another_database_is_refused() {
+    let safe = [("safe", SAFE)];
+    let error = wrong("driver = 'rusqlite'\nprofile = 'safe.toml'\n", &safe);
+    assert!(error.contains("profile `safe` is one of postgres, and driver `rusqlite` is one of sqlite"), "{error}");
+    let error = wrong("driver = 'my'\nprofile = 'wal-full'\n", &[]);
+    assert!(error.contains("dialect = \"mysql\"") && error.contains("as-it-comes"), "{error}");
+    assert!(plan(WORKLOAD, "driver = 'pg'\nprofile = 'as-it-comes'\n", &[]).is_ok());
+    // One that sets nothing but retries goes with all, each with its own errors.
+    let patient = [("patient", "name = 'patient'\n[retry]\nattempts = 2\nbackoff = '1ms'\n")];
+    let plan = plan(WORKLOAD, "profile = 'patient.toml'\nvary.driver = ['rusqlite', 'pg', 'my']\n", &patient);
+    let on: Vec<String> = plan.expect("it resolves").arms.iter().map(|a| a.trial.retry.on[0].clone()).collect();
+    assert_eq!(on, ["SQLITE_BUSY", "serialization_failure", "ER_LOCK_DEADLOCK"]);
+}
+
+#[test]
+fn wrong_profiles_say_what_is_wrong_and_where() {
+    let profile = |text: &str| wrong("driver = 'pg'\nprofile = 'p.toml'\n", &[("p", text)]);
+    let error = profile("name = 'p'\ndialect = 'postgres'\n[pragma]\nsynchronous = 'full'\n");
+    assert!(error.contains("[pragma] is SQLite's"), "{error}");
+    let error = wrong("driver = 'rusqlite'\nprofile = 'p.toml'\n", &[("p", "name = 'p'\n[setting]\nfsync = 'on'\n")]);
+    assert!(error.contains("[setting] is for servers"), "{error}");
+    let error = profile("name = 'p'\ndialect = 'postgres'\n[setting]\nfsyncc = 'on'\n");
+    assert!(error.contains("p.toml:4:1") && error.contains("did you mean `fsync`?"), "{error}");
+    let error = profile("name = 'p'\ndialect = 'postgress'\n[setting]\nfsync = 'on'\n");
+    assert!(error.contains("did you mean `postgres`?"), "{error}");
+    let retry = "name = 'p'\ndialect = 'postgres'\n[setting]\nfsync = 'on'\n[retry]\nattempts = 2\nbackoff = 1\n";
+    let error = profile(&format!("{retry}on = ['deadlock_detectd']\n"));
+    assert!(error.contains("retry.on") && error.contains("did you mean `deadlock_detected`?"), "{error}");
+    let error = wrong("driver = 'rusqlite'\nvary.'setting.fsync' = ['on']\n", &[]);
+    assert!(error.contains("setting.fsync") && error.contains("`pragma.NAME`"), "{error}");
+    let error = wrong("driver = 'pg'\nvary.'pragma.synchronous' = ['full']\n", &[]);
+    assert!(error.contains("pragma.synchronous") && error.contains("`setting.NAME`"), "{error}");
+}
+
+#[test]
+fn a_server_is_one_that_the_driver_reaches() {
+    let servers = |more: &str| -> Vec<Option<Server>> {
+        plan(WORKLOAD, more, &[]).unwrap_or_else(|e| panic!("{e}")).arms.iter().map(|arm| arm.server).collect()
+    };
+    assert_eq!(
+        servers("driver = 'my'\nvary.server = ['mariadb', 'galera']\n"),
+        [Some(Server::Mariadb), Some(Server::Galera)]
+    );
+    // What is said for all is not meant for SQLite.
+    assert_eq!(servers("server = 'galera'\nvary.driver = ['rusqlite', 'my']\n"), [None, Some(Server::Galera)]);
+    let error = wrong("driver = 'pg'\nserver = 'galera'\n", &[]);
+    assert!(error.contains("server `galera` understands mysql"), "{error}");
+    let error = wrong("driver = 'rusqlite'\nvary.server = ['postgres']\n", &[]);
+    assert!(error.contains("driver `rusqlite` is one of sqlite"), "{error}");
+    let error = wrong("driver = 'pg'\nvary.server = ['postgre']\n", &[]);
+    assert!(error.contains("did you mean `postgres`?"), "{error}");
+    let error = wrong("driver = 'pg'\nlocation = 'memory-shared'\n", &[]);
+    assert!(error.contains("no effect on server `postgres`"), "{error}");
+    let from = WORKLOAD.replace("[data]", "[data]\nfrom = 'app.db'");
+    let error = plan(&from, "driver = 'pg'\n", &[]).expect_err("a file of SQLite");
+    assert!(error.contains("data.from") && error.contains("app.db"), "{error}");
+}

@@ -1,0 +1,129 @@
+//! A value in a table, as SQLite would hold it.
+
+use std::cmp::Ordering;
+
+use crate::ServersError;
+use crate::content::ContentHash;
+
+/// A value of one of SQLite's storage classes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Vec<u8>),
+    Blob(Vec<u8>),
+}
+
+impl Cell {
+    /// A decimal number by its text: an integer where it is integral and fits, else a double.
+    pub fn decimal(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        match whole.parse() {
+            Ok(integer) if fraction.bytes().all(|b| b == b'0') => Some(Self::Integer(integer)),
+            _ => text.parse().ok().map(Self::Real),
+        }
+    }
+
+    /// Adds it to a hash.
+    pub fn hash(&self, hash: &mut ContentHash) {
+        match self {
+            Self::Null => hash.null(),
+            Self::Integer(i) => hash.integer(*i),
+            Self::Real(r) => hash.real(*r),
+            Self::Text(t) => hash.text(t),
+            Self::Blob(b) => hash.blob(b),
+        }
+    }
+
+    /// SQLite's order (<https://sqlite.org/datatype3.html>, section 4.1).
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
+            (Self::Real(a), Self::Real(b)) => a.total_cmp(b),
+            // Where both are numbers of one column, they are far from the doubles that an integer cannot be told from.
+            (Self::Integer(a), Self::Real(b)) => (*a as f64).total_cmp(b),
+            (Self::Real(a), Self::Integer(b)) => a.total_cmp(&(*b as f64)),
+            (Self::Text(a), Self::Text(b)) | (Self::Blob(a), Self::Blob(b)) => a.cmp(b),
+            _ => self.class().cmp(&other.class()),
+        }
+    }
+
+    fn class(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Integer(_) | Self::Real(_) => 1,
+            Self::Text(_) => 2,
+            Self::Blob(_) => 3,
+        }
+    }
+}
+
+/// Hashes rows as they come and sees to it that they come in SQLite's order: a server that sorts long texts by their
+/// beginnings only must not pass for one with other content.
+#[derive(Default)]
+pub(super) struct Rows {
+    hash: ContentHash,
+    last: Vec<Cell>,
+}
+
+impl Rows {
+    /// Adds the next row.
+    pub fn add(&mut self, row: Vec<Cell>) -> Result<(), ServersError> {
+        let order = self.last.iter().zip(&row).map(|(a, b)| a.cmp(b)).find(|o| o.is_ne());
+        if order == Some(Ordering::Greater) {
+            return Err(ServersError::Answer("the server does not sort its rows as SQLite does".into()));
+        }
+        for cell in &row {
+            cell.hash(&mut self.hash);
+        }
+        self.last = row;
+        Ok(())
+    }
+
+    /// The hash of all rows.
+    pub fn finish(self) -> String {
+        self.hash.finish()
+    }
+}
+
+/// A column whose type SQLite has nothing like.
+pub(super) fn foreign(column: &str, its_type: &str) -> ServersError {
+    ServersError::Answer(format!(
+        "column `{column}` is of type {its_type}, which has no like in SQLite: make it an integer, double, text or blob"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integral_decimals_are_integers() {
+        assert_eq!(Cell::decimal("12"), Some(Cell::Integer(12)));
+        assert_eq!(Cell::decimal("-3.00"), Some(Cell::Integer(-3)));
+        assert_eq!(Cell::decimal("0.25"), Some(Cell::Real(0.25)));
+        assert_eq!(Cell::decimal("-0.5"), Some(Cell::Real(-0.5)));
+        assert_eq!(Cell::decimal("92233720368547758080"), Some(Cell::Real(92_233_720_368_547_758_080.0)));
+        assert_eq!(Cell::decimal("x"), None);
+    }
+
+    #[test]
+    fn rows_out_of_order_are_refused() {
+        let text = |t: &str| Cell::Text(t.into());
+        let mut rows = Rows::default();
+        for row in [
+            vec![Cell::Null, text("b")],
+            vec![Cell::Integer(-1), text("b")],
+            vec![Cell::Real(-0.5), Cell::Null],
+            vec![Cell::Integer(2), text("a")],
+            vec![Cell::Integer(2), text("a")],
+            vec![Cell::Integer(2), text("ä")],
+            vec![Cell::Integer(2), Cell::Blob(vec![0])],
+            vec![text(""), Cell::Null],
+        ] {
+            rows.add(row).unwrap();
+        }
+        assert!(rows.add(vec![Cell::Integer(9), text("z")]).unwrap_err().to_string().contains("sort"));
+    }
+}

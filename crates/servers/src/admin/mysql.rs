@@ -1,0 +1,296 @@
+//! What is MySQL's and MariaDB's own.
+
+use std::time::Duration;
+
+use litelab_protocol::draw::Value;
+use mysql::consts::ColumnType;
+use mysql::prelude::Queryable;
+use mysql::{Column, Conn, Error, OptsBuilder, Params, Statement, Transaction, TxOpts};
+
+use super::cell::{Cell, Rows, foreign};
+use super::{Admin, Prepared, Url, fit};
+use crate::ServersError;
+use crate::error::one_line;
+
+/// A statement of the core's own that takes longer than this has lost its server.
+const READ: Duration = Duration::from_secs(600);
+
+/// Connects to the only host of a url.
+pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError> {
+    let (host, port) = &url.hosts[0];
+    let options = OptsBuilder::new()
+        .ip_or_hostname(Some(host))
+        .tcp_port(*port)
+        .user(Some(&url.user))
+        .pass(url.password.as_ref())
+        .db_name(url.database.as_ref())
+        // It would look for the server's socket and take that.
+        .prefer_socket(false)
+        .tcp_connect_timeout(Some(timeout))
+        .read_timeout(Some(READ))
+        // A node that is no part of its cluster answers `SET` and nothing else.
+        .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs()), "SELECT 1".into()]);
+    let mut conn = Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))?;
+    if variable(&mut conn, "wsrep_on")?.eq_ignore_ascii_case("on") {
+        // What other nodes have committed is there before anything is read.
+        execute(&mut conn, "SET SESSION wsrep_sync_wait = 1")?;
+    }
+    Ok(conn)
+}
+
+/// Why there is no connection.
+fn refusal(host: &str, error: Error) -> ServersError {
+    let Error::MySqlError(said) = error else {
+        return ServersError::Unreachable { hosts: host.into(), why: one_line(&plain(&error)) };
+    };
+    let (host, why) = (host.to_owned(), one_line(&said.message));
+    match said.code {
+        // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED
+        1044 | 1045 | 1049 | 1130 | 1698 => ServersError::Refused { host, why },
+        // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
+        1040 | 1203 | 1226 => ServersError::TooManyConnections { host, why },
+        // ER_SERVER_SHUTDOWN; ER_UNKNOWN_COM_ERROR, Galera's `has not yet prepared node for application use`.
+        1047 | 1053 => ServersError::Unreachable { hosts: host, why },
+        code => ServersError::Sql { name: format!("ER_{code}"), message: why },
+    }
+}
+
+/// What a statement was answered.
+pub(super) fn error(error: Error) -> ServersError {
+    match error {
+        Error::MySqlError(said) => {
+            ServersError::Sql { name: format!("ER_{}", said.code), message: one_line(&said.message) }
+        }
+        other => ServersError::Lost(one_line(&plain(&other))),
+    }
+}
+
+/// Without the names of the driver's own enums.
+fn plain(error: &Error) -> String {
+    match error {
+        Error::IoError(io) => io.to_string(),
+        Error::DriverError(mysql::DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// `MariaDB 10.11.19`.
+pub(super) fn version(conn: &mut Conn) -> Result<String, ServersError> {
+    let said: String = conn.query_first("SELECT VERSION()").map_err(error)?.unwrap_or_default();
+    let name = if said.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+    Ok(format!("{name} {}", said.split('-').next().unwrap_or_default()))
+}
+
+/// A variable of the server's state; empty where it has none of that name.
+pub(super) fn status(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
+    named(conn, "STATUS", name)
+}
+
+/// A setting; empty where the server has none of that name (MySQL has none of Galera's).
+fn variable(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
+    named(conn, "VARIABLES", name)
+}
+
+fn named(conn: &mut Conn, of: &str, name: &str) -> Result<String, ServersError> {
+    let row: Option<(String, String)> = conn.query_first(format!("SHOW GLOBAL {of} LIKE '{name}'")).map_err(error)?;
+    Ok(row.map(|(_, value)| value).unwrap_or_default())
+}
+
+/// A name in a statement.
+fn name(text: &str) -> String {
+    format!("`{}`", text.replace('`', "``"))
+}
+
+/// A text in a statement.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+pub(super) fn execute(conn: &mut Conn, sql: &str) -> Result<(), ServersError> {
+    conn.query_drop(sql).map_err(error)
+}
+
+/// The first column of a query's first row as text; none where there is no row or it is NULL.
+pub(super) fn text(conn: &mut Conn, sql: &str) -> Result<Option<String>, ServersError> {
+    let row: Option<mysql::Row> = conn.query_first(sql).map_err(error)?;
+    Ok(row.and_then(|row| match row.as_ref(0) {
+        Some(mysql::Value::Bytes(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        // What the text protocol does not send.
+        _ => None,
+    }))
+}
+
+pub(super) fn create_schema(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
+    // Text compares by its bytes, as in SQLite, whatever the server's own default is.
+    let sql = format!("CREATE DATABASE {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", name(schema));
+    execute(conn, &sql).map_err(|e| match e {
+        // ER_DB_CREATE_EXISTS
+        ServersError::Sql { name, .. } if name == "ER_1007" => ServersError::SchemaExists(schema.into()),
+        other => other,
+    })
+}
+
+pub(super) fn drop_schema(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
+    execute(conn, &format!("DROP DATABASE IF EXISTS {}", name(schema)))
+}
+
+pub(super) fn enter(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
+    execute(conn, &format!("USE {}", name(schema)))
+}
+
+pub(super) fn prepare(conn: &mut Conn, sql: &str) -> Result<Prepared, ServersError> {
+    let statement = conn.prep(sql).map_err(error)?;
+    let columns = statement.columns().iter().map(|c| c.name_str().into_owned()).collect();
+    let prepared = Prepared { columns, parameters: usize::from(statement.num_params()) };
+    conn.close(statement).map_err(error)?;
+    Ok(prepared)
+}
+
+/// Inserts rows in one transaction.
+pub(super) fn insert(
+    conn: &mut Conn,
+    one: &str,
+    many: Option<(&str, usize)>,
+    rows: &[Vec<Value>],
+) -> Result<(), ServersError> {
+    let mut transaction = conn.start_transaction(TxOpts::default()).map_err(error)?;
+    let single = transaction.prep(one).map_err(error)?;
+    let several = match many {
+        Some((sql, at_once)) if rows.len() >= at_once => Some((transaction.prep(sql).map_err(error)?, at_once)),
+        _ => None,
+    };
+    for chunk in rows.chunks(several.as_ref().map_or(1, |(_, at_once)| *at_once)) {
+        match &several {
+            Some((statement, at_once)) if chunk.len() == *at_once && fit(chunk) => {
+                run(&mut transaction, statement, chunk)?;
+            }
+            _ => chunk.chunks(1).try_for_each(|row| run(&mut transaction, &single, row))?,
+        }
+    }
+    transaction.commit().map_err(error)
+}
+
+fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Value>]) -> Result<(), ServersError> {
+    let values: Vec<mysql::Value> = rows.iter().flatten().map(bound).collect();
+    let wanted = usize::from(statement.num_params());
+    if values.len() != wanted {
+        return Err(ServersError::Answer(format!("{} values for {wanted} parameters", values.len())));
+    }
+    transaction.exec_drop(statement, Params::Positional(values)).map_err(error)
+}
+
+fn bound(value: &Value) -> mysql::Value {
+    match value {
+        Value::Null => mysql::Value::NULL,
+        Value::Integer(i) => mysql::Value::Int(*i),
+        Value::Real(r) => mysql::Value::Double(*r),
+        Value::Text(t) => mysql::Value::Bytes(t.clone().into_bytes()),
+    }
+}
+
+pub(super) fn tables(conn: &mut Conn, schema: &str) -> Result<Vec<String>, ServersError> {
+    let sql = format!(
+        "SELECT table_name FROM information_schema.tables \
+         WHERE table_schema = {} AND table_type = 'BASE TABLE' ORDER BY 1",
+        literal(schema)
+    );
+    conn.query(sql).map_err(error)
+}
+
+pub(super) fn analyze(conn: &mut Conn, table: &str) -> Result<(), ServersError> {
+    execute(conn, &format!("ANALYZE TABLE {}", name(table)))
+}
+
+pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, ServersError> {
+    // Texts are sorted by this many of their first bytes (more are noticed, see `Rows`), and the buffer has to hold the keys
+    // of fifteen rows.
+    execute(conn, "SET SESSION max_sort_length = 16384, SESSION sort_buffer_size = 67108864")?;
+    let all = conn.prep(format!("SELECT * FROM {}", name(table))).map_err(error)?;
+    let columns = all.columns().to_vec();
+    conn.close(all).map_err(error)?;
+    let order = columns.iter().map(|c| {
+        let column = name(&c.name_str());
+        // By the bytes of the text as this connection is sent it, whatever the column's own collation.
+        if is_text(c) { format!("CAST(CONVERT({column} USING utf8mb4) AS BINARY)") } else { column }
+    });
+    let sql = format!("SELECT * FROM {} ORDER BY {}", name(table), order.collect::<Vec<_>>().join(","));
+    let mut rows = Rows::default();
+    for row in conn.exec_iter(sql, ()).map_err(error)? {
+        let values = row.map_err(error)?.unwrap();
+        let cells = values.into_iter().zip(&columns).map(|(value, column)| cell(value, column));
+        rows.add(cells.collect::<Result<_, _>>()?)?;
+    }
+    Ok(rows.finish())
+}
+
+/// The character set of what is no text.
+const BINARY: u16 = 63;
+
+fn is_bytes(column: &Column) -> bool {
+    use ColumnType::*;
+    let its_type = column.column_type();
+    [
+        MYSQL_TYPE_VARCHAR,
+        MYSQL_TYPE_VAR_STRING,
+        MYSQL_TYPE_STRING,
+        MYSQL_TYPE_TINY_BLOB,
+        MYSQL_TYPE_BLOB,
+        MYSQL_TYPE_MEDIUM_BLOB,
+        MYSQL_TYPE_LONG_BLOB,
+    ]
+    .contains(&its_type)
+}
+
+fn is_text(column: &Column) -> bool {
+    is_bytes(column) && column.character_set() != BINARY
+}
+
+/// A value as SQLite would hold it.
+fn cell(value: mysql::Value, column: &Column) -> Result<Cell, ServersError> {
+    let no_like = || {
+        let its_type = format!("{:?}", column.column_type());
+        foreign(&column.name_str(), &its_type.trim_start_matches("MYSQL_TYPE_").to_lowercase())
+    };
+    Ok(match value {
+        mysql::Value::NULL => Cell::Null,
+        mysql::Value::Int(i) => Cell::Integer(i),
+        mysql::Value::UInt(u) => {
+            let large = || ServersError::Answer(format!("column `{}`: {u} is no 64-bit integer", column.name_str()));
+            Cell::Integer(i64::try_from(u).map_err(|_| large())?)
+        }
+        mysql::Value::Float(r) => Cell::Real(r.into()),
+        mysql::Value::Double(r) => Cell::Real(r),
+        mysql::Value::Bytes(bytes) if is_text(column) => Cell::Text(bytes),
+        mysql::Value::Bytes(bytes) if is_bytes(column) => Cell::Blob(bytes),
+        mysql::Value::Bytes(bytes)
+            if matches!(column.column_type(), ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL) =>
+        {
+            std::str::from_utf8(&bytes).ok().and_then(Cell::decimal).ok_or_else(no_like)?
+        }
+        _ => return Err(no_like()),
+    })
+}
+
+pub(super) fn setting(conn: &mut Conn, setting: &str) -> Result<String, ServersError> {
+    Ok(text(conn, &format!("SELECT @@{setting}"))?.unwrap_or_default())
+}
+
+pub(super) fn set_server(conn: &mut Conn, setting: &str, value: &str) -> Result<String, ServersError> {
+    let read = format!("SELECT @@GLOBAL.{setting}");
+    let former = text(conn, &read)?.unwrap_or_default();
+    // A number in quotes is refused, a word without them (ON) is not.
+    let bare = !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+    let written = if bare { value.to_owned() } else { literal(value) };
+    execute(conn, &format!("SET GLOBAL {setting} = {written}"))?;
+    let now = text(conn, &read)?.unwrap_or_default();
+    let plain = |text: &str| match text.to_ascii_uppercase().as_str() {
+        "ON" | "TRUE" => "1".to_owned(),
+        "OFF" | "FALSE" => "0".to_owned(),
+        other => other.to_owned(),
+    };
+    if plain(&now) == plain(value) {
+        Ok(former)
+    } else {
+        Err(ServersError::Answer(format!("`{setting}` is {now} after it was set to {value}")))
+    }
+}

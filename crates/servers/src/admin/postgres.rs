@@ -1,0 +1,335 @@
+//! What is PostgreSQL's own.
+
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use litelab_protocol::draw::Value;
+use postgres::config::SslMode;
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement, Transaction};
+
+use super::cell::{Cell, Rows, foreign};
+use super::{Admin, Prepared, Url, fit};
+use crate::ServersError;
+use crate::error::one_line;
+
+/// Connects to the only host of a url.
+pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Client, ServersError> {
+    let (host, port) = &url.hosts[0];
+    let mut config = Config::new();
+    config.host(host).port(*port).user(&url.user).connect_timeout(timeout).ssl_mode(SslMode::Disable);
+    config.application_name("litelab");
+    // A user's own default database has the user's name; that of a server is always there.
+    config.dbname(url.database.as_deref().unwrap_or("postgres"));
+    if let Some(password) = &url.password {
+        config.password(password);
+    }
+    let mut client = config.connect(NoTls).map_err(|e| refusal(&format!("{host}:{port}"), &e))?;
+    let patience = Admin::PATIENCE.as_millis();
+    execute(&mut client, &format!("SET lock_timeout = {patience}"))?;
+    Ok(client)
+}
+
+/// Why there is no connection.
+fn refusal(host: &str, error: &Error) -> ServersError {
+    let Some(said) = error.as_db_error() else {
+        // Its own text is `error connecting to server`; the reason lies below.
+        let why = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+        return match error.to_string() {
+            text if text.starts_with("invalid configuration") => {
+                ServersError::Refused { host: host.into(), why: one_line(&why) }
+            }
+            _ => ServersError::Unreachable { hosts: host.into(), why: one_line(&why) },
+        };
+    };
+    let (host, why) = (host.to_owned(), one_line(said.message()));
+    match said.code().code() {
+        // invalid_authorization_specification, invalid_password, invalid_catalog_name
+        "28000" | "28P01" | "3D000" => ServersError::Refused { host, why },
+        "53300" => ServersError::TooManyConnections { host, why },
+        // cannot_connect_now, admin_shutdown, crash_shutdown: starting up, recovering or going down.
+        "57P03" | "57P01" | "57P02" => ServersError::Unreachable { hosts: host, why },
+        code => ServersError::Sql { name: code.into(), message: why },
+    }
+}
+
+/// What a statement was answered.
+pub(super) fn error(error: &Error) -> ServersError {
+    match error.as_db_error() {
+        Some(said) => {
+            let detail = said.detail().map(|d| format!("; {d}")).unwrap_or_default();
+            let message = one_line(&format!("{}{detail}", said.message()));
+            // admin_shutdown, crash_shutdown: its last words.
+            if matches!(said.code().code(), "57P01" | "57P02") {
+                return ServersError::Lost(message);
+            }
+            ServersError::Sql { name: said.code().code().into(), message }
+        }
+        None => {
+            let why = std::error::Error::source(error).map(|e| format!(": {e}")).unwrap_or_default();
+            let text = one_line(&format!("{error}{why}"));
+            if error.is_closed() || text.starts_with("error communicating") {
+                ServersError::Lost(text)
+            } else {
+                ServersError::Answer(text)
+            }
+        }
+    }
+}
+
+/// The first column of a query's first row as text; none where there is no row or it is NULL.
+pub(super) fn text(client: &mut Client, sql: &str) -> Result<Option<String>, ServersError> {
+    let messages = client.simple_query(sql).map_err(|e| error(&e))?;
+    Ok(messages
+        .iter()
+        .find_map(|m| match m {
+            SimpleQueryMessage::Row(row) => Some(row.get(0).map(str::to_owned)),
+            _ => None,
+        })
+        .flatten())
+}
+
+/// `PostgreSQL 15.18`.
+pub(super) fn version(client: &mut Client) -> Result<String, ServersError> {
+    let said = text(client, "SHOW server_version")?.unwrap_or_default();
+    // Debian adds its own in parentheses.
+    Ok(format!("PostgreSQL {}", said.split_whitespace().next().unwrap_or_default()))
+}
+
+/// A name in a statement.
+fn name(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A text in a statement; backslashes are plain since PostgreSQL 9.1.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+pub(super) fn execute(client: &mut Client, sql: &str) -> Result<(), ServersError> {
+    client.batch_execute(sql).map_err(|e| error(&e))
+}
+
+pub(super) fn create_schema(client: &mut Client, schema: &str) -> Result<(), ServersError> {
+    execute(client, &format!("CREATE SCHEMA {}", name(schema))).map_err(|e| match e {
+        // duplicate_schema
+        ServersError::Sql { name, .. } if name == "42P06" => ServersError::SchemaExists(schema.into()),
+        other => other,
+    })
+}
+
+pub(super) fn drop_schema(client: &mut Client, schema: &str) -> Result<(), ServersError> {
+    execute(client, &format!("DROP SCHEMA IF EXISTS {} CASCADE", name(schema)))
+}
+
+/// A schema that is absent is no error to `SET search_path`, but would have everything after it fail oddly.
+pub(super) fn enter(client: &mut Client, schema: &str) -> Result<(), ServersError> {
+    let sql = format!("SELECT 1 FROM pg_namespace WHERE nspname = {}", literal(schema));
+    if text(client, &sql)?.is_none() {
+        return Err(ServersError::Answer(format!("there is no schema `{schema}`")));
+    }
+    execute(client, &format!("SET search_path TO {}", name(schema)))
+}
+
+pub(super) fn prepare(client: &mut Client, sql: &str) -> Result<Prepared, ServersError> {
+    // Preparing it would check nothing, and beginning it takes rows; it is right where its columns can be selected.
+    if let Some(select) = copied(sql) {
+        let statement = client.prepare(&select).map_err(|e| error(&e))?;
+        return Ok(Prepared { columns: Vec::new(), parameters: statement.columns().len() });
+    }
+    let statement = client.prepare(sql).map_err(|e| error(&e))?;
+    let columns = statement.columns().iter().map(|c| c.name().to_owned()).collect();
+    Ok(Prepared { columns, parameters: statement.params().len() })
+}
+
+/// The query of the columns that `COPY table (columns) FROM STDIN …` fills; none for any other statement.
+fn copied(sql: &str) -> Option<String> {
+    let words: Vec<&str> = sql.split_whitespace().collect();
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(word));
+    let from = (1..words.len()).find(|i| is(*i, "from") && words[i + 1..].first().is_some_and(|w| stdin(w)))?;
+    if !is(0, "copy") {
+        return None;
+    }
+    let target = words[1..from].join(" ");
+    let (table, columns) = target.split_once('(').unwrap_or((&target, "*"));
+    Some(format!("SELECT {} FROM {table}", columns.trim_end_matches([')', ' '])))
+}
+
+fn stdin(word: &str) -> bool {
+    word.trim_end_matches(';').eq_ignore_ascii_case("stdin")
+}
+
+/// Inserts rows in one transaction.
+pub(super) fn insert(
+    client: &mut Client,
+    one: &str,
+    many: Option<(&str, usize)>,
+    rows: &[Vec<Value>],
+) -> Result<(), ServersError> {
+    let failed = |e: Error| error(&e);
+    let mut transaction = client.transaction().map_err(failed)?;
+    let single = transaction.prepare(one).map_err(failed)?;
+    let several = match many {
+        Some((sql, at_once)) if rows.len() >= at_once => Some((transaction.prepare(sql).map_err(failed)?, at_once)),
+        _ => None,
+    };
+    for chunk in rows.chunks(several.as_ref().map_or(1, |(_, at_once)| *at_once)) {
+        match &several {
+            Some((statement, at_once)) if chunk.len() == *at_once && fit(chunk) => {
+                run(&mut transaction, statement, chunk)?;
+            }
+            _ => chunk.chunks(1).try_for_each(|row| run(&mut transaction, &single, row))?,
+        }
+    }
+    transaction.commit().map_err(failed)
+}
+
+fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Value>]) -> Result<(), ServersError> {
+    let values: Vec<Bound<'_>> = rows.iter().flatten().map(Bound).collect();
+    let wanted = statement.params().len();
+    if values.len() != wanted {
+        return Err(ServersError::Answer(format!("{} values for {wanted} parameters", values.len())));
+    }
+    let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|b| b as _).collect();
+    transaction.execute(statement, &values).map(drop).map_err(|e| error(&e))
+}
+
+/// A value sent as text, which the server reads as the parameter's own type, whichever that is: an integer may be bound to
+/// a `smallint`, a `numeric` or a `double precision`.
+#[derive(Debug)]
+struct Bound<'a>(&'a Value);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self.0 {
+            Value::Null => return Ok(IsNull::Yes),
+            Value::Integer(i) => out.extend_from_slice(i.to_string().as_bytes()),
+            Value::Real(r) if r.is_infinite() => {
+                out.extend_from_slice(if *r > 0.0 { b"Infinity" } else { b"-Infinity" });
+            }
+            // Rust's is the shortest text that stands for this double.
+            Value::Real(r) => out.extend_from_slice(r.to_string().as_bytes()),
+            Value::Text(t) => out.extend_from_slice(t.as_bytes()),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    /// The text of a `bytea` gives backslashes a meaning; its binary form are the bytes.
+    fn encode_format(&self, its_type: &Type) -> Format {
+        if *its_type == Type::BYTEA { Format::Binary } else { Format::Text }
+    }
+
+    to_sql_checked!();
+}
+
+pub(super) fn tables(client: &mut Client, schema: &str) -> Result<Vec<String>, ServersError> {
+    let sql = format!("SELECT tablename FROM pg_tables WHERE schemaname = {} ORDER BY 1", literal(schema));
+    let rows = client.query(&sql, &[]).map_err(|e| error(&e))?;
+    rows.iter().map(|row| row.try_get(0).map_err(|e| error(&e))).collect()
+}
+
+pub(super) fn analyze(client: &mut Client, table: &str) -> Result<(), ServersError> {
+    execute(client, &format!("VACUUM (ANALYZE) {}", name(table)))
+}
+
+pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, ServersError> {
+    let failed = |e: Error| error(&e);
+    let all = client.prepare(&format!("SELECT * FROM {}", name(table))).map_err(failed)?;
+    let (mut select, mut order) = (Vec::new(), Vec::new());
+    for column in all.columns() {
+        // Qualified: a bare name in ORDER BY is the selected text, not the number it was made of.
+        let value = format!("t.{}", name(column.name()));
+        let numeric = *column.type_() == Type::NUMERIC;
+        order.push(format!("{value}{} NULLS FIRST", if is_text(column.type_()) { " COLLATE \"C\"" } else { "" }));
+        select.push(if numeric { format!("{value}::text") } else { value });
+    }
+    let sql = format!("SELECT {} FROM {} AS t ORDER BY {}", select.join(","), name(table), order.join(","));
+    let nothing: [&str; 0] = [];
+    let mut found = client.query_raw(&sql, nothing).map_err(failed)?;
+    let mut rows = Rows::default();
+    while let Some(row) = found.next().map_err(failed)? {
+        let cells = all.columns().iter().enumerate().map(|(i, c)| cell(&row, i, c.name(), c.type_()));
+        rows.add(cells.collect::<Result<_, _>>()?)?;
+    }
+    Ok(rows.finish())
+}
+
+fn is_text(its_type: &Type) -> bool {
+    [Type::TEXT, Type::VARCHAR, Type::BPCHAR, Type::NAME].contains(its_type)
+}
+
+/// A value as SQLite would hold it.
+fn cell(row: &Row, at: usize, column: &str, its_type: &Type) -> Result<Cell, ServersError> {
+    fn get<'a, T: postgres::types::FromSql<'a>>(row: &'a Row, at: usize) -> Result<Option<T>, ServersError> {
+        row.try_get(at).map_err(|e| error(&e))
+    }
+    let cell = match *its_type {
+        Type::BOOL => get::<bool>(row, at)?.map(|b| Cell::Integer(b.into())),
+        Type::INT2 => get::<i16>(row, at)?.map(|i| Cell::Integer(i.into())),
+        Type::INT4 => get::<i32>(row, at)?.map(|i| Cell::Integer(i.into())),
+        Type::INT8 => get::<i64>(row, at)?.map(Cell::Integer),
+        Type::FLOAT4 => get::<f32>(row, at)?.map(|r| Cell::Real(r.into())),
+        Type::FLOAT8 => get::<f64>(row, at)?.map(Cell::Real),
+        Type::BYTEA => get::<Vec<u8>>(row, at)?.map(Cell::Blob),
+        Type::NUMERIC => match get::<String>(row, at)? {
+            None => None,
+            Some(text) => Some(Cell::decimal(&text).ok_or_else(|| foreign(column, "numeric (no number)"))?),
+        },
+        _ if is_text(its_type) => get::<String>(row, at)?.map(|t| Cell::Text(t.into_bytes())),
+        _ => return Err(foreign(column, its_type.name())),
+    };
+    Ok(cell.unwrap_or(Cell::Null))
+}
+
+pub(super) fn setting(client: &mut Client, setting: &str) -> Result<String, ServersError> {
+    Ok(text(client, &format!("SHOW {setting}"))?.unwrap_or_default())
+}
+
+/// How long a server may take to read its settings again.
+const RELOAD: Duration = Duration::from_secs(10);
+
+pub(super) fn set_server(client: &mut Client, setting_name: &str, value: &str) -> Result<String, ServersError> {
+    let former = setting(client, setting_name)?;
+    let loaded = "SELECT pg_conf_load_time()";
+    let before = text(client, loaded)?;
+    execute(client, &format!("ALTER SYSTEM SET {setting_name} = {}", literal(value)))?;
+    text(client, "SELECT pg_reload_conf()")?;
+    // The main process reads the file first and then tells this connection's, so that every later one has it too.
+    let begun = Instant::now();
+    while text(client, loaded)? == before {
+        if begun.elapsed() > RELOAD {
+            return Err(ServersError::Answer(format!("the server did not read `{setting_name}` again")));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let effective = format!(
+        "SELECT CASE WHEN pending_restart THEN 'takes effect only when the server is started again' \
+         WHEN source <> 'configuration file' THEN 'is overridden by ' || source END \
+         FROM pg_settings WHERE lower(name) = lower({})",
+        literal(setting_name)
+    );
+    match text(client, &effective)? {
+        Some(why) => Err(ServersError::Answer(format!("`{setting_name}` {why}"))),
+        None => Ok(former),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_fills_what_can_be_selected() {
+        let select = |sql| copied(sql);
+        assert_eq!(select("COPY t (a, \"b c\") FROM STDIN").as_deref(), Some("SELECT a, \"b c\" FROM t "));
+        assert_eq!(select("copy t(a)\nfrom stdin with (format text)").as_deref(), Some("SELECT a FROM t"));
+        assert_eq!(select("COPY t FROM STDIN;").as_deref(), Some("SELECT * FROM t"));
+        assert_eq!(select("COPY t TO STDOUT"), None);
+        assert_eq!(select("SELECT a FROM stdin"), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! An INSERT of one row made one of many: a round trip per row is most of what a row costs.
+
+use litelab_protocol::Dialect;
+
+use super::lex::{Piece, piece, word};
+
+/// PostgreSQL's and MySQL's largest number of bound values.
+const PARAMETERS: usize = 65_535;
+/// Beyond this many rows a statement gains nothing more.
+const ROWS: usize = 500;
+
+/// An INSERT whose values stand in one tuple.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tuple<'a> {
+    head: &'a str,
+    tuple: &'a str,
+    tail: &'a str,
+    /// Where in `tuple` its placeholders are, and the number of each.
+    placeholders: Vec<(std::ops::Range<usize>, usize)>,
+    /// Values of one row.
+    pub parameters: usize,
+    dialect: Dialect,
+}
+
+impl<'a> Tuple<'a> {
+    /// Understands `… VALUES (tuple) …` with all placeholders in the tuple; anything else is none and is run row by row.
+    pub fn find(dialect: Dialect, sql: &'a str) -> Option<Self> {
+        let (mut at, mut depth, mut values, mut open, mut close) = (0, 0_usize, None, None, None);
+        let mut placeholders = Vec::new();
+        while at < sql.len() {
+            let here = piece(dialect, sql, at);
+            let mut end = here.end(at);
+            if let Piece::Code(byte) = here {
+                let begins_word = word(byte) && (at == 0 || !word(sql.as_bytes()[at - 1]));
+                let tail = close.is_some();
+                match byte {
+                    b'(' => {
+                        if depth == 0 && values.is_some() && open.is_none() {
+                            open = Some(at);
+                        }
+                        depth += 1;
+                    }
+                    b')' => {
+                        depth = depth.checked_sub(1)?;
+                        if depth == 0 && open.is_some() && !tail {
+                            close = Some(at + 1);
+                        }
+                    }
+                    // A second tuple.
+                    b',' if depth == 0 && tail => return None,
+                    b'?' if dialect == Dialect::Mysql => placeholders.push((at..at + 1, placeholders.len() + 1)),
+                    b'$' if dialect == Dialect::Postgres => {
+                        let digits = sql[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+                        end = at + 1 + digits;
+                        placeholders.push((at..end, sql[at + 1..end].parse().ok()?));
+                    }
+                    _ if begins_word && depth == 0 => {
+                        let length = sql[at..].bytes().take_while(|b| word(*b)).count();
+                        if values.is_none() && sql[at..at + length].eq_ignore_ascii_case("values") {
+                            values = Some(at);
+                        } else if values.is_some() && open.is_none() {
+                            return None;
+                        }
+                        end = at + length;
+                    }
+                    _ => {}
+                }
+            }
+            at = end;
+        }
+        let (open, close) = (open?, close?);
+        if placeholders.iter().any(|(range, _)| range.start < open || range.end > close) {
+            return None;
+        }
+        let parameters = placeholders.iter().map(|(_, number)| *number).max()?;
+        let placeholders = placeholders.into_iter().map(|(r, n)| (r.start - open..r.end - open, n)).collect();
+        let (head, tuple, tail) = (&sql[..open], &sql[open..close], &sql[close..]);
+        Some(Self { head, tuple, tail, placeholders, parameters, dialect })
+    }
+
+    /// Rows of one statement.
+    pub fn rows(&self) -> usize {
+        (PARAMETERS / self.parameters).clamp(1, ROWS)
+    }
+
+    /// The statement that inserts that many rows.
+    pub fn of(&self, rows: usize) -> String {
+        let mut sql = self.head.to_owned();
+        for row in 0..rows {
+            if row > 0 {
+                sql.push(',');
+            }
+            let mut from = 0;
+            for (range, number) in &self.placeholders {
+                sql.push_str(&self.tuple[from..range.start]);
+                match self.dialect {
+                    Dialect::Postgres => sql.push_str(&format!("${}", row * self.parameters + number)),
+                    _ => sql.push('?'),
+                }
+                from = range.end;
+            }
+            sql.push_str(&self.tuple[from..]);
+        }
+        sql + self.tail
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two(dialect: Dialect, sql: &str) -> Option<String> {
+        Tuple::find(dialect, sql).map(|t| t.of(2))
+    }
+
+    #[test]
+    fn the_tuple_is_repeated_and_what_is_around_it_kept() {
+        assert_eq!(
+            two(Dialect::Postgres, "INSERT INTO t(a, b) VALUES ($1, lower($2) || '$3') ON CONFLICT (a) DO NOTHING"),
+            Some(
+                "INSERT INTO t(a, b) VALUES ($1, lower($2) || '$3'),($3, lower($4) || '$3') ON CONFLICT (a) DO NOTHING"
+                    .into()
+            )
+        );
+        assert_eq!(
+            two(Dialect::Mysql, "insert into `values`(a) values(?, '?') -- ?"),
+            Some("insert into `values`(a) values(?, '?'),(?, '?') -- ?".into())
+        );
+        // One value bound twice.
+        assert_eq!(
+            two(Dialect::Postgres, "INSERT INTO t VALUES ($1, $2, $1)"),
+            Some("INSERT INTO t VALUES ($1, $2, $1),($3, $4, $3)".into())
+        );
+    }
+
+    #[test]
+    fn what_is_no_single_tuple_is_left_alone() {
+        for sql in [
+            "INSERT INTO t SELECT $1",
+            "INSERT INTO t VALUES ($1), ($2)",
+            "INSERT INTO t VALUES ($1) ON CONFLICT (a) DO UPDATE SET a = $2",
+            "WITH x AS (SELECT $1) INSERT INTO t VALUES ($2)",
+            "INSERT INTO t VALUES (1)",
+            "INSERT INTO t DEFAULT VALUES",
+            "SELECT 1)",
+        ] {
+            assert_eq!(two(Dialect::Postgres, sql), None, "{sql}");
+        }
+    }
+
+    #[test]
+    fn no_statement_binds_more_than_the_servers_allow() {
+        let wide = format!("INSERT INTO t VALUES ({})", vec!["?"; 1000].join(","));
+        assert_eq!(Tuple::find(Dialect::Mysql, &wide).unwrap().rows(), 65);
+        assert_eq!(Tuple::find(Dialect::Mysql, "INSERT INTO t VALUES (?)").unwrap().rows(), 500);
+    }
+}

@@ -1,0 +1,63 @@
+# Ends servers when the program that started them has ended, whichever way it did.
+#
+# Its standard input is a pipe whose only other end that program holds, so that the kernel closes it even when the program
+# is killed. Lines: `server PID START SIGNAL` (START is field 22 of /proc/PID/stat: a later process with the same number
+# is left alone), `up` (they have something to write when they end), `release` (nothing is to be done any more). $1 is the
+# servers' folder, made by that program.
+servers='' patience=20
+while read -r word pid start signal; do
+    case $word in
+    server) servers="$servers $pid:$start:$signal" ;;
+    up) patience=100 ;;
+    release) exit 0 ;;
+    esac
+done
+
+# lives PID START
+lives() {
+    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # shellcheck disable=SC2086
+    set -- "$2" ${line##*) }
+    # $2 is field 3, the state. A process whose first thread has ended is none yet that has ended (field 20).
+    { [ "$2" != Z ] || [ "${19}" -gt 1 ]; } && [ "${21}" = "$1" ]
+}
+
+# send SIGNAL PID: SIGKILL goes to the whole group that the server leads, for what it has started goes on without it.
+send() {
+    case $1 in
+    KILL) kill -s KILL -- "-$2" || kill -s KILL "$2" ;;
+    *) kill -s "$1" "$2" ;;
+    esac
+}
+
+# each SIGNAL: sends it, or with `own` each server's own, to those that live; fails when there is none.
+each() {
+    found=1
+    for server in $servers; do
+        pid=${server%%:*} rest=${server#*:}
+        lives "$pid" "${rest%%:*}" || continue
+        found=0
+        case $1 in
+        own) send "${rest#*:}" "$pid" ;;
+        none) ;;
+        *) send "$1" "$pid" ;;
+        esac
+    done 2>/dev/null
+    return $found
+}
+
+each own
+while [ "$patience" -gt 0 ] && each none; do
+    patience=$((patience - 1))
+    sleep 0.1
+done
+while each KILL; do sleep 0.1; done
+# A killed PostgreSQL leaves a System V segment, whose number is the last word of line 7.
+if [ -f "$1/node-0/data/postmaster.pid" ]; then
+    ipcrm -m "$(sed -n '7s/.*[[:blank:]]//p' "$1/node-0/data/postmaster.pid")"
+fi 2>/dev/null
+# What a killed server's own processes still write would keep the folder from going.
+for _ in 0 1 2 3 4 5 6 7 8 9; do
+    rm -rf -- "$1" 2>/dev/null && break
+    sleep 0.2
+done

@@ -1,0 +1,247 @@
+//! A server's folder, and the programs that run in it.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::account::Account;
+use super::binaries::{self, Binaries};
+use super::postgres;
+use super::process::Process;
+use super::state::State;
+use crate::error::one_line;
+use crate::{Kind, ServersError};
+
+/// Waits for a word and becomes the program then; ends where the pipe is closed without one. Meanwhile the guard learns
+/// which process it is to end: there is no moment at which a server runs that nobody would stop.
+const GATE: &str = "read -r go && exec \"$@\" </dev/null";
+
+/// Where a server lives, and as whom.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub kind: Kind,
+    pub folder: PathBuf,
+    pub binaries: Binaries,
+    pub account: Option<Account>,
+    /// Of the user `litelab`.
+    pub password: String,
+}
+
+impl Place {
+    /// Makes the folder, which must be absent or empty.
+    pub fn make(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
+        let binaries = binaries::find(kind)?;
+        let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+        if kind != Kind::Postgres && !whole.to_str().is_some_and(plain) {
+            let why =
+                "MariaDB's own scripts understand no blanks, quotes or signs in a path: choose another with --dir";
+            return Err(ServersError::Folder { path: whole, why: why.into() });
+        }
+        let account = Account::for_kind(kind)?;
+        let failed = |what| move |source| ServersError::Io { what, path: folder.into(), source };
+        if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            let why = "it is not empty; a server is only made in a folder of its own: choose another with --dir";
+            return Err(ServersError::Folder { path: folder.into(), why: why.into() });
+        }
+        std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(failed("make the folder"))?;
+        let folder = folder.canonicalize().map_err(failed("enter the folder"))?;
+        let place = Self { kind, folder, binaries, account, password: password()? };
+        // Where the server's user cannot come in, the folder goes again; those above are as they were.
+        if let Some(account) = &place.account
+            && let Err(e) = std::fs::set_permissions(&place.folder, PermissionsExt::from_mode(0o755))
+                .map_err(failed("open the folder"))
+                .and_then(|()| account.can_reach(&place.folder))
+        {
+            let _left = std::fs::remove_dir(&place.folder);
+            return Err(e);
+        }
+        Ok(place)
+    }
+
+    /// A node's own folder.
+    pub fn node(&self, node: usize) -> PathBuf {
+        self.folder.join(format!("node-{node}"))
+    }
+
+    /// Where a node keeps its data.
+    pub fn data(&self, node: usize) -> PathBuf {
+        self.node(node).join("data")
+    }
+
+    /// What a node says.
+    pub fn log(&self, node: usize) -> PathBuf {
+        self.node(node).join("log")
+    }
+
+    /// Makes a folder that belongs to the server's user and is closed to others.
+    pub fn own_folder(&self, path: &Path) -> Result<(), ServersError> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| ServersError::Io {
+            what: "make the folder",
+            path: path.into(),
+            source,
+        })?;
+        self.account.as_ref().map_or(Ok(()), |a| a.own(path))
+    }
+
+    /// Writes a file that belongs to the server's user and is closed to others.
+    pub fn own_file(&self, path: &Path, text: &str) -> Result<(), ServersError> {
+        let failed = |source| ServersError::Io { what: "write", path: path.into(), source };
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+        self.account.as_ref().map_or(Ok(()), |a| a.own(path))
+    }
+
+    /// A program as the server's user, in the folder, with nothing of this program's environment (PGDATA, MYSQL_HOME).
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("LC_ALL", "C")
+            .env("HOME", &self.folder)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .process_group(0);
+        if let Some(account) = &self.account {
+            account.apply(&mut command);
+        }
+        command
+    }
+
+    /// Where what only the installing program may read stands meanwhile.
+    pub fn secret(&self) -> PathBuf {
+        self.node(0).join("secret")
+    }
+
+    /// Starts a program behind the gate, which opens when a line is written to its standard input.
+    pub fn launch(
+        &self,
+        program: &Path,
+        arguments: &[String],
+        stdout: Stdio,
+        stderr: Stdio,
+    ) -> Result<(Child, Process), ServersError> {
+        let mut child = self
+            .command(Path::new("/bin/sh"))
+            .args(["-c", GATE, "litelab-gate"])
+            .arg(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .map_err(|source| ServersError::Io { what: "start", path: program.into(), source })?;
+        let Some(process) = Process::of(child.id()) else {
+            let _gone = child.kill().and_then(|()| child.wait());
+            return Err(ServersError::Failed("a server is told by /proc, which is absent here".into()));
+        };
+        Ok((child, process))
+    }
+
+    /// A node's log, to be written to.
+    pub fn open_log(&self, node: usize) -> Result<File, ServersError> {
+        let path = self.log(node);
+        File::options().create(true).append(true).open(&path).map_err(|source| ServersError::Io {
+            what: "open",
+            path,
+            source,
+        })
+    }
+
+    /// What a node said since its log had `from` bytes.
+    pub fn said(&self, node: usize, from: u64) -> String {
+        let bytes = std::fs::read(self.log(node)).unwrap_or_default();
+        String::from_utf8_lossy(bytes.get(from as usize..).unwrap_or_default()).into_owned()
+    }
+}
+
+/// Whether a shell script that quotes nothing understands a path.
+fn plain(path: &str) -> bool {
+    path.chars().all(|c| c.is_alphanumeric() || "/._-+=,@:%".contains(c))
+}
+
+/// Removes the folder of a server whose processes are gone. What a killed one's own processes still write may keep it for
+/// a moment.
+pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
+    let same_boot = state.nodes.iter().filter_map(|n| n.process.as_ref()).any(Process::is_of_this_boot);
+    if let Some(segment) = postgres::segment(folder).filter(|_| same_boot && state.kind == Kind::Postgres) {
+        // It is 56 bytes; where there is no ipcrm they stay until the machine's next start.
+        let _left = Command::new("ipcrm").args(["-m", &segment]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+    let mut left = Ok(());
+    for _ in 0..20 {
+        left = std::fs::remove_dir_all(folder);
+        match &left {
+            Ok(()) => return Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+    left.map_err(|source| ServersError::Io { what: "remove the folder", path: folder.into(), source })
+}
+
+/// The line of an output that says why: the last that speaks of an error, else the last. That it is `Aborting` says nothing.
+pub(super) fn telling(said: &str) -> String {
+    let lines = || said.lines().rev().map(str::trim).filter(|l| !l.is_empty() && !l.ends_with("Aborting"));
+    let error = lines().find(|l| ["ERROR", "FATAL", "error:"].iter().any(|word| l.contains(word)));
+    one_line(error.or_else(|| lines().next()).unwrap_or("it said nothing"))
+}
+
+/// Sixteen random bytes as hex digits.
+fn password() -> Result<String, ServersError> {
+    let mut bytes = [0; 16];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map_err(|e| ServersError::Failed(format!("no random password: {e}")))?;
+    Ok(litelab_protocol::draw::hex(&bytes))
+}
+
+/// Claims a folder: its first state, which only one program can write.
+pub(super) fn claim(place: &Place, state: &State) -> Result<(), ServersError> {
+    let ignore = place.folder.join(".gitignore");
+    match File::options().write(true).create_new(true).open(&ignore) {
+        // All of it, this file too.
+        Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n").map_err(|source| ServersError::Io {
+            what: "write",
+            path: ignore,
+            source,
+        })?,
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            let why = "another litelab is starting a server there";
+            return Err(ServersError::Folder { path: place.folder.clone(), why: why.into() });
+        }
+        Err(source) => return Err(ServersError::Io { what: "write", path: ignore, source }),
+    }
+    state.write(&place.folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_telling_line_is_the_last_error() {
+        let log = "LOG: a\nFATAL:  could not create lock\nHINT: look\n\n";
+        assert_eq!(telling(log), "FATAL: could not create lock");
+        assert_eq!(telling("[ERROR] no disk\n[Note] x\n[ERROR] Aborting\n"), "[ERROR] no disk");
+        assert_eq!(telling("a\nb\n \n"), "b");
+        assert_eq!(telling(""), "it said nothing");
+    }
+
+    #[test]
+    fn paths_are_plain_or_not() {
+        assert!(plain("/home/änne/.scratch-12-x_y/node-0"));
+        for path in ["/a b", "/a#", "/it's", "/$HOME", "/a;b", "/a*"] {
+            assert!(!plain(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn passwords_differ() {
+        let (a, b) = (password().unwrap(), password().unwrap());
+        assert!(a != b && a.len() == 32 && a.bytes().all(|c| c.is_ascii_hexdigit()));
+    }
+}

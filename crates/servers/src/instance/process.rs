@@ -1,0 +1,113 @@
+//! Processes, told apart from those that later got the same number.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde::{Deserialize, Serialize};
+
+/// How often an end is looked for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A process by its number and when it started, which no later process with that number shares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Clock ticks between the machine's start and its own (field 22 of `/proc/PID/stat`, proc(5)).
+    pub start: u64,
+    /// Which start of the machine that was.
+    pub boot: String,
+}
+
+impl Process {
+    /// The process that has this number now.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, start: stat(pid)?, boot: boot()? })
+    }
+
+    /// Whether it lives: there, the same, and no zombie.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        stat(self.pid) == Some(self.start) && self.is_of_this_boot()
+    }
+
+    /// Whether the machine has not been started again since.
+    #[must_use]
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        boot().as_ref() == Some(&self.boot)
+    }
+
+    /// Sends a signal, if it lives; SIGKILL to its process group too where it leads one, as every server does: the programs
+    /// that a node is sent its data by would go on without it.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw).filter(|_| self.lives()) {
+            // It may have ended just now, which is all a signal is sent for.
+            let _ended = match signal {
+                Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
+                _ => kill_process(pid, signal),
+            };
+        }
+    }
+
+    /// Waits until it is gone; false where it still lives after `patience`.
+    #[must_use]
+    pub fn ends_within(&self, patience: Duration) -> bool {
+        let begun = Instant::now();
+        while self.lives() {
+            if begun.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(POLL);
+        }
+        true
+    }
+}
+
+/// When a process started, in clock ticks; none where there is no such process, or only what its parent has not yet
+/// taken note of.
+fn stat(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold blanks and parentheses.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    // The first of these is field 3, the state; field 20 counts threads: the first may end before the others.
+    let ended =
+        matches!(*fields.first()?, "Z" | "X") && fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads < 2);
+    if ended { None } else { fields.get(19)?.parse().ok() }
+}
+
+fn boot() -> Option<String> {
+    Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn sleeper() -> std::process::Child {
+        Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_process_that_got_the_number_later_is_left_alone() {
+        let mut child = sleeper();
+        let real = Process::of(child.id()).unwrap();
+        for other in [
+            Process { start: real.start - 1, ..real.clone() },
+            Process { boot: "another start of the machine".into(), ..real.clone() },
+        ] {
+            assert!(!other.lives());
+            other.signal(Signal::KILL);
+            assert!(other.ends_within(Duration::ZERO), "it is gone already");
+        }
+        assert!(real.lives() && child.try_wait().unwrap().is_none(), "the sleeper lives");
+        assert!(!real.ends_within(Duration::ZERO));
+        real.signal(Signal::KILL);
+        // Nobody has waited for it: a zombie is no living process.
+        assert!(real.ends_within(Duration::from_secs(30)));
+        child.wait().unwrap();
+        assert!(!real.lives());
+    }
+}

@@ -1,0 +1,123 @@
+//! What a server's folder says of it.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::process::Process;
+use crate::{Kind, ServersError};
+
+/// By this file a folder is known to be litelab's own.
+const FILE: &str = "litelab-server.json";
+
+/// What the state file says of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    /// Which.
+    pub kind: Kind,
+    /// As the server says it; empty while it starts.
+    pub version: String,
+    /// With user and password; three hosts of a cluster.
+    pub url: String,
+    /// Seconds since 1970.
+    pub started: u64,
+    /// Its servers.
+    pub nodes: Vec<Node>,
+}
+
+/// One server of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// The process; none before its start.
+    pub process: Option<Process>,
+    /// Where it answers; and of a cluster's node where the others reach it, where it is sent what it missed, and where a
+    /// whole copy.
+    pub ports: Vec<u16>,
+}
+
+impl Node {
+    /// Whether its process lives.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        self.process.as_ref().is_some_and(Process::lives)
+    }
+}
+
+impl State {
+    /// Whether all its processes live.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.nodes.iter().all(Node::lives) && !self.version.is_empty()
+    }
+
+    /// Reads the state of a folder; none where the folder is not litelab's.
+    ///
+    /// # Errors
+    /// A state file that cannot be read as one.
+    pub fn read(folder: &Path) -> Result<Option<Self>, ServersError> {
+        let path = folder.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(source) => return Err(ServersError::Io { what: "read", path, source }),
+        };
+        serde_json::from_str(&text).map(Some).map_err(|e| ServersError::Folder {
+            path,
+            why: format!("it is no state of a server ({e}): end what runs there, and remove the folder"),
+        })
+    }
+
+    /// Writes it whole or not at all. Only its owner may read it: it holds the password.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), ServersError> {
+        let path = folder.join(FILE);
+        let unfinished = folder.join(format!("{FILE}.new"));
+        let failed = |what, path: &PathBuf| {
+            let path = path.clone();
+            move |source| ServersError::Io { what, path, source }
+        };
+        let text = serde_json::to_string_pretty(self).map_err(|e| ServersError::Failed(e.to_string()))?;
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&unfinished)
+            .map_err(failed("write", &unfinished))?;
+        file.write_all(text.as_bytes()).map_err(failed("write", &unfinished))?;
+        std::fs::rename(&unfinished, &path).map_err(failed("rename", &path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(State::read(folder.path()).unwrap(), None);
+        let node = Node { process: Process::of(std::process::id()), ports: vec![1, 2] };
+        let idle = Node { process: None, ports: vec![3] };
+        let mut state = State {
+            kind: Kind::Galera,
+            version: "MariaDB 1".into(),
+            url: "mysql://a:b@c".into(),
+            started: 7,
+            nodes: vec![node, idle],
+        };
+        state.write(folder.path()).unwrap();
+        assert_eq!(State::read(folder.path()).unwrap().as_ref(), Some(&state));
+        assert!(!state.is_up(), "one has no process");
+        state.nodes.pop();
+        assert!(state.is_up(), "this process lives");
+        std::fs::write(folder.path().join(FILE), "{\"kind\": \"oracle\"}").unwrap();
+        assert!(State::read(folder.path()).unwrap_err().to_string().contains("no state of a server"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Servers that outlive the command which started them: up, down, status.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::{Instance, Options, STOP, State, place};
+use crate::{Kind, ServersError};
+
+/// Where a server of a kind lives unless told otherwise, below the current directory.
+#[must_use]
+pub fn default_folder(kind: Kind) -> PathBuf {
+    Path::new("litelab-servers").join(kind.name())
+}
+
+/// How [`up`] went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Up {
+    /// It was started.
+    Started(State),
+    /// It was started; what a server before it left behind without a [`down`] (a machine that was switched off) is gone.
+    StartedAnew(State),
+    /// It was up already.
+    Already(State),
+}
+
+/// How [`down`] went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// It was stopped, and its folder removed.
+    Stopped(State),
+    /// None of its processes was there any more; its folder was removed.
+    Removed(State),
+    /// There was nothing.
+    Nothing,
+}
+
+/// What [`status`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All its processes live.
+    Up(State),
+    /// Some of its processes are gone, or it is being started.
+    Partly(State),
+    /// None of its processes is there any more; its folder is.
+    Stale(State),
+    /// There is nothing.
+    Nothing,
+}
+
+/// Starts a server that outlives this process.
+///
+/// # Errors
+/// As [`Instance::start`], and a folder with another server in it.
+pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, ServersError> {
+    let anew = match status(kind, folder)? {
+        Status::Up(state) => return Ok(Up::Already(state)),
+        Status::Partly(state) => {
+            let living = state.nodes.iter().filter(|n| n.lives()).count();
+            let why = format!(
+                "{living} of {} servers of {kind} run there: end them first (litelab servers down {kind})",
+                state.nodes.len()
+            );
+            return Err(ServersError::Folder { path: folder.into(), why });
+        }
+        Status::Stale(state) => {
+            place::remove(folder, &state)?;
+            true
+        }
+        Status::Nothing => false,
+    };
+    let state = match Instance::start_with(kind, folder, options) {
+        Ok(instance) => instance.keep(),
+        Err(e) => {
+            remove_parent(kind, folder);
+            return Err(e);
+        }
+    };
+    Ok(if anew { Up::StartedAnew(state) } else { Up::Started(state) })
+}
+
+/// Stops a server by its folder, waits until its processes are gone, and removes the folder.
+///
+/// # Errors
+/// A folder with another kind of server in it, or one that cannot be removed.
+pub fn down(kind: Kind, folder: &Path) -> Result<Down, ServersError> {
+    let (state, stale) = match status(kind, folder)? {
+        Status::Nothing => return Ok(Down::Nothing),
+        Status::Stale(state) => (state, true),
+        Status::Up(state) | Status::Partly(state) => (state, false),
+    };
+    end(&state, &mut || ());
+    place::remove(folder, &state)?;
+    remove_parent(kind, folder);
+    Ok(if stale { Down::Removed(state) } else { Down::Stopped(state) })
+}
+
+/// The folder that holds all servers goes with the last of them.
+fn remove_parent(kind: Kind, folder: &Path) {
+    if let Some(parent) = folder.parent().filter(|_| folder == default_folder(kind)) {
+        let _others = std::fs::remove_dir(parent);
+    }
+}
+
+/// What there is in a folder.
+///
+/// # Errors
+/// A folder with another kind of server in it, or a state that cannot be read.
+pub fn status(kind: Kind, folder: &Path) -> Result<Status, ServersError> {
+    let Some(state) = State::read(folder)? else { return Ok(Status::Nothing) };
+    if state.kind != kind {
+        let why = format!("a {} lives there, no {kind}", state.kind);
+        return Err(ServersError::Folder { path: folder.into(), why });
+    }
+    let living = state.nodes.iter().filter(|n| n.lives()).count();
+    Ok(if state.is_up() {
+        Status::Up(state)
+    } else if living > 0 {
+        Status::Partly(state)
+    } else {
+        Status::Stale(state)
+    })
+}
+
+/// Ends all processes of a server: asks, waits, kills what is left. `reap` takes note of those that are this process's own
+/// children.
+pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
+    let processes: Vec<_> = state.nodes.iter().filter_map(|n| n.process.as_ref()).collect();
+    let gentle = match state.kind {
+        // See `postgres::SIGNAL`, `mariadb::SIGNAL`.
+        Kind::Postgres => Signal::INT,
+        Kind::Mariadb | Kind::Galera => Signal::TERM,
+    };
+    // What never came up has nothing to write; a node that waits for its data does not even listen.
+    let patience = if state.version.is_empty() { STOP / 10 } else { STOP };
+    for (signal, patience) in [(gentle, patience), (Signal::KILL, STOP)] {
+        for process in &processes {
+            process.signal(signal);
+        }
+        let deadline = Instant::now() + patience;
+        for process in &processes {
+            // A zombie counts as gone.
+            let _killed_next = process.ends_within(deadline.saturating_duration_since(Instant::now()));
+        }
+        reap();
+        if processes.iter().all(|p| !p.lives()) {
+            return;
+        }
+    }
+    // What even SIGKILL does not end waits for a disk.
+    std::thread::sleep(Duration::from_millis(100));
+}

@@ -1,0 +1,68 @@
+//! Real servers for tests.
+
+#![allow(dead_code, clippy::unwrap_used)] // not every test file uses all; a panic is how a test fails
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use litelab_servers::instance::{Options, binaries};
+use litelab_servers::{Admin, Instance, Kind};
+
+/// Whether a server can be tested here; says so where it cannot.
+pub fn installed(kind: Kind) -> bool {
+    match binaries::find(kind) {
+        Ok(_) => true,
+        Err(e) => {
+            println!("skipped: {e}");
+            false
+        }
+    }
+}
+
+/// A folder of this process that does not exist yet, where any user may come.
+pub fn folder(name: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("litelab-test-{}-{count}-{name}", std::process::id()))
+}
+
+/// The url of the server of a kind that all tests of a file share. Nobody drops it: the guard ends it with the process.
+pub fn shared(kind: Kind) -> Option<&'static str> {
+    static SERVERS: [OnceLock<Option<Instance>>; 2] = [const { OnceLock::new() }; 2];
+    let start = || installed(kind).then(|| Instance::start(kind, &folder(kind.name())).unwrap());
+    Some(SERVERS[usize::from(kind == Kind::Mariadb)].get_or_init(start).as_ref()?.url())
+}
+
+/// A connection to each kind of shared server there is.
+pub fn admins() -> Vec<Admin> {
+    [Kind::Postgres, Kind::Mariadb].into_iter().filter_map(shared).map(|url| Admin::connect(url).unwrap()).collect()
+}
+
+/// Starts a server for one test.
+pub fn own(kind: Kind, name: &str) -> Instance {
+    Instance::start_with(kind, &folder(name), &Options::default()).unwrap()
+}
+
+/// Processes whose command names a path.
+pub fn processes(naming: &std::path::Path) -> Vec<u32> {
+    let path = naming.to_str().unwrap();
+    let numbers = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|pid: &u32| {
+            *pid != std::process::id()
+                && std::fs::read(format!("/proc/{pid}/cmdline"))
+                    .is_ok_and(|line| String::from_utf8_lossy(&line).contains(path))
+        })
+        .collect()
+}
+
+/// Waits for something that is bound to happen; how long says only when to give up.
+pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happens() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

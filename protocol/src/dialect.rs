@@ -1,0 +1,57 @@
+//! The SQL that a driver's database understands.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A kind of database: its SQL, its settings, its error names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// SQLite: parameters `?1`, settings by `PRAGMA`.
+    #[default]
+    Sqlite,
+    /// PostgreSQL: parameters `$1`, settings by `SET` and `SHOW`.
+    Postgres,
+    /// MySQL and MariaDB: parameters `?`, settings by `SET SESSION` and `SELECT @@`.
+    Mysql,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::Mysql];
+
+    /// The name used in files and on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+            Self::Mysql => "mysql",
+        }
+    }
+
+    /// Whether it is SQLite, which no message has to say.
+    #[must_use]
+    pub fn is_sqlite(&self) -> bool {
+        *self == Self::Sqlite
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|d| d.name() == text)
+            .ok_or_else(|| format!("dialect `{text}` is none of sqlite, postgres, mysql"))
+    }
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// mysqlServer is MySQL and MariaDB through database/sql, where each connection is a *sql.Conn that is held until the end of
+// the trial. Values are bound on the server (`interpolateParams` is off unless it is asked for), and an UPDATE counts
+// the rows that it found, as SQLite does.
+var mysqlServer = Driver{
+	Name:     "mysql",
+	Module:   "github.com/go-sql-driver/mysql",
+	Dialect:  mysqlDialect,
+	Accesses: []string{"per-worker", "pool"},
+	Open: func(database *Database, connection *Connection) (Client, error) {
+		place, err := parseServerURL(database.URL, "mysql", "3306")
+		if err != nil {
+			return nil, err
+		}
+		keys, err := place.keys(connection.Options, mysqlKeys)
+		if err != nil {
+			return nil, err
+		}
+		client := &serverClient{pragmas: connection.Pragmas, place: database.place}
+		for _, host := range place.hosts {
+			config, err := mysql.ParseDSN("/?" + keys.Encode())
+			if err != nil {
+				return nil, err
+			}
+			config.User, config.Passwd, config.DBName = place.user, place.password, database.Schema
+			config.Net, config.Addr = "tcp", host
+			config.Timeout, config.ReadTimeout, config.WriteTimeout = connectPatience, answerPatience, answerPatience
+			config.ClientFoundRows = true
+			// What it would print has been said by an error, too.
+			config.Logger = &mysql.NopLogger{}
+			connector, err := mysql.NewConnector(config)
+			if err != nil {
+				return nil, err
+			}
+			client.hosts = append(client.hosts, func(ctx context.Context) (link, error) { return openMysql(ctx, connector) })
+		}
+		return client, nil
+	},
+	Code: mysqlCode,
+}
+
+func mysqlCode(err error) (string, bool) {
+	var said *mysql.MySQLError
+	if errors.As(err, &said) {
+		number := strconv.Itoa(int(said.Number))
+		return cmp.Or(serverCodes.Mysql[number], "ER_"+number), true
+	}
+	return connectionCode(err)
+}
+
+// mysqlKeys are those of its DSN, as listed in its README, but for what is fixed here or would change what values are.
+const mysqlKeys = "allowCleartextPasswords allowFallbackToPlaintext allowNativePasswords allowOldPasswords charset " +
+	"checkConnLiveness collation compress connectionAttributes interpolateParams maxAllowedPacket rejectReadOnly " +
+	"serverPubKey tls"
+
+// mysqlLink is one connection.
+type mysqlLink struct {
+	db         *sql.DB
+	conn       *sql.Conn
+	statements [][]mysqlStatement // by transaction and statement
+	open       bool               // a START TRANSACTION has succeeded
+	dead       bool
+	args       []any
+}
+
+type mysqlStatement struct {
+	stmt    *sql.Stmt // nil where it is prepared at each execution
+	columns bool      // it has rows to give
+	rows    *mysqlRows
+	job     Job
+}
+
+func openMysql(ctx context.Context, connector driver.Connector) (link, error) {
+	db := sql.OpenDB(connector)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		if !isNamed(err) {
+			err = lost{err}
+		}
+		return nil, errors.Join(err, db.Close())
+	}
+	return &mysqlLink{db: db, conn: conn}, nil
+}
+
+func isNamed(err error) bool {
+	_, named := mysqlCode(err)
+	return named
+}
+
+func (l *mysqlLink) gone() bool { return l.dead }
+
+func (l *mysqlLink) close() error {
+	// Both close what a lost connection has closed already.
+	_ = l.conn.Close()
+	return l.db.Close()
+}
+
+// unavailable are answers after which a server takes no statement on this connection: it shuts down, the connection was
+// killed, or (ER_UNKNOWN_COM_ERROR) the node of a cluster is without the others.
+var unavailable = []uint16{1047, 1053, 1077, 1079, 1927}
+
+// failing is an error as it came, or told to be one of the connection. It remembers what makes that useless.
+func (l *mysqlLink) failing(err error) error {
+	if err == nil {
+		return nil
+	}
+	var said *mysql.MySQLError
+	switch {
+	case errors.As(err, &said):
+		for _, number := range unavailable {
+			l.dead = l.dead || said.Number == number
+		}
+	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync):
+		l.dead = true
+		if !isNamed(err) {
+			err = lost{err}
+		}
+	default:
+		l.dead = l.dead || isNamed(err)
+	}
+	return err
+}
+
+func (l *mysqlLink) script(text string) error {
+	_, err := l.conn.ExecContext(background, text)
+	return l.failing(err)
+}
+
+func (l *mysqlLink) set(name, value string) error {
+	return l.script("SET SESSION " + name + " = " + value)
+}
+
+func (l *mysqlLink) show(name string) (any, error) {
+	var value any
+	if err := l.conn.QueryRowContext(background, "SELECT @@"+name).Scan(&value); err != nil {
+		return nil, l.failing(err)
+	}
+	if value == nil {
+		return nil, nil
+	}
+	if text, is := value.([]byte); is {
+		return printed(string(text)), nil
+	}
+	return printed(fmt.Sprint(value)), nil
+}
+
+func (l *mysqlLink) begin() error {
+	err := l.script("START TRANSACTION")
+	l.open = err == nil
+	return err
+}
+
+func (l *mysqlLink) commit() error {
+	err := l.script("COMMIT")
+	l.open = l.open && err != nil
+	return err
+}
+
+// rollback is sent after a deadlock, too, which has rolled back by itself: it does no harm.
+func (l *mysqlLink) rollback() error {
+	if !l.open {
+		return nil
+	}
+	l.open = false
+	return l.script("ROLLBACK")
+}
+
+func (l *mysqlLink) prepare(transactions []Transaction, used []int, each bool) (err error) {
+	l.statements, err = prepareAll(transactions, used, func(spec *Statement, _ int) (mysqlStatement, error) {
+		return l.prepareOne(spec, each)
+	})
+	return l.failing(err)
+}
+
+func (l *mysqlLink) prepareOne(spec *Statement, each bool) (statement mysqlStatement, err error) {
+	wanted, given := 0, len(spec.Bind)*spec.Tuples
+	err = l.conn.Raw(func(conn any) error {
+		stmt, err := conn.(driver.Conn).Prepare(spec.SQL)
+		if err != nil {
+			return err
+		}
+		wanted = stmt.NumInput()
+		return stmt.Close()
+	})
+	if err != nil {
+		return statement, err
+	}
+	if wanted != given {
+		return statement, fmt.Errorf("it has %d parameters, and %d are bound", wanted, given)
+	}
+	statement.columns = givesRows(spec.SQL)
+	if !statement.columns && (len(spec.Yields) > 0 || spec.Required && spec.Fetch != "none") {
+		return statement, errors.New("it returns no row that could be fetched")
+	}
+	if !each {
+		statement.stmt, err = l.conn.PrepareContext(background, spec.SQL)
+	}
+	return statement, err
+}
+
+var (
+	noRows    = regexp.MustCompile(`(?is)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`[^`]*`" + `|/\*.*?\*/|--\s[^\n]*|#[^\n]*`)
+	rowsFirst = regexp.MustCompile(`(?i)^[\s(]*(SELECT|WITH|VALUES|TABLE|SHOW|EXPLAIN|ANALYZE|DESC|DESCRIBE|CHECK|CALL)\b`)
+	rowsAfter = regexp.MustCompile(`(?i)^\s*(INSERT|REPLACE|DELETE)\b.*\bRETURNING\b`)
+)
+
+// givesRows goes by the words of a statement, quoted ones and comments aside: the driver does not tell whether one that
+// is prepared has columns, and tells the rows that were changed only of one that is run as having none.
+func givesRows(text string) bool {
+	bare := noRows.ReplaceAllString(text, " ")
+	return rowsFirst.MatchString(bare) || rowsAfter.MatchString(regexp.MustCompile(`\s+`).ReplaceAllString(bare, " "))
+}
+
+func (l *mysqlLink) execute(call *Call, effect *Effect) (count uint64, err error) {
+	statement := &l.statements[call.Transaction][call.Statement]
+	l.args = l.args[:0]
+	for i := range call.Slots {
+		value := call.Slots[i].bound(effect.Yielded)
+		if value.Kind == Other {
+			return 0, errBlob
+		}
+		l.args = append(l.args, value.boxed())
+	}
+	if statement.columns {
+		count, err = l.query(statement, call, effect)
+		return count, l.failing(err)
+	}
+	var result sql.Result
+	if statement.stmt != nil {
+		result, err = statement.stmt.ExecContext(background, l.args...)
+	} else {
+		result, err = l.conn.ExecContext(background, call.Spec.SQL, l.args...)
+	}
+	if err != nil {
+		return 0, l.failing(err)
+	}
+	changed, err := result.RowsAffected()
+	return uint64(changed), err
+}
+
+func (l *mysqlLink) query(statement *mysqlStatement, call *Call, effect *Effect) (count uint64, err error) {
+	var rows *sql.Rows
+	if statement.stmt != nil {
+		rows, err = statement.stmt.QueryContext(background, l.args...)
+	} else {
+		rows, err = l.conn.QueryContext(background, call.Spec.SQL, l.args...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if statement.rows == nil {
+		err = statement.meet(rows, call.Spec)
+	}
+	if err == nil {
+		statement.rows.rows = rows
+		count, err = statement.job.fetch(statement.rows, call, effect)
+	}
+	if closing := rows.Close(); err == nil {
+		err = closing
+	}
+	return count, err
+}
+
+// meet finds out about a statement's columns when it has its first rows.
+func (p *mysqlStatement) meet(rows *sql.Rows, spec *Statement) error {
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return err
+	}
+	if p.job, err = newJob(spec, names); err != nil {
+		return err
+	}
+	met := &mysqlRows{sqlRows: sqlRows{cells: make([]any, len(names)), dest: make([]any, len(names))}}
+	for i := range names {
+		met.dest[i] = &met.cells[i]
+		met.types = append(met.types, types[i].DatabaseTypeName())
+	}
+	p.rows = met
+	return nil
+}
+
+// mysqlRows is the cursor of a statement, the same for all its executions.
+type mysqlRows struct {
+	sqlRows
+	types []string
+}
+
+func (r *mysqlRows) read(row []Value) error {
+	if err := r.rows.Scan(r.dest...); err != nil {
+		return err
+	}
+	for i, cell := range r.cells {
+		row[i] = mysqlValue(r.types[i], cell)
+	}
+	return nil
+}
+
+// mysqlValue is a column as database/sql gives it: what is no number, as bytes.
+func mysqlValue(kind string, cell any) Value {
+	switch v := cell.(type) {
+	case float32:
+		return Value{Kind: Real, Real: float64(v)}
+	case uint64:
+		return decimal(strconv.FormatUint(v, 10))
+	case []byte:
+		switch kind {
+		case "DECIMAL":
+			return decimal(string(v))
+		case "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BINARY", "VARBINARY", "BIT", "GEOMETRY":
+			return Value{Kind: Other}
+		}
+		return Value{Kind: Text, Text: string(v)}
+	}
+	return valueOf(cell)
+}
