@@ -117,6 +117,22 @@ impl Started {
         Ok(ticks)
     }
 
+    /// Hears the first process to its end, which must be `failed` and exit code 1.
+    pub fn fails(mut self) -> Result<Failed, String> {
+        let begun = self.begun.unwrap_or_else(Instant::now);
+        let Some(process) = self.processes.first_mut() else { return Err("it has no process".into()) };
+        loop {
+            match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial)? {
+                Line::Tick(_) => {}
+                Line::Failed(failed) => {
+                    exit_code(process, 1, "after `failed`")?;
+                    return Ok(failed);
+                }
+                other => return Err(format!("it said {} in place of `failed`", brief(&other))),
+            }
+        }
+    }
+
     /// Closes the input of every process; none may say another thing, and each must end with exit code 0.
     pub fn close_input(mut self) -> Result<(), String> {
         for process in &mut self.processes {

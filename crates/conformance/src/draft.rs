@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use litelab_protocol::{
-    Begin, Connection, Database, Fetch, Load, Order, Param, Pragma, Prepare, Retry, Role, Source, Statement, Step,
-    Transaction, Trial, Until, Work,
+    Begin, Connection, Database, Dialect, Fetch, Load, Order, Param, Pragma, Prepare, Retry, Role, Source, Statement,
+    Step, Transaction, Trial, Until, Work,
 };
 
+use crate::dialect;
+use crate::place::Place;
 use crate::subject::Subject;
 
 /// The table of checks that are not about values.
@@ -14,15 +16,17 @@ pub const TABLE: &str = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, 
 
 /// A trial in the making; its fields are open to change.
 pub struct Draft {
+    dialect: Dialect,
     /// Complete but for the numbering of workers and steps.
     pub trial: Trial,
 }
 
 impl Draft {
-    /// Statements prepared once, WAL without syncs, five seconds of patience with locks, no retry.
+    /// Statements prepared once, no waiting for the disk, five seconds of patience with locks, no retry.
     pub fn new(subject: &Subject<'_>) -> Self {
-        let pragmas = [("journal_mode", "WAL"), ("synchronous", "OFF"), ("busy_timeout", "5000")];
+        let usual = dialect::usual(subject.dialect());
         Self {
+            dialect: subject.dialect(),
             trial: Trial {
                 protocol: litelab_protocol::VERSION,
                 id: "conformance".into(),
@@ -31,7 +35,7 @@ impl Draft {
                 access: subject.access(),
                 databases: Vec::new(),
                 connection: Connection {
-                    pragmas: pragmas.map(|(n, v)| pragma(n, v)).to_vec(),
+                    pragmas: usual.iter().map(|(n, v)| pragma(n, v)).collect(),
                     ..Connection::default()
                 },
                 prepare: Prepare::Once,
@@ -47,14 +51,22 @@ impl Draft {
         }
     }
 
+    /// On one more database.
+    pub fn on(mut self, place: &Place) -> Self {
+        self.trial.databases.push(place.database());
+        self
+    }
+
     /// On one more file.
-    pub fn on(mut self, path: &Path) -> Self {
+    pub fn on_file(mut self, path: &Path) -> Self {
         self.trial.databases.push(Database::File { path: path.display().to_string() });
         self
     }
 
-    /// With one more transaction.
-    pub fn transaction(mut self, transaction: Transaction) -> Self {
+    /// With one more transaction, whose statements are written with `?1`, `?2`, …
+    pub fn transaction(mut self, mut transaction: Transaction) -> Self {
+        let written = std::mem::take(&mut transaction.statements);
+        transaction.statements = written.into_iter().map(|s| dialect::placed(self.dialect, s)).collect();
         self.trial.transactions.push(transaction);
         self
     }
@@ -83,7 +95,7 @@ impl Draft {
         self
     }
 
-    /// With a PRAGMA in place of the one of that name, or after the others.
+    /// With a PRAGMA or setting in place of the one of that name, or after the others.
     pub fn pragma(mut self, name: &str, value: &str) -> Self {
         let pragmas = &mut self.trial.connection.pragmas;
         match pragmas.iter_mut().find(|p| p.name == name) {

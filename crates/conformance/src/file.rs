@@ -54,20 +54,6 @@ pub fn rows(path: &Path, sql: &str) -> Result<Rows, String> {
     read().map_err(|e| format!("{sql}: {e}"))
 }
 
-/// The integers of a query's first column.
-pub fn integers(path: &Path, sql: &str) -> Result<Vec<i64>, String> {
-    let integer = |row: &Vec<Value>| match row.first() {
-        Some(Value::Integer(i)) => Ok(*i),
-        other => Err(format!("{sql}: {other:?} is no integer")),
-    };
-    rows(path, sql)?.iter().map(integer).collect()
-}
-
-/// The only integer of a query.
-pub fn integer(path: &Path, sql: &str) -> Result<i64, String> {
-    integers(path, sql)?.first().copied().ok_or_else(|| format!("{sql}: no row"))
-}
-
 /// A value on its way into SQLite.
 pub struct Bound<'a>(pub &'a Value);
 

@@ -4,7 +4,7 @@ use litelab_engine::runner::Absent;
 use serde::{Deserialize, Serialize};
 
 /// The findings on one runner.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The runner's name.
     pub runner: String,
@@ -14,6 +14,8 @@ pub struct Report {
     pub drivers: Vec<DriverReport>,
     /// Optional drivers that are not here and so were not checked: no failure, and no pass either.
     pub absent: Vec<Absent>,
+    /// Drivers of servers that are not installed, and which packages to install: no pass either.
+    pub unexamined: Vec<(String, String)>,
 }
 
 /// The findings on one driver.
@@ -76,7 +78,7 @@ mod tests {
             runner: "r".into(),
             checks: vec![],
             drivers: vec![DriverReport { driver: "d".into(), checks }],
-            absent: vec![],
+            ..Report::default()
         }
     }
 

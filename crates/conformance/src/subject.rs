@@ -6,10 +6,11 @@ use litelab_engine::runner::Runner;
 use litelab_engine::verify;
 use litelab_model::Arm;
 use litelab_model::study::Location;
-use litelab_protocol::{Access, DriverDescription, Executor, Failed, Trial};
+use litelab_protocol::{Access, Dialect, DriverDescription, Executor, Failed, Trial};
 
 use crate::conversation::{Heard, Limits, Started, refusal};
-use crate::file;
+use crate::place::Place;
+use crate::{dialect, file};
 
 /// A driver of a runner, and a folder of the check's own.
 pub struct Subject<'a> {
@@ -21,12 +22,30 @@ pub struct Subject<'a> {
     pub limits: Limits,
     /// Empty at first, removed at the end.
     pub directory: &'a Path,
+    /// The server that it works on; none for SQLite.
+    pub server: Option<&'a str>,
 }
 
 impl<'a> Subject<'a> {
     /// Puts it together.
-    pub fn new(runner: &'a Runner, driver: &'a DriverDescription, limits: Limits, directory: &'a Path) -> Self {
-        Self { runner, driver, limits, directory }
+    pub fn new(
+        runner: &'a Runner,
+        driver: &'a DriverDescription,
+        limits: Limits,
+        directory: &'a Path,
+        server: Option<&'a str>,
+    ) -> Self {
+        Self { runner, driver, limits, directory, server }
+    }
+
+    /// What it is spoken to in.
+    pub fn dialect(&self) -> Dialect {
+        self.driver.dialect
+    }
+
+    /// One of three, by its dialect.
+    pub fn by<T>(&self, sqlite: T, postgres: T, mysql: T) -> T {
+        dialect::by(self.dialect(), sqlite, postgres, mysql)
     }
 
     /// Whether anything can be looked for in a database.
@@ -34,8 +53,16 @@ impl<'a> Subject<'a> {
         self.driver.name != "noop"
     }
 
-    /// An empty database with this schema.
-    pub fn database(&self, name: &str, schema: &str) -> Result<PathBuf, String> {
+    /// An empty database with this schema: a file of this name, or a schema of its own on the server.
+    pub fn database(&self, name: &str, schema: &str) -> Result<Place, String> {
+        match self.server {
+            Some(url) => Place::on_server(url, schema),
+            None => self.file(name, schema).map(Place::File),
+        }
+    }
+
+    /// The same in a file of SQLite's, whatever the driver's dialect.
+    pub fn file(&self, name: &str, schema: &str) -> Result<PathBuf, String> {
         let path = self.directory.join(name);
         file::create(&path, schema)?;
         Ok(path)
@@ -98,7 +125,7 @@ impl<'a> Subject<'a> {
     /// Hears a trial to its result, which must agree with itself.
     pub fn finish(&self, trial: &Trial, started: Started) -> Result<Heard, String> {
         let heard = started.finish()?;
-        verify::counts(&arm(trial), &heard.result)?;
+        verify::counts(&self.arm(trial), &heard.result)?;
         for operation in &heard.result.operations {
             let ticked: u64 = (heard.ticks.iter().flat_map(|(_, t)| &t.counts))
                 .filter(|c| c.role == operation.role && c.transaction == operation.transaction)
@@ -112,6 +139,11 @@ impl<'a> Subject<'a> {
         Ok(heard)
     }
 
+    /// A trial as the core's own checks want it.
+    pub fn arm(&self, trial: &Trial) -> Arm {
+        arm(trial, self.dialect())
+    }
+
     /// A trial that must end with `failed` and exit code 1.
     pub fn refusal(&self, trial: &Trial) -> Result<Failed, String> {
         refusal(self, trial)
@@ -119,13 +151,13 @@ impl<'a> Subject<'a> {
 }
 
 /// A trial as the core's own checks want it.
-pub fn arm(trial: &Trial) -> Arm {
+fn arm(trial: &Trial, dialect: Dialect) -> Arm {
     Arm {
         scenario: 0,
         dimensions: Default::default(),
         driver: trial.driver.clone(),
         profile: String::new(),
-        dialect: Default::default(),
+        dialect,
         server: None,
         pragmas: Default::default(),
         settings: Default::default(),

@@ -7,12 +7,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use litelab_engine::runner::Runner;
-use litelab_engine::{EngineError, Runners};
+use litelab_engine::{EngineError, Runners, Urls, scratch};
 use litelab_protocol::Description;
 
 use crate::check::{self, Check, Finding};
 use crate::conversation::Limits;
 use crate::report::{CheckOutcome, DriverReport, Report, Verdict};
+use crate::server::{Servers, Unavailable};
 use crate::subject::Subject;
 
 /// One step of the suite.
@@ -49,6 +50,7 @@ pub struct Suite<'a> {
     only: Option<Vec<String>>,
     jobs: usize,
     stop: Option<&'a AtomicBool>,
+    urls: Option<&'a Urls>,
 }
 
 /// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Files are made in `scratch` and removed.
@@ -79,13 +81,15 @@ enum Told {
     Started(usize, &'static str),
     Ended(usize, CheckOutcome),
     Over(usize, Vec<CheckOutcome>),
+    /// It was not examined, for lack of a server.
+    Impossible(usize, String),
 }
 
 impl<'a> Suite<'a> {
     /// All checks, one driver after the other, with the usual limits.
     #[must_use]
     pub fn new(runners: &'a Runners, scratch: &'a Path) -> Self {
-        Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None }
+        Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None, urls: None }
     }
 
     /// With other limits.
@@ -111,6 +115,12 @@ impl<'a> Suite<'a> {
     #[must_use]
     pub fn stop(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
+    }
+
+    /// On servers of the user's own, in place of those that it would start.
+    #[must_use]
+    pub fn urls(self, urls: &'a Urls) -> Self {
+        Self { urls: Some(urls), ..self }
     }
 
     /// Checks a runner or `runner:driver`.
@@ -140,7 +150,14 @@ impl<'a> Suite<'a> {
             }
         });
         let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
-        let directory = tempfile::Builder::new().prefix("conformance-").tempdir_in(self.scratch).map_err(|e| {
+        scratch::remove_stale(self.scratch);
+        let prefix = scratch::prefix();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        // A server runs as a user of its own, who must be able to enter.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
+        let directory = builder.tempdir_in(self.scratch).map_err(|e| {
             EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()))
         })?;
         // Runners work in another directory than the suite.
@@ -152,7 +169,9 @@ impl<'a> Suite<'a> {
             reports.push(report);
             parts.extend(drivers);
         }
-        let unfinished = self.side_by_side(&parts, &absolute, &mut reports, progress);
+        let folder = absolute.join("servers");
+        let servers = Servers::new(&folder, absolute.with_file_name(prefix), self.urls, self.stop);
+        let unfinished = self.side_by_side(&parts, &absolute, &servers, &mut reports, progress);
         let all = reports.into_iter().zip(unfinished);
         Ok(all.filter(|(_, unfinished)| *unfinished == 0).map(|(report, _)| report).collect())
     }
@@ -175,7 +194,7 @@ impl<'a> Suite<'a> {
             begun,
         );
         progress(Progress::Ended { runner: name, driver: None, outcome: &outcome });
-        let report = Report { runner: name.to_owned(), checks: vec![outcome], drivers: Vec::new(), absent: Vec::new() };
+        let report = Report { runner: name.to_owned(), checks: vec![outcome], ..Report::default() };
         let Ok((description, absent, _)) = described else { return (report, Vec::new()) };
         let wanted = |name: &str| driver.is_none_or(|wanted| wanted == name);
         let absent = absent.into_iter().filter(|a| wanted(&a.driver)).collect();
@@ -192,6 +211,7 @@ impl<'a> Suite<'a> {
         &self,
         parts: &[Part<'_>],
         directory: &Path,
+        servers: &Servers<'_>,
         reports: &mut [Report],
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Vec<usize> {
@@ -208,8 +228,8 @@ impl<'a> Suite<'a> {
                     while let Some((i, part)) =
                         Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, parts.get(i)?)))
                     {
-                        if let Some(outcomes) = self.examine(i, part, directory, &tell) {
-                            let _listening = tell.send(Told::Over(i, outcomes));
+                        if let Some(over) = self.examine(i, part, directory, servers, &tell) {
+                            let _listening = tell.send(over);
                         }
                     }
                 });
@@ -226,12 +246,21 @@ impl<'a> Suite<'a> {
                         let runner = &runner.manifest.name;
                         progress(Progress::Ended { runner, driver: Some(driver), outcome: &outcome });
                     }
-                    Told::Over(i, outcomes) => {
+                    Told::Over(i, _) | Told::Impossible(i, _) => {
                         let (report, driver) = parts[i].place;
-                        reports[report].drivers[driver].checks = outcomes;
+                        let report_of = &mut reports[report];
+                        match told {
+                            Told::Impossible(_, why) => report_of.unexamined.push((parts[i].driver.clone(), why)),
+                            Told::Over(_, outcomes) => report_of.drivers[driver].checks = outcomes,
+                            _ => {}
+                        }
                         left[report] -= 1;
                         if left[report] == 0 {
-                            progress(Progress::Examined(&reports[report]));
+                            // Drivers that could not be examined have passed nothing.
+                            report_of
+                                .drivers
+                                .retain(|d| report_of.unexamined.iter().all(|(name, _)| *name != d.driver));
+                            progress(Progress::Examined(report_of));
                         }
                     }
                 }
@@ -245,11 +274,32 @@ impl<'a> Suite<'a> {
     }
 
     /// All checks of a driver; nothing if it was stopped before the last.
-    fn examine(&self, i: usize, part: &Part<'_>, directory: &Path, tell: &Sender<Told>) -> Option<Vec<CheckOutcome>> {
+    fn examine(
+        &self,
+        i: usize,
+        part: &Part<'_>,
+        directory: &Path,
+        servers: &Servers<'_>,
+        tell: &Sender<Told>,
+    ) -> Option<Told> {
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return None;
+        }
         let described = part.description.drivers.iter().find(|d| d.name == part.driver)?;
+        let begun = Instant::now();
+        let server = match servers.get(described.dialect) {
+            Ok(server) => server,
+            Err(Unavailable::Interrupted) => return None,
+            Err(Unavailable::Missing(why)) => return Some(Told::Impossible(i, why)),
+            Err(Unavailable::Failed(why)) => {
+                let failed = outcome("server", Err(why), begun);
+                let _listening = tell.send(Told::Ended(i, failed.clone()));
+                return Some(Told::Over(i, vec![failed]));
+            }
+        };
         let mut outcomes: Vec<CheckOutcome> = Vec::new();
         let checks = check::of(described);
-        for (number, check) in checks.iter().filter(|c| self.wants(c)).enumerate() {
+        for (number, check) in checks.iter().copied().filter(|c| self.wants(c)).enumerate() {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return None;
             }
@@ -263,7 +313,7 @@ impl<'a> Suite<'a> {
                 let folder = directory.join(format!("{}-{}-{number}", part.runner.manifest.name, part.driver));
                 let found = std::fs::create_dir(&folder)
                     .map_err(|e| format!("{}: {e}", folder.display()))
-                    .and_then(|()| (check.run)(&Subject::new(part.runner, described, self.limits, &folder)));
+                    .and_then(|()| (check.run)(&Subject::new(part.runner, described, self.limits, &folder, server)));
                 let _left = std::fs::remove_dir_all(&folder);
                 found
             };
@@ -271,7 +321,7 @@ impl<'a> Suite<'a> {
             let _listening = tell.send(Told::Ended(i, outcome.clone()));
             outcomes.push(outcome);
         }
-        Some(outcomes)
+        Some(Told::Over(i, outcomes))
     }
 }
 

@@ -20,7 +20,7 @@ pub mod ready;
 pub mod record;
 pub mod run;
 pub mod runner;
-mod scratch;
+pub mod scratch;
 pub mod search;
 pub mod servers;
 pub mod trial;

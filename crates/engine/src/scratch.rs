@@ -1,4 +1,4 @@
-//! A run's own folder on the disk under test.
+//! A run's own folder on the disk under test, and what others of its kind are told apart by.
 
 use std::path::{Path, PathBuf};
 
@@ -34,12 +34,13 @@ impl Scratch {
 }
 
 /// What the names of this process's folders begin with: others find by it whether their process is gone.
-pub(crate) fn prefix() -> String {
+#[must_use]
+pub fn prefix() -> String {
     format!(".scratch-{}-", std::process::id())
 }
 
 /// Removes scratch folders whose process is gone: a killed run cannot clean up after itself.
-fn remove_stale(directory: &Path) {
+pub fn remove_stale(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(rest) = name.to_str().and_then(|n| n.strip_prefix(".scratch-")) else { continue };

@@ -43,11 +43,7 @@ impl Place {
     /// # Errors
     /// A url that is none.
     pub fn urls(&self) -> Result<Urls> {
-        let mut urls = Urls::default();
-        for text in &self.urls {
-            urls.add(text).map_err(|e| BadInput(format!("--url: {e}")))?;
-        }
-        Ok(urls)
+        urls(&self.urls)
     }
 
     /// The new run's file; its folder is made.
@@ -58,6 +54,18 @@ impl Place {
         }
         Ok(file)
     }
+}
+
+/// The servers that the user has, as they were given on the command line.
+///
+/// # Errors
+/// A url that is none.
+pub fn urls(given: &[String]) -> Result<Urls> {
+    let mut urls = Urls::default();
+    for text in given {
+        urls.add(text).map_err(|e| BadInput(format!("--url: {e}")))?;
+    }
+    Ok(urls)
 }
 
 /// Runs what is left of a run.

@@ -7,7 +7,7 @@ mod common;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use common::{admins, shared};
+use common::{admins, family, installed, own, send, shared};
 use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
 use litelab_servers::{Admin, Kind, ServersError};
@@ -240,5 +240,56 @@ fn a_host_that_does_not_answer_is_given_up_and_the_next_one_tried() {
         let Some(url) = shared(kind) else { continue };
         let several = url.replace("@127", &format!("@{closed},127"));
         assert!(Admin::connect(&several).unwrap().version().is_ok());
+    }
+}
+
+#[test]
+fn one_connection_works_in_one_schema_after_the_other() {
+    for mut admin in admins() {
+        let insert = by_dialect(&admin, "INSERT INTO t VALUES ($1, $2)", "INSERT INTO t VALUES (?, ?)");
+        for (schema, rows) in [("former", 700), ("latter", 3), ("former", 1)] {
+            if rows > 1 {
+                admin.create_schema(schema).unwrap();
+                admin.script(schema, "CREATE TABLE t (id bigint PRIMARY KEY, name text)").unwrap();
+            }
+            // The same keys in both: a statement that still meant the former table would find them there.
+            let first = if rows == 1 { 1_000 } else { 0 };
+            let rows = (first..first + rows).map(|id| vec![Value::Integer(id), Value::Text(schema.into())]);
+            admin.insert(schema, insert, rows).unwrap();
+        }
+        let count = "SELECT count(*) FROM t";
+        assert_eq!(admin.number("former", count).unwrap(), 701.0);
+        assert_eq!(admin.number("latter", count).unwrap(), 3.0);
+        let half = by_dialect(&admin, "CAST(0.5 AS float8)", "0.5e0");
+        let last = format!("SELECT id, name, NULL, {half} FROM t ORDER BY id DESC LIMIT 1");
+        let rows = admin.rows("latter", &last).unwrap();
+        assert_eq!(rows, [[Value::Integer(2), Value::Text("latter".into()), Value::Null, Value::Real(0.5)]]);
+        assert!(said(admin.rows("latter", "SELECT nmae FROM t")).contains("nmae"));
+        for schema in ["former", "latter"] {
+            admin.drop_schema(schema).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_server_that_stops_answering_is_lost_and_one_that_is_busy_is_not() {
+    let patience = Duration::from_millis(700);
+    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|kind| installed(*kind)) {
+        let server = own(kind, "stopped");
+        let connect = || Admin::connect_within(server.url(), patience);
+        let mut admin = connect().unwrap();
+        // Longer than its patience, and the answer comes.
+        let busy = by_dialect(&admin, "SELECT count(*) FROM pg_sleep(2.5)", "SELECT sleep(2.5)");
+        let schema = by_dialect(&admin, "public", "information_schema");
+        assert!(admin.number(schema, busy).is_ok());
+
+        family(server.folder()).into_iter().for_each(|pid| send("-STOP", pid));
+        let lost = admin.number(schema, "SELECT 1").unwrap_err();
+        assert!(matches!(&lost, ServersError::Lost(why) if why.contains("no answer within")), "{lost:?}");
+        assert!(said(connect().map(drop)).contains("no answer within"));
+        family(server.folder()).into_iter().for_each(|pid| send("-CONT", pid));
+        // What was given up stays so; another connection has its answer.
+        assert!(matches!(admin.number(schema, "SELECT 1"), Err(ServersError::Lost(_))));
+        assert_eq!(Admin::connect(server.url()).unwrap().number(schema, "SELECT 1").unwrap(), 1.0);
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use common::{folder, installed, own, processes, shared, until};
+use common::{family, folder, installed, own, processes, send, shared, until};
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
 use litelab_servers::{Admin, Instance, Kind, ServersError};
 
@@ -179,7 +179,9 @@ fn a_start_that_is_given_up_leaves_nothing() {
 fn starts_a_server_and_waits() {
     let kind: Kind = std::env::var("LITELAB_TEST_KIND").unwrap().parse().unwrap();
     let place = PathBuf::from(std::env::var_os("LITELAB_TEST_FOLDER").unwrap());
-    let server = Instance::start(kind, &place).unwrap();
+    let scratch = place.with_extension("scratch-");
+    let options = Options { scratch: Some(&scratch), ..Options::default() };
+    let server = Instance::start_with(kind, &place, &options).unwrap();
     Admin::connect(server.url()).unwrap().create_schema("held").unwrap();
     println!("up");
     std::thread::park();
@@ -198,17 +200,43 @@ fn program(kind: Kind, place: &Path) -> std::process::Child {
 
 #[test]
 fn when_the_program_is_killed_its_servers_end_and_their_folder_goes() {
-    for kind in single() {
+    // A server that was stopped does not hear that it is to end, nor do PostgreSQL's processes that their parent has.
+    for (kind, stopped) in single().flat_map(|kind| [(kind, false), (kind, true)]) {
         let place = folder("parent");
         let mut program = program(kind, &place);
         let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap() == "up"), "{kind} came up");
         let state = State::read(&place).unwrap().unwrap();
         assert!(state.is_up() && processes(&place).len() >= 2, "server and guard");
+        let scratch = ["scratch-a b", "scratch-"].map(|more| place.with_extension(more));
+        let foreign = place.with_extension("scratch");
+        scratch.iter().chain([&foreign]).for_each(|folder| std::fs::create_dir_all(folder.join("x")).unwrap());
+        let all = family(&place);
+        if stopped {
+            all.iter().for_each(|pid| send("-STOP", *pid));
+        }
         program.kill().unwrap();
         program.wait().unwrap();
         until("the server ends", || !state.nodes[0].lives() && processes(&place).is_empty());
-        until("its folder goes", || !place.exists());
+        until("its folder goes", || !place.exists() && scratch.iter().all(|folder| !folder.exists()));
+        until("what it has started ends", || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
+        assert!(foreign.join("x").exists(), "another folder stays");
+        std::fs::remove_dir_all(foreign).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_someone_has_stopped_is_ended_without_delay() {
+    for kind in single() {
+        let server = own(kind, "stopped");
+        let (place, begun) = (server.folder().to_owned(), std::time::Instant::now());
+        let _held = Admin::connect(server.url()).unwrap();
+        let all = family(&place);
+        all.iter().for_each(|pid| send("-STOP", *pid));
+        server.stop().unwrap();
+        assert!(!place.exists() && all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
+        // What decides is not the machine's speed but whether the end of its patience, 20 s, was needed.
+        println!("{kind} ended within {:?}", begun.elapsed());
     }
 }
 

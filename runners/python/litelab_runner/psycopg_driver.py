@@ -32,6 +32,7 @@ _REFUSALS = {
     "too many connections for": "too_many_connections",
     "no pg_hba.conf entry": "invalid_authorization_specification",
     "database system is": "cannot_connect_now",
+    'FATAL:  database "': "invalid_catalog_name",
 }
 
 _COPY = re.compile(r"\s*COPY\s.*\sFROM\s+STDIN\s*;?\s*", re.IGNORECASE | re.DOTALL)

@@ -1,15 +1,14 @@
 //! Settings by what they do.
 
-use std::path::Path;
 use std::time::Duration;
 
 use litelab_engine::observe::DatabaseHeader;
-use litelab_protocol::{Begin, Source, Transaction, Trial};
+use litelab_protocol::{Begin, Dialect, Source, Transaction, Trial};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use super::{Found, NO_DATABASE, ensure, passed, server_effects, skipped};
 use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, statement, transaction};
-use crate::file;
+use crate::place::Place;
 use crate::subject::Subject;
 
 /// Between the timeout asked for and the one measured: SQLite sleeps in steps of up to 100 ms, the machine is busy. Less
@@ -20,6 +19,9 @@ pub fn effects(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
+    if subject.dialect() != Dialect::Sqlite {
+        return server_effects::effects(subject);
+    }
     journal_mode(subject).map_err(|e| format!("journal_mode: {e}"))?;
     page_size(subject).map_err(|e| format!("page_size: {e}"))?;
     busy_timeout(subject).map_err(|e| format!("busy_timeout: {e}"))?;
@@ -29,9 +31,9 @@ pub fn effects(subject: &Subject<'_>) -> Found {
 }
 
 /// One insert under these PRAGMAs.
-fn one(subject: &Subject<'_>, path: &Path, transaction: Transaction, pragmas: &[(&str, &str)]) -> Trial {
+pub(super) fn one(subject: &Subject<'_>, place: &Place, transaction: Transaction, pragmas: &[(&str, &str)]) -> Trial {
     let name = transaction.name.clone();
-    let mut draft = Draft::new(subject).on(path).transaction(transaction);
+    let mut draft = Draft::new(subject).on(place).transaction(transaction);
     for (pragma, value) in pragmas {
         draft = draft.pragma(pragma, value);
     }
@@ -39,7 +41,7 @@ fn one(subject: &Subject<'_>, path: &Path, transaction: Transaction, pragmas: &[
 }
 
 /// Times the only transaction's error was seen.
-fn seen(heard: &Heard, code: &str) -> u64 {
+pub(super) fn seen(heard: &Heard, code: &str) -> u64 {
     heard.result.operations.iter().filter_map(|o| o.errors.get(code)).map(|e| e.seen).sum()
 }
 
@@ -50,7 +52,7 @@ fn journal_mode(subject: &Subject<'_>) -> Result<(), String> {
         let mut insert = insert();
         insert.params[0].source = Source::Value { value: id.into() };
         subject.run(&one(subject, &path, insert, &[("journal_mode", mode)]))?;
-        let header = DatabaseHeader::read(&path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
+        let header = DatabaseHeader::read(path.file()?).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
         ensure!(
             header.wal == wal,
             "{mode} was asked for, and the file says that write-ahead logging is {}",
@@ -63,13 +65,13 @@ fn journal_mode(subject: &Subject<'_>) -> Result<(), String> {
 /// Of a file that is made by the trial's own first statement.
 fn page_size(subject: &Subject<'_>) -> Result<(), String> {
     for size in [1024, 16_384] {
-        let path = subject.directory.join(format!("pages-{size}.db"));
+        let path = Place::File(subject.directory.join(format!("pages-{size}.db")));
         let create = transaction("create", Begin::None, vec![], vec![statement(TABLE, &[])]);
         // The size has to be known before anything is written, and write-ahead logging writes.
         let mut trial = one(subject, &path, create, &[("page_size", &size.to_string())]);
         trial.connection.pragmas.rotate_right(1);
         subject.run(&trial)?;
-        let header = DatabaseHeader::read(&path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
+        let header = DatabaseHeader::read(path.file()?).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
         ensure!(header.page_size == size, "{size} was asked for, and the file has pages of {}", header.page_size);
     }
     Ok(())
@@ -81,8 +83,7 @@ fn busy_timeout(subject: &Subject<'_>) -> Result<(), String> {
         let path = subject.database(&format!("busy-{wanted}.db"), TABLE)?;
         let trial = one(subject, &path, insert(), &[("busy_timeout", &wanted.to_string())]);
         let mut started = subject.start(&trial)?;
-        let lock = file::open(&path)?;
-        lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
+        let lock = path.hold("t")?;
         started.go();
         let heard = subject.finish(&trial, started);
         drop(lock);
@@ -116,6 +117,6 @@ fn query_only(subject: &Subject<'_>) -> Result<(), String> {
     let path = subject.database("query-only.db", TABLE)?;
     let heard = subject.run(&one(subject, &path, insert(), &[("query_only", "ON")]))?;
     ensure!(seen(&heard, "SQLITE_READONLY") == 1, "ON was asked for, and an insert was not refused as SQLITE_READONLY");
-    ensure!(file::integer(&path, "SELECT count(*) FROM t")? == 0, "ON was asked for, and an insert left a row");
+    ensure!(path.integer("SELECT count(*) FROM t")? == 0, "ON was asked for, and an insert left a row");
     Ok(())
 }

@@ -1,35 +1,83 @@
 //! Errors by their extended names, provoked one by one.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use litelab_protocol::{Begin, Fetch, Statement, Transaction, Trial, TrialResult};
+use litelab_protocol::{Begin, Dialect, Fetch, Statement, Transaction};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped, timely, tries};
+use crate::conversation::Heard;
+use crate::dialect::{by, not_unique};
 use crate::draft::{Draft, count, query, statement, transaction};
-use crate::file;
 use crate::subject::Subject;
 
-const SCHEMA: &str = "CREATE TABLE parent(id INTEGER PRIMARY KEY); \
-    CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, n NOT NULL DEFAULT 0, c CHECK (c < 10), p REFERENCES parent(id)); \
-    CREATE TABLE v(name TEXT PRIMARY KEY); INSERT INTO v VALUES ('a'); INSERT INTO t(id, u) VALUES (1, 'a')";
+/// Tables with constraints, one row that others meet, and on servers one to which an error without a name belongs.
+fn schema(dialect: Dialect) -> String {
+    let tables = "CREATE TABLE parent(id INTEGER PRIMARY KEY); \
+        CREATE TABLE t(id INTEGER PRIMARY KEY, u VARCHAR(9) UNIQUE, n INTEGER DEFAULT 0 NOT NULL, \
+        c INTEGER CHECK (c < 10), p INTEGER, FOREIGN KEY (p) REFERENCES parent(id)); \
+        CREATE TABLE v(name VARCHAR(9) PRIMARY KEY); INSERT INTO v VALUES ('a'); INSERT INTO t(id, u) VALUES (1, 'a')";
+    let refuses = by(
+        dialect,
+        "",
+        "; CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'XY123'; END$$; \
+         CREATE TRIGGER refuse BEFORE INSERT ON parent FOR EACH ROW EXECUTE FUNCTION refuse()",
+        "; CREATE TRIGGER refuse BEFORE INSERT ON parent FOR EACH ROW \
+         SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 31234",
+    );
+    format!("{tables}{refuses}")
+}
+
+/// Statements that are refused, and the names of what they are told.
+fn violations(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![
+        ("INSERT INTO t(id, u) VALUES (2, 'a')", not_unique(dialect)),
+        ("INSERT INTO v VALUES ('a')", by(dialect, "SQLITE_CONSTRAINT_PRIMARYKEY", "unique_violation", "ER_DUP_ENTRY")),
+        (
+            "INSERT INTO t(id) VALUES (1)",
+            by(dialect, "SQLITE_CONSTRAINT_PRIMARYKEY", "unique_violation", "ER_DUP_ENTRY"),
+        ),
+        (
+            "INSERT INTO t(id, n) VALUES (3, NULL)",
+            by(dialect, "SQLITE_CONSTRAINT_NOTNULL", "not_null_violation", "ER_BAD_NULL_ERROR"),
+        ),
+        (
+            "INSERT INTO t(id, c) VALUES (4, 10)",
+            by(dialect, "SQLITE_CONSTRAINT_CHECK", "check_violation", "ER_CONSTRAINT_FAILED"),
+        ),
+        (
+            "INSERT INTO t(id, p) VALUES (5, 7)",
+            by(dialect, "SQLITE_CONSTRAINT_FOREIGNKEY", "foreign_key_violation", "ER_NO_REFERENCED_ROW_2"),
+        ),
+    ];
+    if dialect != Dialect::Sqlite {
+        all.push((
+            "INSERT INTO t(id, u) VALUES (6, 'longer than nine')",
+            by(dialect, "", "string_data_right_truncation", "ER_DATA_TOO_LONG"),
+        ));
+        all.push(("INSERT INTO parent VALUES (1)", by(dialect, "", "sqlstate_XY123", "ER_31234")));
+    }
+    all
+}
+
+/// What a transaction is told whose view of the data is too old to write by; none where that is no error by default.
+pub fn stale(dialect: Dialect) -> Option<&'static str> {
+    by(dialect, Some("SQLITE_BUSY_SNAPSHOT"), Some("serialization_failure"), None)
+}
 
 pub fn names(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    let violations = [
-        ("INSERT INTO t(u) VALUES ('a')", "SQLITE_CONSTRAINT_UNIQUE"),
-        ("INSERT INTO v VALUES ('a')", "SQLITE_CONSTRAINT_PRIMARYKEY"),
-        ("INSERT INTO t(id) VALUES (1)", "SQLITE_CONSTRAINT_PRIMARYKEY"),
-        ("INSERT INTO t(n) VALUES (NULL)", "SQLITE_CONSTRAINT_NOTNULL"),
-        ("INSERT INTO t(c) VALUES (10)", "SQLITE_CONSTRAINT_CHECK"),
-        ("INSERT INTO t(p) VALUES (7)", "SQLITE_CONSTRAINT_FOREIGNKEY"),
-    ];
-    let path = subject.database("errors.db", SCHEMA)?;
-    let mut draft = Draft::new(subject).on(&path).pragma("foreign_keys", "ON");
+    let dialect = subject.dialect();
+    let violations = violations(dialect);
+    let path = subject.database("errors.db", &schema(dialect))?;
+    let mut draft = Draft::new(subject).on(&path);
+    if dialect == Dialect::Sqlite {
+        draft = draft.pragma("foreign_keys", "ON");
+    }
     let steps: Vec<String> = (0..violations.len()).map(|i| format!("v{i}")).collect();
-    for (name, (sql, _)) in steps.iter().zip(violations) {
+    for (name, (sql, _)) in steps.iter().zip(&violations) {
         draft = draft.transaction(transaction(name, Begin::None, vec![], vec![statement(sql, &[])]));
     }
     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
@@ -40,49 +88,42 @@ pub fn names(subject: &Subject<'_>) -> Found {
         let seen: Vec<_> = operation.into_iter().flat_map(|o| o.errors.keys()).collect();
         ensure!(seen == [code], "{sql}: {code} is due, and it saw {seen:?}");
     }
+    let Some(stale) = stale(dialect) else {
+        return passed(format!("{} errors", violations.len()));
+    };
     // Once in a while the suite is just writing when the reader becomes a writer, which then meets its lock instead; or the
     // suite does not come to write in the reader's pause, or the reader to read before the suite has written its last.
     tries(|tried| {
-        let (_, result) = snapshot(subject, &format!("snapshot-{tried}.db"), 1, &[])?;
+        let Heard { result, .. } = snapshot(subject, &format!("snapshot-{tried}.db"), 1, &[])?;
         let seen: Vec<&str> = result.operations[0].errors.keys().map(String::as_str).collect();
-        let what = "a read that became a write too late is SQLITE_BUSY_SNAPSHOT";
+        let what = format!("a read that became a write too late is {stale}");
         timely!(!seen.is_empty() && seen != ["SQLITE_BUSY"], "{what}, and it saw {seen:?}");
-        ensure!(seen == ["SQLITE_BUSY_SNAPSHOT"], "{what}, and it saw {seen:?}");
+        ensure!(seen == [stale], "{what}, and it saw {seen:?}");
         Ok(())
     })?;
-    passed(format!("{} constraints, SQLITE_BUSY_SNAPSHOT", violations.len()))
+    passed(format!("{} errors, {stale}", violations.len()))
 }
 
 /// Reads, pauses, writes; in its pause the suite writes, so that the snapshot is stale.
-pub fn upgrade() -> Transaction {
-    let read = Statement { hold_us: 150_000, ..query("SELECT count(*) FROM t", &[], Fetch::All) };
-    transaction("upgrade", Begin::Deferred, vec![], vec![read, statement("INSERT INTO t(c) VALUES (1)", &[])])
+fn upgrade() -> Transaction {
+    let read = Statement { hold_us: 150_000, ..query("SELECT count(*) FROM counter", &[], Fetch::All) };
+    transaction("upgrade", Begin::Deferred, vec![], vec![read, statement("UPDATE counter SET n = n + 1", &[])])
 }
 
-/// One such transaction with so many attempts, in a database of that name. Returns the trial and its result.
-pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -> Result<(Trial, TrialResult), String> {
-    let path = subject.database(name, SCHEMA)?;
-    let mut trial = Draft::new(subject).on(&path).transaction(upgrade()).role("w", 1, &["upgrade"], count(1)).build();
+/// One such transaction with so many attempts, in a database of that name.
+pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -> Result<Heard, String> {
+    let place = subject.database(name, "CREATE TABLE counter(n INTEGER); INSERT INTO counter VALUES (0)")?;
+    let mut draft = Draft::new(subject).on(&place).transaction(upgrade());
+    if subject.dialect() == Dialect::Postgres {
+        draft = draft.pragma("default_transaction_isolation", "'repeatable read'");
+    }
+    let mut trial = draft.role("w", 1, &["upgrade"], count(1)).build();
     trial.retry.attempts = attempts;
     trial.retry.on = on.iter().map(|c| (*c).to_owned()).collect();
     let mut started = subject.start(&trial)?;
     started.go();
-    // The longer the surer; who tries again often enough is left in peace in the end.
-    meddle(&path, Duration::from_millis(400))?;
-    let heard = subject.finish(&trial, started)?;
-    Ok((trial, heard.result))
-}
-
-/// Writes every 10 ms for so long, and never after: a try whose pause begins meanwhile reads what is stale by its end.
-fn meddle(path: &Path, long: Duration) -> Result<(), String> {
-    let begun = Instant::now();
-    let connection = file::open(path)?;
-    connection.busy_timeout(Duration::from_secs(1)).map_err(|e| e.to_string())?;
-    // Who syncs holds the lock for long, and the reader would meet the lock instead of a stale snapshot.
-    connection.pragma_update(None, "synchronous", "OFF").map_err(|e| e.to_string())?;
-    while begun.elapsed() < long {
-        std::thread::sleep(Duration::from_millis(10));
-        connection.execute("INSERT INTO t(c) VALUES (2)", []).map_err(|e| e.to_string())?;
-    }
-    Ok(())
+    // The longer the surer; who tries again often enough is left in peace in the end, for a try whose pause begins
+    // meanwhile reads what is stale by its end.
+    place.meddle("UPDATE counter SET n = n + 1", Duration::from_millis(400))?;
+    subject.finish(&trial, started)
 }

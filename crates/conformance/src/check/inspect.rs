@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Stdio;
 
-use litelab_protocol::{Inspect, Inspection};
+use litelab_protocol::{Dialect, Inspect, Inspection};
 
 use super::{Found, NO_DATABASE, ensure, passed, settings, skipped};
 use crate::draft::{TABLE, pragma};
@@ -17,7 +17,10 @@ pub fn inspect(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    let path = subject.database("inspect.db", TABLE)?;
+    if subject.dialect() != Dialect::Sqlite {
+        return skipped("it is asked of files");
+    }
+    let path = subject.file("inspect.db", TABLE)?;
     let request = Inspect {
         protocol: litelab_protocol::VERSION,
         driver: subject.driver.name.clone(),

@@ -1,15 +1,18 @@
 //! Databases in memory.
 
-use litelab_protocol::{Access, Database, Trial};
+use litelab_protocol::{Access, Database, Dialect, Trial};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
-use crate::file;
+use crate::place::Place;
 use crate::subject::Subject;
 
 pub fn memory(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
+    }
+    if subject.dialect() != Dialect::Sqlite {
+        return skipped("a server has its databases where it has them");
     }
     let omitted = (subject.driver.sqlite.iter().flat_map(|s| &s.compile_options)).any(|o| o == "OMIT_SHARED_CACHE");
     one(subject, false)?;
@@ -47,7 +50,7 @@ fn one(subject: &Subject<'_>, shared: bool) -> Result<(), String> {
     let heard = subject.run(&trial).map_err(|e| format!("{kind}: {e}"))?;
     ensure!(heard.result.operations[0].committed == 20, "{kind}: {:?}", heard.result.operations[0].errors);
     ensure!(dump.exists(), "{kind}: `VACUUM INTO` of its teardown left no file");
-    let ids = file::integers(&dump, "SELECT id FROM t ORDER BY id")?;
+    let ids = Place::File(dump).integers("SELECT id FROM t ORDER BY id")?;
     ensure!(ids == (-3..20).collect::<Vec<_>>(), "{kind}: rows -3 to 19 are due, and there are {ids:?}");
     Ok(())
 }

@@ -10,6 +10,8 @@ macro_rules! check {
 
 mod access;
 mod begin;
+mod connection;
+mod deadlock;
 mod effects;
 mod errors;
 mod fetch;
@@ -21,6 +23,7 @@ mod progress;
 mod refusals;
 mod retry;
 mod rollback;
+mod server_effects;
 mod settings;
 mod stall;
 mod time;
@@ -97,13 +100,25 @@ pub const CHECKS: &[Check] = &[
     check!("inspect", "it opens as an application would and reports what took effect", inspect::inspect),
 ];
 
+/// What a driver of a server has to show besides.
+pub const SERVER_CHECKS: &[Check] = &[
+    check!("deadlock", "who waits for each other is told so, and tries again as told", deadlock::deadlock),
+    check!(
+        "connection-lost",
+        "a transaction that loses its connection is named, and the next has another",
+        connection::lost
+    ),
+    check!("connection-gone", "a server that is gone or says nothing hangs nobody", connection::gone),
+];
+
 /// The checks of a driver: where it offers an interface in place of SQL, those of this interface.
-pub fn of(driver: &DriverDescription) -> &'static [Check] {
+pub fn of(driver: &DriverDescription) -> Vec<&'static Check> {
     match driver.interface.as_deref() {
-        Some("queue") => QUEUE_CHECKS,
-        Some("orchestration") => ORCHESTRATION_CHECKS,
+        Some("queue") => QUEUE_CHECKS.iter().collect(),
+        Some("orchestration") => ORCHESTRATION_CHECKS.iter().collect(),
         // There is no other: what describes itself with one is not examined further.
-        _ => CHECKS,
+        _ if driver.dialect.is_sqlite() => CHECKS.iter().collect(),
+        _ => CHECKS.iter().chain(SERVER_CHECKS).collect(),
     }
 }
 

@@ -74,8 +74,9 @@ fn of_two_databases(subject: &Subject<'_>) -> Result<(), String> {
     const MS: u64 = 100;
     const RATE: f64 = 200.0;
     let mut draft = Draft::new(subject).transaction(insert());
-    for name in ["open-a.db", "open-b.db"] {
-        draft = draft.on(&subject.database(name, TABLE)?);
+    let places = [subject.database("open-a.db", TABLE)?, subject.database("open-b.db", TABLE)?];
+    for place in &places {
+        draft = draft.on(place);
     }
     let mut trial = draft.role("w", 1, &["insert"], Until::Time { ms: MS }).build();
     open(&mut trial, RATE, Arrivals::Constant);

@@ -1,9 +1,16 @@
 //! Trials that cannot be run: each must end in `failed` with exit code 1, and not in silence.
 
-use litelab_protocol::{Database, Executor, Trial};
+use litelab_protocol::{Database, Dialect, Executor, Trial};
+
+use std::net::TcpListener;
+
+use litelab_protocol::codes::CONNECTION_REFUSED;
+use litelab_servers::Url;
 
 use super::{Found, ensure, passed};
+use crate::dialect::by;
 use crate::draft::{Draft, TABLE, count, insert};
+use crate::proxy::elsewhere;
 use crate::subject::Subject;
 
 pub fn refusals(subject: &Subject<'_>) -> Found {
@@ -28,14 +35,29 @@ pub fn refusals(subject: &Subject<'_>) -> Found {
         }
     }
     if subject.has_database() {
-        case("wrong SQL", Some("SQLITE_ERROR"), &|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into());
-        case("a table that is not there", Some("SQLITE_ERROR"), &|t| {
-            t.transactions[0].statements[0].sql = "INSERT INTO nowhere VALUES (?1, ?2, ?3)".into();
+        let wrong = subject.by("SQLITE_ERROR", "syntax_error", "ER_PARSE_ERROR");
+        case("wrong SQL", Some(wrong), &|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into());
+        let absent = subject.by("SQLITE_ERROR", "undefined_table", "ER_NO_SUCH_TABLE");
+        case("a table that is not there", Some(absent), &|t| {
+            let sql = &mut t.transactions[0].statements[0].sql;
+            *sql = sql.replace("INTO t ", "INTO nowhere ");
         });
         let nowhere = subject.directory.join("no-such-folder").join("x.db").display().to_string();
-        case("a folder that is not there", Some("SQLITE_CANTOPEN"), &move |t| {
-            t.databases = vec![Database::File { path: nowhere.clone() }];
-        });
+        let file = Database::File { path: nowhere };
+        match subject.server {
+            None => {
+                case("a folder that is not there", Some("SQLITE_CANTOPEN"), &|t| t.databases = vec![file.clone()]);
+                let url = "postgres://litelab@127.0.0.1:1/postgres".to_owned();
+                let server = Database::Server { url, schema: "s".into() };
+                case("a database on a server", None, &move |t| t.databases = vec![server.clone()]);
+            }
+            Some(url) => {
+                case("a file", None, &|t| t.databases = vec![file.clone()]);
+                for (what, code, wrong) in unreachable(subject.dialect(), url)? {
+                    case(what, Some(code), &move |t| t.databases = vec![wrong.clone()]);
+                }
+            }
+        }
     }
     for (what, trial, code) in &cases {
         let failed = subject.refusal(trial).map_err(|e| format!("{what}: {e}"))?;
@@ -45,4 +67,30 @@ pub fn refusals(subject: &Subject<'_>) -> Found {
         }
     }
     passed(format!("{} of {}", cases.len(), cases.len()))
+}
+
+/// Where there is nothing, or nothing for us.
+fn unreachable(dialect: Dialect, url: &str) -> Result<Vec<(&'static str, &'static str, Database)>, String> {
+    let at = |url: &str, schema: &str| Database::Server { url: url.into(), schema: schema.into() };
+    // A port that was free just now, and that the system hands to nobody so soon.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(|e| e.to_string())?;
+    let parsed = Url::parse(url).map_err(|e| e.to_string())?;
+    let mut cases = vec![
+        ("a port where nobody listens", CONNECTION_REFUSED, at(&elsewhere(url, free), "s")),
+        (
+            "a schema that is not there",
+            by(dialect, "", "undefined_table", "ER_BAD_DB_ERROR"),
+            at(url, "litelab_no_such_schema"),
+        ),
+    ];
+    if let Some(password) = parsed.password {
+        let wrong = url.replacen(&format!(":{password}@"), ":not-the-password@", 1);
+        let code = by(dialect, "", "invalid_password", "ER_ACCESS_DENIED_ERROR");
+        cases.push(("a wrong password", code, at(&wrong, "s")));
+    }
+    if let Some(database) = parsed.database.filter(|_| dialect == Dialect::Postgres) {
+        let wrong = url.replacen(&format!("/{database}"), "/litelab_no_such_database", 1);
+        cases.push(("a database that is not there", "invalid_catalog_name", at(&wrong, "s")));
+    }
+    Ok(cases)
 }

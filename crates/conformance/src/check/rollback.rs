@@ -3,8 +3,8 @@
 use litelab_protocol::{Begin, Statement};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::dialect::not_unique;
 use crate::draft::{Draft, count, row_params, statement, transaction};
-use crate::file;
 use crate::subject::Subject;
 
 pub fn rollback(subject: &Subject<'_>) -> Found {
@@ -12,8 +12,9 @@ pub fn rollback(subject: &Subject<'_>) -> Found {
         return skipped(NO_DATABASE);
     }
     for begin in [Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
-        let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker, value); CREATE TABLE u(x UNIQUE); INSERT INTO u VALUES (1); \
-                      CREATE TABLE good(id INTEGER PRIMARY KEY, worker, value)";
+        let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT); \
+                      CREATE TABLE u(x INTEGER UNIQUE); INSERT INTO u VALUES (1); \
+                      CREATE TABLE good(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)";
         let path = subject.database(&format!("rollback-{}.db", begin.name()), schema)?;
         let bad = vec![
             Statement { repeat: 3, ..statement("INSERT INTO t VALUES (?1, ?2, ?3)", &[0, 1, 2]) },
@@ -30,7 +31,7 @@ pub fn rollback(subject: &Subject<'_>) -> Found {
         let result = subject.run(&trial)?.result;
         let name = begin.name();
         for operation in &result.operations {
-            let errors = operation.errors.get("SQLITE_CONSTRAINT_UNIQUE").copied().unwrap_or_default();
+            let errors = operation.errors.get(not_unique(subject.dialect())).copied().unwrap_or_default();
             let found = (operation.committed, operation.failed, errors.seen, errors.cured);
             let wanted = if operation.transaction == "bad" { (0, 6, 6, 0) } else { (6, 0, 0, 0) };
             ensure!(
@@ -40,9 +41,9 @@ pub fn rollback(subject: &Subject<'_>) -> Found {
             );
             ensure!(operation.service.count() == wanted.0, "{name}: failed transactions are in the service histogram");
         }
-        let left = file::integers(&path, "SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM u)")?;
+        let left = path.integers("SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM u)")?;
         ensure!(left == [1], "{name}: transactions that failed left {} rows", left[0] - 1);
-        let good = file::integer(&path, "SELECT count(*) FROM good")?;
+        let good = path.integer("SELECT count(*) FROM good")?;
         ensure!(good == 6, "{name}: the 6 transactions between them left {good} rows");
     }
     passed("deferred, immediate, exclusive")

@@ -2,15 +2,15 @@
 
 use litelab_model::pragma::{self, PragmaInput, Reported};
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Access, Begin, ConnectionSettings, Setting, Source, Trial};
+use litelab_protocol::{Access, Begin, ConnectionSettings, Dialect, Setting, Source, Trial};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::dialect::usual;
 use crate::draft::{self, Draft, TABLE, count, insert, read, statement, transaction};
-use crate::file;
 use crate::subject::Subject;
 
 /// Profiles that differ in as much as they can. Values that no build has as its default.
-const PROFILES: [&[(&str, &str)]; 4] = [
+const PROFILES: &[&[(&str, &str)]] = &[
     &[
         ("journal_mode", "WAL"),
         ("synchronous", "NORMAL"),
@@ -31,12 +31,61 @@ const PROFILES: [&[(&str, &str)]; 4] = [
     &[("journal_mode", "TRUNCATE"), ("synchronous", "OFF"), ("recursive_triggers", "ON"), ("secure_delete", "ON")],
 ];
 
+/// Settings of PostgreSQL's sessions: name, value in SQL, and what the server prints.
+const POSTGRES: &[&[(&str, &str, &str)]] = &[
+    &[
+        ("synchronous_commit", "off", "off"),
+        ("lock_timeout", "1234", "1234ms"),
+        ("default_transaction_isolation", "'repeatable read'", "repeatable read"),
+        ("work_mem", "'5MB'", "5MB"),
+        ("jit", "off", "off"),
+    ],
+    &[
+        ("synchronous_commit", "on", "on"),
+        ("lock_timeout", "0", "0"),
+        ("statement_timeout", "'45s'", "45s"),
+        ("default_transaction_isolation", "serializable", "serializable"),
+        ("jit", "on", "on"),
+    ],
+    &[("synchronous_commit", "local", "local"), ("lock_timeout", "'2min'", "2min"), ("work_mem", "321", "321kB")],
+];
+
+/// The same of MySQL's and MariaDB's.
+const MYSQL: &[&[(&str, &str, &str)]] = &[
+    &[
+        ("innodb_lock_wait_timeout", "7", "7"),
+        ("lock_wait_timeout", "1234", "1234"),
+        ("foreign_key_checks", "0", "0"),
+        ("sql_select_limit", "4321", "4321"),
+    ],
+    &[
+        ("innodb_lock_wait_timeout", "77", "77"),
+        ("foreign_key_checks", "1", "1"),
+        ("sql_mode", "'STRICT_TRANS_TABLES'", "STRICT_TRANS_TABLES"),
+    ],
+];
+
+/// What a server is told, and what it is to print.
+type Told<'a> = Vec<(&'a str, &'a str, &'a str)>;
+
+/// The profiles of a driver's dialect; of SQLite's, what it reports has more than one form.
+fn profiles(dialect: Dialect) -> Vec<Told<'static>> {
+    match dialect {
+        Dialect::Sqlite => {
+            PROFILES.iter().map(|p| p.iter().map(|(name, value)| (*name, *value, "")).collect()).collect()
+        }
+        Dialect::Postgres => POSTGRES.iter().map(|p| p.to_vec()).collect(),
+        Dialect::Mysql => MYSQL.iter().map(|p| p.to_vec()).collect(),
+    }
+}
+
 /// A trial of one writer and two readers under a profile.
-fn draft(subject: &Subject<'_>, profile: &[(&str, &str)]) -> Draft {
+fn draft(subject: &Subject<'_>, profile: &[(&str, &str, &str)]) -> Draft {
     let mut draft = Draft::new(subject);
-    draft.trial.connection.pragmas = profile.iter().map(|(n, v)| draft::pragma(n, v)).collect();
-    draft.trial.connection.read_back = profile.iter().map(|(n, _)| (*n).to_owned()).collect();
-    draft.trial.connection.read_back.push("page_size".into());
+    draft.trial.connection.pragmas = profile.iter().map(|(n, v, _)| draft::pragma(n, v)).collect();
+    draft.trial.connection.read_back = profile.iter().map(|(n, ..)| (*n).to_owned()).collect();
+    // What was not set is reported, too.
+    draft.trial.connection.read_back.push(subject.by("page_size", "server_version", "version").into());
     draft
 }
 
@@ -46,13 +95,14 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
         return skipped(NO_DATABASE);
     }
     let mut seen = 0;
-    for (i, profile) in PROFILES.iter().enumerate() {
+    let profiles = profiles(subject.dialect());
+    for (i, profile) in profiles.iter().enumerate() {
         for (executor, access) in subject.ways() {
             let path = subject.database(&format!("read-back-{i}-{executor}-{}.db", access.kind()), TABLE)?;
             let mut draft = draft(subject, profile).on(&path).transaction(insert()).transaction(read());
             (draft.trial.executor, draft.trial.access) = (executor, access);
             let trial = draft.role("w", 1, &["insert"], count(1)).role("r", 2, &["read"], count(2)).build();
-            if matches!(access, Access::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL")) {
+            if matches!(access, Access::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL", "")) {
                 // Writers who share commits beside readers need it: it is refused, and nothing else taken for it.
                 let refused = subject.start(&trial).is_err();
                 ensure!(refused, "{access} on {executor}: a profile without WAL was taken");
@@ -62,14 +112,19 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
             let here = |e: String| format!("{access} on {executor}: {e}");
             connections(&trial, &started.connections).map_err(here)?;
             for (at, connection) in started.connections.iter().enumerate() {
-                reported(profile, connection)
-                    .map_err(|e| here(format!("connection {at} ({}): {e}", connection.label)))?;
+                let told = match subject.dialect() {
+                    Dialect::Sqlite => {
+                        reported(&profile.iter().map(|(n, v, _)| (*n, *v)).collect::<Vec<_>>(), connection)
+                    }
+                    _ => printed(profile, connection),
+                };
+                told.map_err(|e| here(format!("connection {at} ({}): {e}", connection.label)))?;
             }
             seen += started.connections.len();
             started.close_input()?;
         }
     }
-    passed(format!("{} profiles, {seen} connections", PROFILES.len()))
+    passed(format!("{} profiles, {seen} connections", profiles.len()))
 }
 
 /// As many connections as the access opens, under the names the protocol gives them.
@@ -103,6 +158,16 @@ pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Re
     Ok(())
 }
 
+/// Compares one connection's report with what the server prints.
+fn printed(profile: &[(&str, &str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
+    for (name, value, wanted) in profile {
+        let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
+        let told = setting.as_str().map_or_else(|| setting.to_string(), str::to_owned);
+        ensure!(told == *wanted, "`{name}` = {value} was asked for, and it reports {setting}");
+    }
+    Ok(())
+}
+
 fn as_reported(setting: &Setting) -> Reported {
     match setting {
         Setting::Number(n) => n.as_i64().map_or_else(|| Reported::Text(n.to_string()), Reported::Integer),
@@ -117,48 +182,72 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    let wanted = [
-        ("synchronous", "FULL", 2),
-        ("cache_size", "-3456", -3456),
-        ("foreign_keys", "ON", 1),
-        ("temp_store", "MEMORY", 2),
-        ("busy_timeout", "4321", 4321),
-        ("recursive_triggers", "ON", 1),
-    ];
-    // A build's own default must not look like obedience, so the levels are tried both ways.
-    for level in [("FULL", 2), ("OFF", 0), ("NORMAL", 1)] {
-        let path = subject.database(&format!("by-sql-{}.db", level.0), "CREATE TABLE seen(worker, name, value)")?;
+    let profiles = seen_by_sql(subject.dialect());
+    for (i, profile) in profiles.iter().enumerate() {
+        let schema = "CREATE TABLE seen(worker INTEGER, name TEXT, value TEXT)";
+        let schema = subject.by("CREATE TABLE seen(worker, name, value)", schema, schema);
+        let path = subject.database(&format!("by-sql-{i}.db"), schema)?;
         let mut draft = Draft::new(subject);
-        for (name, value, _) in wanted {
+        draft.trial.connection.pragmas = usual(subject.dialect()).iter().map(|(n, v)| draft::pragma(n, v)).collect();
+        for (name, value, _) in profile {
             draft = draft.pragma(name, value);
         }
-        draft = draft.pragma("synchronous", level.0);
-        let look =
-            wanted.map(|(name, ..)| format!("SELECT ?1, '{name}', (SELECT * FROM pragma_{name})")).join(" UNION ALL ");
-        let look = statement(&format!("INSERT INTO seen {look}"), &[0]);
+        let look = |(name, ..): &(&str, &str, Value)| {
+            let asked = subject.by(
+                format!("(SELECT * FROM pragma_{name})"),
+                format!("current_setting('{name}')"),
+                format!("@@{name}"),
+            );
+            statement(&format!("INSERT INTO seen VALUES (?1, '{name}', {asked})"), &[0])
+        };
+        let look = profile.iter().map(look).collect();
         let trial = draft
             .on(&path)
-            .transaction(transaction("look", Begin::None, vec![("worker", Source::Worker)], vec![look]))
+            .transaction(transaction("look", Begin::Deferred, vec![("worker", Source::Worker)], look))
             .role("r", 2, &["look"], count(4))
             .build();
         subject.run(&trial)?;
-        let found = file::rows(&path, "SELECT worker, name, value FROM seen")?;
-        ensure!(
-            found.len() == 4 * wanted.len(),
-            "{} settings were written down, not {}",
-            found.len(),
-            4 * wanted.len()
-        );
+        let found = path.rows("SELECT worker, name, value FROM seen")?;
+        let due = 4 * profile.len();
+        ensure!(found.len() == due, "{} settings were written down, not {due}", found.len());
         for row in found {
             let [_, Value::Text(name), value] = &row[..] else { return Err(format!("{row:?} is no setting")) };
-            let Some((_, text, number)) = wanted.iter().find(|(n, ..)| n == name) else { continue };
-            let (text, number) = if name == "synchronous" { (level.0, level.1) } else { (*text, *number) };
+            let Some((_, text, wanted)) = profile.iter().find(|(n, ..)| n == name) else { continue };
             ensure!(
-                *value == Value::Integer(number),
+                value == wanted,
                 "`{name}` = {text} was asked for, and on the connection of worker {:?} it is {value:?}",
                 row[0]
             );
         }
     }
-    passed(format!("{} settings on two workers' connections", wanted.len()))
+    passed(format!("{} profiles on two workers' connections", profiles.len()))
+}
+
+/// Settings, what they are set to, and what a statement on the connection sees then. A build's own default must not look
+/// like obedience, so that the levels are tried more than one way.
+fn seen_by_sql(dialect: Dialect) -> Vec<Vec<(&'static str, &'static str, Value)>> {
+    let told = |profiles: &[&[(&'static str, &'static str, &'static str)]]| {
+        let seen = |profile: &&[(&'static str, &'static str, &'static str)]| {
+            profile.iter().map(|(name, value, wanted)| (*name, *value, Value::Text((*wanted).into()))).collect()
+        };
+        profiles.iter().map(seen).collect()
+    };
+    match dialect {
+        Dialect::Postgres => told(POSTGRES),
+        Dialect::Mysql => told(MYSQL),
+        Dialect::Sqlite => {
+            let of_level = |(level, number)| {
+                let wanted = [
+                    ("synchronous", level, number),
+                    ("cache_size", "-3456", -3456),
+                    ("foreign_keys", "ON", 1),
+                    ("temp_store", "MEMORY", 2),
+                    ("busy_timeout", "4321", 4321),
+                    ("recursive_triggers", "ON", 1),
+                ];
+                wanted.map(|(name, value, seen)| (name, value, Value::Integer(seen))).to_vec()
+            };
+            [("FULL", 2), ("OFF", 0), ("NORMAL", 1)].map(of_level).to_vec()
+        }
+    }
 }

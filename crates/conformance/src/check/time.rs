@@ -6,8 +6,7 @@ use litelab_protocol::{Load, Until};
 
 use super::{Found, Wrong, access, ensure, passed, timely, tries};
 use crate::draft::{Draft, TABLE, count, slow_insert};
-use crate::file;
-use crate::subject::{Subject, arm};
+use crate::subject::Subject;
 
 /// Milliseconds that the last transaction and a busy machine may add.
 const SLACK_MS: u64 = 500;
@@ -48,7 +47,7 @@ fn limited(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         worker.inside_ns,
         worker.outside_ns
     );
-    for flag in verify::flags(&arm(&trial), result, 0.0) {
+    for flag in verify::flags(&subject.arm(&trial), result, 0.0) {
         if let Flag::LittlesLaw { difference } = flag {
             let off = format!("Little's law: number in flight × rate is off by {:.0} %", difference * 100.0);
             return Err(Wrong::Perhaps(off));
@@ -96,7 +95,7 @@ fn warmed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     ensure!(warm == 120_000_000, "the warm-up lasts 120 ms, and elapsed and measured time differ by {warm} ns");
     if subject.has_database() {
         ensure!(operation.rows == measured, "{measured} inserts were measured, and {} rows", operation.rows);
-        let rows = file::integer(&path, "SELECT count(*) FROM t")? as u64;
+        let rows = path.integer("SELECT count(*) FROM t")? as u64;
         ensure!(rows == committed, "{committed} were committed, warm-up included, and there are {rows} rows");
     }
     timely!(measured > 0, "nothing was measured after the warm-up");

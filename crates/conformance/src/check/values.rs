@@ -3,11 +3,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Begin, NowUnit, Param, Prepare, Source, Statement, Table, Trial};
+use litelab_protocol::{Begin, Dialect, NowUnit, Param, Prepare, Source, Statement, Table, Trial};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use crate::dialect::quoted;
 use crate::draft::{Draft, TABLE, count, row_params, statement, transaction};
-use crate::file;
+use crate::place::Place;
 use crate::subject::Subject;
 
 /// Every source whose value is a function of seed, row and worker. The first two tell row and worker.
@@ -66,9 +67,11 @@ pub fn values(subject: &Subject<'_>) -> Found {
 fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<usize, String> {
     let sources = sources();
     let columns: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
-    // Columns without a type keep every value in the type it was bound with.
-    let path =
-        subject.database(&format!("values-{workers}.db"), &format!("CREATE TABLE v(\"{}\")", columns.join("\",\"")))?;
+    let define =
+        |(name, source): &(&str, Source)| format!("{} {}", quoted(subject.dialect(), name), column(subject, source));
+    let columns_as_defined: Vec<String> = sources.iter().map(define).collect();
+    let schema = format!("CREATE TABLE v({})", columns_as_defined.join(", "));
+    let path = subject.database(&format!("values-{workers}.db"), &schema)?;
     let marks: Vec<String> = (1..=columns.len()).map(|i| format!("?{i}")).collect();
     let bind: Vec<u32> = (0..columns.len() as u32).collect();
     let insert = statement(&format!("INSERT INTO v VALUES ({})", marks.join(",")), &bind);
@@ -79,7 +82,7 @@ fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<
     trial.seed = seed;
     subject.run(&trial)?;
     let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
-    let found = file::rows(&path, "SELECT * FROM v ORDER BY row")?;
+    let found = path.rows(&format!("SELECT * FROM v ORDER BY {}", quoted(subject.dialect(), "row")))?;
     ensure!(found.len() as u64 == rows + 2, "{} rows, and {} were inserted", found.len(), rows + 2);
     for row in &found {
         let (Value::Integer(number), Value::Integer(worker)) = (&row[0], &row[1]) else {
@@ -87,16 +90,44 @@ fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<
         };
         let drawer = Drawer::new(seed, "draw", &params, *worker as u32);
         for (i, value) in row.iter().enumerate() {
-            let expected = drawer.draw(i, *number as u64);
+            let expected = held(column(subject, &params[i].source), drawer.draw(i, *number as u64));
             ensure!(*value == expected, "row {number}, `{}`: {value:?}, the reference draws {expected:?}", columns[i]);
         }
     }
     Ok(found.len() * columns.len())
 }
 
+/// The type of the column that a source's values go to. Of SQLite none: such a column keeps every value in the type it was
+/// bound with.
+fn column(subject: &Subject<'_>, source: &Source) -> &'static str {
+    let plain = |value: &Value| if matches!(value, Value::Real(_)) { "DOUBLE PRECISION" } else { "TEXT" };
+    match (subject.dialect(), source) {
+        (Dialect::Sqlite, _) => "",
+        (_, Source::Sequence { .. } | Source::Worker | Source::Uniform { .. } | Source::Table(_)) => "BIGINT",
+        (_, Source::Value { .. }) => {
+            let param = Param { name: String::new(), source: source.clone() };
+            match Drawer::new(0, "", &[param], 0).draw(0, 0) {
+                Value::Integer(_) => "BIGINT",
+                other => plain(&other),
+            }
+        }
+        _ => "TEXT",
+    }
+}
+
+/// A value as a column of this type holds it.
+fn held(column: &str, value: Value) -> Value {
+    match value {
+        Value::Integer(i) if column == "TEXT" => Value::Text(i.to_string()),
+        Value::Real(r) if column == "TEXT" => Value::Text(r.to_string()),
+        other => other,
+    }
+}
+
 /// The wall clock in each of its forms.
 fn clock(subject: &Subject<'_>) -> Result<(), String> {
-    let path = subject.database("clock.db", "CREATE TABLE c(s, ms, us, iso)")?;
+    let typed = "CREATE TABLE c(s BIGINT, ms BIGINT, us BIGINT, iso TEXT)";
+    let path = subject.database("clock.db", subject.by("CREATE TABLE c(s, ms, us, iso)", typed, typed))?;
     let units = [("s", NowUnit::S), ("ms", NowUnit::Ms), ("us", NowUnit::Us), ("iso", NowUnit::Iso)];
     let params = units.into_iter().map(|(name, unit)| (name, Source::Now { unit })).collect();
     let insert = statement("INSERT INTO c VALUES (?1, ?2, ?3, ?4)", &[0, 1, 2, 3]);
@@ -109,8 +140,15 @@ fn clock(subject: &Subject<'_>) -> Result<(), String> {
     let before = seconds();
     subject.run(&trial)?;
     let after = seconds();
-    for row in file::rows(&path, "SELECT s, ms / 1000, us / 1000000, unixepoch(iso), typeof(iso), length(iso) FROM c")?
-    {
+    let seen = subject.by(
+        "SELECT s, ms / 1000, us / 1000000, unixepoch(iso), typeof(iso), length(iso) FROM c",
+        "SELECT s, ms / 1000, us / 1000000, CAST(floor(extract(epoch FROM CAST(iso AS timestamptz))) AS bigint), 'text', \
+         length(iso) FROM c",
+        "SELECT s, ms DIV 1000, us DIV 1000000, \
+         TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', REPLACE(REPLACE(iso, 'T', ' '), 'Z', '')), 'text', \
+         length(iso) FROM c",
+    );
+    for row in path.rows(seen)? {
         for (column, value) in ["s", "ms", "us", "iso"].iter().zip(&row) {
             let right = matches!(value, Value::Integer(i) if (before..=after).contains(i));
             ensure!(right, "`now` as {column} is {value:?}, the suite's clock said {before} to {after}");
@@ -147,7 +185,7 @@ pub fn operations(subject: &Subject<'_>) -> Found {
         let rows: u64 = heard.result.operations.iter().map(|o| o.rows).sum();
         ensure!(rows == 9 * 6, "prepared {prepare:?}: 9 transactions write 6 rows each, and it counted {rows}");
         let expected = expected_rows(&trial, 6);
-        let found = file::rows(&path, "SELECT id, worker FROM t ORDER BY id")?;
+        let found = path.rows("SELECT id, worker FROM t ORDER BY id")?;
         let found: Vec<_> = found.into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
         if found != expected {
             let wrong = found.iter().zip(&expected).find(|(f, e)| f != e);
@@ -202,21 +240,12 @@ pub fn content(subject: &Subject<'_>) -> Found {
         .role("r", 1, &["load"], count(ROWS / 100))
         .build();
     subject.run(&trial)?;
-    let reference = subject.database("reference.db", schema)?;
+    // On a server as well: it is the same content that has the same hash on each.
+    let reference = Place::File(subject.file("reference.db", schema)?);
     let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
     let drawer = Drawer::new(trial.seed, "load", &params, 0);
-    let mut connection = file::open(&reference)?;
-    let mut fill = || -> rusqlite::Result<()> {
-        let transaction = connection.transaction()?;
-        for row in 0..ROWS {
-            let values = [0, 1, 2].map(|i| drawer.draw(i, row));
-            transaction.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values.iter().map(file::Bound)))?;
-        }
-        transaction.commit()
-    };
-    fill().map_err(|e| e.to_string())?;
-    let hash = |path| litelab_engine::verify::content_hash(&file::open(path)?, "item").map_err(|e| e.to_string());
-    let (found, expected) = (hash(&path)?, hash(&reference)?);
+    reference.insert("item", (0..ROWS).map(|row| [0, 1, 2].map(|i| drawer.draw(i, row)).to_vec()).collect())?;
+    let (found, expected) = (path.content("item")?, reference.content("item")?);
     ensure!(found == expected, "the content's hash is {found}, the reference's {expected}");
     passed(format!("{ROWS} rows, {}…", &found[..12]))
 }

@@ -1,11 +1,10 @@
 //! Rows that a transaction needs, and values it passes on.
 
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Begin, Fetch, Source, Statement};
+use litelab_protocol::{Begin, Dialect, Fetch, Source, Statement};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::draft::{Draft, count, query, statement, transaction, yielding};
-use crate::file;
 use crate::subject::Subject;
 
 fn yielded(name: &'static str) -> (&'static str, Source) {
@@ -17,24 +16,26 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    let schema = "CREATE TABLE task(id INTEGER PRIMARY KEY, state INTEGER NOT NULL DEFAULT 0); CREATE TABLE log(x); \
-                  WITH n(i) AS (SELECT 11 UNION ALL SELECT i + 1 FROM n WHERE i < 15) INSERT INTO task(id) SELECT i FROM n";
+    let schema = "CREATE TABLE task(id INTEGER PRIMARY KEY, state INTEGER NOT NULL DEFAULT 0); \
+                  CREATE TABLE log(x VARCHAR(9)); INSERT INTO task(id) VALUES (11), (12), (13), (14), (15)";
     let path = subject.database("queue.db", schema)?;
-    let claim = yielding(
-        "UPDATE task SET state = 1 WHERE id = (SELECT id FROM task WHERE state = 0 ORDER BY id LIMIT 1) RETURNING id",
-        &[],
-        &["id"],
-    );
+    let returning =
+        "UPDATE task SET state = 1 WHERE id = (SELECT id FROM task WHERE state = 0 ORDER BY id LIMIT 1) RETURNING id";
+    // MariaDB's UPDATE returns nothing.
+    let locking = "SELECT id FROM task WHERE state = 0 ORDER BY id LIMIT 1 FOR UPDATE";
     // What comes before the missing row stays, what comes after it is not done.
-    let claim = vec![
+    let mut claim = vec![
         statement("INSERT INTO log VALUES ('tried')", &[]),
-        claim,
+        yielding(subject.by(returning, returning, locking), &[], &["id"]),
         statement("INSERT INTO log VALUES ('claimed')", &[]),
     ];
+    if subject.dialect() == Dialect::Mysql {
+        claim.push(statement("UPDATE task SET state = 1 WHERE id = ?1", &[0]));
+    }
     let finish = vec![statement("UPDATE task SET state = 2 WHERE id = ?1", &[0])];
     let trial = Draft::new(subject)
         .on(&path)
-        .transaction(transaction("claim", Begin::Immediate, vec![], claim))
+        .transaction(transaction("claim", Begin::Immediate, vec![yielded("id")], claim))
         .transaction(transaction("finish", Begin::None, vec![yielded("id")], finish))
         .role("w", 1, &["claim", "finish"], count(14))
         .build();
@@ -46,9 +47,9 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     // Five times both, then four claims that find nothing and begin again.
     ensure!(of("claim") == (5, 4), "5 claims and 4 in vain are due, and it counts {:?}", of("claim"));
     ensure!(of("finish") == (5, 0), "5 tasks are finished, and it counts {:?} done and in vain", of("finish"));
-    let done = file::integer(&path, "SELECT count(*) FROM task WHERE state = 2")?;
+    let done = path.integer("SELECT count(*) FROM task WHERE state = 2")?;
     ensure!(done == 5, "{done} of the 5 tasks are finished in the database");
-    let log = file::integers(&path, "SELECT count(*) FROM log GROUP BY x ORDER BY x")?;
+    let log = path.integers("SELECT count(*) FROM log GROUP BY x ORDER BY x")?;
     ensure!(log == [5, 9], "`claimed` and `tried` were logged {log:?} times, not 5 and 9");
     passed("5 claims, 4 in vain")
 }
@@ -58,10 +59,21 @@ pub fn yields(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    let path = subject.database("yields.db", "CREATE TABLE t(place, a, b)")?;
+    // A column without a type keeps a value in its own, where there is such a thing.
+    let schema = subject.by(
+        "CREATE TABLE t(n INTEGER PRIMARY KEY, place, a, b)",
+        "CREATE TABLE t(n BIGSERIAL, place TEXT, a BIGINT, b TEXT)",
+        "CREATE TABLE t(n BIGINT AUTO_INCREMENT PRIMARY KEY, place TEXT, a BIGINT, b TEXT)",
+    );
+    let path = subject.database("yields.db", schema)?;
     let values = || vec![yielded("a"), yielded("b"), ("row", Source::Sequence { start: 100, step: 1 })];
-    let note = |place: &str| statement(&format!("INSERT INTO t VALUES ('{place}', ?1, ?2)"), &[0, 1]);
-    let make = Statement { required: false, ..yielding("SELECT ?1, 'text ' || ?1", &[2], &["a", "b"]) };
+    let note = |place: &str| statement(&format!("INSERT INTO t(place, a, b) VALUES ('{place}', ?1, ?2)"), &[0, 1]);
+    let make = subject.by(
+        "SELECT ?1, 'text ' || ?1",
+        "SELECT CAST(?1 AS BIGINT), 'text ' || CAST(CAST(?1 AS BIGINT) AS TEXT)",
+        "SELECT CAST(?1 AS SIGNED), CONCAT('text ', ?1)",
+    );
+    let make = Statement { required: false, ..yielding(make, &[2], &["a", "b"]) };
     let trial = Draft::new(subject)
         .on(&path)
         .transaction(transaction("before", Begin::None, values(), vec![note("before")]))
@@ -86,7 +98,7 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         row("inside", Value::Integer(101), text(101)),
         row("after", Value::Integer(101), text(101)),
     ];
-    let found = file::rows(&path, "SELECT place, a, b FROM t ORDER BY rowid")?;
+    let found = path.rows("SELECT place, a, b FROM t ORDER BY n")?;
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         ensure!(found == expected, "row {i} (place, a, b) is {found:?}, not {expected:?}");
     }

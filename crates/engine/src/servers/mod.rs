@@ -91,8 +91,10 @@ impl Servers {
             return Target::of_user(url);
         }
         let root = self.folder()?;
-        let instance =
-            Instance::start_with(kind(server), &root.join(server.name()), &Options { stop, ..Options::default() })?;
+        // Should this process be killed, its other scratch folders go as well.
+        let scratch = root.with_file_name(crate::scratch::prefix());
+        let options = Options { stop, scratch: Some(&scratch), ..Options::default() };
+        let instance = Instance::start_with(kind(server), &root.join(server.name()), &options)?;
         Ok(Target::started(instance))
     }
 

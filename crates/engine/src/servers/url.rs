@@ -39,7 +39,7 @@ impl Urls {
 
     /// The url of a server, if the user has it.
     #[must_use]
-    pub(super) fn get(&self, server: Server) -> Option<&str> {
+    pub fn get(&self, server: Server) -> Option<&str> {
         self.0.get(&server).map(String::as_str)
     }
 }

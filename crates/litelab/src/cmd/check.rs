@@ -22,6 +22,10 @@ pub struct Args {
     /// Drivers that are checked side by side: most of the time they are waited for
     #[arg(short, long, value_name = "N", default_value = "3")]
     jobs: std::num::NonZeroUsize,
+    /// Examine drivers of servers on one you have, in schemas of their own, in place of one that is started: postgres=URL,
+    /// mysql=URL
+    #[arg(long = "url", value_name = "SERVER=URL")]
+    urls: Vec<String>,
 }
 
 /// Checks them; fails if any does not pass.
@@ -33,7 +37,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         return Err(BadInput("no runner is built: run `litelab runners build`".into()).into());
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let suite = Suite::new(&runners, &args.dir).jobs(args.jobs.get()).stop(&interrupt::STOP);
+    let urls = crate::execution::urls(&args.urls)?;
+    let suite = Suite::new(&runners, &args.dir).jobs(args.jobs.get()).stop(&interrupt::STOP).urls(&urls);
     let reports = suite.check_all(&names, &mut |progress| match progress {
         Progress::Started { .. } => {}
         Progress::Ended { runner, driver, outcome } => show(runner, driver, outcome, args.verbose),
@@ -45,7 +50,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let of_drivers = |r: &Report| r.drivers.iter().flat_map(|d| d.checks.clone()).collect::<Vec<_>>();
     let all: Vec<_> = reports.iter().flat_map(|r| r.checks.clone().into_iter().chain(of_drivers(r))).collect();
     let count = |verdict| all.iter().filter(|outcome| outcome.verdict == verdict).count();
-    let absent: usize = reports.iter().map(|report| report.absent.len()).sum();
+    let absent: usize = reports.iter().map(|report| report.absent.len() + report.unexamined.len()).sum();
     let failed = count(Verdict::Failed);
     anstream::println!(
         "{} passed, {failed} failed, {} skipped",
@@ -60,7 +65,11 @@ fn conclude(report: &Report) {
     for absent in &report.absent {
         anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
     }
-    if report.drivers.is_empty() && !report.absent.is_empty() {
+    for (driver, why) in &report.unexamined {
+        let style = style::WARNING;
+        anstream::eprintln!("{style}skipped:{style:#} driver `{driver}` of runner `{}`: {why}", report.runner);
+    }
+    if report.drivers.is_empty() && !(report.absent.is_empty() && report.unexamined.is_empty()) {
         return;
     }
     let verdict = if report.passed() { "may be used" } else { "must not be used" };

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use litelab_protocol::draw::Value;
+
 use crate::ServersError;
 use crate::content::ContentHash;
 
@@ -22,6 +24,17 @@ impl Cell {
         match whole.parse() {
             Ok(integer) if fraction.bytes().all(|b| b == b'0') => Some(Self::Integer(integer)),
             _ => text.parse().ok().map(Self::Real),
+        }
+    }
+
+    /// As the generator of parameters has it, which makes no bytes.
+    pub fn value(self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(i) => Value::Integer(i),
+            Self::Real(r) => Value::Real(r),
+            Self::Text(t) => Value::Text(String::from_utf8_lossy(&t).into_owned()),
+            Self::Blob(b) => Value::Text(format!("a BLOB of {} bytes", b.len())),
         }
     }
 

@@ -15,14 +15,15 @@ pub(super) enum Connection {
     Mysql(Box<::mysql::Conn>),
 }
 
-/// Connects to the first host that answers. A host that answers with a refusal ends the search: all hosts of a url are
-/// one cluster, and the next one knows no other password.
-pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Connection, ServersError> {
+/// Connects to the first host that answers; the connection, and the url of that host alone. A host that answers with a
+/// refusal ends the search: all hosts of a url are one cluster, and the next one knows no other password.
+pub(super) fn connect(url: &Url, timeout: Duration) -> Result<(Connection, Url), ServersError> {
     let mut why = String::new();
     for host in &url.hosts {
-        match one(url.only(host), timeout) {
-            Err(ServersError::Unreachable { why: this, .. }) => why = this,
-            other => return other,
+        let this = url.only(host);
+        match one(this.clone(), timeout) {
+            Err(ServersError::Unreachable { why: said, .. }) => why = said,
+            other => return other.map(|connection| (connection, this)),
         }
     }
     let hosts: Vec<_> = url.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();

@@ -6,12 +6,15 @@ use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
 
 use crate::ServersError;
+use cell::Cell;
 use connect::Connection;
+use line::Line;
 use tuple::Tuple;
 
 mod cell;
 mod connect;
 mod lex;
+mod line;
 mod mysql;
 mod postgres;
 mod tuple;
@@ -19,14 +22,15 @@ mod url;
 
 pub use url::{Url, without_password};
 
-/// Passes a question on to the module of the connection's kind.
+/// Passes a question about texts on to the module of the connection's kind.
 macro_rules! ask {
-    ($self:ident, $what:ident($($argument:expr),*)) => {
-        match &mut $self.connection {
-            Connection::Postgres(client) => postgres::$what(client, $($argument),*),
-            Connection::Mysql(conn) => mysql::$what(conn, $($argument),*),
-        }
-    };
+    ($self:ident, $what:ident($($text:ident),*)) => {{
+        $(let $text = $text.to_owned();)*
+        $self.line.ask(move |connection| match connection {
+            Connection::Postgres(client) => postgres::$what(client, $(&$text),*),
+            Connection::Mysql(conn) => mysql::$what(conn, $(&$text),*),
+        })
+    }};
 }
 
 /// What a server says of a statement it has compiled and not run.
@@ -53,7 +57,7 @@ fn fit(rows: &[Vec<Value>]) -> bool {
 pub struct Admin {
     url: Url,
     timeout: Duration,
-    connection: Connection,
+    line: Line,
     /// The schema that unqualified names are looked up in now.
     inside: Option<String>,
 }
@@ -64,7 +68,9 @@ impl Admin {
     /// How long a statement waits for a lock that someone holds.
     pub const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Connects to the first host of a url that answers within [`Self::TIMEOUT`].
+    /// Connects to the first host of a url that answers within [`Self::TIMEOUT`]. A server that later says nothing for
+    /// twice as long, and nothing to two further connections either, is [`ServersError::Lost`]; one that is at work on a
+    /// long statement is waited for, up to ten minutes.
     ///
     /// # Errors
     /// A wrong url, no host that answers, a wrong password, no connection left.
@@ -81,8 +87,8 @@ impl Admin {
     }
 
     fn of(url: Url, timeout: Duration) -> Result<Self, ServersError> {
-        let connection = connect::connect(&url, timeout)?;
-        Ok(Self { url, timeout, connection, inside: None })
+        let line = Line::open(&url, timeout)?;
+        Ok(Self { url, timeout, line, inside: None })
     }
 
     /// What the server understands.
@@ -107,10 +113,11 @@ impl Admin {
     }
 
     fn status(&mut self, name: &str) -> Result<String, ServersError> {
-        match &mut self.connection {
-            Connection::Mysql(conn) => mysql::status(conn, name),
+        let name = name.to_owned();
+        self.line.ask(move |connection| match connection {
+            Connection::Mysql(conn) => mysql::status(conn, &name),
             Connection::Postgres(_) => Err(ServersError::Answer("a PostgreSQL is no node of a cluster".into())),
-        }
+        })
     }
 
     /// Makes a schema (of MySQL: a database).
@@ -176,9 +183,16 @@ impl Admin {
             if chunk.is_empty() {
                 return Ok(done);
             }
-            // Statements of many rows as long as there are that many, and of one for what is left.
-            ask!(self, insert(sql, many.as_deref().map(|many| (many, at_once)), &chunk))?;
             done += chunk.len() as u64;
+            let (one, many) = (sql.to_owned(), many.clone());
+            // Statements of many rows as long as there are that many, and of one for what is left.
+            self.line.ask(move |connection| {
+                let many = many.as_deref().map(|many| (many, at_once));
+                match connection {
+                    Connection::Postgres(client) => postgres::insert(client, &one, many, &chunk),
+                    Connection::Mysql(conn) => mysql::insert(conn, &one, many, &chunk),
+                }
+            })?;
         }
     }
 
@@ -189,7 +203,7 @@ impl Admin {
     pub fn analyze(&mut self, schema: &str) -> Result<(), ServersError> {
         self.enter(schema)?;
         for table in ask!(self, tables(schema))? {
-            ask!(self, analyze(&table))?;
+            ask!(self, analyze(table))?;
         }
         Ok(())
     }
@@ -219,12 +233,24 @@ impl Admin {
         ask!(self, content_hash(table))
     }
 
+    /// All rows of a query, each value in the type that SQLite would hold it in; bytes that are no text as a text that says
+    /// how many there are.
+    ///
+    /// # Errors
+    /// What the server says, or a column whose type SQLite has not.
+    pub fn rows(&mut self, schema: &str, sql: &str) -> Result<Vec<Vec<Value>>, ServersError> {
+        self.enter(schema)?;
+        let rows = ask!(self, rows(sql))?;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::value).collect()).collect())
+    }
+
     /// A setting in effect on this connection.
     ///
     /// # Errors
     /// A setting the server has not.
     pub fn setting(&mut self, name: &str) -> Result<String, ServersError> {
-        ask!(self, setting(checked(name)?))
+        let name = checked(name)?;
+        ask!(self, setting(name))
     }
 
     /// Sets a server-wide setting on every host of the url, waits until it is in effect, and says what it was on the

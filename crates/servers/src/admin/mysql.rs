@@ -8,12 +8,10 @@ use mysql::prelude::Queryable;
 use mysql::{Column, Conn, Error, OptsBuilder, Params, Statement, Transaction, TxOpts};
 
 use super::cell::{Cell, Rows, foreign};
+use super::line::LONGEST;
 use super::{Admin, Prepared, Url, fit};
 use crate::ServersError;
 use crate::error::one_line;
-
-/// A statement of the core's own that takes longer than this has lost its server.
-const READ: Duration = Duration::from_secs(600);
 
 /// Connects to the only host of a url.
 pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError> {
@@ -27,7 +25,9 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError
         // It would look for the server's socket and take that.
         .prefer_socket(false)
         .tcp_connect_timeout(Some(timeout))
-        .read_timeout(Some(READ))
+        .read_timeout(Some(LONGEST))
+        // It would know a statement by its text alone, and take one of the schema before for one of this.
+        .stmt_cache_size(Some(0))
         // A node that is no part of its cluster answers `SET` and nothing else.
         .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs()), "SELECT 1".into()]);
     let mut conn = Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))?;
@@ -221,6 +221,16 @@ pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, Serve
         rows.add(cells.collect::<Result<_, _>>()?)?;
     }
     Ok(rows.finish())
+}
+
+pub(super) fn rows(conn: &mut Conn, sql: &str) -> Result<Vec<Vec<Cell>>, ServersError> {
+    let found = conn.exec_iter(sql, ()).map_err(error)?;
+    let columns = found.columns().as_ref().to_vec();
+    let row = |row: Result<mysql::Row, Error>| {
+        let values = row.map_err(error)?.unwrap();
+        values.into_iter().zip(&columns).map(|(value, column)| cell(value, column)).collect()
+    };
+    found.map(row).collect()
 }
 
 /// The character set of what is no text.

@@ -259,6 +259,17 @@ pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, S
     Ok(rows.finish())
 }
 
+pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<Cell>>, ServersError> {
+    let found = client.query(sql, &[]).map_err(|e| error(&e))?;
+    // Its binary form is of any length; a whole table's is selected as text.
+    let decimal = |row: &Row| row.columns().iter().find(|c| *c.type_() == Type::NUMERIC).map(|c| c.name().to_owned());
+    if let Some(column) = found.first().and_then(decimal) {
+        return Err(ServersError::Answer(format!("column `{column}` is numeric: cast it")));
+    }
+    let cells = |row: &Row| row.columns().iter().enumerate().map(|(i, c)| cell(row, i, c.name(), c.type_())).collect();
+    found.iter().map(cells).collect()
+}
+
 fn is_text(its_type: &Type) -> bool {
     [Type::TEXT, Type::VARCHAR, Type::BPCHAR, Type::NAME].contains(its_type)
 }

@@ -23,11 +23,13 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Begins to watch over a folder. In a process group of its own: Ctrl-C is not for it.
-    pub fn begin(folder: &Path) -> std::io::Result<Self> {
+    /// Begins to watch over a folder, and over those whose names begin with `scratch`. In a process group of its own: Ctrl-C
+    /// is not for it.
+    pub fn begin(folder: &Path, scratch: Option<&Path>) -> std::io::Result<Self> {
         let mut shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "litelab-guard"])
             .arg(folder)
+            .args(scratch)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -3,7 +3,7 @@
 # Its standard input is a pipe whose only other end that program holds, so that the kernel closes it even when the program
 # is killed. Lines: `server PID START SIGNAL` (START is field 22 of /proc/PID/stat: a later process with the same number
 # is left alone), `up` (they have something to write when they end), `release` (nothing is to be done any more). $1 is the
-# servers' folder, made by that program.
+# servers' folder, made by that program; what the names of its other folders begin with is $2, an absolute path, if any.
 servers='' patience=20
 while read -r word pid start signal; do
     case $word in
@@ -22,10 +22,26 @@ lives() {
     { [ "$2" != Z ] || [ "${19}" -gt 1 ]; } && [ "${21}" = "$1" ]
 }
 
-# send SIGNAL PID: SIGKILL goes to the whole group that the server leads, for what it has started goes on without it.
+# children PID
+children() {
+    for stat in /proc/[0-9]*/stat; do
+        { read -r line <"$stat"; } 2>/dev/null || continue
+        # What follows the name is the state and the parent.
+        parent=${line##*) ? } pid=${stat#/proc/}
+        [ "${parent%% *}" != "$1" ] || echo "${pid%/stat}"
+    done
+}
+
+# send SIGNAL PID: SIGKILL goes to the whole group that the server leads, for what it has started goes on without it; as
+# SIGCONT does, also to those it has started that lead groups of their own: stopped, they would not notice.
 send() {
     case $1 in
-    KILL) kill -s KILL -- "-$2" || kill -s KILL "$2" ;;
+    KILL | CONT)
+        brood=$(children "$2")
+        [ "$1" = CONT ] || kill -s KILL -- "-$2"
+        # shellcheck disable=SC2086
+        kill -s "$1" "$2" $brood
+        ;;
     *) kill -s "$1" "$2" ;;
     esac
 }
@@ -46,6 +62,7 @@ each() {
     return $found
 }
 
+each CONT
 each own
 while [ "$patience" -gt 0 ] && each none; do
     patience=$((patience - 1))
@@ -58,6 +75,9 @@ if [ -f "$1/node-0/data/postmaster.pid" ]; then
 fi 2>/dev/null
 # What a killed server's own processes still write would keep the folder from going.
 for _ in 0 1 2 3 4 5 6 7 8 9; do
-    rm -rf -- "$1" 2>/dev/null && break
+    case $2 in
+    /*/?*) rm -rf -- "$1" "$2"* ;;
+    *) rm -rf -- "$1" ;;
+    esac 2>/dev/null && break
     sleep 0.2
 done

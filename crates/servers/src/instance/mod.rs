@@ -42,6 +42,9 @@ pub struct Options<'a> {
     pub port: Option<u16>,
     /// When it becomes true, the start is given up and nothing is left of it.
     pub stop: Option<&'a AtomicBool>,
+    /// What the names of more folders begin with, as an absolute path: should this process be killed, they are removed as
+    /// the server's is.
+    pub scratch: Option<&'a Path>,
 }
 
 /// A running server that litelab started. Dropping it stops the server and removes its folder; so does the end of this
@@ -86,7 +89,7 @@ impl Instance {
         let children = state.nodes.iter().map(|_| None).collect();
         // From here on dropping it removes the folder.
         let mut instance = Self { place, state, children, guard: None, running: true };
-        let guard = Guard::begin(&instance.place.folder);
+        let guard = Guard::begin(&instance.place.folder, options.scratch.filter(|path| path.is_absolute()));
         instance.guard =
             Some(guard.map_err(|source| ServersError::Io { what: "run", path: "/bin/sh".into(), source })?);
         instance.install()?;

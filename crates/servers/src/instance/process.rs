@@ -38,16 +38,31 @@ impl Process {
         boot().as_ref() == Some(&self.boot)
     }
 
-    /// Sends a signal, if it lives; SIGKILL to its process group too where it leads one, as every server does: the programs
-    /// that a node is sent its data by would go on without it.
+    /// Sends a signal, if it lives. SIGKILL goes to its process group too where it leads one, as every server does: the
+    /// programs that a node is sent its data by would go on without it. SIGKILL and SIGCONT go to all that it has started: a
+    /// process of PostgreSQL's leads a group of its own, and while it is stopped it does not notice that its parent is gone.
     pub fn signal(&self, signal: Signal) {
-        if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw).filter(|_| self.lives()) {
+        let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = raw(self.pid).filter(|_| self.lives()) {
+            let family = matches!(signal, Signal::KILL | Signal::CONT);
+            let children: Vec<Self> = if family { self.children().filter_map(Self::of).collect() } else { Vec::new() };
             // It may have ended just now, which is all a signal is sent for.
             let _ended = match signal {
                 Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
                 _ => kill_process(pid, signal),
             };
+            for child in children.iter().filter(|child| child.lives()) {
+                let _ended = raw(child.pid).map(|pid| kill_process(pid, signal));
+            }
         }
+    }
+
+    /// What it has started.
+    fn children(&self) -> impl Iterator<Item = u32> {
+        let parent = self.pid.to_string();
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(move |pid| fields(*pid).is_some_and(|fields| fields.get(1) == Some(&parent)))
     }
 
     /// Waits until it is gone; false where it still lives after `patience`.
@@ -67,13 +82,18 @@ impl Process {
 /// When a process started, in clock ticks; none where there is no such process, or only what its parent has not yet
 /// taken note of.
 fn stat(pid: u32) -> Option<u64> {
+    let fields = fields(pid)?;
+    // Field 20 counts threads: the first may end before the others.
+    let ended = matches!(fields.first()?.as_str(), "Z" | "X")
+        && fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads < 2);
+    if ended { None } else { fields.get(19)?.parse().ok() }
+}
+
+/// The fields of `/proc/PID/stat` from the third on: the state, the parent, …
+fn fields(pid: u32) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before it may hold blanks and parentheses.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    // The first of these is field 3, the state; field 20 counts threads: the first may end before the others.
-    let ended =
-        matches!(*fields.first()?, "Z" | "X") && fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads < 2);
-    if ended { None } else { fields.get(19)?.parse().ok() }
+    Some(text.rsplit_once(')')?.1.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
 fn boot() -> Option<String> {

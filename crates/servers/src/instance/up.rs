@@ -134,6 +134,8 @@ pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
     };
     // What never came up has nothing to write; a node that waits for its data does not even listen.
     let patience = if state.version.is_empty() { STOP / 10 } else { STOP };
+    // A server that someone has stopped would hear nothing.
+    processes.iter().for_each(|process| process.signal(Signal::CONT));
     for (signal, patience) in [(gentle, patience), (Signal::KILL, STOP)] {
         for process in &processes {
             process.signal(signal);

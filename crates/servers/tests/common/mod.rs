@@ -58,6 +58,26 @@ pub fn processes(naming: &std::path::Path) -> Vec<u32> {
         .collect()
 }
 
+/// A server's own processes, the guard's not: those whose command names its folder, and what they have started, for
+/// PostgreSQL's name no path.
+pub fn family(naming: &std::path::Path) -> Vec<u32> {
+    let read = |pid: &u32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let parent = |pid: &u32| -> Option<u32> {
+        read(pid, "stat").rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+    };
+    let mut pids = processes(naming);
+    pids.retain(|pid| read(pid, "comm").trim() != "sh");
+    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let born: Vec<u32> = all.filter(|pid| parent(pid).is_some_and(|parent| pids.contains(&parent))).collect();
+    pids.extend(born);
+    pids
+}
+
+/// Sends a signal to a process.
+pub fn send(signal: &str, pid: u32) {
+    assert!(std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
+}
+
 /// Waits for something that is bound to happen; how long says only when to give up.
 pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
     let begun = Instant::now();

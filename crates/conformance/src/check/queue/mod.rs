@@ -65,7 +65,7 @@ fn transactions() -> [Transaction; 5] {
 /// A trial with all transactions, on this file. Who meets a lock tries again, for a step that failed would leave those
 /// after it with the task of the round before.
 fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
-    let mut draft = Draft::new(subject).on(path);
+    let mut draft = Draft::new(subject).on_file(path);
     draft.trial.retry = Retry {
         attempts: 100,
         backoff_us: 1_000,

@@ -1,0 +1,192 @@
+//! What stands between a runner and its server, to part them.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use litelab_servers::Url;
+
+/// How often a thread looks whether it is still wanted.
+const POLL: Duration = Duration::from_millis(5);
+
+/// Passes connections on to a server, as long as it is told to. Its threads end when it is dropped.
+pub struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: (String, u16),
+    closed: AtomicBool,
+    links: Mutex<Vec<Link>>,
+}
+
+/// Both ends of a connection, and whether what comes is kept back.
+#[derive(Clone)]
+struct Link {
+    ends: Arc<[TcpStream; 2]>,
+    frozen: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    /// Stands before the first host of a url.
+    pub fn before(url: &str) -> Result<Self, String> {
+        let server = Url::parse(url).map_err(|e| e.to_string())?.hosts.swap_remove(0);
+        let listen = || -> std::io::Result<(TcpListener, SocketAddr)> {
+            let listener = TcpListener::bind("127.0.0.1:0")?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let (listener, address) = listen().map_err(|e| format!("no port on loopback: {e}"))?;
+        let shared = Arc::new(Shared { server, closed: AtomicBool::new(false), links: Mutex::default() });
+        let of_thread = Arc::clone(&shared);
+        std::thread::spawn(move || of_thread.listen(&listener));
+        Ok(Self { address, shared })
+    }
+
+    /// The url of the same account through it.
+    pub fn url(&self, url: &str) -> String {
+        elsewhere(url, self.address)
+    }
+
+    /// Ends all connections; new ones come about.
+    pub fn cut(&self) {
+        self.shared.links().drain(..).for_each(|link| link.end());
+    }
+
+    /// Keeps back all that is said on the connections there are; new ones come about.
+    pub fn freeze(&self) {
+        self.shared.links().iter().for_each(|link| link.frozen.store(true, Ordering::Relaxed));
+    }
+
+    /// Ends all connections and takes no more: nobody listens there any more.
+    pub fn close(&self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        // The listener ends with its thread.
+        std::thread::sleep(10 * POLL);
+        self.cut();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        self.cut();
+    }
+}
+
+impl Shared {
+    fn links(&self) -> std::sync::MutexGuard<'_, Vec<Link>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listen(&self, listener: &TcpListener) {
+        while !self.closed.load(Ordering::Relaxed) {
+            match listener.accept() {
+                Ok((client, _)) => {
+                    // What cannot be passed on is closed.
+                    let _refused = self.pass(client);
+                }
+                Err(_) => std::thread::sleep(POLL),
+            }
+        }
+    }
+
+    fn pass(&self, client: TcpStream) -> std::io::Result<()> {
+        let (host, port) = &self.server;
+        let server = TcpStream::connect((host.as_str(), *port))?;
+        for stream in [&client, &server] {
+            stream.set_nonblocking(false)?;
+            stream.set_nodelay(true)?;
+        }
+        let link = Link { ends: Arc::new([client, server]), frozen: Arc::default() };
+        for from in [0, 1] {
+            let link = link.clone();
+            std::thread::spawn(move || link.copy(from));
+        }
+        self.links().push(link);
+        Ok(())
+    }
+}
+
+impl Link {
+    fn copy(&self, from: usize) {
+        let (mut source, mut target) = (&self.ends[from], &self.ends[1 - from]);
+        let mut block = [0; 1 << 14];
+        loop {
+            match source.read(&mut block) {
+                Ok(0) => break,
+                Ok(_) if self.frozen.load(Ordering::Relaxed) => {}
+                Ok(n) if target.write_all(&block[..n]).is_ok() => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                _ => break,
+            }
+        }
+        self.end();
+    }
+
+    fn end(&self) {
+        for stream in self.ends.iter() {
+            let _ended_before = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// The url of the same account at another address.
+pub fn elsewhere(url: &str, address: SocketAddr) -> String {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find(['/', '?']).map_or(url.len(), |at| start + at);
+    let host = url[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    format!("{}{address}{}", &url[..host], &url[end..])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    /// Answers each byte with the next one.
+    fn echo() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    let mut byte = [0];
+                    while stream.read_exact(&mut byte).is_ok() && stream.write_all(&[byte[0] + 1]).is_ok() {}
+                });
+            }
+        });
+        format!("mysql://me:secret@{address}/db?a=b")
+    }
+
+    fn ask(stream: &mut TcpStream, byte: u8) -> Option<u8> {
+        let mut answer = [0];
+        stream.write_all(&[byte]).and_then(|()| stream.read_exact(&mut answer)).ok().map(|()| answer[0])
+    }
+
+    #[test]
+    fn it_passes_on_cuts_keeps_back_and_ends() {
+        let url = echo();
+        let proxy = Proxy::before(&url).unwrap();
+        assert_eq!(proxy.url(&url), format!("mysql://me:secret@{}/db?a=b", proxy.address));
+        let connect = || TcpStream::connect(proxy.address).unwrap();
+        let mut first = connect();
+        assert_eq!((ask(&mut first, 1), ask(&mut first, 2)), (Some(2), Some(3)));
+        proxy.cut();
+        assert_eq!(ask(&mut first, 3), None);
+        let mut second = connect();
+        assert_eq!(ask(&mut second, 4), Some(5));
+        proxy.freeze();
+        second.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        assert_eq!(ask(&mut second, 5), None);
+        let mut third = connect();
+        assert_eq!(ask(&mut third, 6), Some(7));
+        proxy.close();
+        assert_eq!(ask(&mut third, 7), None);
+        assert!(TcpStream::connect(proxy.address).is_err());
+    }
+}
