@@ -7,8 +7,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"regexp"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -42,11 +45,7 @@ var mysqlServer = Driver{
 			config.ClientFoundRows = true
 			// What it would print has been said by an error, too.
 			config.Logger = &mysql.NopLogger{}
-			connector, err := mysql.NewConnector(config)
-			if err != nil {
-				return nil, err
-			}
-			client.hosts = append(client.hosts, func(ctx context.Context) (link, error) { return openMysql(ctx, connector) })
+			client.hosts = append(client.hosts, func(ctx context.Context) (link, error) { return openMysql(ctx, config) })
 		}
 		return client, nil
 	},
@@ -74,6 +73,7 @@ type mysqlLink struct {
 	statements [][]mysqlStatement // by transaction and statement
 	open       bool               // a START TRANSACTION has succeeded
 	dead       bool
+	silent     *atomic.Bool // an answer was waited for too long
 	args       []any
 }
 
@@ -84,7 +84,20 @@ type mysqlStatement struct {
 	job     Job
 }
 
-func openMysql(ctx context.Context, connector driver.Connector) (link, error) {
+func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
+	silent := &atomic.Bool{}
+	config = config.Clone()
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{Timeout: connectPatience}).DialContext(ctx, network, address)
+		if tcp, is := conn.(*net.TCPConn); is {
+			return timedConn{tcp, silent}, err
+		}
+		return conn, err
+	}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
 	db := sql.OpenDB(connector)
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -93,8 +106,39 @@ func openMysql(ctx context.Context, connector driver.Connector) (link, error) {
 		}
 		return nil, errors.Join(err, db.Close())
 	}
-	return &mysqlLink{db: db, conn: conn}, nil
+	return &mysqlLink{db: db, conn: conn, silent: silent}, nil
 }
+
+// timedConn remembers that a deadline has passed, of which the driver says only that the connection is invalid.
+type timedConn struct {
+	*net.TCPConn
+	passed *atomic.Bool
+}
+
+func (c timedConn) Read(to []byte) (int, error) {
+	n, err := c.TCPConn.Read(to)
+	c.note(err)
+	return n, err
+}
+
+func (c timedConn) Write(from []byte) (int, error) {
+	n, err := c.TCPConn.Write(from)
+	c.note(err)
+	return n, err
+}
+
+func (c timedConn) note(err error) {
+	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.passed.Store(true)
+	}
+}
+
+// late is an error of a connection that said nothing for too long.
+type late struct{ error }
+
+func (late) Timeout() bool { return true }
+
+func (l late) Unwrap() error { return l.error }
 
 func isNamed(err error) bool {
 	_, named := mysqlCode(err)
@@ -127,7 +171,10 @@ func (l *mysqlLink) failing(err error) error {
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
 		errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync):
 		l.dead = true
-		if !isNamed(err) {
+		switch {
+		case l.silent.Load():
+			err = late{err}
+		case !isNamed(err):
 			err = lost{err}
 		}
 	default:

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -70,6 +71,16 @@ func TestErrorsOfServersHaveNames(t *testing.T) {
 		t.Error(got)
 	}
 	if got, _ := codeOf(context.DeadlineExceeded); got != "CONNECTION_TIMEOUT" {
+		t.Error(got)
+	}
+	// What the driver of MySQL says of a connection that was silent for too long is the same as of one that was lost.
+	silent := &atomic.Bool{}
+	link := &mysqlLink{silent: silent}
+	if got, _ := codeOf(link.failing(mysql.ErrInvalidConn)); got != "CONNECTION_LOST" || !link.gone() {
+		t.Error(got)
+	}
+	timedConn{passed: silent}.note(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded})
+	if got, _ := codeOf(link.failing(mysql.ErrInvalidConn)); got != "CONNECTION_TIMEOUT" {
 		t.Error(got)
 	}
 	if got, is := codeOf(lost{io.EOF}); !is || got != "CONNECTION_LOST" {

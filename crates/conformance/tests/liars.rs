@@ -6,7 +6,10 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use litelab_conformance::{CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, Suite, Verdict};
+use litelab_conformance::{
+    CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite, Verdict,
+};
+use litelab_engine::Urls;
 
 /// Driver, the check that must fail, and what it must say.
 const LIES: &[(&str, &str, &str)] = &[
@@ -85,6 +88,24 @@ const LIES: &[(&str, &str, &str)] = &[
     ("miscounts", "inspect", "exit status: 1"),
 ];
 
+/// The same of lies about a server.
+const SERVER_LIES: &[(&str, &str, &str)] = &[
+    ("server-counts-more", "access", "was to do 61 transactions and did 62"),
+    ("server-counts-more", "time-limit", "rows are there"),
+    ("server-hides-errors", "connection-gone", "failed with the code None"),
+    ("server-hides-errors", "connection-lost", "is CONNECTION_LOST, and it saw [\"internal_error\"]"),
+    ("server-hides-errors", "deadlock", "a deadlock is deadlock_detected, and it saw [\"internal_error\"]"),
+    ("server-hides-errors", "error-names", "unique_violation is due"),
+    ("server-hides-errors", "refusals", "its code is none, not"),
+    ("server-loses-row", "content", "the content's hash is"),
+    ("server-loses-row", "databases", "rows are there"),
+    ("server-takes-settings-back", "settings-by-effect", "lock timeout: with the lock held"),
+    ("server-takes-settings-back", "settings-by-sql", "on the connection of worker"),
+    ("server-tries-once", "connection-lost", "one of 40 lost its connection"),
+    ("server-tries-once", "deadlock", "with 100 attempts"),
+    ("server-tries-once", "retry", "3 tries"),
+];
+
 fn look(suite: &Suite<'_>, driver: &str, check: &str) -> CheckOutcome {
     let report =
         suite.clone().only(&[check]).check(&format!("mock:{driver}"), &mut |_| {}).expect("a driver of the mock");
@@ -100,6 +121,37 @@ fn every_lie_is_caught_and_named() {
     // Who hangs is not waited for as long as others are, whom a busy machine may hold up.
     let impatient = suite.clone().limits(Limits { ready: Duration::from_secs(4), ..Limits::default() });
     let silent = suite.clone().limits(Limits { silence: Duration::from_secs(1), ..Limits::default() });
+    all_are_caught(LIES, &|driver| match driver {
+        "hangs" => &silent,
+        "hangs-before-ready" => &impatient,
+        _ => &suite,
+    });
+}
+
+#[test]
+fn every_lie_about_a_server_is_caught_and_named() {
+    let Some(server) = common::server() else { return };
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let mut urls = Urls::default();
+    urls.add(&format!("postgres={}", server.url())).expect("its url");
+    let suite = Suite::new(&runners, scratch.path()).urls(&urls);
+    // The honest driver passes them all: what is caught is the lie.
+    let checks: BTreeSet<&str> = SERVER_LIES.iter().map(|(_, check, _)| *check).collect();
+    let checks: Vec<&str> = checks.into_iter().collect();
+    std::thread::scope(|scope| {
+        let honest = scope.spawn(|| suite.clone().only(&checks).check("mock:server", &mut |_| {}).expect("a driver"));
+        all_are_caught(SERVER_LIES, &|_| &suite);
+        let honest = honest.join().expect("no panic");
+        assert!(honest.passed() && honest.drivers[0].checks.len() == checks.len(), "{honest:#?}");
+    });
+    let mut admin = litelab_servers::Admin::connect(server.url()).expect("it answers");
+    let left = admin.number("public", "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'litelab%'");
+    assert_eq!(left.expect("a number"), 0.0, "schemas are left");
+}
+
+/// Looks at each lie with the suite that its driver calls for.
+fn all_are_caught<'a>(lies: &[(&str, &str, &str)], suite: &(dyn Fn(&str) -> &'a Suite<'a> + Sync)) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let wrong = std::sync::Mutex::new(Vec::new());
     // Most of a check is waiting.
@@ -107,14 +159,9 @@ fn every_lie_is_caught_and_named() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some((driver, check, words)) =
-                    LIES.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                    lies.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
                 {
-                    let suite = match *driver {
-                        "hangs" => &silent,
-                        "hangs-before-ready" => &impatient,
-                        _ => &suite,
-                    };
-                    let found = look(suite, driver, check);
+                    let found = look(suite(driver), driver, check);
                     if found.verdict != Verdict::Failed || !found.detail.contains(words) {
                         wrong.lock().expect("no panic").push(format!("{driver}: {found:?} lacks `{words}`"));
                     }
@@ -128,16 +175,18 @@ fn every_lie_is_caught_and_named() {
 
 #[test]
 fn every_check_and_every_lie_has_its_line() {
-    let checked: BTreeSet<&str> = LIES.iter().map(|(_, check, _)| *check).collect();
-    let known: BTreeSet<&str> = CHECKS.iter().chain(QUEUE_CHECKS).chain(ORCHESTRATION_CHECKS).map(|c| c.name).collect();
+    let lies = || LIES.iter().chain(SERVER_LIES);
+    let checked: BTreeSet<&str> = lies().map(|(_, check, _)| *check).collect();
+    let all = [CHECKS, QUEUE_CHECKS, ORCHESTRATION_CHECKS, SERVER_CHECKS];
+    let known: BTreeSet<&str> = all.iter().flat_map(|checks| checks.iter()).map(|c| c.name).collect();
     assert_eq!(checked, known);
     let runners = common::runners();
     let drivers = &runners.get("mock").expect("found").manifest.drivers;
-    let lying: BTreeSet<&str> = LIES.iter().map(|(driver, ..)| *driver).collect();
+    let lying: BTreeSet<&str> = lies().map(|(driver, ..)| *driver).collect();
     let listed: BTreeSet<&str> = drivers
         .iter()
         .map(String::as_str)
-        .filter(|d| !["scripted", "noop", "queue", "orchestration"].contains(d))
+        .filter(|d| !["scripted", "noop", "queue", "orchestration", "server"].contains(d))
         .collect();
     assert_eq!(lying, listed);
 }

@@ -6,17 +6,15 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use common::servers::{built, nothing_is_left, open_folder, possible, processes, trials};
 use common::{ends, litelab, run};
-use litelab_engine::outcome::{FailureKind, Outcome, TrialRecord};
-use litelab_engine::record::{RunFile, RunInfo};
+use litelab_engine::outcome::{FailureKind, Outcome};
 use litelab_model::Server;
 use litelab_servers::Kind;
-use litelab_servers::instance::binaries;
 
 const WORKLOAD: &str = r#"
 name = "work"
@@ -84,7 +82,7 @@ invariant = [{ about = "one too many", sql = "SELECT count(*) FROM item", equals
 
 /// A folder that a server's user may enter, with the study and what it names.
 fn folder(study: &str) -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
+    let folder = open_folder();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("work.toml", WORKLOAD);
     write("three.toml", study);
@@ -94,49 +92,6 @@ fn folder(study: &str) -> tempfile::TempDir {
     let settings = "innodb_flush_log_at_trx_commit = 2\ninnodb_lock_wait_timeout = 10\n";
     write("mysql.toml", &format!("name = 'mysql'\ndialect = 'mysql'\n[setting]\n{settings}{retry}"));
     folder
-}
-
-/// Whether the Go runner has been built.
-fn built() -> bool {
-    let there = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runners/go/litelab-runner-go").exists();
-    if !there {
-        println!("skipped: run `litelab runners build go`");
-    }
-    there
-}
-
-fn possible(kinds: &[Kind]) -> bool {
-    let missing = kinds.iter().find_map(|kind| binaries::find(*kind).err());
-    if let Some(missing) = &missing {
-        println!("skipped: {missing}");
-    }
-    built() && missing.is_none()
-}
-
-fn trials(file: &Path) -> (RunInfo, Vec<TrialRecord>) {
-    let file = RunFile::open(file).unwrap();
-    let mut trials = Vec::new();
-    file.trials(&mut |trial| {
-        trials.push(trial.record);
-        Ok(())
-    })
-    .unwrap();
-    (file.info().unwrap(), trials)
-}
-
-/// Processes whose command names a path.
-fn processes(path: &Path) -> usize {
-    let path = path.to_str().unwrap();
-    let numbers = std::fs::read_dir("/proc").unwrap().flatten().map(|e| e.path().join("cmdline"));
-    numbers.filter(|file| std::fs::read(file).is_ok_and(|line| String::from_utf8_lossy(&line).contains(path))).count()
-}
-
-fn nothing_is_left(folder: &Path) {
-    let hidden = |name: &str| name.starts_with(".scratch");
-    let entries = std::fs::read_dir(folder.join("litelab-runs")).unwrap().flatten();
-    let left: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| hidden(n)).collect();
-    assert!(left.is_empty(), "{left:?}");
-    assert_eq!(processes(folder), 0);
 }
 
 #[test]

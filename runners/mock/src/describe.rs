@@ -3,6 +3,7 @@
 use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
 
 use crate::fault::Fault;
+use crate::server;
 
 /// Every fault claims what its target can do; `group-commit` is left out, as there.
 const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
@@ -21,8 +22,15 @@ pub fn describe(protocol: u32) -> Description {
     let scripted = ["scripted", "noop"]
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
-    let faults =
-        Fault::ALL.iter().map(|(fault, name)| driver(name, Some(build()), fault.executors(), fault.interface()));
+    let faults = Fault::ALL.iter().map(|(fault, name)| match server::is(*fault) {
+        false => driver(name, Some(build()), fault.executors(), fault.interface()),
+        // As much as its target can do.
+        true => DriverDescription {
+            accesses: vec!["per-worker".into(), "pool".into()],
+            dialect: litelab_protocol::Dialect::Postgres,
+            ..driver(name, None, fault.executors(), None)
+        },
+    });
     Description {
         protocol,
         runner: "mock".into(),

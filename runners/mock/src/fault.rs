@@ -7,7 +7,7 @@ use litelab_protocol::{
 };
 
 use crate::histogram::map;
-use crate::settings;
+use crate::{server, settings};
 
 macro_rules! faults {
     ($($(#[$about:meta])* $variant:ident = $name:literal,)*) => {
@@ -91,6 +91,18 @@ faults! {
     ProbeExaggerates = "probe-exaggerates",
     /// No timer is ever late.
     ProbeSeesNothing = "probe-sees-nothing",
+    /// No lie: a server's driver. So are the next ones, but for what they are named after.
+    Server = "server",
+    /// One committed transaction too many in every count and histogram.
+    ServerCountsMore = "server-counts-more",
+    /// Reports every error as one that the server's manual calls internal, and none with the reason of a failed trial.
+    ServerHidesErrors = "server-hides-errors",
+    /// Deletes one row before it gives its result.
+    ServerLosesRow = "server-loses-row",
+    /// Reports its settings when they are in effect, and takes them back before each transaction.
+    ServerTakesSettingsBack = "server-takes-settings-back",
+    /// Tries once.
+    ServerTriesOnce = "server-tries-once",
     /// Response time from the actual start: coordinated omission.
     SkipsLateStarts = "skips-late-starts",
     /// Half of every latency.
@@ -156,9 +168,14 @@ impl Fault {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(fault, _)| *fault)
     }
 
+    /// Its driver's name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(fault, _)| *fault == self).map(|(_, name)| *name).unwrap_or_default()
+    }
+
     /// The interface that it offers in place of SQL.
     pub fn interface(self) -> Option<&'static str> {
-        let name = Self::ALL.iter().find(|(fault, _)| *fault == self).map(|(_, name)| *name)?;
+        let name = self.name();
         ["queue", "orchestration"].into_iter().find(|interface| name.starts_with(interface))
     }
 
@@ -201,7 +218,8 @@ impl Fault {
             Self::IgnoresPragma | Self::LiesAboutSynchronous => {
                 trial.connection.pragmas.retain(|p| p.name != "synchronous");
             }
-            Self::IgnoresRetry => trial.retry.attempts = 1,
+            Self::IgnoresRetry | Self::ServerTriesOnce => trial.retry.attempts = 1,
+            Self::ServerTakesSettingsBack => server::take_back_settings(trial),
             Self::IgnoresThink => {
                 for role in &mut trial.roles {
                     if let Load::Closed { think_us } = &mut role.load {
@@ -259,7 +277,15 @@ impl Fault {
     pub fn falsify_result(self, asked: &Trial, result: &mut TrialResult) {
         match self {
             Self::Miscounts => result.operations.iter_mut().take(1).for_each(|o| o.committed += 1),
-            Self::MiscountsConsistently => {
+            Self::ServerHidesErrors => {
+                for operation in &mut result.operations {
+                    operation.errors = std::mem::take(&mut operation.errors)
+                        .into_values()
+                        .map(|count| ("internal_error".to_owned(), count))
+                        .collect();
+                }
+            }
+            Self::MiscountsConsistently | Self::ServerCountsMore => {
                 result.operations.iter_mut().take(1).for_each(one_more);
                 result.workers.iter_mut().take(1).for_each(|w| w.committed += 1);
             }

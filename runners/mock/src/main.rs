@@ -16,6 +16,7 @@ mod proxy;
 mod queue;
 mod script;
 mod scripted;
+mod server;
 mod settings;
 mod simulate;
 

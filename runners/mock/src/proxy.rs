@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
-use litelab_protocol::{Database, Line, Trial};
+use litelab_protocol::{Database, Failed, Line, Trial};
 use rusqlite::Connection;
 
 use crate::fault::{Fault, is_after_go};
-use crate::{orchestration, queue, say};
+use crate::{orchestration, queue, say, server};
 
 const GO: &[u8] = b"{\"type\":\"go\"}\n";
 
@@ -21,19 +21,20 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         return Err(format!("executor {} is not supported by {}", asked.executor, asked.driver));
     }
     let mut trial = asked.clone();
-    trial.driver = "rusqlite".into();
+    let (target, driver) = if server::is(fault) { (server::target(), server::DRIVER) } else { (target(), "rusqlite") };
+    trial.driver = driver.into();
     fault.falsify_trial(&mut trial);
     match fault.interface() {
         Some("queue") => queue::translate(fault, &mut trial)?,
         Some(_) => orchestration::translate(fault, &mut trial)?,
         None => {}
     }
-    let mut child = Command::new(target())
+    let mut child = Command::new(&target)
         .arg("run")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("{}: {e}; build the runner rusqlite first", target().display()))?;
+        .map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))?;
     let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the honest runner has no pipes".into());
     };
@@ -80,8 +81,14 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                     // Its connections are closed, and all its ticks have been heard.
                     lose_row(&asked)?;
                 }
+                if fault == Fault::ServerLosesRow {
+                    server::lose_row(&asked)?;
+                }
                 fault.falsify_result(&asked, &mut result);
                 say(&Line::Result(result));
+            }
+            Line::Failed(failed) if fault == Fault::ServerHidesErrors => {
+                say(&Line::Failed(Failed { code: None, ..failed }));
             }
             other => say(&other),
         }

@@ -8,6 +8,7 @@ use std::sync::Once;
 
 use litelab_engine::Runners;
 use litelab_model::{Options, Plan, library, resolve};
+use litelab_servers::{Instance, Kind, ServersError};
 
 /// A workload of one transaction, which inserts a row.
 pub const INSERTS: &str = r#"
@@ -35,6 +36,24 @@ pub fn runners() -> Runners {
     runners
 }
 
+/// A PostgreSQL for the mock's lies about one; none, which is said, where it is not installed or the runner `go`, which is
+/// honest, is not built.
+pub fn server() -> Option<Instance> {
+    if !home().join("runners/go/litelab-runner-go").exists() {
+        println!("skipped: run `litelab runners build go`");
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("litelab-conformance-{}", std::process::id()));
+    match Instance::start(Kind::Postgres, &folder) {
+        Ok(instance) => Some(instance),
+        Err(e @ ServersError::Missing { .. }) => {
+            println!("skipped: {e}");
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
 /// A folder of the test's own.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")
@@ -56,8 +75,10 @@ pub fn disguise_with(home: &Path, name: &str, words: &[&str], drivers: &[&str], 
         .chain(words.iter().map(|w| (*w).to_owned()))
         .map(|w| format!("{w:?}"))
         .collect();
+    let dialects = mock.manifest.dialects.iter().filter(|(driver, _)| drivers.contains(&driver.as_str()));
+    let dialects: String = dialects.map(|(driver, dialect)| format!("{driver} = \"{dialect}\"\n")).collect();
     let manifest = format!(
-        "name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n{more}",
+        "name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n{more}\n[dialect]\n{dialects}",
         command.join(", ")
     );
     std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+pub mod servers;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

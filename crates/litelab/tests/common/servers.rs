@@ -1,0 +1,119 @@
+//! What tests of runs on servers have in common.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use litelab_engine::outcome::TrialRecord;
+use litelab_engine::record::{RunFile, RunInfo};
+use litelab_servers::instance::binaries;
+use litelab_servers::{Kind, State};
+
+/// A folder that a server's user may enter.
+pub fn open_folder() -> tempfile::TempDir {
+    tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap()
+}
+
+/// Whether the Go runner has been built.
+pub fn built() -> bool {
+    is_built("go", "litelab-runner-go")
+}
+
+/// Whether a runner has been built, which is told by a file in its folder; says so where it is not.
+pub fn is_built(runner: &str, file: &str) -> bool {
+    let there = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runners").join(runner).join(file).exists();
+    if !there {
+        println!("skipped: run `litelab runners build {runner}`");
+    }
+    there
+}
+
+pub fn installed(kinds: &[Kind]) -> bool {
+    let missing = kinds.iter().find_map(|kind| binaries::find(*kind).err());
+    if let Some(missing) = &missing {
+        println!("skipped: {missing}");
+    }
+    missing.is_none()
+}
+
+pub fn possible(kinds: &[Kind]) -> bool {
+    installed(kinds) && built()
+}
+
+pub fn trials(file: &Path) -> (RunInfo, Vec<TrialRecord>) {
+    let file = RunFile::open(file).unwrap();
+    let mut trials = Vec::new();
+    file.trials(&mut |trial| {
+        trials.push(trial.record);
+        Ok(())
+    })
+    .unwrap();
+    (file.info().unwrap(), trials)
+}
+
+/// All processes.
+fn all() -> impl Iterator<Item = u32> {
+    std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// How a process was called.
+fn command(pid: u32) -> String {
+    String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Processes whose command names a path.
+pub fn processes(path: &Path) -> usize {
+    let path = path.to_str().unwrap();
+    all().filter(|pid| command(*pid).contains(path)).count()
+}
+
+/// What a process has started and calls by this word.
+pub fn children(pid: u32, word: &str) -> Vec<u32> {
+    all().filter(|child| parent(*child) == Some(pid) && command(*child).contains(word)).collect()
+}
+
+/// The servers below a folder in which litelab works, by their states.
+pub fn states(folder: &Path) -> Vec<State> {
+    let scratch = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let places = scratch.flat_map(|s| [s.clone(), s.join("servers")]).flat_map(|s| {
+        ["postgres", "mariadb"].map(|name| -> PathBuf { s.join(name) })
+    });
+    places.filter_map(|place| State::read(&place).ok().flatten()).collect()
+}
+
+/// A server's own process and all that it has started, which with PostgreSQL name no path.
+pub fn family(state: &State) -> Vec<u32> {
+    let own: Vec<u32> = state.nodes.iter().filter_map(|node| Some(node.process.as_ref()?.pid)).collect();
+    let born = all().filter(|pid| parent(*pid).is_some_and(|parent| own.contains(&parent)));
+    own.iter().copied().chain(born).collect()
+}
+
+/// Sends a signal; the process may have ended just now.
+pub fn send(signal: &str, pids: &[u32]) {
+    for pid in pids {
+        let _ended = std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    }
+}
+
+/// Waits for something that is bound to happen; how long says only when to give up.
+pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happens() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// No server, no guard and no scratch folder of a litelab that worked there.
+pub fn nothing_is_left(folder: &Path) {
+    let entries = std::fs::read_dir(folder.join("litelab-runs")).unwrap().flatten();
+    let hidden = |name: &String| name.starts_with(".scratch");
+    let left: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).filter(hidden).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(processes(folder), 0);
+}

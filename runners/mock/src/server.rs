@@ -1,0 +1,100 @@
+//! Lies about a database server: the honest runner is that of Go, whose driver `postgres` does the work.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use litelab_protocol::{Begin, Fetch, Line, Role, Statement, Step, Transaction, Trial, Until, Work};
+
+use crate::fault::Fault;
+
+/// The driver that does the work.
+pub const DRIVER: &str = "postgres";
+
+/// Has the settings of a connection taken back before each transaction: `ready` has said by then that they are in effect.
+pub fn take_back_settings(trial: &mut Trial) {
+    for transaction in &mut trial.transactions {
+        transaction.statements.insert(0, statement("RESET ALL".into()));
+    }
+}
+
+/// Deletes one row of the table that the trial's first transaction inserts into, when its result is there.
+pub fn lose_row(asked: &Trial) -> Result<(), String> {
+    let sql = asked.transactions.first().and_then(|t| t.statements.first()).map(|s| s.sql.as_str()).unwrap_or_default();
+    let Some(table) = sql.strip_prefix("INSERT INTO ").and_then(|rest| rest.split([' ', '(']).next()) else {
+        return Ok(());
+    };
+    let mut trial = asked.clone();
+    trial.driver = DRIVER.into();
+    trial.connection.pragmas.clear();
+    let delete = format!("DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})");
+    trial.transactions = vec![Transaction {
+        name: "lose".into(),
+        begin: Begin::None,
+        writes: true,
+        hold_us: 0,
+        timed_rows: false,
+        params: Vec::new(),
+        statements: vec![statement(delete)],
+    }];
+    let Some(role) = trial.roles.first().cloned() else { return Ok(()) };
+    let step = Step { transaction: 0, weight: 1, stride: 1, offset: 0 };
+    trial.roles = vec![Role {
+        workers: 1,
+        workers_in_role: 1,
+        steps: vec![step],
+        until: Until::Count { transactions: 1 },
+        ..role
+    }];
+    run(&trial)
+}
+
+fn statement(sql: String) -> Statement {
+    Statement {
+        sql,
+        bind: Vec::new(),
+        tuples: 1,
+        repeat: 1,
+        fetch: Fetch::None,
+        work: Work::None,
+        yields: Vec::new(),
+        required: false,
+        hold_us: 0,
+    }
+}
+
+fn run(trial: &Trial) -> Result<(), String> {
+    let mut child = Command::new(target())
+        .arg("run")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}", target().display()))?;
+    let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("the honest runner has no pipes".into());
+    };
+    let text = serde_json::to_string(trial).map_err(|e| e.to_string())?;
+    let _sent = writeln!(to, "{text}\n{{\"type\":\"go\"}}");
+    let lines = BufReader::new(from).lines().map_while(Result::ok);
+    let last = lines.filter_map(|line| serde_json::from_str(&line).ok()).last();
+    child.wait().map_err(|e| e.to_string())?;
+    match last {
+        Some(Line::Result(_)) => Ok(()),
+        other => Err(format!("no row could be lost: {other:?}")),
+    }
+}
+
+/// Whether a fault is one of a server's driver.
+pub fn is(fault: Fault) -> bool {
+    fault.name().starts_with("server")
+}
+
+/// `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` as it is built beside this one's folder.
+pub fn target() -> PathBuf {
+    if let Some(path) = std::env::var_os("LITELAB_MOCK_SERVER_TARGET") {
+        return path.into();
+    }
+    let own = std::env::current_exe().unwrap_or_default();
+    // runners/target/release/litelab-runner-mock
+    own.ancestors().nth(3).unwrap_or(&own).join("go").join("litelab-runner-go")
+}
