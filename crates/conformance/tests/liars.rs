@@ -99,7 +99,7 @@ const SERVER_LIES: &[(&str, &str, &str)] = &[
     ("server-hides-errors", "refusals", "its code is none, not"),
     ("server-loses-row", "content", "the content's hash is"),
     ("server-loses-row", "databases", "rows are there"),
-    ("server-takes-settings-back", "settings-by-effect", "lock timeout: with the lock held"),
+    ("server-takes-settings-back", "settings-by-effect", "default_transaction_read_only: on was asked for"),
     ("server-takes-settings-back", "settings-by-sql", "on the connection of worker"),
     ("server-tries-once", "connection-lost", "one of 40 lost its connection"),
     ("server-tries-once", "deadlock", "with 100 attempts"),

@@ -105,7 +105,10 @@ fn a_server_that_dies_amid_a_trial_is_a_row_and_the_run_goes_on() {
         // Its workers ask for another connection for ten seconds.
         let (first, second) = (&failures[0], &failures[1]);
         assert_eq!(first.kind, FailureKind::Refused, "{driver}: {first:?}");
-        assert!(first.reason.contains("CONNECTION_") || first.reason.contains("cannot_connect_now"), "{driver}: {first:?}");
+        assert!(
+            first.reason.contains("CONNECTION_") || first.reason.contains("cannot_connect_now"),
+            "{driver}: {first:?}"
+        );
         assert!(second.reason.contains("no server answers at 127.0.0.1"), "{driver}: {second:?}");
     });
 }
@@ -147,8 +150,8 @@ fn a_server_without_a_connection_left_is_a_row_that_names_it() {
 #[test]
 fn a_wrong_url_is_one_line_and_leaves_nothing() {
     each(|driver, kind, _| {
-        let place = std::env::temp_dir()
-            .join(format!("litelab-wrong-{}-{}", std::process::id(), driver.replace(':', "-")));
+        let place =
+            std::env::temp_dir().join(format!("litelab-wrong-{}-{}", std::process::id(), driver.replace(':', "-")));
         let server = Instance::start(kind, &place).unwrap();
         let (scheme, rest) = server.url().split_once("://").unwrap();
         let (account, address) = rest.split_once('@').unwrap();

@@ -11,15 +11,17 @@ use crate::draft::{TABLE, insert, query, statement, transaction};
 use crate::subject::Subject;
 
 pub fn effects(subject: &Subject<'_>) -> Found {
-    lock_timeout(subject).map_err(|e| format!("lock timeout: {e}"))?;
+    // Who waits for a lock without a limit waits as long as a connection's answer is waited for, so that comes last.
     if subject.dialect() == Dialect::Postgres {
-        isolation(subject).map_err(|e| format!("default_transaction_isolation: {e}"))?;
         read_only(subject).map_err(|e| format!("default_transaction_read_only: {e}"))?;
-        return passed("lock_timeout, default_transaction_isolation, default_transaction_read_only");
+        isolation(subject).map_err(|e| format!("default_transaction_isolation: {e}"))?;
+        lock_timeout(subject).map_err(|e| format!("lock_timeout: {e}"))?;
+        return passed("default_transaction_read_only, default_transaction_isolation, lock_timeout");
     }
     foreign_keys(subject).map_err(|e| format!("foreign_key_checks: {e}"))?;
     select_limit(subject).map_err(|e| format!("sql_select_limit: {e}"))?;
-    passed("innodb_lock_wait_timeout, foreign_key_checks, sql_select_limit")
+    lock_timeout(subject).map_err(|e| format!("innodb_lock_wait_timeout: {e}"))?;
+    passed("foreign_key_checks, sql_select_limit, innodb_lock_wait_timeout")
 }
 
 /// The suite holds a lock: how long does an insert wait?

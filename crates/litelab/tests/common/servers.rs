@@ -80,9 +80,9 @@ pub fn children(pid: u32, word: &str) -> Vec<u32> {
 /// The servers below a folder in which litelab works, by their states.
 pub fn states(folder: &Path) -> Vec<State> {
     let scratch = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let places = scratch.flat_map(|s| [s.clone(), s.join("servers")]).flat_map(|s| {
-        ["postgres", "mariadb"].map(|name| -> PathBuf { s.join(name) })
-    });
+    let places = scratch
+        .flat_map(|s| [s.clone(), s.join("servers")])
+        .flat_map(|s| ["postgres", "mariadb"].map(|name| -> PathBuf { s.join(name) }));
     places.filter_map(|place| State::read(&place).ok().flatten()).collect()
 }
 
