@@ -9,6 +9,8 @@ use litelab_model::Server as Name;
 use litelab_protocol::Dialect;
 use litelab_servers::{Admin, Instance, Kind, Options, ServersError};
 
+use crate::dialect::by;
+
 /// Started when the first driver wants one, stopped and removed when this is dropped.
 pub struct Servers<'a> {
     folder: &'a Path,
@@ -36,10 +38,28 @@ pub enum Unavailable {
     Interrupted,
 }
 
+impl std::fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing(why) | Self::Failed(why) => f.write_str(why),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
 impl<'a> Servers<'a> {
     /// None yet. They will live in `folder`, and should this program be killed, what begins with `scratch` goes with them.
     pub fn new(folder: &'a Path, scratch: PathBuf, urls: Option<&'a Urls>, stop: Option<&'a AtomicBool>) -> Self {
         Self { folder, scratch, urls, stop, postgres: OnceLock::new(), mysql: OnceLock::new() }
+    }
+
+    /// Makes sure that the user's own server answers, if there is one for a dialect.
+    pub fn reach(&self, dialect: Dialect) -> Result<(), String> {
+        let name = by(dialect, None, Some(Name::Postgres), Some(Name::Mariadb));
+        match name.and_then(|name| self.urls?.get(name)) {
+            Some(_) => self.get(dialect).map(drop).map_err(|e| e.to_string()),
+            None => Ok(()),
+        }
     }
 
     /// The url of the one that understands a dialect; none for SQLite's, which needs none.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use litelab_engine::runner::Runner;
 use litelab_engine::{EngineError, Runners, Urls, scratch};
-use litelab_protocol::Description;
+use litelab_protocol::{Description, DriverDescription};
 
 use crate::check::{self, Check, Finding};
 use crate::conversation::Limits;
@@ -56,8 +56,8 @@ pub struct Suite<'a> {
 /// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Files are made in `scratch` and removed.
 ///
 /// # Errors
-/// When there is no such runner or driver, or `scratch` cannot be written. What is wrong with the runner is in the
-/// report.
+/// When there is no such runner or driver, `scratch` cannot be written, or a server of the user's does not answer. What is
+/// wrong with the runner is in the report.
 pub fn check(
     runners: &Runners,
     name: &str,
@@ -74,6 +74,13 @@ struct Part<'a> {
     driver: String,
     /// Its runner's place among the reports, and its own in that.
     place: (usize, usize),
+}
+
+impl Part<'_> {
+    /// What the runner says of it.
+    fn described(&self) -> Option<&DriverDescription> {
+        self.description.drivers.iter().find(|d| d.name == self.driver)
+    }
 }
 
 /// What a part tells of itself; the first number is its index.
@@ -171,6 +178,9 @@ impl<'a> Suite<'a> {
         }
         let folder = absolute.join("servers");
         let servers = Servers::new(&folder, absolute.with_file_name(prefix), self.urls, self.stop);
+        for driver in parts.iter().filter_map(Part::described) {
+            servers.reach(driver.dialect).map_err(EngineError::BadInput)?;
+        }
         let unfinished = self.side_by_side(&parts, &absolute, &servers, &mut reports, progress);
         let all = reports.into_iter().zip(unfinished);
         Ok(all.filter(|(_, unfinished)| *unfinished == 0).map(|(report, _)| report).collect())
@@ -285,7 +295,7 @@ impl<'a> Suite<'a> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return None;
         }
-        let described = part.description.drivers.iter().find(|d| d.name == part.driver)?;
+        let described = part.described()?;
         let begun = Instant::now();
         let server = match servers.get(described.dialect) {
             Ok(server) => server,

@@ -57,7 +57,7 @@ fn fit(rows: &[Vec<Value>]) -> bool {
 pub struct Admin {
     url: Url,
     timeout: Duration,
-    line: Line,
+    line: Box<Line>,
     /// The schema that unqualified names are looked up in now.
     inside: Option<String>,
 }
@@ -87,7 +87,7 @@ impl Admin {
     }
 
     fn of(url: Url, timeout: Duration) -> Result<Self, ServersError> {
-        let line = Line::open(&url, timeout)?;
+        let line = Box::new(Line::open(&url, timeout)?);
         Ok(Self { url, timeout, line, inside: None })
     }
 
