@@ -192,6 +192,7 @@ class Server(unittest.TestCase):
         host = URL.split("@")[1].split("/")[0]
         wrong = {
             "invalid_password": URL.replace(f"{address.password}@", "wrong@"),
+            "invalid_catalog_name": URL.rsplit("/", 1)[0] + "/no_such_database",
             "CONNECTION_REFUSED": URL.replace(host, "127.0.0.1:1"),
         }
         for name, url in [*wrong.items(), ("CONNECTION_REFUSED", URL.replace(host, "no-such-host.invalid"))]:
