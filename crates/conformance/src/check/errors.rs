@@ -28,7 +28,7 @@ fn schema(dialect: Dialect) -> String {
     format!("{tables}{refuses}")
 }
 
-/// Statements that are refused, and the names of what they are told.
+/// Statements that are refused, and the names of what they are told; where MariaDB and MySQL differ, of both.
 fn violations(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![
         ("INSERT INTO t(id, u) VALUES (2, 'a')", not_unique(dialect)),
@@ -43,7 +43,12 @@ fn violations(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
         ),
         (
             "INSERT INTO t(id, c) VALUES (4, 10)",
-            by(dialect, "SQLITE_CONSTRAINT_CHECK", "check_violation", "ER_CONSTRAINT_FAILED"),
+            by(
+                dialect,
+                "SQLITE_CONSTRAINT_CHECK",
+                "check_violation",
+                "ER_CONSTRAINT_FAILED or ER_CHECK_CONSTRAINT_VIOLATED",
+            ),
         ),
         (
             "INSERT INTO t(id, p) VALUES (5, 7)",
@@ -86,7 +91,8 @@ pub fn names(subject: &Subject<'_>) -> Found {
     for (i, (sql, code)) in violations.iter().enumerate() {
         let operation = result.operations.iter().find(|o| o.transaction == format!("v{i}"));
         let seen: Vec<_> = operation.into_iter().flat_map(|o| o.errors.keys()).collect();
-        ensure!(seen == [code], "{sql}: {code} is due, and it saw {seen:?}");
+        let right = seen.len() == 1 && code.split(" or ").any(|code| *seen[0] == code);
+        ensure!(right, "{sql}: {code} is due, and it saw {seen:?}");
     }
     let Some(stale) = stale(dialect) else {
         return passed(format!("{} errors", violations.len()));
