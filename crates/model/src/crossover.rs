@@ -41,7 +41,7 @@ pub struct CrossoverPlan {
 /// Arms that differ in the dimension that grows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinePlan {
-    /// What they have in common: `driver=go:postgres profile=postgres-durable`.
+    /// The values by which the study selects them: `go:mysql galera`.
     pub label: String,
     /// Value of the dimension and index of the arm, ascending; two at least.
     pub arms: Vec<(u32, usize)>,

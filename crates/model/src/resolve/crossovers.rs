@@ -81,9 +81,10 @@ fn line(plan: &Plan, indices: &[usize], over: &str, selector: &IndexMap<String, 
         }
         found.push((at, index));
     }
-    let Some((_, first)) = found.first() else { return Err(format!("no arm has {}", arms::describe(selector))) };
-    let common = plan.arms[*first].dimensions.iter().filter(|(name, _)| *name != over);
-    let label = common.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+    if found.is_empty() {
+        return Err(format!("no arm has {}", arms::describe(selector)));
+    }
+    let label = selector.values().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     found.sort_unstable();
     Ok(LinePlan { label, arms: found })
 }

@@ -189,14 +189,16 @@ fn decision(comparison: &ArmComparison) -> Cell {
     Cell::new(cell::tone(decided.verdict), text)
 }
 
-/// Settings that are not the same in all arms, and are not a dimension's own name already.
+/// Settings that are not the same in all arms of one kind of database, and are not a dimension's own name already. That
+/// SQLite and a server have different ones goes without saying.
 fn differing(arms: &[&ArmAnalysis]) -> Vec<String> {
     let read: Vec<&&ArmAnalysis> = arms.iter().filter(|a| !a.settings.is_empty()).collect();
     let names: BTreeSet<&String> = read.iter().flat_map(|a| a.settings.keys()).collect();
     let differs = |name: &&&String| {
-        let mut values = read.iter().map(|a| a.settings.get(**name));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
+        read.iter().any(|arm| {
+            let mut alike = read.iter().filter(|other| other.dialect == arm.dialect);
+            alike.any(|other| other.settings.get(**name) != arm.settings.get(**name))
+        })
     };
     names.iter().filter(differs).map(|name| (*name).clone()).collect()
 }
