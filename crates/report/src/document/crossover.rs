@@ -47,7 +47,7 @@ fn alike(a: &CrossoverResult, b: &CrossoverResult) -> bool {
 fn table(group: &[&CrossoverResult]) -> Table {
     let Some(first) = group.first() else { return Table::default() };
     let last = first.levels.last().copied().unwrap_or_default();
-    let by = format!("by, as {} grow", first.over);
+    let by = format!("by, over {}", first.over);
     let mut columns: Vec<Column> =
         ["scenario", "overtaken", by.as_str()].into_iter().map(|title| Column::left(title, 0)).collect();
     for (group, of) in (1..).zip(&first.metrics) {
