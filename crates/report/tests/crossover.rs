@@ -84,7 +84,7 @@ fn a_crossover_stands_in_text_page_markdown_and_json() {
     assert!((3.5..4.5).contains(&from), "{row}");
     assert!(row.contains("none up to 16"), "{row}");
     assert!(row.contains("2.0"), "the ratio at 16: {row}");
-    for said in ["throughput from", "p99 from", "none up to 16"] {
+    for said in ["throughput from (workers)", "p99 from (workers)", "none up to 16"] {
         assert!(page.contains(said), "{said}");
     }
     let [throughput, p99] = exported(&analysis, &info).try_into().unwrap();
@@ -142,6 +142,16 @@ fn an_arm_whose_trials_failed_proves_nothing() {
     let why = "2 crossovers not known: 1 of 8 trials of queue/driver=server workers=4 failed: the server is gone";
     assert!(text.contains(why), "{text}");
     assert!(exported(&analysis, &info).iter().all(|c| c.at.is_none() && c.reason.is_some()));
+}
+
+#[test]
+fn a_trial_that_committed_nothing_has_no_ratio() {
+    let (analysis, info, _) = analysed(&plan(8), |block, arm| match (block, arm) {
+        (2, 4) => Some(Numbers { committed: 0, ..Numbers::default() }.into()),
+        _ => rising(1.0)(block, arm),
+    });
+    let text = seen(&analysis, &info);
+    assert!(text.contains("1 crossover not known: no ratio in throughput: it is 0 in block 3"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::crossover::{CrossoverPlan, LinePlan};
 use litelab_model::{Metric, Plan};
-use litelab_stats::{Confidence, Crossover, PairedRatio};
+use litelab_stats::{Confidence, Crossover, PairedRatio, StatsError};
 
 use super::arm::ArmAnalysis;
 use super::claim::failures;
@@ -86,11 +86,18 @@ fn judge(metric: &Metric, shared: &[(u32, usize, usize)], arms: &[ArmAnalysis]) 
             }
         }
     }
-    let blocks: Vec<Vec<(f64, f64)>> = blocks.into_values().filter(|curve| curve.len() == shared.len()).collect();
+    blocks.retain(|_, curve| curve.len() == shared.len());
+    let (numbers, blocks): (Vec<u32>, Vec<Vec<(f64, f64)>>) = blocks.into_iter().unzip();
     let levels: Vec<f64> = shared.iter().map(|(level, ..)| f64::from(*level)).collect();
     if blocks.is_empty() {
         return Err(format!("no block has a {metric} of all arms"));
     }
-    Crossover::from_blocks(&levels, &blocks, better(metric), Confidence::P95)
-        .map_err(|error| format!("no crossover in {metric}: {error}"))
+    let block = |index: usize| numbers.get(index).map_or(0, |block| block + 1);
+    Crossover::from_blocks(&levels, &blocks, better(metric), Confidence::P95).map_err(|error| match error {
+        StatsError::NotPositive { index, .. } => format!("no ratio in {metric}: it is 0 in block {}", block(index)),
+        StatsError::NotFinite { index, .. } => {
+            format!("no ratio in {metric}: it is no number in block {}", block(index))
+        }
+        other => format!("no crossover in {metric}: {other}"),
+    })
 }

@@ -12,7 +12,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     if analysis.crossovers.is_empty() {
         return;
     }
-    document.heading("Crossovers", "from where on the one is ahead of the other, up to the last value measured");
+    document.heading("Crossovers", "from where on the other is ahead of the base, up to the last value measured");
     document.blocks.extend(tabled(analysis));
 }
 
@@ -29,10 +29,10 @@ pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
     document.blocks.extend(groups.iter().map(|group| Block::Table(table(group))));
     document.marked(reasons(analysis));
     if !analysis.crossovers.is_empty() {
-        let text = "where the lead begins that lasts to the end [its 95 % interval, each by itself; ?: fewer than 6 blocks], \
-                    and how far it is ahead there; between two values that were measured, interpolated over their \
-                    logarithms · none up to N: at N, the last value, it is not ahead · ≤ N: ahead at N already, the first \
-                    value";
+        let text = "from: where the lead begins that lasts to the last value [its 95 % interval, each by itself; ?: fewer \
+                    than 6 blocks]; between two values that were measured, interpolated over their logarithms · none up to \
+                    N: at N, the last value, the other is not ahead · ≤ N: at N, the first value, it is ahead already · \
+                    ratio: other over base";
         document.text(Tone::Dim, text);
     }
     document.blocks
@@ -47,11 +47,10 @@ fn alike(a: &CrossoverResult, b: &CrossoverResult) -> bool {
 fn table(group: &[&CrossoverResult]) -> Table {
     let Some(first) = group.first() else { return Table::default() };
     let last = first.levels.last().copied().unwrap_or_default();
-    let by = format!("by, over {}", first.over);
     let mut columns: Vec<Column> =
-        ["scenario", "overtaken", by.as_str()].into_iter().map(|title| Column::left(title, 0)).collect();
+        ["scenario", "base", "other"].into_iter().map(|title| Column::left(title, 0)).collect();
     for (group, of) in (1..).zip(&first.metrics) {
-        columns.push(Column::right(format!("{} from", of.metric), group));
+        columns.push(Column::right(format!("{} from ({})", of.metric, first.over), group));
         columns.push(Column::right(format!("ratio at {last}"), group));
     }
     let row = |of: &&CrossoverResult| {
