@@ -212,6 +212,9 @@ pub struct QuickScenario {
     /// Dimensions whose values are replaced.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
+    /// Combinations left out at this scale, over those of the scenario's own `without`.
+    #[serde(default)]
+    pub without: Vec<IndexMap<String, Scalar>>,
 }
 
 /// Where the database lies.

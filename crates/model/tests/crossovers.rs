@@ -68,6 +68,19 @@ fn each_setup_is_combined_with_all_that_varies() {
 }
 
 #[test]
+fn the_small_scale_may_leave_setups_out() {
+    let toml =
+        STUDY.replace("quick.vary", "quick.without = [{ access = \"split(2)\", profile = \"wal-full\" }]\nquick.vary");
+    assert_eq!(resolved(&toml, &Options::default()).unwrap().arms.len(), 9);
+    let quick = Options { quick: true, ..Options::default() };
+    let labels: Vec<String> = resolved(&toml, &quick).unwrap().arms.iter().map(litelab_model::Arm::label).collect();
+    let expected = ["access=per-worker profile=wal-full workers=2", "access=split(2) profile=wal-normal workers=2"];
+    assert_eq!(labels, expected);
+    let error = resolved(&toml.replace("wal-full\" }]", "wal-of\" }]"), &quick).unwrap_err();
+    assert!(error.contains("quick.without: no combination has access=split(2) profile=wal-of"), "{error}");
+}
+
+#[test]
 fn a_scenario_may_hash_other_tables_than_its_workload() {
     let plan = resolved(STUDY, &Options::default()).unwrap();
     assert_eq!(plan.arms[0].content, ["t"]);

@@ -70,6 +70,13 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             return Err(format!("without: no combination has {}", describe(selector)));
         }
     }
+    for selector in quick.iter().flat_map(|quick| &quick.without) {
+        let before = out.len();
+        out.retain(|dimensions| !matches(dimensions, selector));
+        if out.len() == before {
+            return Err(format!("quick.without: no combination has {}", describe(selector)));
+        }
+    }
     out.extend(scenario.arms.iter().cloned());
     for (i, one) in out.iter().enumerate() {
         if out[..i].contains(one) {
