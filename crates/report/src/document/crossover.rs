@@ -50,7 +50,7 @@ fn table(group: &[&CrossoverResult]) -> Table {
     let mut columns: Vec<Column> =
         ["scenario", "base", "other"].into_iter().map(|title| Column::left(title, 0)).collect();
     for (group, of) in (1..).zip(&first.metrics) {
-        columns.push(Column::right(format!("{} from ({})", of.metric, first.over), group));
+        columns.push(Column::left(format!("{} from ({})", of.metric, first.over), group));
         columns.push(Column::right(format!("ratio at {last}"), group));
     }
     let row = |of: &&CrossoverResult| {
