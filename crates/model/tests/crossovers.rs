@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use litelab_model::{Options, Plan, library, resolve};
+use litelab_protocol::{Begin, Dialect};
 
 const WORKLOAD: &str = r#"
 name = "w"
@@ -132,4 +133,39 @@ fn what_is_wrong_is_said_in_one_line() {
     refused("base = {", "bse = {", &["unknown key `bse`: did you mean `base`?"]);
     refused("vary.workers = [1, 2, 8]", "vary.workers = [1]", &["fewer than two values"]);
     refused("vary.workers = [1, 2, 8]", "vary.profile = [\"wal-off\"]", &["`profile` stands in `vary` already"]);
+}
+
+/// The queue in each database's own words: nothing of SQLite's clock on a server, and claims that pass over what is locked.
+#[test]
+fn the_queue_speaks_every_dialect() {
+    let toml = r#"
+name = "s"
+title = "A test?"
+[[scenario]]
+name = "one"
+workload = "task-queue-modern"
+vary.driver = ["rusqlite", "go:postgres", "go:mysql"]
+profile = "as-it-comes"
+role.w = { run = ["enqueue", "enqueue-once", "schedule", "claim", "heartbeat", "complete", "fail", "reap"], count = 8 }
+"#;
+    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
+    let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
+    let plan = resolved(toml, &Options { dialects, ..Options::default() }).unwrap();
+    let sql = |arm: &litelab_model::Arm, transaction: &str| {
+        let found = arm.trial.transactions.iter().find(|t| t.name == transaction).unwrap();
+        found.statements.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>().join(";")
+    };
+    for arm in &plan.arms {
+        let lite = arm.dialect.is_sqlite();
+        assert_eq!(sql(arm, "claim").contains("FOR UPDATE SKIP LOCKED"), !lite, "{}", arm.driver);
+        for transaction in &arm.trial.transactions {
+            let sql = sql(arm, &transaction.name);
+            assert_eq!(sql.contains("julianday"), lite, "{}: {sql}", arm.driver);
+            assert!(arm.dialect != Dialect::Mysql || !sql.contains("RETURNING"), "{sql}");
+        }
+        // Only MariaDB needs two statements to claim, and so a transaction around them.
+        let claim = arm.trial.transactions.iter().find(|t| t.name == "claim").unwrap();
+        let expected = if arm.dialect == Dialect::Mysql { (2, Begin::Immediate) } else { (1, Begin::None) };
+        assert_eq!((claim.statements.len(), claim.begin), expected, "{}", arm.driver);
+    }
 }

@@ -68,14 +68,12 @@ fn line(plan: &Plan, indices: &[usize], over: &str, selector: &IndexMap<String, 
     }
     let mut found: Vec<(u32, usize)> = Vec::new();
     for (index, arm) in real().filter(|(_, arm)| arms::matches(&arm.dimensions, selector)) {
-        let at = match arm.dimensions.get(over) {
-            Some(Scalar::Integer(n)) => u32::try_from(*n).ok().filter(|n| *n >= 1),
-            Some(_) => None,
-            None => continue,
+        let Some(value) = arm.dimensions.get(over) else { continue };
+        let at = match value {
+            Scalar::Integer(n) => u32::try_from(*n).ok().filter(|n| *n >= 1),
+            _ => None,
         };
-        let Some(at) = at else {
-            return Err(format!("`{over}` is `{}`: it must be a whole number of at least 1", arm.dimensions[over]));
-        };
+        let at = at.ok_or_else(|| format!("`{over}` is `{value}`: it must be a whole number of at least 1"))?;
         if found.iter().any(|(other, _)| *other == at) {
             return Err(format!("several arms have {} at {over}={at}: name one", arms::describe(selector)));
         }
