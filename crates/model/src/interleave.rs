@@ -22,6 +22,7 @@ pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], bl
         claims: Vec::new(),
         left_out: Vec::new(),
         findings: Vec::new(),
+        crossovers: Vec::new(),
         ..head.clone()
     };
     for (ours, theirs) in pairs {

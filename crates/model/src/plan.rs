@@ -6,6 +6,7 @@ use litelab_protocol::{Dialect, Pragma, Transaction, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::condition::{KillPlan, LimitPlan, SearchPlan};
+use crate::crossover::CrossoverPlan;
 use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
 use crate::server::Server;
@@ -37,6 +38,9 @@ pub struct Plan {
     pub left_out: Vec<String>,
     /// With their arms found.
     pub findings: Vec<FindingPlan>,
+    /// With their arms found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossovers: Vec<CrossoverPlan>,
 }
 
 /// A scenario of a plan.

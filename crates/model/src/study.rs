@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Finding};
 use crate::condition::{Kill, Limit, Search};
+use crate::crossover::Crossover;
 use crate::one_or_many::OneOrMany;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::server::Server;
@@ -80,6 +81,9 @@ pub struct Study {
     /// Plain sentences printed at the end.
     #[serde(default, rename = "finding")]
     pub findings: Vec<Finding>,
+    /// Where arms overtake others as a number grows.
+    #[serde(default, rename = "crossover")]
+    pub crossovers: Vec<Crossover>,
 }
 
 fn default_blocks() -> u32 {
@@ -157,6 +161,10 @@ pub struct Scenario {
     /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`, or a variable.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
+    /// Choices that belong together (a driver, its profile, its server), each a table of dimensions; the arms are each of
+    /// them with all combinations of `vary`.
+    #[serde(default, rename = "setup")]
+    pub setups: Vec<IndexMap<String, Scalar>>,
     /// Further arms, each a table of dimensions.
     #[serde(default, rename = "arm")]
     pub arms: Vec<IndexMap<String, Scalar>>,
@@ -186,6 +194,8 @@ pub struct Scenario {
     /// What must hold of the database after every trial, in place of what the workload says.
     #[serde(default, rename = "invariant")]
     pub invariants: Vec<Invariant>,
+    /// Tables whose content is hashed after every trial, in place of what the workload says.
+    pub content: Option<Vec<String>>,
     /// What `--quick` changes here, over what it changes in the study.
     pub quick: Option<QuickScenario>,
 }
@@ -202,6 +212,9 @@ pub struct QuickScenario {
     /// Dimensions whose values are replaced.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
+    /// Combinations left out at this scale, over those of the scenario's own `without`.
+    #[serde(default)]
+    pub without: Vec<IndexMap<String, Scalar>>,
 }
 
 /// Where the database lies.

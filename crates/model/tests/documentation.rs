@@ -46,7 +46,8 @@ fn the_examples_of_servers_work_together() {
     let (study, text) = library::study(&folder.path().join("three.toml").display().to_string()).expect("it parses");
     let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
     let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
-    let plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).expect("it resolves");
+    let options = Options { dialects, ..Options::default() };
+    let plan = resolve::resolve(&study, &text, &options).expect("it resolves");
     let of = |arm: &litelab_model::Arm| (arm.dialect, arm.profile.clone(), arm.trial.retry.attempts);
     let expected = [
         (Dialect::Sqlite, "wal-full".to_owned(), 1),
@@ -54,6 +55,9 @@ fn the_examples_of_servers_work_together() {
         (Dialect::Mysql, "as-it-comes".to_owned(), 1),
     ];
     assert_eq!(plan.arms.iter().map(of).collect::<Vec<_>>(), expected);
+    let (study, text) = library::study(&folder.path().join("leave.toml").display().to_string()).expect("it parses");
+    let plan = resolve::resolve(&study, &text, &options).expect("it resolves");
+    assert_eq!((plan.arms.len(), plan.crossovers.len(), plan.crossovers[0].others[0].arms.len()), (10, 1, 5));
 }
 
 #[test]

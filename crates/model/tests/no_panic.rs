@@ -6,6 +6,7 @@ use litelab_model::profile::Profile;
 use litelab_model::study::Study;
 use litelab_model::workload::Workload;
 use litelab_model::{Options, resolve};
+use litelab_protocol::Dialect;
 use proptest::prelude::*;
 
 fn built_in(kind: Kind) -> Vec<String> {
@@ -129,9 +130,12 @@ proptest! {
 #[test]
 fn the_mutations_reach_far() {
     // A negative control of the test itself: unmutated texts resolve, so what is tested is not only the TOML parser.
+    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
+    let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
+    let options = Options { dialects, ..Options::default() };
     for toml in built_in(Kind::Study) {
         let text = text(toml);
         let study: Study = library::parse(&text).expect("parses");
-        resolve::resolve(&study, &text, &Options::default()).expect("resolves");
+        resolve::resolve(&study, &text, &options).expect("resolves");
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use common::plan::{arm, empty, scenario, text};
 use common::{Numbers, record};
 use litelab_model::plan::{Arm, DataPlan, Plan};
-use litelab_protocol::{Begin, Transaction, Until};
+use litelab_protocol::{Begin, Dialect, Transaction, Until};
 use litelab_report::analysis::ContentCheck;
 use litelab_report::{Style, analyse, export, show};
 
@@ -138,4 +138,28 @@ fn arms_that_only_read_are_compared_however_they_end() {
     }
     assert_eq!(run(&plan, |_, arm| [HONEST, LIE][arm], 0).0[0].odd, [1]);
     assert!(run(&plan, |_, _| HONEST, 0).0[0].odd.is_empty());
+}
+
+/// Arms of SQLite and of servers: the same values by their own SQL.
+fn on_servers(dialects: &[Dialect]) -> Plan {
+    let mut plan = drivers(&["lite", "post", "maria"]);
+    for (arm, dialect) in plan.arms.iter_mut().zip(dialects) {
+        arm.dialect = *dialect;
+        arm.schema = format!("CREATE TABLE item(id {dialect})");
+    }
+    plan
+}
+
+#[test]
+fn databases_that_understand_other_sql_are_compared_by_their_rows() {
+    let plan = on_servers(&[Dialect::Sqlite, Dialect::Postgres, Dialect::Mysql]);
+    let (checks, shown) = run(&plan, |_, _| HONEST, 0);
+    assert_eq!((checks.len(), checks[0].arms.len(), checks[0].odd.len()), (1, 3, 0), "{shown}");
+    let lie = |_, arm| if arm == 1 { LIE } else { HONEST };
+    assert_eq!(run(&plan, lie, 0).0[0].odd, [1]);
+    // One dialect and two schemas are two kinds of rows.
+    assert!(run(&on_servers(&[Dialect::Sqlite; 3]), lie, 0).0[0].arms.len() == 3);
+    let mut other = on_servers(&[Dialect::Sqlite; 3]);
+    other.arms[1].schema = "CREATE TABLE item(id TEXT)".into();
+    assert_eq!(run(&other, lie, 0).0[0].arms, [0, 2]);
 }

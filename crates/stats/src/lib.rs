@@ -19,6 +19,7 @@
 //! | what does this host take for a difference? | [`Aa`], [`proportion`] |
 //! | in which order do arms run? | [`Schedule`] |
 //! | do the measured numbers agree with each other? | [`LittlesLaw`] |
+//! | from where on is one ahead of the other? | [`Crossover`] |
 //! | does it scale, does it fall behind? | [`Usl`], [`Trend`] |
 //!
 //! ```
@@ -39,6 +40,7 @@
 mod aa;
 mod claim;
 mod confidence;
+mod crossover;
 mod error;
 mod estimate;
 mod holm;
@@ -61,6 +63,7 @@ mod verdict;
 pub use aa::Aa;
 pub use claim::{ClaimVerdict, ExpectedRange};
 pub use confidence::Confidence;
+pub use crossover::{Crossover, Place, Reach};
 pub use error::StatsError;
 pub use estimate::{Bounds, Estimate, Interval};
 pub use holm::holm;

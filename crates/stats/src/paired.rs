@@ -88,7 +88,7 @@ pub fn minimum_blocks(confidence: Confidence) -> usize {
 }
 
 /// All (dᵢ + dⱼ)/2 with i ≤ j, ascending.
-fn walsh_averages(d: &[f64]) -> Vec<f64> {
+pub(crate) fn walsh_averages(d: &[f64]) -> Vec<f64> {
     let mut averages = Vec::with_capacity(d.len() * (d.len() + 1) / 2);
     for (i, &x) in d.iter().enumerate() {
         averages.extend(d[i..].iter().map(|&y| f64::midpoint(x, y)));
@@ -98,7 +98,7 @@ fn walsh_averages(d: &[f64]) -> Vec<f64> {
 }
 
 /// Walsh averages to leave out on each side, and the coverage.
-fn critical(n: usize, confidence: Confidence) -> Option<(usize, f64)> {
+pub(crate) fn critical(n: usize, confidence: Confidence) -> Option<(usize, f64)> {
     if n <= EXACT_LIMIT {
         let ranks: Vec<u32> = (1..=n as u32).collect();
         NullDistribution::signed_rank(&ranks).critical(confidence)

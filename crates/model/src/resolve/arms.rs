@@ -15,7 +15,7 @@ type Dimensions = IndexMap<String, Scalar>;
 /// More arms than anyone waits for: a misspelt number rather than a plan.
 const MAX_ARMS: usize = 10_000;
 
-/// All combinations of `vary`, less `without`, plus the further arms.
+/// All combinations of `vary` with each of the setups, less `without`, plus the further arms.
 pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -> Result<Vec<Dimensions>, String> {
     let mut vary = scenario.vary.clone();
     if let Some(quick) = quick {
@@ -29,8 +29,11 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             vary.insert(name.clone(), values.clone());
         }
     }
-    let mut out: Vec<Dimensions> =
-        if vary.is_empty() && !scenario.arms.is_empty() { vec![] } else { vec![Dimensions::new()] };
+    let mut out: Vec<Dimensions> = if vary.is_empty() && scenario.setups.is_empty() && !scenario.arms.is_empty() {
+        vec![]
+    } else {
+        vec![Dimensions::new()]
+    };
     for (name, OneOrMany(values)) in &vary {
         if values.is_empty() {
             return Err(format!("vary.{name} has no values"));
@@ -49,12 +52,29 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             })
             .collect();
     }
+    if !scenario.setups.is_empty() {
+        if let Some((name, _)) = scenario.setups.iter().flatten().find(|(name, _)| vary.contains_key(*name)) {
+            return Err(format!("setup: `{name}` stands in `vary` already, and in combination it has one value"));
+        }
+        let with = |setup: &Dimensions| {
+            let setup = setup.clone();
+            out.iter().map(move |other| setup.iter().chain(other).map(|(n, v)| (n.clone(), v.clone())).collect())
+        };
+        out = scenario.setups.iter().flat_map(with).collect();
+    }
     for selector in &scenario.without {
         let before = out.len();
         out.retain(|dimensions| !matches(dimensions, selector));
         // With --quick the combination may not arise at all.
         if out.len() == before && quick.is_none() {
             return Err(format!("without: no combination has {}", describe(selector)));
+        }
+    }
+    for selector in quick.iter().flat_map(|quick| &quick.without) {
+        let before = out.len();
+        out.retain(|dimensions| !matches(dimensions, selector));
+        if out.len() == before {
+            return Err(format!("quick.without: no combination has {}", describe(selector)));
         }
     }
     out.extend(scenario.arms.iter().cloned());

@@ -101,7 +101,7 @@ fn is_in_full(context: &Context<'_>, scenario: &str, selector: &IndexMap<String,
     full.is_ok_and(|all| all.iter().filter(|dimensions| arms::matches(dimensions, selector)).count() == 1)
 }
 
-fn arms_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Result<Option<Vec<usize>>, String> {
+pub(super) fn arms_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Result<Option<Vec<usize>>, String> {
     if !context.study.scenarios.iter().any(|s| s.name == scenario) {
         return Err(unknown("scenario", scenario, context.study.scenarios.iter().map(|s| s.name.as_str())));
     }

@@ -3,6 +3,7 @@
 mod arms;
 mod claims;
 mod conditions;
+mod crossovers;
 mod defaults;
 mod invariants;
 mod profiles;
@@ -101,6 +102,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         claims: Vec::new(),
         left_out: Vec::new(),
         findings: Vec::new(),
+        crossovers: Vec::new(),
     };
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {
         return Err(context.error(format!("seed {} is above 2^53", plan.seed)));
@@ -117,6 +119,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     }
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
+    plan.crossovers = crossovers::crossovers(&context, &plan)?;
     Ok(plan)
 }
 
@@ -386,7 +389,7 @@ fn arm(
         schema,
         data,
         invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver, dialect), &vars)?,
-        content: workload.content.clone(),
+        content: scenario.content.clone().unwrap_or_else(|| workload.content.clone()),
         duration_ms,
         trial,
         search,

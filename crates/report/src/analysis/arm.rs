@@ -7,7 +7,7 @@ use litelab_engine::outcome::FailureKind;
 use litelab_model::metric::Metric;
 use litelab_model::pragma::Durability;
 use litelab_model::{Plan, Scalar};
-use litelab_protocol::ErrorCount;
+use litelab_protocol::{Dialect, ErrorCount};
 use litelab_stats::{Confidence, Estimate, median};
 
 /// What an arm's trials amount to.
@@ -25,6 +25,8 @@ pub struct ArmAnalysis {
     pub dimensions: IndexMap<String, Scalar>,
     /// Driver, as the study names it.
     pub driver: String,
+    /// What its driver's database understands.
+    pub dialect: Dialect,
     /// Profile.
     pub profile: String,
     /// Trials planned.
@@ -95,6 +97,7 @@ impl ArmAnalysis {
             scenario: arm.scenario,
             dimensions: arm.dimensions.clone(),
             driver: arm.driver.clone(),
+            dialect: arm.dialect,
             profile: arm.profile.clone(),
             planned: plan.blocks_of(arm) as u64,
             skipped: arm.skipped.clone(),

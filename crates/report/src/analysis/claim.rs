@@ -92,7 +92,7 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
 }
 
 /// Why an arm proves nothing: it was skipped, or some of its trials failed.
-fn failures(arm: &ArmAnalysis, against: Option<&ArmAnalysis>) -> Option<String> {
+pub(super) fn failures(arm: &ArmAnalysis, against: Option<&ArmAnalysis>) -> Option<String> {
     if let Some((arm, why)) = std::iter::once(arm).chain(against).find_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
         return Some(format!("{} was skipped: {why}", arm.name));
     }

@@ -13,7 +13,7 @@ use litelab_protocol::ErrorCount;
 use super::arm::{ArmAnalysis, FailureCount, Values};
 use super::durability::{Rung, shown};
 use super::flag::Flags;
-use super::{Analysis, ScenarioAnalysis, claim, finding, scenario, timeline};
+use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline};
 use crate::error::ReportError;
 use crate::number;
 
@@ -52,7 +52,8 @@ impl Collector {
         });
         let of_alerts = plan.scenarios.iter().flat_map(|s| &s.alerts).map(|limit| &limit.metric);
         let named = plan.scenarios.iter().flat_map(|s| &s.metrics).chain(of_alerts);
-        let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra).cloned();
+        let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra);
+        let named = named.chain(plan.crossovers.iter().flat_map(|c| &c.metrics)).cloned();
         let judged = plan.scenarios.iter().flat_map(|s| scenario::judged(&s.metrics));
         let all = Metric::names().filter_map(|name| name.parse().ok());
         let metrics: BTreeSet<Metric> = all.chain(named).chain(judged).collect();
@@ -122,7 +123,8 @@ impl Collector {
         let claims = plan.claims.iter().map(|c| claim::examine(c, &arms)).collect();
         let findings = plan.findings.iter().map(|f| finding::fill(f, &arms, plan.tolerance)).collect();
         let left_out = plan.left_out.clone();
-        Analysis { scenarios, claims, left_out, findings, arms, tolerance: plan.tolerance }
+        let crossovers = crossover::find(plan, &arms);
+        Analysis { scenarios, claims, left_out, findings, crossovers, arms, tolerance: plan.tolerance }
     }
 }
 

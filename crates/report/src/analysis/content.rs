@@ -30,8 +30,11 @@ pub struct ContentCheck {
 /// are not looked at: they lack rows rightly.
 pub(super) fn check(arms: &[&ArmAnalysis], baseline: usize, plan: &Plan) -> Vec<ContentCheck> {
     let mut groups: BTreeMap<(String, &str), Vec<&ArmAnalysis>> = BTreeMap::new();
+    let mut dialects = arms.iter().filter_map(|arm| plan.arms.get(arm.index)).map(|arm| arm.dialect);
+    let first = dialects.next();
+    let several = dialects.any(|dialect| Some(dialect) != first);
     for arm in arms {
-        let Some(work) = plan.arms.get(arm.index).and_then(work) else { continue };
+        let Some(work) = plan.arms.get(arm.index).and_then(|arm| work(arm, several)) else { continue };
         for table in arm.content.keys() {
             groups.entry((work.clone(), table)).or_default().push(arm);
         }
@@ -62,8 +65,9 @@ fn compare(table: &str, arms: &[&ArmAnalysis], baseline: usize) -> Option<Conten
     })
 }
 
-/// All that decides what an arm leaves, as text; none where the machine has a part in it.
-fn work(arm: &Arm) -> Option<String> {
+/// All that decides what an arm leaves, as text; none where the machine has a part in it. Of `several` dialects it is not
+/// the SQL, which each has its own way to say, but the values, and which schema the scenario names.
+fn work(arm: &Arm, several: bool) -> Option<String> {
     if arm.search.is_some() || arm.kill.is_some() {
         return None;
     }
@@ -74,19 +78,26 @@ fn work(arm: &Arm) -> Option<String> {
         return None;
     }
     let mut data = arm.data.clone();
-    data.iter_mut().filter_map(|d| d.transaction.as_mut()).for_each(bare);
-    let before = (&arm.schema, data, arm.databases, trial.seed);
+    data.iter_mut().filter_map(|d| d.transaction.as_mut()).for_each(|t| bare(t, several));
+    let named = arm.dimensions.get("schema").map(ToString::to_string);
+    let schema = if several { named.unwrap_or_default() } else { arm.schema.clone() };
+    let before = (schema, data, arm.databases, trial.seed);
     if !writes {
         return serde_json::to_string(&before).ok();
     }
     let mut transactions = trial.transactions.clone();
-    transactions.iter_mut().for_each(bare);
+    transactions.iter_mut().for_each(|t| bare(t, several));
     serde_json::to_string(&(before, transactions, &trial.roles)).ok()
 }
 
 /// Takes from a transaction what has no part in what it writes: how it begins, waits and is timed.
-fn bare(transaction: &mut Transaction) {
+fn bare(transaction: &mut Transaction, of_sql: bool) {
     (transaction.begin, transaction.writes) = (Begin::None, false);
     (transaction.hold_us, transaction.timed_rows) = (0, false);
-    transaction.statements.iter_mut().for_each(|s| s.hold_us = 0);
+    for statement in &mut transaction.statements {
+        statement.hold_us = 0;
+        if of_sql {
+            statement.sql.clear();
+        }
+    }
 }

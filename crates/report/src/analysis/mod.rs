@@ -11,6 +11,7 @@ mod arm;
 mod claim;
 mod collect;
 mod content;
+mod crossover;
 mod durability;
 mod effect;
 mod finding;
@@ -30,6 +31,7 @@ pub use arm::{ArmAnalysis, FailureCount, Values};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;
+pub use crossover::{CrossoverResult, MetricCrossover};
 pub use effect::{Effect, Effects};
 pub use harness::HarnessCost;
 pub use noise::{AaCheck, Noise};
@@ -54,6 +56,8 @@ pub struct Analysis {
     pub left_out: Vec<String>,
     /// The plan's sentences with their values.
     pub findings: Vec<String>,
+    /// In the order of the plan, one for each scenario and each that may overtake.
+    pub crossovers: Vec<CrossoverResult>,
     /// Relative difference below which two arms count as equivalent.
     pub tolerance: f64,
 }
@@ -67,6 +71,7 @@ impl Analysis {
             scenario.is_some_and(|scenario| scenarios.contains(&scenario.name))
         };
         self.claims.retain(|claim| kept(claim.plan.arm));
+        self.crossovers.retain(|crossover| scenarios.contains(&crossover.scenario));
         self.scenarios.retain(|scenario| scenarios.contains(&scenario.name));
     }
 }

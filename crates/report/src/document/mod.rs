@@ -6,6 +6,7 @@ mod claims;
 mod comparison;
 mod confirmation;
 mod content;
+mod crossover;
 mod drivers;
 mod footnote;
 mod header;
@@ -104,6 +105,7 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
         scenario::add(&mut document, scenario, analysis, info);
     }
     overview::add(&mut document, analysis, info);
+    crossover::add(&mut document, analysis);
     claims::add(&mut document, analysis);
     if !analysis.findings.is_empty() {
         document.heading("Findings", "");
@@ -123,6 +125,8 @@ pub(crate) enum Part<'a> {
     Scenario(&'a ScenarioAnalysis),
     /// Scenarios beside each other, where several vary the same.
     Overview,
+    /// Where one way overtakes another, if the study asks.
+    Crossovers,
     /// What the signs mean.
     Legend,
 }
@@ -136,6 +140,7 @@ pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Docum
         Part::Drivers => drivers::add(&mut document, info),
         Part::Scenario(scenario) => scenario::add(&mut document, scenario, analysis, info),
         Part::Overview => overview::add(&mut document, analysis, info),
+        Part::Crossovers => crossover::add(&mut document, analysis),
         Part::Legend => legend::add(&mut document, analysis),
     }
     document
@@ -151,6 +156,12 @@ pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info
 #[must_use]
 pub(crate) fn of_claims(analysis: &Analysis) -> Document {
     Document { blocks: vec![claims::listed(analysis)] }
+}
+
+/// The crossovers of a run without their heading.
+#[must_use]
+pub(crate) fn of_crossovers(analysis: &Analysis) -> Document {
+    Document { blocks: crossover::tabled(analysis) }
 }
 
 /// Text from outside on one line and without control characters: no escape sequence reaches a terminal.

@@ -60,7 +60,13 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     if scenario.comparisons.is_empty() && scenario.arms.len() > 1 && baseline.is_some_and(|a| a.skipped.is_some()) {
         text.push_str(" · nothing is compared, for the baseline was skipped");
     }
-    if !scenario.comparisons.is_empty() {
+    if let Some(least) = short_of_blocks(scenario) {
+        text.push_str(&format!(
+            " · no arm is compared with a baseline: ratios of {} that all hold together at 95 % need {least} blocks at the \
+             least",
+            number::counted(scenario.comparisons.len() as u64, "arm")
+        ));
+    } else if !scenario.comparisons.is_empty() {
         let baseline = baseline.map_or("?", |a| a.label.as_str());
         let together = match scenario.comparisons.len() {
             1 => String::new(),
@@ -74,6 +80,14 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     text
 }
 
+/// The blocks that ratios need, where several arms are to be compared and none has enough: said once in place of a table
+/// that says it in each cell.
+fn short_of_blocks(scenario: &ScenarioAnalysis) -> Option<usize> {
+    let ratios = || scenario.comparisons.iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().ok());
+    let short = scenario.comparisons.len() > 1 && ratios().all(|r| r.ratio.needs().is_some());
+    ratios().filter_map(|r| r.ratio.needs()).max().filter(|_| short)
+}
+
 fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Footnotes, info: &RunInfo) -> Table {
     let names = dimensions(scenario, arms);
     let settings = differing(arms);
@@ -85,7 +99,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     }
     columns.extend(scenario.metrics.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
     columns.push(Column::left("durability", VALUES));
-    let compared = !scenario.comparisons.is_empty();
+    let compared = !scenario.comparisons.is_empty() && short_of_blocks(scenario).is_none();
     if compared {
         columns.push(Column::left("verdict", RATIOS));
         columns.extend(scenario.judged.iter().map(|metric| Column::right(format!("{metric} ratio"), RATIOS)));
@@ -189,14 +203,16 @@ fn decision(comparison: &ArmComparison) -> Cell {
     Cell::new(cell::tone(decided.verdict), text)
 }
 
-/// Settings that are not the same in all arms, and are not a dimension's own name already.
+/// Settings that are not the same in all arms of one kind of database, and are not a dimension's own name already. That
+/// SQLite and a server have different ones goes without saying.
 fn differing(arms: &[&ArmAnalysis]) -> Vec<String> {
     let read: Vec<&&ArmAnalysis> = arms.iter().filter(|a| !a.settings.is_empty()).collect();
     let names: BTreeSet<&String> = read.iter().flat_map(|a| a.settings.keys()).collect();
     let differs = |name: &&&String| {
-        let mut values = read.iter().map(|a| a.settings.get(**name));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
+        read.iter().any(|arm| {
+            let mut alike = read.iter().filter(|other| other.dialect == arm.dialect);
+            alike.any(|other| other.settings.get(**name) != arm.settings.get(**name))
+        })
     };
     names.iter().filter(differs).map(|name| (*name).clone()).collect()
 }

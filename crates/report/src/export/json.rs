@@ -3,11 +3,11 @@
 use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
 use litelab_model::metric::Unit;
-use litelab_stats::{ClaimVerdict, Verdict};
+use litelab_stats::{ClaimVerdict, Reach, Verdict};
 
 use super::shape::{
-    Alert, Arm, Claim, Comparison, Content, Effect, Errors, Estimate, Export, Failure, Fired, Harness, Run, SCHEMA,
-    Scalability, Scenario, Timeline, Values, Window,
+    self, Alert, Arm, Claim, Comparison, Content, Crossover, Effect, Errors, Estimate, Export, Failure, Fired, Harness,
+    Run, SCHEMA, Scalability, Scenario, Timeline, Values, Window,
 };
 use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, ScenarioAnalysis};
 use crate::error::ReportError;
@@ -52,6 +52,7 @@ pub fn export(analysis: &Analysis, info: &RunInfo) -> Export {
         arms: analysis.arms.iter().map(|a| arm(a, analysis)).collect(),
         claims: analysis.claims.iter().map(claim).collect(),
         findings: analysis.findings.clone(),
+        crossovers: analysis.crossovers.iter().flat_map(crossovers).collect(),
     }
 }
 
@@ -220,6 +221,43 @@ fn values(metric: &Metric, of: &analysis::Values) -> Values {
         blocks: of.by_block.iter().map(|(block, _)| *block).collect(),
         values: of.by_block.iter().map(|(_, value)| *value).collect(),
     }
+}
+
+fn crossovers(of: &analysis::CrossoverResult) -> Vec<Crossover> {
+    let place = |place: litelab_stats::Place| match place {
+        litelab_stats::Place::UpToFirst => shape::Place { place: "up_to_first".into(), value: None },
+        litelab_stats::Place::At(at) => shape::Place { place: "at".into(), value: Some(at) },
+        litelab_stats::Place::BeyondLast => shape::Place { place: "beyond_last".into(), value: None },
+    };
+    let one = |metric: &analysis::MetricCrossover| {
+        let found = metric.found.as_ref().ok();
+        let (from, to, confidence, needs) = match found.map(|found| found.reach) {
+            Some(Reach::Between { from, to, confidence }) => {
+                (Some(place(from)), Some(place(to)), Some(confidence), None)
+            }
+            Some(Reach::NeedsAtLeast(n)) => (None, None, None, Some(n)),
+            None => (None, None, None, None),
+        };
+        Crossover {
+            scenario: of.scenario.clone(),
+            over: of.over.clone(),
+            metric: metric.metric.to_string(),
+            base: of.base.clone(),
+            base_arms: of.arms.0.clone(),
+            other: of.other.clone(),
+            other_arms: of.arms.1.clone(),
+            levels: of.levels.clone(),
+            at: found.map(|found| place(found.at)),
+            from,
+            to,
+            confidence,
+            n: found.map_or(0, |found| found.n),
+            needs,
+            last: metric.last.as_ref().filter(|last| last.ratio.interval().is_some()).map(|last| estimate(&last.ratio)),
+            reason: metric.found.as_ref().err().cloned(),
+        }
+    };
+    of.metrics.iter().map(one).collect()
 }
 
 fn claim(of: &ClaimResult) -> Claim {

@@ -41,6 +41,9 @@ pub struct Export {
     pub claims: Vec<Claim>,
     /// Sentences with their values filled in.
     pub findings: Vec<String>,
+    /// Where one way overtakes another, in each metric that the study asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossovers: Vec<Crossover>,
 }
 
 /// What was run and when.
@@ -385,4 +388,52 @@ pub struct Claim {
     pub blocks_needed: Option<u32>,
     /// Why it was not judged.
     pub reason: Option<String>,
+}
+
+/// From where on one way is ahead of another, up to the last value measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Crossover {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The dimension that grows.
+    pub over: String,
+    /// In what.
+    pub metric: String,
+    /// What is overtaken, as the study selects it.
+    pub base: String,
+    /// Indices of its arms, one for each of `levels`.
+    pub base_arms: Vec<usize>,
+    /// What may overtake it.
+    pub other: String,
+    /// Indices of its arms, one for each of `levels`.
+    pub other_arms: Vec<usize>,
+    /// Values of the dimension, ascending.
+    pub levels: Vec<u32>,
+    /// Where the lead begins; absent where it could not be judged.
+    pub at: Option<Place>,
+    /// The earliest place; absent with too few blocks.
+    pub from: Option<Place>,
+    /// The latest place.
+    pub to: Option<Place>,
+    /// Coverage of the interval, a fraction.
+    pub confidence: Option<f64>,
+    /// Blocks that have all values.
+    pub n: usize,
+    /// Blocks that an interval needs, where there are too few.
+    pub needs: Option<usize>,
+    /// other / base at the last level; absent without an interval.
+    pub last: Option<Estimate>,
+    /// Why it could not be judged.
+    pub reason: Option<String>,
+}
+
+/// A place among the levels of a crossover.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// `up_to_first` (at the first level or below it), `at`, or `beyond_last`.
+    pub place: String,
+    /// Of the dimension, interpolated; present for `at`.
+    pub value: Option<f64>,
 }

@@ -6,8 +6,9 @@
 //! <!-- end of splice -->
 //! ```
 //!
-//! Columns are named by their titles; without them the table has all. `STUDY/claims` is the table of claims. What lies
-//! between the comments is replaced, and the second one says how it was made.
+//! Columns are named by their titles; without them the table has all. `STUDY/claims` is the table of claims,
+//! `STUDY/crossovers` those of crossovers. What lies between the comments is replaced, and the second one says how it was
+//! made.
 
 use litelab_engine::record::RunInfo;
 use litelab_model::unknown;
@@ -88,8 +89,15 @@ impl<'a> Marker<'a> {
         if self.scenario == "claims" {
             return Ok(markdown::render(&document::of_claims(analysis)));
         }
+        if self.scenario == "crossovers" {
+            return Ok(markdown::render(&document::of_crossovers(analysis)));
+        }
         let scenario = analysis.scenarios.iter().find(|s| s.name == self.scenario).ok_or_else(|| {
-            unknown("scenario", self.scenario, analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims"]))
+            unknown(
+                "scenario",
+                self.scenario,
+                analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims", "crossovers"]),
+            )
         })?;
         let mut document = document::of_scenario(scenario, analysis, info);
         if let Some(Block::Table(table)) = document.blocks.first_mut().filter(|_| !self.columns.is_empty()) {

@@ -94,6 +94,7 @@ fn whole(analysis: &Analysis, info: &RunInfo, sections: &[Section], live: bool) 
         (contents(sections, analysis))
         main id="main" tabindex="-1" {
             (answer::screen(analysis, info))
+            (block::section("crossovers", &part(Part::Crossovers)))
             (block::section("drivers", &part(Part::Drivers)))
             (block::section("overview", &part(Part::Overview)))
             @for section in sections { (section.markup()) }
@@ -115,6 +116,7 @@ fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
                 @if !analysis.claims.is_empty() { (link("claims", "Claims")) }
                 (link("environment", "Environment"))
                 (link("falsify", "What would falsify it"))
+                @if !analysis.crossovers.is_empty() { (link("crossovers", "Crossovers")) }
                 @for section in sections { (link(&section.id, &section.title())) }
                 (link("legend", "Legend"))
             }

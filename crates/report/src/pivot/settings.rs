@@ -45,6 +45,14 @@ pub(super) fn settings(
         if dimensions.iter().any(|d| d == name) {
             continue;
         }
+        // That SQLite and a server have different settings goes without saying.
+        let told = arms.iter().any(|arm| {
+            let first = arms.iter().find(|first| first.dialect == arm.dialect);
+            first.is_some_and(|first| values(first, name, info) != values(arm, name, info))
+        });
+        if name != DURABILITY && !told {
+            continue;
+        }
         let of = |line: &Line, column: usize| arm(line, column).map(|arm| values(arm, name, info));
         let union = |sets: &mut dyn Iterator<Item = Values>| -> Values { sets.flatten().collect() };
         let by_column: Vec<Values> =

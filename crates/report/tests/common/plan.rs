@@ -105,6 +105,7 @@ pub fn empty() -> Plan {
         claims: vec![],
         left_out: vec![],
         findings: vec![],
+        crossovers: vec![],
     }
 }
 

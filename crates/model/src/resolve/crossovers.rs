@@ -1,0 +1,88 @@
+//! Crossovers: their arms found.
+
+use indexmap::IndexMap;
+
+use super::{Context, arms, claims};
+use crate::crossover::{Crossover, CrossoverPlan, LinePlan};
+use crate::error::{ModelError, unknown};
+use crate::metric::Metric;
+use crate::plan::Plan;
+use crate::quantity::Scalar;
+
+/// One for each scenario of each crossover, in the order of the file. Scenarios that were left out on the command line
+/// have none, and so have those of which `--quick` leaves fewer than two values.
+pub(super) fn crossovers(context: &Context<'_>, plan: &Plan) -> Result<Vec<CrossoverPlan>, ModelError> {
+    let mut out = Vec::new();
+    for (i, crossover) in context.study.crossovers.iter().enumerate() {
+        let here = |e: String| context.error(format!("crossover {}: {e}", i + 1));
+        if crossover.scenarios.is_empty() || crossover.others.is_empty() || crossover.metrics.is_empty() {
+            return Err(here("`scenarios`, `others` and `metrics` must each have an entry".into()));
+        }
+        for scenario in &crossover.scenarios {
+            out.extend(one(context, crossover, scenario, plan).map_err(here)?);
+        }
+    }
+    Ok(out)
+}
+
+fn one(
+    context: &Context<'_>,
+    crossover: &Crossover,
+    scenario: &str,
+    plan: &Plan,
+) -> Result<Option<CrossoverPlan>, String> {
+    let metrics: Vec<Metric> = crossover.metrics.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
+    let Some(indices) = claims::arms_of(context, plan, scenario)? else { return Ok(None) };
+    let line = |selector: &IndexMap<String, Scalar>| {
+        line(plan, &indices, &crossover.over, selector).map_err(|e| format!("scenario `{scenario}`: {e}"))
+    };
+    let base = line(&crossover.base)?;
+    let others = crossover.others.iter().map(line).collect::<Result<Vec<_>, _>>()?;
+    if others.iter().any(|other| other.arms == base.arms) {
+        return Err(format!("scenario `{scenario}`: {} is compared with itself", arms::describe(&crossover.base)));
+    }
+    // A small scale may leave one of two lines with fewer values.
+    let shared = |other: &LinePlan| base.arms.iter().filter(|(at, _)| other.arms.iter().any(|(o, _)| o == at)).count();
+    let few = others.iter().map(shared).min().unwrap_or_default();
+    match (few >= 2, context.options.quick, plan.scenarios.iter().position(|s| s.name == scenario)) {
+        (true, _, Some(scenario)) => {
+            Ok(Some(CrossoverPlan { scenario, over: crossover.over.clone(), metrics, base, others }))
+        }
+        (false, false, _) => {
+            Err(format!("scenario `{scenario}`: `{}` has fewer than two values that all of them share", crossover.over))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn line(plan: &Plan, indices: &[usize], over: &str, selector: &IndexMap<String, Scalar>) -> Result<LinePlan, String> {
+    let real = || indices.iter().map(|i| (*i, &plan.arms[*i])).filter(|(_, a)| !a.dimensions.contains_key(super::AA));
+    for name in selector.keys().map(String::as_str).chain([over]) {
+        if !real().any(|(_, arm)| arm.dimensions.contains_key(name)) {
+            let known = arms::dimension_names(&real().map(|(_, a)| a.dimensions.clone()).collect::<Vec<_>>());
+            return Err(unknown("dimension", name, known.iter().map(String::as_str)));
+        }
+    }
+    if selector.contains_key(over) {
+        return Err(format!("`{over}` is what grows: leave it out of {}", arms::describe(selector)));
+    }
+    let mut found: Vec<(u32, usize)> = Vec::new();
+    for (index, arm) in real().filter(|(_, arm)| arms::matches(&arm.dimensions, selector)) {
+        let Some(value) = arm.dimensions.get(over) else { continue };
+        let at = match value {
+            Scalar::Integer(n) => u32::try_from(*n).ok().filter(|n| *n >= 1),
+            _ => None,
+        };
+        let at = at.ok_or_else(|| format!("`{over}` is `{value}`: it must be a whole number of at least 1"))?;
+        if found.iter().any(|(other, _)| *other == at) {
+            return Err(format!("several arms have {} at {over}={at}: name one", arms::describe(selector)));
+        }
+        found.push((at, index));
+    }
+    if found.is_empty() {
+        return Err(format!("no arm has {}", arms::describe(selector)));
+    }
+    let label = selector.values().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    found.sort_unstable();
+    Ok(LinePlan { label, arms: found })
+}

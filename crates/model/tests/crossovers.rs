@@ -1,0 +1,171 @@
+//! Crossovers and setups: what is right resolves to arms, what is wrong is one line that says where.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use litelab_model::{Options, Plan, library, resolve};
+use litelab_protocol::{Begin, Dialect};
+
+const WORKLOAD: &str = r#"
+name = "w"
+schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY)"
+content = ["t"]
+[transaction.insert]
+sql = "INSERT INTO t VALUES (:id)"
+param.id = { sequence = {} }
+"#;
+
+const STUDY: &str = r#"
+name = "s"
+title = "A test?"
+[[scenario]]
+name = "one"
+workload = "w.toml"
+role.w = { run = "insert", count = 10 }
+vary.workers = [1, 2, 8]
+setup = [
+  { access = "per-worker", profile = "wal-full" },
+  { access = "split(2)", profile = "wal-full" },
+  { access = "split(2)", profile = "wal-normal" },
+]
+quick.vary.workers = [2]
+"#;
+
+const CROSSOVER: &str = r#"
+[[crossover]]
+scenarios = ["one"]
+over = "workers"
+base = { access = "per-worker" }
+others = [{ access = "split(2)", profile = "wal-full" }, { profile = "wal-normal" }]
+metrics = ["throughput", "p99"]
+"#;
+
+fn resolved(toml: &str, options: &Options) -> Result<Plan, String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
+    let text = library::Text { file: "s.toml".into(), directory: Some(folder.path().to_path_buf()), toml: toml.into() };
+    let study = library::parse(&text).map_err(|e| e.to_string())?;
+    resolve::resolve(&study, &text, options).map_err(|e| e.to_string())
+}
+
+/// Whether the study with this change is refused in one line that has all parts.
+fn refused(from: &str, to: &str, parts: &[&str]) {
+    let toml = format!("{STUDY}{CROSSOVER}");
+    assert!(toml.contains(from), "{from}");
+    let error = resolved(&toml.replacen(from, to, 1), &Options::default()).expect_err(to);
+    assert_eq!(error.lines().count(), 1, "{error}");
+    for part in parts {
+        assert!(error.contains(part), "`{part}` not in: {error}");
+    }
+}
+
+#[test]
+fn each_setup_is_combined_with_all_that_varies() {
+    let plan = resolved(STUDY, &Options::default()).unwrap();
+    let labels: Vec<String> = plan.arms.iter().map(litelab_model::Arm::label).collect();
+    assert_eq!(labels.len(), 9);
+    assert_eq!(labels[0], "access=per-worker profile=wal-full workers=1");
+    assert_eq!(labels[8], "access=split(2) profile=wal-normal workers=8");
+    assert_eq!((plan.arms[8].profile.as_str(), plan.arms[8].workers()), ("wal-normal", 8));
+}
+
+#[test]
+fn the_small_scale_may_leave_setups_out() {
+    let toml =
+        STUDY.replace("quick.vary", "quick.without = [{ access = \"split(2)\", profile = \"wal-full\" }]\nquick.vary");
+    assert_eq!(resolved(&toml, &Options::default()).unwrap().arms.len(), 9);
+    let quick = Options { quick: true, ..Options::default() };
+    let labels: Vec<String> = resolved(&toml, &quick).unwrap().arms.iter().map(litelab_model::Arm::label).collect();
+    let expected = ["access=per-worker profile=wal-full workers=2", "access=split(2) profile=wal-normal workers=2"];
+    assert_eq!(labels, expected);
+    let error = resolved(&toml.replace("wal-full\" }]", "wal-of\" }]"), &quick).unwrap_err();
+    assert!(error.contains("quick.without: no combination has access=split(2) profile=wal-of"), "{error}");
+}
+
+#[test]
+fn a_scenario_may_hash_other_tables_than_its_workload() {
+    let plan = resolved(STUDY, &Options::default()).unwrap();
+    assert_eq!(plan.arms[0].content, ["t"]);
+    let none = STUDY.replace("quick.vary", "content = []\nquick.vary");
+    assert!(resolved(&none, &Options::default()).unwrap().arms[0].content.is_empty());
+}
+
+#[test]
+fn a_crossover_finds_an_arm_at_each_value() {
+    let plan = resolved(&format!("{STUDY}{CROSSOVER}"), &Options { aa: true, ..Options::default() }).unwrap();
+    let [crossover] = plan.crossovers.as_slice() else { panic!("{:?}", plan.crossovers) };
+    assert_eq!(
+        (crossover.base.label.as_str(), crossover.others[0].label.as_str()),
+        ("per-worker", "split(2) wal-full")
+    );
+    assert_eq!(crossover.base.arms, [(1, 0), (2, 1), (8, 2)]);
+    assert_eq!(crossover.others[1].arms, [(1, 6), (2, 7), (8, 8)]);
+    assert_eq!(crossover.metrics.len(), 2);
+}
+
+#[test]
+fn what_the_command_line_leaves_out_has_no_crossover() {
+    let toml = format!("{STUDY}{CROSSOVER}");
+    let quick = Options { quick: true, ..Options::default() };
+    assert_eq!(resolved(&toml, &quick).unwrap().crossovers, [], "one value is left of three");
+    let two = toml.replace(
+        "[[crossover]]",
+        "[[scenario]]\nname = \"two\"\nworkload = \"w.toml\"\nrole.w = { run = \"insert\", count = 1 }\n[[crossover]]",
+    );
+    let only = Options { only: vec!["two".into()], ..Options::default() };
+    assert_eq!(resolved(&two, &only).unwrap().crossovers, []);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    refused("over = \"workers\"", "over = \"worker\"", &["crossover 1: scenario `one`:", "did you mean `workers`?"]);
+    refused("over = \"workers\"", "over = \"access\"", &["`access` is what grows: leave it out"]);
+    refused("others = [{ access = \"split(2)\",", "others = [{ acess = \"split(2)\",", &["did you mean `access`?"]);
+    refused("{ profile = \"wal-normal\" }]", "{ profile = \"wal-off\" }]", &["no arm has profile=wal-off"]);
+    refused(
+        "{ profile = \"wal-normal\" }]",
+        "{ access = \"split(2)\" }]",
+        &["several arms have access=split(2) at workers=1"],
+    );
+    refused("{ profile = \"wal-normal\" }]", "{ access = \"per-worker\" }]", &["compared with itself"]);
+    refused("scenarios = [\"one\"]", "scenarios = [\"on\"]", &["unknown scenario `on`", "`one`"]);
+    refused("scenarios = [\"one\"]", "scenarios = []", &["must each have an entry"]);
+    refused("\"throughput\", \"p99\"]", "\"throughptu\"]", &["did you mean `throughput`?"]);
+    refused("base = {", "bse = {", &["unknown key `bse`: did you mean `base`?"]);
+    refused("vary.workers = [1, 2, 8]", "vary.workers = [1]", &["fewer than two values"]);
+    refused("vary.workers = [1, 2, 8]", "vary.profile = [\"wal-off\"]", &["`profile` stands in `vary` already"]);
+}
+
+/// The queue in each database's own words: nothing of SQLite's clock on a server, and claims that pass over what is locked.
+#[test]
+fn the_queue_speaks_every_dialect() {
+    let toml = r#"
+name = "s"
+title = "A test?"
+[[scenario]]
+name = "one"
+workload = "task-queue-modern"
+vary.driver = ["rusqlite", "go:postgres", "go:mysql"]
+profile = "as-it-comes"
+role.w = { run = ["enqueue", "enqueue-once", "schedule", "claim", "heartbeat", "complete", "fail", "reap"], count = 8 }
+"#;
+    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
+    let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
+    let plan = resolved(toml, &Options { dialects, ..Options::default() }).unwrap();
+    let sql = |arm: &litelab_model::Arm, transaction: &str| {
+        let found = arm.trial.transactions.iter().find(|t| t.name == transaction).unwrap();
+        found.statements.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>().join(";")
+    };
+    for arm in &plan.arms {
+        let lite = arm.dialect.is_sqlite();
+        assert_eq!(sql(arm, "claim").contains("FOR UPDATE SKIP LOCKED"), !lite, "{}", arm.driver);
+        for transaction in &arm.trial.transactions {
+            let sql = sql(arm, &transaction.name);
+            assert_eq!(sql.contains("julianday"), lite, "{}: {sql}", arm.driver);
+            assert!(arm.dialect != Dialect::Mysql || !sql.contains("RETURNING"), "{sql}");
+        }
+        // Only MariaDB needs two statements to claim, and so a transaction around them.
+        let claim = arm.trial.transactions.iter().find(|t| t.name == "claim").unwrap();
+        let expected = if arm.dialect == Dialect::Mysql { (2, Begin::Immediate) } else { (1, Begin::None) };
+        assert_eq!((claim.statements.len(), claim.begin), expected, "{}", arm.driver);
+    }
+}

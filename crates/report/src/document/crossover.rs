@@ -1,0 +1,138 @@
+//! From which number on one way overtakes another: a row for each two, a table for each thing that grows.
+
+use litelab_stats::{Crossover, Place, Reach};
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Document, Marked};
+use crate::analysis::{Analysis, CrossoverResult, MetricCrossover};
+use crate::number;
+use crate::style::Tone;
+
+pub(super) fn add(document: &mut Document, analysis: &Analysis) {
+    if analysis.crossovers.is_empty() {
+        return;
+    }
+    document.heading("Crossovers", "from where on the other is ahead of the base, up to the last value measured");
+    document.blocks.extend(tabled(analysis));
+}
+
+/// The tables and what is said below them; nothing where there is none.
+pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
+    let mut document = Document::default();
+    let mut groups: Vec<Vec<&CrossoverResult>> = Vec::new();
+    for of in &analysis.crossovers {
+        match groups.iter_mut().find(|group| group.iter().all(|other| alike(other, of))) {
+            Some(group) => group.push(of),
+            None => groups.push(vec![of]),
+        }
+    }
+    document.blocks.extend(groups.iter().map(|group| Block::Table(table(group))));
+    document.marked(reasons(analysis));
+    if !analysis.crossovers.is_empty() {
+        let text = "from: where the lead begins that lasts to the last value [its 95 % interval, each by itself; ?: fewer \
+                    than 6 blocks]; between two values that were measured, interpolated over their logarithms · none up to \
+                    N: at N, the last value, the other is not ahead · ≤ N: at N, the first value, it is ahead already · \
+                    ratio: other over base";
+        document.text(Tone::Dim, text);
+    }
+    document.blocks
+}
+
+/// Whether they can share a table: the same grows, to the same end, in the same metrics.
+fn alike(a: &CrossoverResult, b: &CrossoverResult) -> bool {
+    let metrics = |of: &CrossoverResult| of.metrics.iter().map(|m| m.metric.clone()).collect::<Vec<_>>();
+    a.over == b.over && a.levels.last() == b.levels.last() && metrics(a) == metrics(b)
+}
+
+fn table(group: &[&CrossoverResult]) -> Table {
+    let Some(first) = group.first() else { return Table::default() };
+    let last = first.levels.last().copied().unwrap_or_default();
+    let mut columns: Vec<Column> =
+        ["scenario", "base", "other"].into_iter().map(|title| Column::left(title, 0)).collect();
+    for (group, of) in (1..).zip(&first.metrics) {
+        columns.push(Column::left(format!("{} from ({})", of.metric, first.over), group));
+        columns.push(Column::right(format!("ratio at {last}"), group));
+    }
+    let row = |of: &&CrossoverResult| {
+        let mut row = [&of.scenario, &of.base, &of.other].map(|name| Cell::plain(name.as_str())).to_vec();
+        for metric in &of.metrics {
+            row.push(place(of, metric));
+            let ratio = metric.last.as_ref().filter(|_| metric.found.is_ok());
+            row.push(Cell::plain(ratio.and_then(|r| number::ratio(&r.ratio)).unwrap_or_else(|| number::NONE.into())));
+        }
+        row
+    };
+    Table { keys: 3, columns, rows: group.iter().map(row).collect() }
+}
+
+fn place(of: &CrossoverResult, metric: &MetricCrossover) -> Cell {
+    match &metric.found {
+        Ok(found) => {
+            let (text, shown) = words(found, &of.levels);
+            Cell::new(if shown { Tone::Plain } else { Tone::Warn }, text)
+        }
+        Err(_) => Cell::new(Tone::Dim, number::NONE),
+    }
+}
+
+/// `5.2 [4.1, 7.7]`, and whether it is shown that there is one, or none.
+pub(crate) fn words(found: &Crossover, levels: &[u32]) -> (String, bool) {
+    let (first, last) = (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default());
+    let name = |place: Place| match place {
+        Place::UpToFirst => format!("≤ {first}"),
+        Place::At(at) if at < 9.95 => format!("{at:.1}"),
+        Place::At(at) => format!("{at:.0}"),
+        Place::BeyondLast => format!("> {last}"),
+    };
+    let at = if found.at == Place::BeyondLast { format!("none up to {last}") } else { name(found.at) };
+    match found.reach {
+        Reach::NeedsAtLeast(_) => (format!("{at} [?]"), false),
+        // Nothing is left open.
+        Reach::Between { from, to, .. } if from == to && to == found.at => (at, true),
+        Reach::Between { from, to, .. } => (format!("{at} [{}, {}]", name(from), name(to)), to != Place::BeyondLast),
+    }
+}
+
+/// Why some are not known: each reason once, with how many it is of.
+fn reasons(analysis: &Analysis) -> Vec<Marked> {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for why in analysis.crossovers.iter().flat_map(|of| &of.metrics).filter_map(|m| m.found.as_ref().err()) {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    let line = |(why, count): &(&str, usize)| {
+        Marked::new("?", Tone::Warn, format!("{} not known: {why}", number::counted(*count as u64, "crossover")))
+    };
+    reasons.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVELS: [u32; 3] = [1, 4, 32];
+
+    fn found(at: Place, from: Place, to: Place) -> (String, bool) {
+        words(&Crossover { at, reach: Reach::Between { from, to, confidence: 0.96 }, n: 6 }, &LEVELS)
+    }
+
+    #[test]
+    fn a_place_is_said_with_what_is_left_open() {
+        use Place::{At, BeyondLast, UpToFirst};
+        let cases = [
+            (found(At(5.23), At(4.06), At(12.7)), "5.2 [4.1, 13]", true),
+            (found(At(5.23), UpToFirst, BeyondLast), "5.2 [≤ 1, > 32]", false),
+            (found(UpToFirst, UpToFirst, UpToFirst), "≤ 1", true),
+            (found(UpToFirst, UpToFirst, At(2.0)), "≤ 1 [≤ 1, 2.0]", true),
+            (found(BeyondLast, BeyondLast, BeyondLast), "none up to 32", true),
+            (found(BeyondLast, At(9.96), BeyondLast), "none up to 32 [10, > 32]", false),
+        ];
+        for ((text, shown), expected, expected_shown) in cases {
+            assert_eq!((text.as_str(), shown), (expected, expected_shown));
+        }
+        let few = Crossover { at: At(5.0), reach: Reach::NeedsAtLeast(6), n: 3 };
+        assert_eq!(words(&few, &LEVELS), ("5.0 [?]".into(), false));
+    }
+}
