@@ -302,9 +302,10 @@ fn arm(
                 .into());
             }
             vars.insert("data_rows".into(), Scalar::Integer(data_rows));
-            let then = spec.then.as_ref().map(|then| {
-                then.of(dialect).and_then(|sql| crate::sql::substitute_in(sql, &vars, dialect))
-            });
+            let then = spec
+                .then
+                .as_ref()
+                .map(|then| then.of(dialect).and_then(|sql| crate::sql::substitute_in(sql, &vars, dialect)));
             Some(DataPlan {
                 from: spec.from.as_ref().map(|p| resolve_path(p, place)),
                 transaction,
