@@ -23,6 +23,7 @@ pub mod runner;
 mod scratch;
 pub mod search;
 pub mod servers;
+pub mod stall;
 pub mod trial;
 pub mod verify;
 

@@ -17,7 +17,8 @@ use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 use crate::prepare::setup_statements;
 use crate::process::RunnerProcess;
 use crate::runner::Runner;
-use crate::servers::{Schemas, Servers};
+use crate::servers::{NodeFault, Schemas, Servers};
+use crate::stall;
 use crate::verify::{self, Files};
 
 /// How long the core waits for what.
@@ -113,8 +114,9 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
 
     let mut processes = Vec::new();
+    let mut fault = NodeFault::of(arm, bench.servers).map_err(|e| Stop::new(FailureKind::Preparation, e))?;
     let opened = open(&trial, bench, &sampler, &mut processes, evidence);
-    let timed = opened.and_then(|()| drive(arm, bench, &sampler, &mut processes, evidence));
+    let timed = opened.and_then(|()| drive(arm, bench, &sampler, (&mut processes, &mut fault), evidence));
     if timed.is_ok() {
         // The last sample is taken while the ended processes can still be read. One that gave no result is killed
         // below, and waiting for it would only take time.
@@ -139,10 +141,13 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         };
         ended_badly.get_or_insert_with(|| format!("{what} ({status}){}", process.evidence()));
     }
+    // Whatever became of the trial, the next one is to find the server whole.
+    let fault = fault.as_mut().map(|fault| fault.finish(bench.keep_going));
     timed?;
     if let Some(reason) = ended_badly {
         return Err(Stop::new(FailureKind::Runner, reason));
     }
+    let mut fault = fault.transpose().map_err(|e| Stop::new(FailureKind::Server, e))?;
 
     let result = evidence.result.clone().unwrap_or_default();
     verify::counts(arm, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
@@ -151,7 +156,15 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
-    let content = placed.check(arm, &result).map_err(|e| Stop::new(FailureKind::Invariant, e))?;
+    let broken = |e| Stop::new(FailureKind::Invariant, e);
+    let content = match &mut fault {
+        None => placed.check(arm, &result).map_err(broken)?,
+        Some(fault) => {
+            let (content, lost) = placed.check_nodes(arm, &result).map_err(broken)?;
+            fault.lost = lost;
+            content
+        }
+    };
     let samples = &evidence.series.samples;
     let go = evidence.series.go_ns;
     let summary = Summary::within(samples, go..=u64::MAX);
@@ -169,6 +182,8 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         result,
         search: None,
         on_server: arm.server.is_some(),
+        stall_ns: stall::longest(&evidence.series.ticks),
+        fault,
     })
 }
 
@@ -211,6 +226,18 @@ impl Placed {
         match self {
             Self::Files { files, .. } => verify::databases(arm, &mut Files::open(arm, files)?, result),
             Self::Schemas(schemas) => verify::databases(arm, schemas, result),
+        }
+    }
+
+    /// The same on each node of a server, one of which was killed.
+    fn check_nodes(
+        &mut self,
+        arm: &Arm,
+        result: &TrialResult,
+    ) -> Result<(BTreeMap<String, String>, Option<u64>), String> {
+        match self {
+            Self::Files { .. } => Err("a file has no nodes".into()),
+            Self::Schemas(schemas) => verify::nodes(arm, &mut schemas.on_each_node()?, result),
         }
     }
 }
@@ -319,7 +346,7 @@ fn drive(
     arm: &Arm,
     bench: &mut Bench<'_>,
     sampler: &Sampler,
-    processes: &mut [RunnerProcess],
+    (processes, fault): (&mut [RunnerProcess], &mut Option<NodeFault<'_>>),
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     // The no-op driver has no connection whose settings could be read.
@@ -331,6 +358,7 @@ fn drive(
     let begun = Instant::now();
     processes.iter_mut().for_each(RunnerProcess::go);
     let mut kills = Kills::new(arm, processes);
+    fault.iter_mut().for_each(|fault| fault.begin(begun));
     let limit =
         arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
     let mut results = Vec::new();
@@ -341,6 +369,7 @@ fn drive(
             let keep_going = &mut *bench.keep_going;
             let mut poll = || {
                 kills.due(begun.elapsed());
+                fault.iter_mut().for_each(NodeFault::poll);
                 keep_going()
             };
             if begun.elapsed() > limit {

@@ -131,7 +131,7 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     }
     for role in &arm.trial.roles {
         let workers = result.workers.iter().filter(|w| w.role == role.name).count();
-        let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
+        let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
         let expected = (role.workers - killed) as usize * arm.databases as usize;
         if workers != expected {
             return Err(format!("role `{}` has {expected} workers, {workers} were reported", role.name));
@@ -199,7 +199,7 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
             let unserved: u64 = operations(result, &role.name).map(|o| o.unserved).sum();
             let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
             // Arrivals of workers that were killed are no one's.
-            let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
+            let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
             let alive = f64::from(role.workers.saturating_sub(killed)) / f64::from(role.workers.max(1));
             let offered = match role.until {
                 // The schedule is the role's, whatever the number of databases.
@@ -343,10 +343,7 @@ pub fn databases(
     let databases = contents.databases();
     for invariant in &arm.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
-        let mut found = 0.0;
-        for database in 0..databases {
-            found += contents.number(database, &invariant.sql).map_err(fail)?;
-        }
+        let found = found(contents, &invariant.sql).map_err(fail)?;
         let keeps: [(&Option<String>, &str, Keeps); 3] = [
             (&invariant.equals, "", |found, expected| found == expected),
             (&invariant.at_least, "at least ", |found, expected| found >= expected),
@@ -354,11 +351,7 @@ pub fn databases(
         ];
         for (text, how, keeps) in keeps {
             let Some(text) = text else { continue };
-            let mut expected = expression::evaluate(text, &|name| count(result, name)).map_err(fail)?;
-            if databases > 1 {
-                let constant = expression::evaluate(text, &|_| Ok(0.0)).map_err(fail)?;
-                expected += constant * (databases - 1) as f64;
-            }
+            let expected = expected(text, databases, result).map_err(fail)?;
             if !keeps(found, expected) {
                 return Err(fail(format!("found {found}, expected {how}{expected} = {text}")));
             }
@@ -373,6 +366,69 @@ pub fn databases(
         }
     }
     Ok(content)
+}
+
+/// What a query finds in all databases together.
+fn found(contents: &mut dyn Contents, sql: &str) -> Result<f64, String> {
+    (0..contents.databases()).map(|database| contents.number(database, sql)).sum()
+}
+
+/// What an expression over the counts must give for so many databases.
+fn expected(text: &str, databases: usize, result: &TrialResult) -> Result<f64, String> {
+    let counted = expression::evaluate(text, &|name| count(result, name))?;
+    let constant = if databases > 1 { expression::evaluate(text, &|_| Ok(0.0))? } else { 0.0 };
+    Ok(counted + constant * databases.saturating_sub(1) as f64)
+}
+
+/// Transactions that the workers were told of and that are not there, by the invariants that ask for no less than what was
+/// committed; none where there is no such invariant.
+///
+/// # Errors
+/// What the database says.
+pub fn lost(arm: &Arm, contents: &mut dyn Contents, result: &TrialResult) -> Result<Option<u64>, String> {
+    let mut lost = None;
+    for invariant in &arm.invariants {
+        let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
+        let bounds = [&invariant.equals, &invariant.at_least].into_iter().flatten();
+        for text in bounds.filter(|text| expression::names(text).iter().any(|name| name.starts_with("committed."))) {
+            let missing = expected(text, contents.databases(), result).map_err(fail)?
+                - found(contents, &invariant.sql).map_err(fail)?;
+            // Nothing at all is NULL: not a number, and all of it missing.
+            let missing = if missing.is_nan() { f64::INFINITY } else { missing.max(0.0) };
+            lost = Some(lost.unwrap_or(0).max(missing as u64));
+        }
+    }
+    Ok(lost)
+}
+
+/// Checks the databases of a server whose node was killed, as each of its nodes has them: none must lack what a worker
+/// was told of, and all must hold the same. Returns the content, and [`lost`].
+///
+/// # Errors
+/// The first thing that is not as it must be.
+pub fn nodes(
+    arm: &Arm,
+    nodes: &mut [impl Contents],
+    result: &TrialResult,
+) -> Result<(BTreeMap<String, String>, Option<u64>), String> {
+    let mut content: Option<BTreeMap<String, String>> = None;
+    let mut most = None;
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let here = |e: String| format!("node {}: {e}", index + 1);
+        let lost = lost(arm, node, result).map_err(here)?;
+        if let Some(lost @ 1..) = lost {
+            return Err(here(format!("{lost} of the transactions that workers were told of are lost")));
+        }
+        most = most.max(lost);
+        let found = databases(arm, node, result).map_err(here)?;
+        if let Some(first) = &content
+            && let Some((table, _)) = found.iter().find(|(table, hash)| first.get(*table) != Some(hash))
+        {
+            return Err(here(format!("table `{table}` holds other rows than node 1 has")));
+        }
+        content.get_or_insert(found);
+    }
+    Ok((content.unwrap_or_default(), most))
 }
 
 /// The only column of a query's only row as a number; not a number where it is none.

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;
+#[path = "common/servers.rs"]
+mod servers;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -12,11 +14,10 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use common::{ends, litelab, run};
-use litelab_engine::outcome::{FailureKind, Outcome, TrialRecord};
-use litelab_engine::record::{RunFile, RunInfo};
+use litelab_engine::outcome::{FailureKind, Outcome};
 use litelab_model::Server;
 use litelab_servers::Kind;
-use litelab_servers::instance::binaries;
+use servers::{nothing_is_left, possible, processes, trials};
 
 const WORKLOAD: &str = r#"
 name = "work"
@@ -94,49 +95,6 @@ fn folder(study: &str) -> tempfile::TempDir {
     let settings = "innodb_flush_log_at_trx_commit = 2\ninnodb_lock_wait_timeout = 10\n";
     write("mysql.toml", &format!("name = 'mysql'\ndialect = 'mysql'\n[setting]\n{settings}{retry}"));
     folder
-}
-
-/// Whether the Go runner has been built.
-fn built() -> bool {
-    let there = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runners/go/litelab-runner-go").exists();
-    if !there {
-        println!("skipped: run `litelab runners build go`");
-    }
-    there
-}
-
-fn possible(kinds: &[Kind]) -> bool {
-    let missing = kinds.iter().find_map(|kind| binaries::find(*kind).err());
-    if let Some(missing) = &missing {
-        println!("skipped: {missing}");
-    }
-    built() && missing.is_none()
-}
-
-fn trials(file: &Path) -> (RunInfo, Vec<TrialRecord>) {
-    let file = RunFile::open(file).unwrap();
-    let mut trials = Vec::new();
-    file.trials(&mut |trial| {
-        trials.push(trial.record);
-        Ok(())
-    })
-    .unwrap();
-    (file.info().unwrap(), trials)
-}
-
-/// Processes whose command names a path.
-fn processes(path: &Path) -> usize {
-    let path = path.to_str().unwrap();
-    let numbers = std::fs::read_dir("/proc").unwrap().flatten().map(|e| e.path().join("cmdline"));
-    numbers.filter(|file| std::fs::read(file).is_ok_and(|line| String::from_utf8_lossy(&line).contains(path))).count()
-}
-
-fn nothing_is_left(folder: &Path) {
-    let hidden = |name: &str| name.starts_with(".scratch");
-    let entries = std::fs::read_dir(folder.join("litelab-runs")).unwrap().flatten();
-    let left: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| hidden(n)).collect();
-    assert!(left.is_empty(), "{left:?}");
-    assert_eq!(processes(folder), 0);
 }
 
 #[test]

@@ -2,10 +2,17 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use litelab_model::library::{self, Kind};
 use litelab_model::{Options, resolve};
+use litelab_protocol::Dialect;
+
+/// Drivers of servers that built-in studies name.
+fn dialects() -> BTreeMap<String, Dialect> {
+    [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)].map(|(name, d)| (name.to_owned(), d)).into()
+}
 
 #[test]
 fn every_study_resolves_at_both_scales() {
@@ -14,7 +21,7 @@ fn every_study_resolves_at_both_scales() {
     for name in names {
         for quick in [false, true] {
             let (study, text) = library::study(name).unwrap();
-            let options = Options { quick, aa: true, ..Options::default() };
+            let options = Options { quick, aa: true, dialects: dialects(), ..Options::default() };
             let plan = resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(plan.study, name);
             assert!(plan.arms.len() > plan.scenarios.len(), "{name}: an A/A arm for each scenario");

@@ -6,6 +6,7 @@ use litelab_model::profile::Profile;
 use litelab_model::study::Study;
 use litelab_model::workload::Workload;
 use litelab_model::{Options, resolve};
+use litelab_protocol::Dialect;
 use proptest::prelude::*;
 
 fn built_in(kind: Kind) -> Vec<String> {
@@ -132,6 +133,8 @@ fn the_mutations_reach_far() {
     for toml in built_in(Kind::Study) {
         let text = text(toml);
         let study: Study = library::parse(&text).expect("parses");
-        resolve::resolve(&study, &text, &Options::default()).expect("resolves");
+        let servers = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
+        let dialects = servers.map(|(name, dialect)| (name.to_owned(), dialect)).into();
+        resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).expect("resolves");
     }
 }

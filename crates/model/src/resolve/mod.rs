@@ -370,7 +370,7 @@ fn arm(
     }
     let search = scenario.search.as_ref().map(|s| conditions::search(s, &mut trial, &vars));
     let search = search.transpose().map_err(|e| format!("search: {e}"))?;
-    let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, &mut vars));
+    let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, server, &mut vars));
     let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
     let schema = schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
