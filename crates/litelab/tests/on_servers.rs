@@ -17,7 +17,7 @@ use common::{ends, litelab, run};
 use litelab_engine::outcome::{FailureKind, Outcome};
 use litelab_model::Server;
 use litelab_servers::Kind;
-use servers::{nothing_is_left, possible, processes, trials};
+use servers::{built, nothing_is_left, possible, processes, trials};
 
 const WORKLOAD: &str = r#"
 name = "work"
