@@ -1,5 +1,6 @@
 //! What a runner adds to PostgreSQL's own pgbench: its scripts on its tables, in pairs on one server.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use litelab_engine::{Runners, Servers, Urls};
 use litelab_model::quantity::Scalar;
 use litelab_model::{Arm, Plan, library, resolve};
 use litelab_servers::instance::binaries;
-use litelab_servers::{Admin, Instance, Kind, ServersError, Url};
+use litelab_servers::{Admin, Instance, Kind, Url};
 use litelab_stats::Schedule;
 
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};
@@ -107,13 +108,17 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(met)
 }
 
-/// pgbench, which lies beside the server's programs; Debian's one in the path is a script that chooses among versions.
+/// pgbench; else the line that says what is missing, and which package has it.
 fn program() -> Result<PathBuf, String> {
-    let server = binaries::find(Kind::Postgres).map_err(|e: ServersError| e.to_string())?;
-    let beside = server.server.with_file_name("pgbench");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates = std::iter::once(beside).chain(std::env::split_paths(&path).map(|folder| folder.join("pgbench")));
-    let found = candidates.into_iter().find(|file| file.is_file());
+    let server = binaries::find(Kind::Postgres).map_err(|e| e.to_string())?.server;
+    near(&server, &std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// It lies beside the server; Debian's one in the path is a script that chooses among versions.
+fn near(server: &Path, path: &OsStr) -> Result<PathBuf, String> {
+    let beside = server.with_file_name("pgbench");
+    let mut candidates = std::iter::once(beside).chain(std::env::split_paths(path).map(|f| f.join("pgbench")));
+    let found = candidates.find(|file| file.is_file());
     found.ok_or_else(|| "pgbench is not installed: apt-get install postgresql (elsewhere postgresql-contrib)".into())
 }
 
@@ -234,6 +239,22 @@ mod tests {
         // Before 15 it says no word of failures, and ends with an error instead.
         let former = SAID.replace("number of failed transactions: 0 (0.000%)\n", "");
         assert_eq!(sample(&former).expect("a sample"), read);
+    }
+
+    #[test]
+    fn pgbench_is_looked_for_beside_the_server_and_then_in_the_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [server, other] = ["server", "other"].map(|name| folder.path().join(name));
+        for place in [&server, &other] {
+            std::fs::create_dir(place).expect("made");
+        }
+        let find = || near(&server.join("postgres"), other.as_os_str());
+        let absent = find().expect_err("it is nowhere");
+        assert!(absent.contains("apt-get install postgresql") && !absent.contains('\n'), "{absent}");
+        for place in [&other, &server] {
+            std::fs::write(place.join("pgbench"), "").expect("written");
+            assert_eq!(find(), Ok(place.join("pgbench")));
+        }
     }
 
     #[test]
