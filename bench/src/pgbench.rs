@@ -30,11 +30,11 @@ pub struct Options {
     /// Pairs of each script; six are the fewest with an interval.
     #[arg(long, default_value_t = 8)]
     pairs: u32,
-    /// Branches; 100,000 accounts each.
-    #[arg(long, default_value_t = 8)]
+    /// Branches; 100,000 accounts each. With fewer than clients, those of tpcb-like mostly wait for each other.
+    #[arg(long, default_value_t = 16)]
     scale: u32,
     /// Clients.
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 16)]
     clients: u32,
     /// Threads that the clients share, pgbench's `-j` and the runner's GOMAXPROCS; unless given, what each has by default:
     /// one of pgbench's, of Go's as many as there are processors.

@@ -14,6 +14,7 @@ pub mod merge;
 mod noop;
 pub mod observe;
 pub mod outcome;
+mod placed;
 pub mod prepare;
 pub mod process;
 pub mod ready;

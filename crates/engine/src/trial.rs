@@ -1,25 +1,23 @@
 //! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::study::Location;
-use litelab_protocol::{ConnectionSettings, Database, Executor, Line, Load, Role, Tick, Trial, TrialResult};
+use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult};
 
-use crate::environment::copy_database;
 use crate::kills::Kills;
 use crate::merge::merge;
 use crate::observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
-use crate::prepare::setup_statements;
+use crate::placed::{Placed, place};
 use crate::process::RunnerProcess;
 use crate::runner::Runner;
-use crate::servers::{NodeFault, Schemas, Servers};
+use crate::servers::{NodeFault, Servers};
 use crate::stall;
-use crate::verify::{self, Files};
+use crate::verify;
 
 /// How long the core waits for what.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +53,13 @@ pub struct Bench<'a> {
 }
 
 /// A failure under way to a row.
-struct Stop {
+pub(crate) struct Stop {
     kind: FailureKind,
     reason: String,
 }
 
 impl Stop {
-    fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into() }
     }
 }
@@ -197,86 +195,6 @@ fn by_kill(status: ExitStatus) -> bool {
 #[cfg(not(unix))]
 fn by_kill(_: ExitStatus) -> bool {
     true
-}
-
-/// What a trial's runner opens, and what is checked afterwards.
-enum Placed {
-    /// Files of SQLite, copied from the prepared one or dumped from memory at the end.
-    Files { databases: Vec<Database>, files: Vec<PathBuf> },
-    /// Schemas of a server.
-    Schemas(Schemas),
-}
-
-impl Placed {
-    fn databases(&self) -> Vec<Database> {
-        match self {
-            Self::Files { databases, .. } => databases.clone(),
-            Self::Schemas(schemas) => schemas.databases(),
-        }
-    }
-
-    fn files(&self) -> &[PathBuf] {
-        match self {
-            Self::Files { files, .. } => files,
-            Self::Schemas(_) => &[],
-        }
-    }
-
-    fn check(&mut self, arm: &Arm, result: &TrialResult) -> Result<BTreeMap<String, String>, String> {
-        match self {
-            Self::Files { files, .. } => verify::databases(arm, &mut Files::open(arm, files)?, result),
-            Self::Schemas(schemas) => verify::databases(arm, schemas, result),
-        }
-    }
-
-    /// The same on each node of a server, one of which was killed.
-    fn check_nodes(
-        &mut self,
-        arm: &Arm,
-        result: &TrialResult,
-    ) -> Result<(BTreeMap<String, String>, Option<u64>), String> {
-        match self {
-            Self::Files { .. } => Err("a file has no nodes".into()),
-            Self::Schemas(schemas) => verify::nodes(arm, &mut schemas.on_each_node()?, result),
-        }
-    }
-}
-
-/// A trial's own schemas on a server whose settings are as the arm asks for.
-fn place_on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
-    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
-    let servers = bench.servers.ok_or_else(|| stop("the run has no servers".into()))?;
-    let mut schemas = servers.schemas(arm).map_err(stop)?;
-    servers.settle(arm, schemas.server()).map_err(|e| Stop::new(FailureKind::Settings, e))?;
-    Ok(Placed::Schemas(schemas))
-}
-
-/// Copies the prepared database, says how to make it in memory, or makes it on a server.
-fn place(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
-    if arm.server.is_some() {
-        return place_on_server(arm, bench);
-    }
-    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
-    let mut databases = Vec::new();
-    let mut files = Vec::new();
-    for i in 0..arm.databases {
-        let file = bench.directory.join(format!("trial-{i}.db"));
-        let path = file.display().to_string();
-        databases.push(match arm.location {
-            Location::File => {
-                copy_database(bench.prepared, &file).map_err(|e| stop(e.to_string()))?;
-                Database::File { path }
-            }
-            Location::Memory | Location::MemoryShared => Database::Memory {
-                shared: arm.location == Location::MemoryShared,
-                name: format!("litelab-{i}"),
-                setup: setup_statements(bench.prepared).map_err(|e| stop(e.to_string()))?,
-                teardown: vec![format!("VACUUM INTO '{}'", path.replace('\'', "''"))],
-            },
-        });
-        files.push(file);
-    }
-    Ok(Placed::Files { databases, files })
 }
 
 /// One trial per process: the whole, or with executor `processes` one worker each.

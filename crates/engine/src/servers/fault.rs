@@ -144,6 +144,10 @@ impl<'s> NodeFault<'s> {
                 }
                 set(&instance.node_url(node), &settings).map(|()| at)
             });
+            if outcome.is_err() {
+                // What is not part of its server is in the way of the next start, and of the end. It may be gone already.
+                let _gone = instance.kill(node);
+            }
             Started { instance, outcome }
         });
         self.stage = Stage::Coming { start, stop };
