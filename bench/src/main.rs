@@ -1,10 +1,11 @@
 //! litelab's own speed, against yardsticks, in pairs.
 //!
-//! `cargo run --release -p litelab-bench` runs all; `… -- bulk` or `… -- runner` one. Each ratio is printed with its interval. Exit codes: 0 every target
+//! `cargo run --release -p litelab-bench` runs all; `… -- bulk`, `… -- runner` or `… -- pgbench` one. Each ratio is printed with its interval. Exit codes: 0 every target
 //! met, 3 one missed, 1 the bench itself failed.
 
 mod bulk;
 mod pairs;
+mod pgbench;
 mod runner;
 mod yardstick;
 
@@ -28,6 +29,8 @@ enum Bench {
     Bulk(bulk::Options),
     /// Runners against loops written by hand in the same language.
     Runner(runner::Options),
+    /// The Go runner on PostgreSQL against pgbench, with its own scripts.
+    Pgbench(pgbench::Options),
     /// One side of a pair; the bench starts itself with this, once per trial.
     #[command(hide = true)]
     Side {
@@ -36,7 +39,7 @@ enum Bench {
     },
 }
 
-/// Both benches with what they have unless told otherwise.
+/// All benches with what they have unless told otherwise.
 fn all() -> anyhow::Result<bool> {
     #[derive(Parser)]
     struct Bulk {
@@ -48,14 +51,21 @@ fn all() -> anyhow::Result<bool> {
         #[command(flatten)]
         options: runner::Options,
     }
+    #[derive(Parser)]
+    struct Scripts {
+        #[command(flatten)]
+        options: pgbench::Options,
+    }
     let bulk = bulk::run(&Bulk::parse_from(["bulk"]).options)?;
-    Ok(runner::run(&Loops::parse_from(["runner"]).options)? && bulk)
+    let loops = runner::run(&Loops::parse_from(["runner"]).options)?;
+    Ok(pgbench::run(&Scripts::parse_from(["pgbench"]).options)? && loops && bulk)
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().bench {
         Some(Bench::Bulk(options)) => bulk::run(&options),
         Some(Bench::Runner(options)) => runner::run(&options),
+        Some(Bench::Pgbench(options)) => pgbench::run(&options),
         Some(Bench::Side { side }) => bulk::side(&side).map(|()| true),
         None => all(),
     };

@@ -22,8 +22,15 @@ pub struct Sample {
     pub seconds: f64,
     /// CPU seconds of the process, user and system, all threads; absent where a side cannot tell those of the loop alone.
     pub cpu_seconds: Option<f64>,
-    /// Units of work done; must be equal on both sides.
+    /// Units of work done; where sides end by count, equal on both.
     pub units: u64,
+}
+
+impl Sample {
+    /// Units per second.
+    fn rate(&self) -> f64 {
+        self.units as f64 / self.seconds
+    }
 }
 
 /// Runs `work`, which returns the units it did, and prints the sample for the bench that started this process.
@@ -59,8 +66,15 @@ pub struct Scratch(tempfile::TempDir);
 impl Scratch {
     pub fn new(bench: &str) -> Result<Self> {
         fs::create_dir_all(FOLDER).with_context(|| format!("make {FOLDER}"))?;
-        let folder = tempfile::Builder::new().prefix(bench).tempdir_in(FOLDER)?;
-        Ok(Self(folder))
+        let mut builder = tempfile::Builder::new();
+        // A server's own user must be able to search it.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
+        Ok(Self(builder.prefix(bench).tempdir_in(FOLDER)?))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
     }
 
     /// A fresh, empty folder for one trial; an earlier one of that name is deleted.
@@ -96,6 +110,8 @@ pub struct Comparison {
     pub name: String,
     /// The least ratio of rates, litelab / yardstick.
     pub target: f64,
+    /// Sides end by time, and so with different numbers of units.
+    timed: bool,
     blocks: Vec<(Sample, Sample)>,
 }
 
@@ -112,17 +128,26 @@ pub enum Outcome {
 
 impl Comparison {
     pub fn new(name: &str, target: f64) -> Self {
-        Self { name: name.to_owned(), target, blocks: Vec::new() }
+        Self { name: name.to_owned(), target, timed: false, blocks: Vec::new() }
+    }
+
+    /// Of sides that do as much as they can for the same time.
+    pub fn for_a_time(name: &str, target: f64) -> Self {
+        Self { timed: true, ..Self::new(name, target) }
     }
 
     /// Adds a pair and prints it.
     pub fn add(&mut self, yardstick: Sample, litelab: Sample) -> Result<()> {
-        ensure!(yardstick.units == litelab.units, "{}: {yardstick:?} and {litelab:?} did different work", self.name);
+        let same = yardstick.units == litelab.units;
+        ensure!(self.timed || same, "{}: {yardstick:?} and {litelab:?} did different work", self.name);
         let side = |sample: Sample| {
             let cpu = sample.cpu_seconds.map(|cpu| format!(" ({cpu:.2} CPU s)")).unwrap_or_default();
-            format!("{:.3} s{cpu}", sample.seconds)
+            match self.timed {
+                true => format!("{:.0}/s{cpu}", sample.rate()),
+                false => format!("{:.3} s{cpu}", sample.seconds),
+            }
         };
-        let ratio = yardstick.seconds / litelab.seconds;
+        let ratio = litelab.rate() / yardstick.rate();
         println!("  {:<18} yardstick {}, litelab {}: {ratio:.3}", self.name, side(yardstick), side(litelab));
         self.blocks.push((yardstick, litelab));
         Ok(())
@@ -130,7 +155,7 @@ impl Comparison {
 
     /// Prints the ratio of rates and the ratio of CPU time, and says whether the target was met.
     pub fn conclude(&self) -> Result<Outcome> {
-        let rate = self.paired(|sample| Some(sample.units as f64 / sample.seconds))?.context("no pairs")?;
+        let rate = self.paired(|sample| Some(sample.rate()))?.context("no pairs")?;
         let cpu = self.paired(|sample| sample.cpu_seconds)?;
         let outcome = judge(&rate, self.target);
         let verdict = match outcome {
@@ -207,5 +232,17 @@ mod tests {
     fn different_work_is_no_pair() {
         let sample = |units| Sample { seconds: 1.0, cpu_seconds: None, units };
         assert!(Comparison::new("test", 1.0).add(sample(10), sample(11)).is_err());
+    }
+
+    #[test]
+    fn sides_that_end_by_time_are_compared_by_their_rates() {
+        let sample = |units, seconds| Sample { seconds, cpu_seconds: None, units };
+        let comparison = |ours| {
+            let mut comparison = Comparison::for_a_time("test", 0.9);
+            (0..6).for_each(|_| comparison.add(sample(1000, 5.0), ours).expect("a pair"));
+            comparison.conclude().expect("judged")
+        };
+        assert_eq!(comparison(sample(460, 2.5)), Outcome::Shown);
+        assert_eq!(comparison(sample(440, 2.5)), Outcome::Missed);
     }
 }

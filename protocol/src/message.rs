@@ -182,6 +182,10 @@ pub struct WorkerResult {
     pub inside_ns: u64,
     /// Nanoseconds after the warm-up spent between them: drawing parameters, think time, waiting for an arrival.
     pub outside_ns: u64,
+    /// Longest time in nanoseconds in which it committed nothing: from `go` or a commit to the next one, or to the worker's
+    /// end. Absent where a runner does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ns: Option<u64>,
 }
 
 /// What the host program suffered while SQLite worked.

@@ -234,6 +234,7 @@ type WorkerResult struct {
 	Committed uint64 `json:"committed"`
 	InsideNs  int64  `json:"inside_ns"`
 	OutsideNs int64  `json:"outside_ns"`
+	StallNs   int64  `json:"stall_ns"`
 }
 
 type Probe struct {

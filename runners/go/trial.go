@@ -331,7 +331,7 @@ func (s *Stage) result(probe *Probe) *Result {
 		}
 		result.Workers = append(result.Workers, WorkerResult{
 			Role: w.role.Name, Worker: w.id.index, Database: w.id.database,
-			Committed: committed, InsideNs: w.inside, OutsideNs: max(w.outside, 0),
+			Committed: committed, InsideNs: w.inside, OutsideNs: max(w.outside, 0), StallNs: w.stall,
 		})
 	}
 	for r, schedule := range s.schedules {

@@ -447,6 +447,27 @@ func TestWhatCannotBeRunFails(t *testing.T) {
 	})
 }
 
+func TestAWorkerTellsItsLongestTimeWithoutACommit(t *testing.T) {
+	slow, never := insert(), Transaction{Name: "never", Begin: "none", Statements: []Statement{plain("SELECT id FROM t WHERE 0", 1)}}
+	slow.HoldUs = 20_000
+	never.Statements[0].Fetch, never.Statements[0].Required = "first", true
+	result := run(t, trialOf("mattn", file(t), perWorker, 1, 3, slow, never), nil)
+	for _, w := range result.Workers {
+		switch {
+		case w.StallNs > result.ElapsedNs:
+			t.Errorf("%s: %d ns of %d", w.Role, w.StallNs, result.ElapsedNs)
+		case w.Role == "r-insert" && (w.Committed != 3 || w.StallNs < 20_000_000):
+			t.Errorf("%d ns, though each takes 20 ms", w.StallNs)
+		// What finds no row commits nothing: all of its time is without a commit.
+		case w.Role == "r-never" && (w.Committed != 0 || w.StallNs < w.InsideNs || w.InsideNs == 0):
+			t.Errorf("%d ns of %d", w.StallNs, w.InsideNs)
+		}
+	}
+	if len(result.Workers) != 2 {
+		t.Errorf("%d workers", len(result.Workers))
+	}
+}
+
 func TestOpenLoadStartsNothingTwiceAndSkipsNothing(t *testing.T) {
 	path := file(t)
 	slow := insert()

@@ -18,6 +18,8 @@ type Worker struct {
 	// What it leaves when it is done, in nanoseconds: when it ended, and its time after the warm-up in transactions
 	// and between them.
 	ended, inside, outside int64
+	// When it last committed something, and the longest time between two such moments.
+	committed, stall int64
 }
 
 // ID says who a worker is.
@@ -82,6 +84,9 @@ func (w *Worker) run(clock Clock) error {
 			return err
 		}
 		task.count(&e, w.memory.errors)
+		if e.ending == Committed {
+			w.stall, w.committed = max(w.stall, e.end-w.committed), e.end
+		}
 		if start >= w.warm {
 			task.measure(&e, start, due)
 		}
@@ -95,6 +100,7 @@ func (w *Worker) run(clock Clock) error {
 	}
 	w.ended = clock.now()
 	w.outside = max(w.ended-w.warm, 0) - w.inside
+	w.stall = max(w.stall, w.ended-w.committed)
 	return nil
 }
 

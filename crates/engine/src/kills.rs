@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use litelab_model::Arm;
+use litelab_model::condition::KillPlan;
 
 use crate::process::RunnerProcess;
 
@@ -17,11 +18,13 @@ pub(crate) struct Kills {
 impl Kills {
     /// The processes are in the order of [`crate::trial::split`]: role by role, worker by worker.
     pub(crate) fn new(arm: &Arm, processes: &[RunnerProcess]) -> Self {
-        let Some(kill) = &arm.kill else { return Self { due: Vec::new(), done: 0 } };
-        let roles = arm.trial.roles.iter().take_while(|role| role.name != kill.role);
+        let Some(KillPlan::Processes { role: name, processes: count, after_ms }) = &arm.kill else {
+            return Self { due: Vec::new(), done: 0 };
+        };
+        let roles = arm.trial.roles.iter().take_while(|role| role.name != *name);
         let first: usize = roles.map(|role| role.workers as usize).sum();
-        let victims = processes.iter().enumerate().skip(first).take(kill.processes as usize);
-        let after = |nth: usize| Duration::from_millis(kill.after_ms.saturating_mul(nth as u64 + 1));
+        let victims = processes.iter().enumerate().skip(first).take(*count as usize);
+        let after = |nth: usize| Duration::from_millis(after_ms.saturating_mul(nth as u64 + 1));
         let due = victims.enumerate().map(|(nth, (index, process))| (index, process.id(), after(nth))).collect();
         Self { due, done: 0 }
     }

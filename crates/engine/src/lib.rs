@@ -14,6 +14,7 @@ pub mod merge;
 mod noop;
 pub mod observe;
 pub mod outcome;
+mod placed;
 pub mod prepare;
 pub mod process;
 pub mod ready;
@@ -23,6 +24,7 @@ pub mod runner;
 pub mod scratch;
 pub mod search;
 pub mod servers;
+pub mod stall;
 pub mod trial;
 pub mod verify;
 

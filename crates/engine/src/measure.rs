@@ -45,6 +45,7 @@ impl<'a> Meter<'a> {
         // Files of a server are its own, and nobody looked at them.
         let of_files = |value: Option<f64>| whole(value).filter(|_| !self.measurement.on_server);
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
+        let fault = self.measurement.fault.as_ref();
         let known = operations(result, metric.transaction.as_deref()).next().is_some();
         match metric.measure {
             Measure::Throughput if known => per_second(total(|o| o.measured), result.measured_ns),
@@ -71,6 +72,10 @@ impl<'a> Meter<'a> {
             Measure::WalRestarts => of_files(Some(summary.wal_restarts as f64)),
             Measure::PartTime => self.part(metric, |part| part.nanos),
             Measure::PartCalls => self.part(metric, |part| part.calls),
+            Measure::Stall => whole(self.measurement.stall_ns.map(|ns| ns as f64)),
+            Measure::WorkerStall => whole(result.workers.iter().filter_map(|w| w.stall_ns).max().map(|ns| ns as f64)),
+            Measure::Rejoin => whole(fault.map(|fault| fault.back_ms.saturating_sub(fault.started_ms) as f64 * 1e6)),
+            Measure::Lost => whole(fault.and_then(|fault| fault.lost).map(|lost| lost as f64)),
             Measure::Latency(..) => None,
         }
     }

@@ -62,6 +62,8 @@ pub enum FailureKind {
     Settings,
     /// The runner's counts contradict each other.
     Counts,
+    /// A node that the trial was to kill was not killed, or did not come back.
+    Server,
     /// The disk was full, or SQLite met an I/O error or a damaged file.
     Storage,
     /// The database is not as it must be.
@@ -93,6 +95,30 @@ pub struct Measurement {
     /// Whether the database was a server's: then its files were not looked at, and CPU and memory are of the runner alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_server: bool,
+    /// Longest time in nanoseconds in which no worker committed anything, to a tick (a tenth of a second); none of runs
+    /// before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ns: Option<u64>,
+    /// The node that was killed, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+}
+
+/// A node of a server that a trial killed and brought back. Times are in milliseconds from `go`; they may lie after the
+/// trial's end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Which, from 1.
+    pub node: u32,
+    /// When it was killed.
+    pub killed_ms: u64,
+    /// When its start began.
+    pub started_ms: u64,
+    /// When it was part of its server again: of a cluster, synced.
+    pub back_ms: u64,
+    /// Acknowledged transactions that a node no longer had, the one that came back among them; none where no invariant
+    /// asks for as much as was committed. Not 0 only in a trial that failed for it.
+    pub lost: Option<u64>,
 }
 
 /// The outcome of a search for the highest rate that is kept.

@@ -148,6 +148,8 @@ mod tests {
             flags,
             search: None,
             on_server: false,
+            stall_ns: None,
+            fault: None,
         }
     }
 

@@ -1,24 +1,23 @@
 //! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::study::Location;
-use litelab_protocol::{ConnectionSettings, Database, Executor, Line, Load, Role, Tick, Trial, TrialResult};
+use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult};
 
-use crate::environment::copy_database;
 use crate::kills::Kills;
 use crate::merge::merge;
 use crate::observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
-use crate::prepare::setup_statements;
+use crate::placed::{Placed, place};
 use crate::process::RunnerProcess;
 use crate::runner::Runner;
-use crate::servers::{Schemas, Servers};
-use crate::verify::{self, Files};
+use crate::servers::{NodeFault, Servers};
+use crate::stall;
+use crate::verify;
 
 /// How long the core waits for what.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +53,13 @@ pub struct Bench<'a> {
 }
 
 /// A failure under way to a row.
-struct Stop {
+pub(crate) struct Stop {
     kind: FailureKind,
     reason: String,
 }
 
 impl Stop {
-    fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into() }
     }
 }
@@ -113,8 +112,9 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
 
     let mut processes = Vec::new();
+    let mut fault = NodeFault::of(arm, bench.servers).map_err(|e| Stop::new(FailureKind::Preparation, e))?;
     let opened = open(&trial, bench, &sampler, &mut processes, evidence);
-    let timed = opened.and_then(|()| drive(arm, bench, &sampler, &mut processes, evidence));
+    let timed = opened.and_then(|()| drive(arm, bench, &sampler, (&mut processes, &mut fault), evidence));
     if timed.is_ok() {
         // The last sample is taken while the ended processes can still be read. One that gave no result is killed
         // below, and waiting for it would only take time.
@@ -139,10 +139,13 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         };
         ended_badly.get_or_insert_with(|| format!("{what} ({status}){}", process.evidence()));
     }
+    // Whatever became of the trial, the next one is to find the server whole.
+    let fault = fault.as_mut().map(|fault| fault.finish(bench.keep_going));
     timed?;
     if let Some(reason) = ended_badly {
         return Err(Stop::new(FailureKind::Runner, reason));
     }
+    let mut fault = fault.transpose().map_err(|e| Stop::new(FailureKind::Server, e))?;
 
     let result = evidence.result.clone().unwrap_or_default();
     verify::counts(arm, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
@@ -151,7 +154,15 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
-    let content = placed.check(arm, &result).map_err(|e| Stop::new(FailureKind::Invariant, e))?;
+    let broken = |e| Stop::new(FailureKind::Invariant, e);
+    let content = match &mut fault {
+        None => placed.check(arm, &result).map_err(broken)?,
+        Some(fault) => {
+            let (content, lost) = placed.check_nodes(arm, &result).map_err(broken)?;
+            fault.lost = lost;
+            content
+        }
+    };
     let samples = &evidence.series.samples;
     let go = evidence.series.go_ns;
     let summary = Summary::within(samples, go..=u64::MAX);
@@ -169,6 +180,8 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
         result,
         search: None,
         on_server: arm.server.is_some(),
+        stall_ns: stall::longest(&evidence.series.ticks),
+        fault,
     })
 }
 
@@ -182,74 +195,6 @@ fn by_kill(status: ExitStatus) -> bool {
 #[cfg(not(unix))]
 fn by_kill(_: ExitStatus) -> bool {
     true
-}
-
-/// What a trial's runner opens, and what is checked afterwards.
-enum Placed {
-    /// Files of SQLite, copied from the prepared one or dumped from memory at the end.
-    Files { databases: Vec<Database>, files: Vec<PathBuf> },
-    /// Schemas of a server.
-    Schemas(Schemas),
-}
-
-impl Placed {
-    fn databases(&self) -> Vec<Database> {
-        match self {
-            Self::Files { databases, .. } => databases.clone(),
-            Self::Schemas(schemas) => schemas.databases(),
-        }
-    }
-
-    fn files(&self) -> &[PathBuf] {
-        match self {
-            Self::Files { files, .. } => files,
-            Self::Schemas(_) => &[],
-        }
-    }
-
-    fn check(&mut self, arm: &Arm, result: &TrialResult) -> Result<BTreeMap<String, String>, String> {
-        match self {
-            Self::Files { files, .. } => verify::databases(arm, &mut Files::open(arm, files)?, result),
-            Self::Schemas(schemas) => verify::databases(arm, schemas, result),
-        }
-    }
-}
-
-/// A trial's own schemas on a server whose settings are as the arm asks for.
-fn place_on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
-    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
-    let servers = bench.servers.ok_or_else(|| stop("the run has no servers".into()))?;
-    let mut schemas = servers.schemas(arm).map_err(stop)?;
-    servers.settle(arm, schemas.server()).map_err(|e| Stop::new(FailureKind::Settings, e))?;
-    Ok(Placed::Schemas(schemas))
-}
-
-/// Copies the prepared database, says how to make it in memory, or makes it on a server.
-fn place(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
-    if arm.server.is_some() {
-        return place_on_server(arm, bench);
-    }
-    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
-    let mut databases = Vec::new();
-    let mut files = Vec::new();
-    for i in 0..arm.databases {
-        let file = bench.directory.join(format!("trial-{i}.db"));
-        let path = file.display().to_string();
-        databases.push(match arm.location {
-            Location::File => {
-                copy_database(bench.prepared, &file).map_err(|e| stop(e.to_string()))?;
-                Database::File { path }
-            }
-            Location::Memory | Location::MemoryShared => Database::Memory {
-                shared: arm.location == Location::MemoryShared,
-                name: format!("litelab-{i}"),
-                setup: setup_statements(bench.prepared).map_err(|e| stop(e.to_string()))?,
-                teardown: vec![format!("VACUUM INTO '{}'", path.replace('\'', "''"))],
-            },
-        });
-        files.push(file);
-    }
-    Ok(Placed::Files { databases, files })
 }
 
 /// One trial per process: the whole, or with executor `processes` one worker each.
@@ -319,7 +264,7 @@ fn drive(
     arm: &Arm,
     bench: &mut Bench<'_>,
     sampler: &Sampler,
-    processes: &mut [RunnerProcess],
+    (processes, fault): (&mut [RunnerProcess], &mut Option<NodeFault<'_>>),
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     // The no-op driver has no connection whose settings could be read.
@@ -331,6 +276,7 @@ fn drive(
     let begun = Instant::now();
     processes.iter_mut().for_each(RunnerProcess::go);
     let mut kills = Kills::new(arm, processes);
+    fault.iter_mut().for_each(|fault| fault.begin(begun));
     let limit =
         arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
     let mut results = Vec::new();
@@ -341,6 +287,7 @@ fn drive(
             let keep_going = &mut *bench.keep_going;
             let mut poll = || {
                 kills.due(begun.elapsed());
+                fault.iter_mut().for_each(NodeFault::poll);
                 keep_going()
             };
             if begun.elapsed() > limit {

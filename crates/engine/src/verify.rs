@@ -1,5 +1,7 @@
 //! Checks of a trial: settings in effect, counts, the database itself.
 
+mod nodes;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,7 @@ use rusqlite::types::ValueRef;
 
 use crate::error::describe;
 use crate::outcome::Flag;
+pub use nodes::{lost, nodes};
 
 /// Beyond this size a database is not searched for corruption after every trial: it would take longer than the trial.
 const INTEGRITY_BYTES: u64 = 256 << 20;
@@ -131,7 +134,7 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     }
     for role in &arm.trial.roles {
         let workers = result.workers.iter().filter(|w| w.role == role.name).count();
-        let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
+        let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
         let expected = (role.workers - killed) as usize * arm.databases as usize;
         if workers != expected {
             return Err(format!("role `{}` has {expected} workers, {workers} were reported", role.name));
@@ -199,7 +202,7 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
             let unserved: u64 = operations(result, &role.name).map(|o| o.unserved).sum();
             let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
             // Arrivals of workers that were killed are no one's.
-            let killed = arm.kill.as_ref().filter(|kill| kill.role == role.name).map_or(0, |kill| kill.processes);
+            let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
             let alive = f64::from(role.workers.saturating_sub(killed)) / f64::from(role.workers.max(1));
             let offered = match role.until {
                 // The schedule is the role's, whatever the number of databases.
@@ -343,10 +346,7 @@ pub fn databases(
     let databases = contents.databases();
     for invariant in &arm.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
-        let mut found = 0.0;
-        for database in 0..databases {
-            found += contents.number(database, &invariant.sql).map_err(fail)?;
-        }
+        let found = found(contents, &invariant.sql).map_err(fail)?;
         let keeps: [(&Option<String>, &str, Keeps); 3] = [
             (&invariant.equals, "", |found, expected| found == expected),
             (&invariant.at_least, "at least ", |found, expected| found >= expected),
@@ -354,11 +354,7 @@ pub fn databases(
         ];
         for (text, how, keeps) in keeps {
             let Some(text) = text else { continue };
-            let mut expected = expression::evaluate(text, &|name| count(result, name)).map_err(fail)?;
-            if databases > 1 {
-                let constant = expression::evaluate(text, &|_| Ok(0.0)).map_err(fail)?;
-                expected += constant * (databases - 1) as f64;
-            }
+            let expected = expected(text, databases, result).map_err(fail)?;
             if !keeps(found, expected) {
                 return Err(fail(format!("found {found}, expected {how}{expected} = {text}")));
             }
@@ -373,6 +369,18 @@ pub fn databases(
         }
     }
     Ok(content)
+}
+
+/// What a query finds in all databases together.
+fn found(contents: &mut dyn Contents, sql: &str) -> Result<f64, String> {
+    (0..contents.databases()).map(|database| contents.number(database, sql)).sum()
+}
+
+/// What an expression over the counts must give for so many databases.
+fn expected(text: &str, databases: usize, result: &TrialResult) -> Result<f64, String> {
+    let counted = expression::evaluate(text, &|name| count(result, name))?;
+    let constant = if databases > 1 { expression::evaluate(text, &|_| Ok(0.0))? } else { 0.0 };
+    Ok(counted + constant * databases.saturating_sub(1) as f64)
 }
 
 /// The only column of a query's only row as a number; not a number where it is none.

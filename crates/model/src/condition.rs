@@ -1,4 +1,4 @@
-//! Conditions on a trial: alerts, the search for the highest rate that is kept, processes that are killed.
+//! Conditions on a trial: alerts, the search for the highest rate that is kept, processes and nodes that are killed.
 
 use litelab_protocol::MAX_SAFE_INTEGER;
 use schemars::JsonSchema;
@@ -42,16 +42,20 @@ pub struct Search {
     pub holds: Vec<Limit>,
 }
 
-/// Runner processes that are killed while they work.
+/// What is killed while it works: runner processes (`role` and `processes`), or a node of the server (`node`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kill {
     /// The role whose processes are killed, its first ones first.
-    pub role: String,
+    pub role: Option<String>,
     /// How many; `$killed` in invariants. One at least stays.
-    pub processes: Quantity,
+    pub processes: Option<Quantity>,
+    /// The node of the server that is killed, counted from 1 in the order of the url's hosts.
+    pub node: Option<Quantity>,
     /// From `go` to the first kill, and from one to the next.
     pub after: Quantity,
+    /// From the kill of a node to its start. Without it the node is started after the trial.
+    pub back: Option<Quantity>,
 }
 
 /// A [`Limit`] with its metric found; values in base units.
@@ -86,13 +90,37 @@ pub struct SearchPlan {
 
 /// A [`Kill`] without expressions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KillPlan {
-    /// Name of the role.
-    pub role: String,
-    /// At least 1, fewer than the role has.
-    pub processes: u32,
-    /// Milliseconds from `go` to the first, and from each to the next.
-    pub after_ms: u64,
+#[serde(untagged)]
+pub enum KillPlan {
+    /// Of runner processes.
+    Processes {
+        /// Name of the role.
+        role: String,
+        /// At least 1, fewer than the role has.
+        processes: u32,
+        /// Milliseconds from `go` to the first, and from each to the next.
+        after_ms: u64,
+    },
+    /// Of a node of the server.
+    Node {
+        /// From 1.
+        node: u32,
+        /// Milliseconds from `go` to the kill.
+        after_ms: u64,
+        /// Milliseconds from the kill to its start; none where that is after the trial.
+        back_ms: Option<u64>,
+    },
+}
+
+impl KillPlan {
+    /// How many workers of a role it takes away.
+    #[must_use]
+    pub fn workers_of(&self, name: &str) -> u32 {
+        match self {
+            Self::Processes { role, processes, .. } if role == name => *processes,
+            _ => 0,
+        }
+    }
 }
 
 impl LimitPlan {

@@ -93,6 +93,14 @@ pub enum Measure {
     PartTime,
     /// How often per committed transaction it did that part.
     PartCalls,
+    /// Longest time in which no worker committed anything, in nanoseconds.
+    Stall,
+    /// Longest time in which one worker committed nothing, in nanoseconds; of the worker that had the longest.
+    WorkerStall,
+    /// Nanoseconds from the start of a killed node until it was part of its cluster again.
+    Rejoin,
+    /// Acknowledged transactions that a database no longer had after a node was killed.
+    Lost,
 }
 
 /// A measure, of one transaction or of all.
@@ -121,10 +129,11 @@ pub enum Unit {
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 51] = {
+const NAMES: [(&str, Measure); 55] = {
     use Measure::{
-        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Memory, PartCalls, PartTime, RowTime,
-        RowsPerSecond, Served, Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts, Written,
+        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime, Rejoin,
+        RowTime, RowsPerSecond, Served, Stall, Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts,
+        WorkerStall, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
     use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
@@ -180,6 +189,10 @@ const NAMES: [(&str, Measure); 51] = {
         ("wal_restarts", WalRestarts),
         ("part_time", PartTime),
         ("part_calls", PartCalls),
+        ("stall", Stall),
+        ("worker_stall", WorkerStall),
+        ("rejoin", Rejoin),
+        ("lost", Lost),
     ]
 };
 
@@ -195,10 +208,16 @@ impl Measure {
     pub fn unit(self) -> Unit {
         match self {
             Self::Throughput | Self::RowsPerSecond | Self::Sustainable => Unit::PerSecond,
-            Self::RowTime | Self::Latency(..) | Self::Cpu | Self::PartTime => Unit::Nanos,
+            Self::RowTime
+            | Self::Latency(..)
+            | Self::Cpu
+            | Self::PartTime
+            | Self::Stall
+            | Self::WorkerStall
+            | Self::Rejoin => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
             Self::FailedShare | Self::ErrorShare | Self::Served | Self::Fairness | Self::Utilization => Unit::Share,
-            Self::WalRestarts | Self::PartCalls => Unit::Count,
+            Self::WalRestarts | Self::PartCalls | Self::Lost => Unit::Count,
         }
     }
 

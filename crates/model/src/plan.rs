@@ -116,7 +116,7 @@ pub struct Arm {
     /// The rate that is sought, if one is: the trial is run again and again.
     #[serde(default)]
     pub search: Option<SearchPlan>,
-    /// Processes that are killed while they work.
+    /// What is killed while it works.
     #[serde(default)]
     pub kill: Option<KillPlan>,
     /// Transactions per second that the scenario's own pauses leave room for, whatever the database.

@@ -43,6 +43,12 @@ impl Server {
         found.ok_or_else(|| unknown("server", text, Self::ALL.map(Self::name)))
     }
 
+    /// Servers that it consists of, each a host of its url.
+    #[must_use]
+    pub fn nodes(self) -> u32 {
+        if self == Self::Galera { 3 } else { 1 }
+    }
+
     /// The SQL it understands.
     #[must_use]
     pub fn dialect(self) -> Dialect {

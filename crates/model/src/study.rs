@@ -189,7 +189,7 @@ pub struct Scenario {
     pub alerts: Vec<Limit>,
     /// Seeks the highest rate of arrivals at which all conditions are kept; its outcome is metric `sustainable`.
     pub search: Option<Search>,
-    /// Kills processes of a role while they work.
+    /// Kills processes of a role, or a node of the server, while they work.
     pub kill: Option<Kill>,
     /// What must hold of the database after every trial, in place of what the workload says.
     #[serde(default, rename = "invariant")]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+use litelab_model::condition::KillPlan;
 use litelab_model::plan::{Arm, InvariantPlan};
 use litelab_model::{Options, Plan, Scalar, library, resolve};
 use litelab_protocol::{Arrivals, Load};
@@ -204,8 +205,8 @@ const PROCESSES: &str = "executor = \"processes\"";
 fn a_kill_is_resolved_and_counted_for_invariants() {
     let survive = "invariant = [{ sql = \"SELECT count(*) FROM t\", at_most = \"committed.insert + 10 * $killed\" }]";
     let plan = resolved(&[PROCESSES, BY_TIME, KILL, survive]).unwrap();
-    let kill = plan.arms[0].kill.as_ref().unwrap();
-    assert_eq!((kill.role.as_str(), kill.processes, kill.after_ms), ("w", 2, 200));
+    let kill = KillPlan::Processes { role: "w".into(), processes: 2, after_ms: 200 };
+    assert_eq!(plan.arms[0].kill.as_ref(), Some(&kill));
     assert_eq!(plan.arms[0].invariants[0].at_most.as_deref(), Some("committed.insert + 10 * 2"));
     // How many are killed may itself vary.
     let varied = "kill = { role = \"w\", processes = \"$victims\", after = \"200ms\" }";
@@ -347,7 +348,8 @@ fn the_studies_of_the_documentation_resolve() {
     assert_eq!((writers.arms.len(), writers.scenarios[0].alerts.len()), (5, 2));
     assert_eq!(writers.scenarios[0].usl.as_deref(), Some("workers"));
     let crashes = plan("crashes");
-    assert_eq!(crashes.arms[0].kill.as_ref().map(|kill| (kill.processes, kill.after_ms)), Some((2, 500)));
+    let kill = KillPlan::Processes { role: "writers".into(), processes: 2, after_ms: 500 };
+    assert_eq!(crashes.arms[0].kill, Some(kill));
     let [only] = crashes.arms[0].invariants.as_slice() else {
         panic!("its own alone: {:?}", crashes.arms[0].invariants)
     };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use litelab_model::condition::KillPlan;
 use litelab_model::library;
 use litelab_model::{Options, resolve};
 use litelab_protocol::Dialect;
@@ -58,6 +59,11 @@ fn the_examples_of_servers_work_together() {
     let (study, text) = library::study(&folder.path().join("leave.toml").display().to_string()).expect("it parses");
     let plan = resolve::resolve(&study, &text, &options).expect("it resolves");
     assert_eq!((plan.arms.len(), plan.crossovers.len(), plan.crossovers[0].others[0].arms.len()), (10, 1, 5));
+
+    let (study, text) = library::study(&folder.path().join("nodes.toml").display().to_string()).expect("it parses");
+    let dialects = [("go:mysql".to_owned(), Dialect::Mysql)].into();
+    let plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).expect("it resolves");
+    assert_eq!(plan.arms[0].kill, Some(KillPlan::Node { node: 2, after_ms: 5000, back_ms: Some(5000) }));
 }
 
 #[test]

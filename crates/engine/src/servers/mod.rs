@@ -5,6 +5,7 @@
 //! checks what is in it by its own connection, so that a runner that lies is caught.
 
 mod compile;
+mod fault;
 mod schema;
 mod target;
 mod url;
@@ -18,12 +19,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use litelab_model::condition::KillPlan;
 use litelab_model::{Arm, Plan, Server};
 use litelab_servers::{Admin, Instance, Kind, Options, ServersError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub(crate) use compile::compile;
+pub(crate) use fault::NodeFault;
 pub(crate) use schema::Schemas;
 use target::Target;
 pub use url::Urls;
@@ -73,6 +76,12 @@ impl Servers {
         let mut missing: BTreeMap<Server, String> = BTreeMap::new();
         for arm in plan.arms.iter_mut().filter(|arm| arm.skipped.is_none()) {
             let Some(server) = arm.server else { continue };
+            if self.urls.get(server).is_some() && matches!(arm.kill, Some(KillPlan::Node { .. })) {
+                return Err(EngineError::BadInput(format!(
+                    "kill: server `{server}` is yours (--url), and litelab kills nodes only of servers that it started: \
+                     leave its --url out"
+                )));
+            }
             if !self.targets.contains_key(&server) && !missing.contains_key(&server) {
                 match self.start(server, stop) {
                     Ok(target) => drop(self.targets.insert(server, target)),
@@ -153,6 +162,7 @@ impl Servers {
     /// What the server refuses.
     pub(crate) fn schemas(&self, arm: &Arm) -> Result<Schemas, String> {
         let target = self.target(arm)?;
+        target.make_whole()?;
         let mut schemas = Schemas::none(target.url())?;
         for _ in 0..arm.databases {
             schemas.make(self.next_schema(), arm)?;

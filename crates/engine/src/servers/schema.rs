@@ -8,6 +8,9 @@ use litelab_servers::{Admin, ServersError};
 use super::url::of_each_host;
 use crate::verify::Contents;
 
+/// Has a connection to a node wait before it reads until the node has applied what others had committed before.
+const WAIT: &str = "SET SESSION wsrep_sync_wait = 15";
+
 /// Schemas and the connections that made them. Dropping it drops them, whatever happened meanwhile.
 pub(crate) struct Schemas {
     admin: Admin,
@@ -56,7 +59,6 @@ impl Schemas {
     /// Waits until all nodes of a cluster have a schema with its rows, and has its connection wait for what other nodes
     /// commit before it reads: a node applies the others' transactions a little later.
     fn replicated(&mut self, name: &str) -> Result<(), String> {
-        const WAIT: &str = "SET SESSION wsrep_sync_wait = 15";
         let failed = |e: ServersError| format!("cluster: {e}");
         for url in of_each_host(&self.url) {
             let mut node = Admin::connect(&url).map_err(failed)?;
@@ -80,13 +82,23 @@ impl Schemas {
         &mut self.admin
     }
 
-    fn in_schema<T>(
-        &mut self,
-        schema: usize,
-        what: impl FnOnce(&mut Admin, &str) -> Result<T, ServersError>,
-    ) -> Result<T, String> {
-        let schema = self.made.get_mut(schema).ok_or_else(|| format!("there is no schema {schema}"))?;
-        what(&mut schema.admin, &schema.name).map_err(|e| e.to_string())
+    /// The same schemas as each node of the server has them, in the order of the url, by new connections: those that made
+    /// them may have gone with a node that was killed.
+    pub(crate) fn on_each_node(&self) -> Result<Vec<OnNode>, String> {
+        let hosts = of_each_host(&self.url);
+        let is_cluster = hosts.len() > 1;
+        let of_schema = |url: &str, schema: &Schema| {
+            let mut admin = Admin::connect(url).map_err(|e| e.to_string())?;
+            if is_cluster {
+                admin.script(&schema.name, WAIT).map_err(|e| e.to_string())?;
+            }
+            Ok(Schema { admin, name: schema.name.clone() })
+        };
+        let of_node = |(index, url): (usize, &String)| {
+            let schemas: Result<_, String> = self.made.iter().map(|schema| of_schema(url, schema)).collect();
+            schemas.map(OnNode).map_err(|e| format!("node {}: {e}", index + 1))
+        };
+        hosts.iter().enumerate().map(of_node).collect()
     }
 }
 
@@ -107,11 +119,37 @@ impl Contents for Schemas {
     }
 
     fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
-        self.in_schema(database, |admin, name| admin.number(name, sql))
+        in_schema(&mut self.made, database, |admin, name| admin.number(name, sql))
     }
 
     fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
-        self.in_schema(database, |admin, name| admin.content_hash(name, table))
+        in_schema(&mut self.made, database, |admin, name| admin.content_hash(name, table))
+    }
+}
+
+fn in_schema<T>(
+    schemas: &mut [Schema],
+    schema: usize,
+    what: impl FnOnce(&mut Admin, &str) -> Result<T, ServersError>,
+) -> Result<T, String> {
+    let schema = schemas.get_mut(schema).ok_or_else(|| format!("there is no schema {schema}"))?;
+    what(&mut schema.admin, &schema.name).map_err(|e| e.to_string())
+}
+
+/// Schemas as one node has them.
+pub(crate) struct OnNode(Vec<Schema>);
+
+impl Contents for OnNode {
+    fn databases(&self) -> usize {
+        self.0.len()
+    }
+
+    fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
+        in_schema(&mut self.0, database, |admin, name| admin.number(name, sql))
+    }
+
+    fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
+        in_schema(&mut self.0, database, |admin, name| admin.content_hash(name, table))
     }
 }
 

@@ -16,8 +16,10 @@ use super::ServerRecord;
 pub(super) struct Target {
     url: String,
     version: String,
-    /// None of the user's own, whose settings are not litelab's to change.
-    instance: Option<Instance>,
+    /// Whether it is the user's, whose settings are not litelab's to change, nor its processes to be killed.
+    own: bool,
+    /// One that litelab started; none while it is out of the house, see [`Self::take`].
+    instance: RefCell<Option<Instance>>,
     changed: RefCell<BTreeMap<String, Changed>>,
 }
 
@@ -33,13 +35,13 @@ impl Target {
     /// One that litelab started.
     pub(super) fn started(instance: Instance) -> Self {
         let (url, version) = (instance.url().to_owned(), instance.version().to_owned());
-        Self { url, version, instance: Some(instance), changed: RefCell::default() }
+        Self { url, version, own: false, instance: RefCell::new(Some(instance)), changed: RefCell::default() }
     }
 
     /// One that the user has.
     pub(super) fn of_user(url: &str) -> Result<Self, ServersError> {
         let version = Admin::connect(url)?.version()?;
-        Ok(Self { url: url.to_owned(), version, instance: None, changed: RefCell::default() })
+        Ok(Self { url: url.to_owned(), version, own: true, instance: RefCell::default(), changed: RefCell::default() })
     }
 
     pub(super) fn url(&self) -> &str {
@@ -47,12 +49,37 @@ impl Target {
     }
 
     pub(super) fn record(&self) -> ServerRecord {
-        ServerRecord { version: self.version.clone(), url: without_password(&self.url), own: self.instance.is_none() }
+        ServerRecord { version: self.version.clone(), url: without_password(&self.url), own: self.own }
+    }
+
+    /// The instance itself, to be brought back by [`Self::put`]; none of the user's own server.
+    pub(super) fn take(&self) -> Option<Instance> {
+        self.instance.borrow_mut().take()
+    }
+
+    pub(super) fn put(&self, instance: Instance) {
+        *self.instance.borrow_mut() = Some(instance);
+    }
+
+    /// Starts what a former trial has killed and not brought back.
+    pub(super) fn make_whole(&self) -> Result<(), String> {
+        let mut instance = self.instance.borrow_mut();
+        let Some(instance) = instance.as_mut() else { return Ok(()) };
+        for node in instance.dead() {
+            instance.restart(node).map_err(|e| format!("node {} could not be started again: {e}", node + 1))?;
+            set(&instance.node_url(node), &self.settings())?;
+        }
+        Ok(())
+    }
+
+    /// What a node has to be told that is started anew: server-wide settings are gone with its process.
+    pub(super) fn settings(&self) -> Vec<(String, String)> {
+        self.changed.borrow().iter().map(|(name, setting)| (name.clone(), setting.now.clone())).collect()
     }
 
     /// See [`super::Servers::settle`].
     pub(super) fn settle(&self, arm: &Arm, admin: &mut Admin) -> Result<(), String> {
-        if self.instance.is_none() {
+        if self.own {
             return compare(arm, admin);
         }
         let mut changed = self.changed.borrow_mut();
@@ -73,6 +100,17 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// Puts server-wide settings into effect on the hosts of a url.
+pub(super) fn set(url: &str, settings: &[(String, String)]) -> Result<(), String> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let mut admin = Admin::connect(url).map_err(|e| e.to_string())?;
+    settings
+        .iter()
+        .try_for_each(|(name, value)| admin.set_server(name, value).map(drop).map_err(|e| format!("`{name}`: {e}")))
 }
 
 fn compare(arm: &Arm, admin: &mut Admin) -> Result<(), String> {

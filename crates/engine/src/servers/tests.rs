@@ -169,3 +169,50 @@ fn a_server_that_does_not_answer_is_one_line() {
     let text = error.to_string();
     assert!(error.is_bad_input() && text.contains("127.0.0.1:1") && !text.contains("secret"), "{text}");
 }
+
+/// Workload `pgbench` is what `pgbench -i` makes, byte by byte.
+#[test]
+fn workload_pgbench_is_what_pgbench_makes() {
+    let folder = folder();
+    let toml = "name = 's'\ntitle = '?'\nworkload = 'pgbench'\ndriver = 'pg'\nvars.scale = 2\n[[scenario]]\nname = 'one'\nrole.r = { run = 'tpcb-like', count = 1 }\n";
+    let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
+    let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { dialects: [("pg".to_owned(), Dialect::Postgres)].into(), ..Options::default() };
+    let mut plan = resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"));
+    let Some(servers) = provided(&mut plan, folder.path()) else { return };
+    let mut program = std::process::Command::new(
+        litelab_servers::instance::binaries::find(litelab_servers::Kind::Postgres)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .server
+            .with_file_name("pgbench"),
+    );
+    let url = servers.targets[&Server::Postgres].url().to_owned();
+    let mut admin = Admin::connect(&url).unwrap_or_else(|e| panic!("{e}"));
+    admin.create_schema("original").unwrap_or_else(|e| panic!("{e}"));
+    program.args(["-i", "-q", "-s", "2", &url]).env("PGOPTIONS", "-c search_path=original");
+    let Ok(output) = program.output() else {
+        eprintln!("skipped: pgbench is not installed");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    compile(&plan, &servers).unwrap_or_else(|e| panic!("{e}"));
+    let mut schemas = servers.schemas(&plan.arms[0]).unwrap_or_else(|e| panic!("{e}"));
+    for table in ["branches", "tellers", "accounts"] {
+        // The hash is of rows in the order of the key.
+        let table = format!("pgbench_{table}");
+        let original = admin.content_hash("original", &table).unwrap_or_else(|e| panic!("{table}: {e}"));
+        assert_eq!(schemas.content(0, &table).as_ref(), Ok(&original), "{table}");
+    }
+    assert_eq!(admin.number("original", "SELECT count(*) FROM pgbench_accounts").ok(), Some(200_000.0));
+    let shape = |schema: &str| {
+        format!(
+            "SELECT count(*) FROM (SELECT table_name, ordinal_position, column_name, data_type, character_maximum_length, \
+             is_nullable FROM information_schema.columns WHERE table_schema = 'original' EXCEPT SELECT table_name, \
+             ordinal_position, column_name, data_type, character_maximum_length, is_nullable FROM \
+             information_schema.columns WHERE table_schema = '{schema}') AS differing"
+        )
+    };
+    let [litelab_protocol::Database::Server { schema, .. }] = &schemas.databases()[..] else { panic!("one") };
+    assert_eq!(admin.number("original", &shape(schema)).ok(), Some(0.0), "columns");
+    assert_eq!(admin.number("original", &shape("none")).ok(), Some(17.0), "all of them differ from nothing");
+}

@@ -6,7 +6,8 @@ use super::claims::bound;
 use crate::condition::{Kill, KillPlan, Limit, LimitPlan, Search, SearchPlan};
 use crate::error::unknown;
 use crate::metric::Measure;
-use crate::quantity::{Scalar, Vars};
+use crate::quantity::{Quantity, Scalar, Vars};
+use crate::server::Server;
 
 /// As for a role's own `rate`.
 const MAX_RATE: f64 = 1e7;
@@ -76,13 +77,43 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
     }
 }
 
-/// Processes that are killed; sets `$killed`.
-pub(super) fn kill(kill: &Kill, trial: &mut Trial, vars: &mut Vars) -> Result<KillPlan, String> {
+/// Processes that are killed, or a node; sets `$killed`.
+pub(super) fn kill(
+    kill: &Kill,
+    trial: &mut Trial,
+    server: Option<Server>,
+    vars: &mut Vars,
+) -> Result<KillPlan, String> {
+    let plan = match (&kill.node, &kill.role, &kill.processes) {
+        (None, Some(role), Some(processes)) => of_processes((role, processes), kill, trial, vars)?,
+        (Some(node), None, None) => of_node(node, kill, trial, server, vars)?,
+        (None, ..) => {
+            return Err("say what is killed: `role` and `processes` of the runner, or `node` of the server".into());
+        }
+        (Some(_), ..) => return Err("`node` is of the server, `role` and `processes` of the runner: keep one".into()),
+    };
+    if vars.contains_key("killed") {
+        return Err("`killed` is a variable already: it is how many are killed here, so give yours another name".into());
+    }
+    let killed = if let KillPlan::Processes { processes, .. } = &plan { *processes } else { 1 };
+    vars.insert("killed".into(), Scalar::Integer(killed.into()));
+    Ok(plan)
+}
+
+fn of_processes(
+    (name, processes): (&str, &Quantity),
+    kill: &Kill,
+    trial: &mut Trial,
+    vars: &Vars,
+) -> Result<KillPlan, String> {
     if trial.executor != Executor::Processes {
         return Err("only processes can be killed: set `executor = \"processes\"`".into());
     }
-    let role = role(&mut trial.roles, &kill.role)?;
-    let processes = kill.processes.integer(vars, 1, 4096).map_err(|e| format!("processes: {e}"))? as u32;
+    if kill.back.is_some() {
+        return Err("`back` is of a node: a process that was killed is not started again".into());
+    }
+    let role = role(&mut trial.roles, name)?;
+    let processes = processes.integer(vars, 1, 4096).map_err(|e| format!("processes: {e}"))? as u32;
     if processes >= role.workers {
         return Err(format!("role `{}` has {} workers: one at least must stay", role.name, role.workers));
     }
@@ -94,13 +125,60 @@ pub(super) fn kill(kill: &Kill, trial: &mut Trial, vars: &mut Vars) -> Result<Ki
         }
         _ => return Err(format!("role `{}` must end by time (`for`): nobody does the work of the killed", role.name)),
     }
-    if vars.contains_key("killed") {
-        return Err(
-            "`killed` is a variable already: it is the number of processes here, so give yours another name".into()
-        );
+    Ok(KillPlan::Processes { role: role.name.clone(), processes, after_ms })
+}
+
+/// Of a server with one node that one is the whole server: without `back` nobody would be left.
+fn of_node(
+    node: &Quantity,
+    kill: &Kill,
+    trial: &Trial,
+    server: Option<Server>,
+    vars: &Vars,
+) -> Result<KillPlan, String> {
+    let server = server.ok_or_else(|| format!("`node` is of a server, and driver `{}` reaches none", trial.driver))?;
+    let node = node.integer(vars, 0, 4096).map_err(|e| format!("node: {e}"))? as u32;
+    match server.nodes() {
+        1 if node != 1 => {
+            return Err(format!("server `{server}` is no cluster: node {node} does not exist, 1 is all of it"));
+        }
+        1 if kill.back.is_none() => {
+            return Err(format!(
+                "server `{server}` is no cluster: say with `back` when it is started again, for nothing else is left"
+            ));
+        }
+        nodes if node == 0 || node > nodes => {
+            return Err(format!("node {node} does not exist: server `{server}` has nodes 1 to {nodes}"));
+        }
+        _ => {}
     }
-    vars.insert("killed".into(), Scalar::Integer(processes.into()));
-    Ok(KillPlan { role: role.name.clone(), processes, after_ms })
+    let millis = |name: &str, quantity: &Quantity| {
+        let ms = quantity.micros(vars).map_err(|e| format!("{name}: {e}"))? / 1000;
+        if ms > 0 { Ok(ms) } else { Err(format!("{name} is {ms} ms: it must be at least one")) }
+    };
+    let after_ms = millis("after", &kill.after)?;
+    let back_ms = kill.back.as_ref().map(|back| millis("back", back)).transpose()?;
+    let until = after_ms.saturating_add(back_ms.unwrap_or(0));
+    for role in &trial.roles {
+        match role.until {
+            Until::Time { ms } if until < ms => {}
+            Until::Time { ms } => {
+                return Err(format!(
+                    "{until} ms until the last of it do not fit into the {ms} ms of role `{}`",
+                    role.name
+                ));
+            }
+            // It ends with one that is looked at itself.
+            Until::Role { .. } => {}
+            Until::Count { .. } => {
+                return Err(format!(
+                    "role `{}` must end by time (`for`): it might have ended before the kill",
+                    role.name
+                ));
+            }
+        }
+    }
+    Ok(KillPlan::Node { node, after_ms, back_ms })
 }
 
 fn role<'r>(roles: &'r mut [Role], name: &str) -> Result<&'r mut Role, String> {

@@ -304,7 +304,11 @@ fn arm(
                 )
                 .into());
             }
-            let then = spec.then.as_ref().map(|then| then.of(dialect).cloned());
+            vars.insert("data_rows".into(), Scalar::Integer(data_rows));
+            let then = spec
+                .then
+                .as_ref()
+                .map(|then| then.of(dialect).and_then(|sql| crate::sql::substitute_in(sql, &vars, dialect)));
             Some(DataPlan {
                 from: spec.from.as_ref().map(|p| resolve_path(p, place)),
                 transaction,
@@ -369,7 +373,7 @@ fn arm(
     }
     let search = scenario.search.as_ref().map(|s| conditions::search(s, &mut trial, &vars));
     let search = search.transpose().map_err(|e| format!("search: {e}"))?;
-    let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, &mut vars));
+    let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, server, &mut vars));
     let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
     let schema = schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));

@@ -114,6 +114,8 @@ mod tests {
             flags: vec![],
             search: None,
             on_server: false,
+            stall_ns: None,
+            fault: None,
         };
         let (seconds, windows) = windows(&measurement, &series, 2);
         assert_eq!((seconds, windows.len()), (2.0, 2));

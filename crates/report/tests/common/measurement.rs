@@ -110,6 +110,8 @@ impl Numbers {
             flags: self.flags.clone(),
             search: self.searched.then(search),
             on_server: self.on_server,
+            stall_ns: None,
+            fault: None,
         }
     }
 }

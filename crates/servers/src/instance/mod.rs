@@ -168,10 +168,25 @@ impl Instance {
     /// # Errors
     /// When there is no such node, or it does not come up.
     pub fn restart(&mut self, node: usize) -> Result<(), ServersError> {
+        self.restart_with(node, &Options::default())
+    }
+
+    /// As [`Self::restart`], told when to give up; its port stays what it was.
+    ///
+    /// # Errors
+    /// As [`Self::restart`], and [`ServersError::Interrupted`].
+    pub fn restart_with(&mut self, node: usize, options: &Options<'_>) -> Result<(), ServersError> {
         if self.node(node)?.lives() {
             return Err(ServersError::Failed(format!("node {node} lives: kill it before it is started again")));
         }
-        self.bring_up(node, false, &Options::default())
+        self.bring_up(node, false, options)
+    }
+
+    /// Indices of the nodes whose processes do not live.
+    #[must_use]
+    pub fn dead(&self) -> Vec<usize> {
+        let nodes = self.state.nodes.iter().enumerate();
+        nodes.filter(|(_, node)| !node.lives()).map(|(index, _)| index).collect()
     }
 
     /// Stops it, waits until its processes are gone, and removes its folder.

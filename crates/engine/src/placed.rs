@@ -1,0 +1,95 @@
+//! A trial's own databases: where its runner works, and what is looked into afterwards.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use litelab_model::Arm;
+use litelab_model::study::Location;
+use litelab_protocol::{Database, TrialResult};
+
+use crate::environment::copy_database;
+use crate::outcome::FailureKind;
+use crate::prepare::setup_statements;
+use crate::servers::Schemas;
+use crate::trial::{Bench, Stop};
+use crate::verify::{self, Files};
+
+/// What a trial's runner opens, and what is checked afterwards.
+pub(crate) enum Placed {
+    /// Files of SQLite, copied from the prepared one or dumped from memory at the end.
+    Files { databases: Vec<Database>, files: Vec<PathBuf> },
+    /// Schemas of a server.
+    Schemas(Schemas),
+}
+
+impl Placed {
+    pub(crate) fn databases(&self) -> Vec<Database> {
+        match self {
+            Self::Files { databases, .. } => databases.clone(),
+            Self::Schemas(schemas) => schemas.databases(),
+        }
+    }
+
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        match self {
+            Self::Files { files, .. } => files,
+            Self::Schemas(_) => &[],
+        }
+    }
+
+    pub(crate) fn check(&mut self, arm: &Arm, result: &TrialResult) -> Result<BTreeMap<String, String>, String> {
+        match self {
+            Self::Files { files, .. } => verify::databases(arm, &mut Files::open(arm, files)?, result),
+            Self::Schemas(schemas) => verify::databases(arm, schemas, result),
+        }
+    }
+
+    /// The same on each node of a server, one of which was killed.
+    pub(crate) fn check_nodes(
+        &mut self,
+        arm: &Arm,
+        result: &TrialResult,
+    ) -> Result<(BTreeMap<String, String>, Option<u64>), String> {
+        match self {
+            Self::Files { .. } => Err("a file has no nodes".into()),
+            Self::Schemas(schemas) => verify::nodes(arm, &mut schemas.on_each_node()?, result),
+        }
+    }
+}
+
+/// A trial's own schemas on a server whose settings are as the arm asks for.
+fn on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
+    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
+    let servers = bench.servers.ok_or_else(|| stop("the run has no servers".into()))?;
+    let mut schemas = servers.schemas(arm).map_err(stop)?;
+    servers.settle(arm, schemas.server()).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    Ok(Placed::Schemas(schemas))
+}
+
+/// Copies the prepared database, says how to make it in memory, or makes it on a server.
+pub(crate) fn place(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
+    if arm.server.is_some() {
+        return on_server(arm, bench);
+    }
+    let stop = |e: String| Stop::new(FailureKind::Preparation, e);
+    let mut databases = Vec::new();
+    let mut files = Vec::new();
+    for i in 0..arm.databases {
+        let file = bench.directory.join(format!("trial-{i}.db"));
+        let path = file.display().to_string();
+        databases.push(match arm.location {
+            Location::File => {
+                copy_database(bench.prepared, &file).map_err(|e| stop(e.to_string()))?;
+                Database::File { path }
+            }
+            Location::Memory | Location::MemoryShared => Database::Memory {
+                shared: arm.location == Location::MemoryShared,
+                name: format!("litelab-{i}"),
+                setup: setup_statements(bench.prepared).map_err(|e| stop(e.to_string()))?,
+                teardown: vec![format!("VACUUM INTO '{}'", path.replace('\'', "''"))],
+            },
+        });
+        files.push(file);
+    }
+    Ok(Placed::Files { databases, files })
+}

@@ -1,0 +1,111 @@
+//! What is found out about a server whose node was killed: on each of its nodes, against what the workers were told.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use litelab_engine::verify::{self, Contents};
+use litelab_model::{Arm, Options, library, resolve};
+use litelab_protocol::{Dialect, Operation, TrialResult, histogram::Histogram};
+
+/// A node as its client sees it.
+struct Node {
+    rows: f64,
+    hash: &'static str,
+}
+
+impl Contents for Node {
+    fn databases(&self) -> usize {
+        1
+    }
+
+    fn number(&mut self, _: usize, _: &str) -> Result<f64, String> {
+        Ok(self.rows)
+    }
+
+    fn content(&mut self, _: usize, _: &str) -> Result<String, String> {
+        Ok(self.hash.to_owned())
+    }
+}
+
+fn node(rows: f64) -> Node {
+    Node { rows, hash: "same" }
+}
+
+fn arm() -> Arm {
+    let toml = "name = 's'\ntitle = '?'\nworkload = 'acknowledged'\n[[scenario]]\nname = 'one'\ndriver = 'my'\nserver = 'galera'\nrole.w = { run = 'enter', for = '9s' }\nkill = { node = 2, after = '1s', back = '1s' }\n";
+    let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
+    let study = library::parse(&text).unwrap();
+    let options = Options { dialects: [("my".to_owned(), Dialect::Mysql)].into(), ..Options::default() };
+    resolve::resolve(&study, &text, &options).unwrap().arms.remove(0)
+}
+
+/// What the workers were told.
+fn told(committed: u64, failed: u64) -> TrialResult {
+    let operation = Operation {
+        role: "w".into(),
+        transaction: "enter".into(),
+        committed,
+        empty: 0,
+        failed,
+        measured: committed,
+        rows: committed,
+        verified: 0,
+        mismatches: 0,
+        errors: Default::default(),
+        unserved: 0,
+        service: Histogram::new(),
+        wait: None,
+        response: None,
+        lag: None,
+        query: None,
+        first_row: None,
+    };
+    TrialResult { operations: vec![operation], ..TrialResult::default() }
+}
+
+#[test]
+fn what_was_acknowledged_is_looked_for_on_every_node() {
+    let arm = arm();
+    let (content, lost) = verify::nodes(&arm, &mut [node(100.0), node(100.0), node(100.0)], &told(100, 0)).unwrap();
+    assert_eq!((content["entry"].as_str(), lost), ("same", Some(0)));
+    // The commit of one that failed may have been done, or not.
+    for rows in [100.0, 101.0] {
+        assert!(verify::nodes(&arm, &mut [node(rows), node(rows)], &told(100, 1)).is_ok());
+    }
+}
+
+#[test]
+fn a_loss_is_caught_whichever_node_has_it() {
+    let arm = arm();
+    for victim in 0..3 {
+        let mut nodes = [node(100.0), node(100.0), node(100.0)];
+        nodes[victim].rows = 97.0;
+        let error = verify::nodes(&arm, &mut nodes, &told(100, 0)).unwrap_err();
+        let expected = format!("node {}: 3 of the transactions that workers were told of are lost", victim + 1);
+        assert_eq!(error, expected);
+        // A runner that says that it committed more than it did looks the same.
+        assert!(verify::nodes(&arm, &mut [node(100.0)], &told(101, 0)).unwrap_err().contains(": 1 of the"));
+    }
+    // Nothing at all is NULL, not none.
+    assert!(verify::nodes(&arm, &mut [node(f64::NAN)], &told(1, 0)).unwrap_err().contains("are lost"));
+    // One that failed for certain excuses no loss of another.
+    assert!(verify::nodes(&arm, &mut [node(99.0)], &told(100, 5)).unwrap_err().contains(": 1 of the"));
+}
+
+#[test]
+fn nodes_that_differ_are_caught_though_each_has_enough() {
+    let arm = arm();
+    let mut nodes = [node(100.0), node(100.0), Node { rows: 100.0, hash: "other" }];
+    let error = verify::nodes(&arm, &mut nodes, &told(100, 0)).unwrap_err();
+    assert_eq!(error, "node 3: table `entry` holds other rows than node 1 has");
+    // A row that nobody entered.
+    let error = verify::nodes(&arm, &mut [node(100.0), node(101.0)], &told(100, 0)).unwrap_err();
+    assert!(error.starts_with("node 2: invariant `and no row that nobody entered`"), "{error}");
+}
+
+#[test]
+fn without_an_invariant_of_what_was_committed_nothing_is_said_of_losses() {
+    let mut arm = arm();
+    arm.invariants.retain(|invariant| invariant.at_most.is_some());
+    let (_, lost) = verify::nodes(&arm, &mut [node(3.0)], &told(5, 0)).unwrap();
+    assert_eq!(lost, None);
+}
