@@ -118,9 +118,11 @@ fn counted(folder: &Path, lines: &str) -> Runners {
     let program = mock.directory.join(&mock.manifest.command[0]);
     let home = folder.join("runners/mock");
     std::fs::create_dir_all(&home).expect("folder");
-    let drivers = format!("{:?}", mock.manifest.drivers);
-    let manifest =
-        format!("name = \"mock\"\nlanguage = \"sh\"\ncommand = [\"sh\", \"runner.sh\"]\ndrivers = {drivers}\n");
+    let drivers: Vec<&str> = mock.manifest.drivers.iter().map(String::as_str).collect();
+    let manifest = format!(
+        "name = \"mock\"\nlanguage = \"sh\"\ncommand = [\"sh\", \"runner.sh\"]\ndrivers = {drivers:?}\n{}",
+        common::dialects(&drivers)
+    );
     let at = folder.display();
     let shell = format!(
         "if [ \"$1\" = run ]; then\necho >>'{at}/trials'\nn=$(($(wc -l <'{at}/trials')))\n{lines}\n\

@@ -75,14 +75,22 @@ pub fn disguise_with(home: &Path, name: &str, words: &[&str], drivers: &[&str], 
         .chain(words.iter().map(|w| (*w).to_owned()))
         .map(|w| format!("{w:?}"))
         .collect();
-    let dialects = mock.manifest.dialects.iter().filter(|(driver, _)| drivers.contains(&driver.as_str()));
-    let dialects: String = dialects.map(|(driver, dialect)| format!("{driver} = \"{dialect}\"\n")).collect();
     let manifest = format!(
-        "name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n{more}\n[dialect]\n{dialects}",
-        command.join(", ")
+        "name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n{more}\n{}",
+        command.join(", "),
+        dialects(drivers)
     );
     std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
     Runners::find(home).expect("manifest")
+}
+
+/// The mock's table of dialects, of these drivers.
+pub fn dialects(drivers: &[&str]) -> String {
+    let runners = runners();
+    let dialects = &runners.get("mock").expect("found").manifest.dialects;
+    let of_these = dialects.iter().filter(|(driver, _)| drivers.contains(&driver.as_str()));
+    let lines: String = of_these.map(|(driver, dialect)| format!("{driver} = \"{dialect}\"\n")).collect();
+    format!("[dialect]\n{lines}")
 }
 
 /// Resolves a study whose workload is the given text.
