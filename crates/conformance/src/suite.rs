@@ -9,6 +9,7 @@ use std::time::Instant;
 use litelab_engine::runner::Runner;
 use litelab_engine::{EngineError, Runners, Urls, scratch};
 use litelab_protocol::{Description, DriverDescription};
+use litelab_servers::Kind;
 
 use crate::check::{self, Check, Finding};
 use crate::conversation::Limits;
@@ -158,15 +159,10 @@ impl<'a> Suite<'a> {
         });
         let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
         scratch::remove_stale(self.scratch);
+        let refused = |e| EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()));
         let prefix = scratch::prefix();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        // A server runs as a user of its own, who must be able to enter.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
-        let directory = builder.tempdir_in(self.scratch).map_err(|e| {
-            EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()))
-        })?;
+        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(self.scratch).map_err(refused)?;
+        let servers = scratch::for_servers(self.scratch, Kind::Postgres).map_err(refused)?;
         // Runners work in another directory than the suite.
         let absolute = std::path::absolute(directory.path())
             .map_err(|e| EngineError::BadInput(format!("{}: {e}", directory.path().display())))?;
@@ -176,8 +172,8 @@ impl<'a> Suite<'a> {
             reports.push(report);
             parts.extend(drivers);
         }
-        let folder = absolute.join("servers");
-        let servers = Servers::new(&folder, absolute.with_file_name(prefix), self.urls, self.stop);
+        let folder = std::path::absolute(servers.path()).map_err(refused)?;
+        let servers = Servers::new(&folder, folder.with_file_name(prefix), self.urls, self.stop);
         for driver in parts.iter().filter_map(Part::described) {
             servers.reach(driver.dialect).map_err(EngineError::BadInput)?;
         }

@@ -99,7 +99,7 @@ impl Servers {
         if let Some(url) = self.urls.get(server) {
             return Target::of_user(url);
         }
-        let root = self.folder()?;
+        let root = self.folder(kind(server))?;
         // Should this process be killed, its other scratch folders go as well.
         let scratch = root.with_file_name(crate::scratch::prefix());
         let options = Options { stop, scratch: Some(&scratch), ..Options::default() };
@@ -107,20 +107,16 @@ impl Servers {
         Ok(Target::started(instance))
     }
 
-    /// The folder of the servers, made with the first. A server's own user must be able to search it.
-    fn folder(&mut self) -> Result<PathBuf, ServersError> {
+    /// The folder of the servers, made with the first.
+    fn folder(&mut self, kind: Kind) -> Result<PathBuf, ServersError> {
         let failed = |path: &Path, source| ServersError::Io {
             what: "make a folder for servers in it",
             path: path.into(),
             source,
         };
         if self.folder.is_none() {
-            let prefix = crate::scratch::prefix();
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(&prefix);
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
-            self.folder = Some(builder.tempdir_in(&self.directory).map_err(|e| failed(&self.directory, e))?);
+            let made = crate::scratch::for_servers(&self.directory, kind);
+            self.folder = Some(made.map_err(|e| failed(&self.directory, e))?);
         }
         let path = self.folder.as_ref().map_or(self.directory.as_path(), tempfile::TempDir::path);
         std::path::absolute(path).map_err(|e| failed(path, e))

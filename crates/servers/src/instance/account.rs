@@ -15,6 +15,19 @@ pub(super) struct Account {
     pub gid: u32,
 }
 
+/// Whether the user whom a server of this kind runs as may enter a folder and all above it.
+///
+/// # Errors
+/// The first folder that is closed to them, or that there is no such user.
+pub fn may_enter(kind: Kind, folder: &Path) -> Result<(), ServersError> {
+    let whole = folder.canonicalize().map_err(|source| ServersError::Io {
+        what: "enter the folder",
+        path: folder.into(),
+        source,
+    })?;
+    Account::for_kind(kind)?.map_or(Ok(()), |account| account.can_reach(&whole))
+}
+
 impl Account {
     /// Whom a server of this kind has to become: none unless this program is root, whom no server wants to be.
     pub fn for_kind(kind: Kind) -> Result<Option<Self>, ServersError> {

@@ -22,6 +22,7 @@ mod process;
 mod state;
 mod up;
 
+pub use account::may_enter;
 pub use process::Process;
 pub use state::{Node, State};
 pub use up::{Down, Status, Up, default_folder, down, status, up};
