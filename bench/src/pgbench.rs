@@ -95,8 +95,9 @@ pub fn run(options: &Options) -> Result<bool> {
         for pair in 0..options.pairs {
             let mut samples = [None; 2];
             for side_index in order.order(pair) {
+                checkpoint(instance.url())?;
                 samples[side_index] = Some(match side_index {
-                    0 => side.sample(instance.url(), script)?,
+                    0 => side.sample(&servers, arm, script)?,
                     _ => by_runner(runner, arm, &servers, &scratch)?,
                 });
             }
@@ -142,6 +143,12 @@ fn plan(options: &Options, home: &Path, runners: &Runners) -> Result<Plan> {
     Ok(plan)
 }
 
+/// Writes what a side before has left, so that no side has another's checkpoint in its time: what one writes stays below
+/// `max_wal_size`.
+fn checkpoint(url: &str) -> Result<()> {
+    Ok(Admin::connect(url)?.script("public", "CHECKPOINT")?)
+}
+
 fn by_runner(runner: &Runner, arm: &Arm, servers: &Servers, scratch: &Scratch) -> Result<Sample> {
     let folder = std::path::absolute(scratch.fresh("litelab")?)?;
     let mut bench = Bench {
@@ -171,42 +178,33 @@ struct Yardstick<'a> {
 }
 
 impl Yardstick<'_> {
-    /// Where its tables are, and where litelab's never are.
-    const SCHEMA: &'static str = "pgbench";
-
     fn version(&self) -> Result<String> {
         let output = Command::new(&self.program).arg("--version").output().context("start pgbench")?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// One run on tables that it has just made.
-    fn sample(&self, url: &str, script: &str) -> Result<Sample> {
-        let mut admin = Admin::connect(url)?;
-        admin.create_schema(Self::SCHEMA)?;
-        let scale = self.options.scale.to_string();
-        let said = self.run(&["-i", "-q", "-s", &scale]).and_then(|_| {
-            let of = self.options;
-            let [clients, threads, seconds] =
-                [of.clients, of.threads.unwrap_or(1), of.seconds].map(|number| number.to_string());
-            self.run(&["-n", "-M", "prepared", "-b", script, "-c", &clients, "-j", &threads, "-T", &seconds])
-        });
-        admin.drop_schema(Self::SCHEMA)?;
-        sample(&said?)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Result<String> {
+    /// One run on tables made as for a trial: those of `pgbench -i`, by the loader of the other side, for what a load leaves
+    /// in the server's buffers is written during the run.
+    fn sample(&self, servers: &Servers, arm: &Arm, script: &str) -> Result<Sample> {
+        let tables = servers.tables(arm)?;
+        let schemas = tables.schemas();
+        let schema = schemas.first().context("an arm has a database")?;
+        let of = self.options;
+        let [clients, threads, seconds] = [of.clients, of.threads.unwrap_or(1), of.seconds].map(|n| n.to_string());
         let (host, port) = self.url.hosts.first().context("a url has a host")?;
         let mut command = Command::new(&self.program);
         command
-            .args(arguments)
+            .args(["-n", "-M", "prepared", "-b", script, "-c", &clients, "-j", &threads, "-T", &seconds])
             .args(["-h", host, "-p", &port.to_string(), "-U", &self.url.user])
             .arg(self.url.database.as_deref().unwrap_or("postgres"))
             .env("PGPASSWORD", self.url.password.as_deref().unwrap_or_default())
-            .env("PGOPTIONS", format!("-c search_path={}", Self::SCHEMA));
+            .env("PGOPTIONS", format!("-c search_path={schema}"));
         let output = command.output().context("start pgbench")?;
         let errors = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "pgbench {arguments:?} ended with {}: {errors}", output.status);
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        ensure!(output.status.success(), "pgbench ended with {}: {errors}", output.status);
+        let said = String::from_utf8_lossy(&output.stdout);
+        ensure!(said.contains(&format!("scaling factor: {}\n", of.scale)), "pgbench found other tables: {said}");
+        sample(&said)
     }
 }
 

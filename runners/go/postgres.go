@@ -90,7 +90,8 @@ func postgresConfig(place *serverURL, host string, keys url.Values, schema strin
 type postgresLink struct {
 	conn       *pgconn.PgConn
 	each       bool
-	statements [][]postgresStatement // by transaction and statement
+	brackets   [2]*pgconn.StatementDescription // BEGIN and COMMIT, where statements are prepared once
+	statements [][]postgresStatement           // by transaction and statement
 	values     [][]byte
 	formats    []int16
 	buffer     []byte
@@ -151,8 +152,19 @@ func (l *postgresLink) show(name string) (any, error) {
 	return printed(string(results[0].Rows[0][0])), nil
 }
 
-func (l *postgresLink) begin() error  { return l.script("BEGIN") }
-func (l *postgresLink) commit() error { return l.script("COMMIT") }
+func (l *postgresLink) begin() error  { return l.bracket(0) }
+func (l *postgresLink) commit() error { return l.bracket(1) }
+
+var bracketSQL = [2]string{"BEGIN", "COMMIT"}
+
+// bracket begins or ends a transaction: prepared, as whatever else is sent often, unless nothing is.
+func (l *postgresLink) bracket(which int) error {
+	if l.brackets[which] == nil {
+		return l.script(bracketSQL[which])
+	}
+	_, err := l.conn.ExecStatement(background, l.brackets[which], nil, nil, nil).Close()
+	return l.failing(err)
+}
 
 func (l *postgresLink) rollback() error {
 	const idle = 'I'
@@ -164,8 +176,15 @@ func (l *postgresLink) rollback() error {
 
 func (l *postgresLink) prepare(transactions []Transaction, used []int, each bool) (err error) {
 	l.each = each
-	l.statements, err = prepareAll(transactions, used, l.prepareOne)
-	return l.failing(err)
+	if l.statements, err = prepareAll(transactions, used, l.prepareOne); err != nil || each {
+		return l.failing(err)
+	}
+	for which, sql := range bracketSQL {
+		if l.brackets[which], err = l.conn.Prepare(background, "litelab_"+sql, sql, nil); err != nil {
+			return l.failing(err)
+		}
+	}
+	return nil
 }
 
 func (l *postgresLink) prepareOne(spec *Statement, number int) (statement postgresStatement, err error) {

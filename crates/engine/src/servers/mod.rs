@@ -152,6 +152,14 @@ impl Servers {
         self.target(arm)?.settle(arm, admin)
     }
 
+    /// The tables of a trial with their rows, for something else than a runner to work on.
+    ///
+    /// # Errors
+    /// What the server refuses.
+    pub fn tables(&self, arm: &Arm) -> Result<Tables, EngineError> {
+        self.schemas(arm).map(Tables).map_err(EngineError::Failed)
+    }
+
     /// A trial's own schemas with their rows, dropped with what is returned.
     ///
     /// # Errors
@@ -164,6 +172,21 @@ impl Servers {
             schemas.make(self.next_schema(), arm)?;
         }
         Ok(schemas)
+    }
+}
+
+/// Tables that were made as for a trial; gone when this is dropped.
+pub struct Tables(Schemas);
+
+impl Tables {
+    /// The schemas that they are in, one for each of the arm's databases.
+    #[must_use]
+    pub fn schemas(&self) -> Vec<String> {
+        let name = |database| match database {
+            litelab_protocol::Database::Server { schema, .. } => Some(schema),
+            _ => None,
+        };
+        self.0.databases().into_iter().filter_map(name).collect()
     }
 }
 
