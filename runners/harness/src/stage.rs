@@ -152,7 +152,7 @@ impl<'a> Stage<'a> {
     /// What all workers did, in the order in which they were made.
     pub fn result<H>(&self, done: &[Done<H>], probe: Option<Probe>) -> TrialResult {
         let trial = self.trial;
-        let elapsed_ns = done.iter().map(|d| d.ended).max().unwrap_or_default();
+        let elapsed_ns = done.iter().map(|d| d.time.ended).max().unwrap_or_default();
         let mut operations = self.board.operations(trial);
         let mut workers = Vec::new();
         for worker in done {
@@ -167,8 +167,9 @@ impl<'a> Stage<'a> {
                 worker: id.index,
                 database: id.database as u32,
                 committed,
-                inside_ns: worker.inside,
-                outside_ns: worker.outside,
+                inside_ns: worker.time.inside,
+                outside_ns: worker.time.outside,
+                stall_ns: Some(worker.time.stall),
             });
         }
         for (r, schedule) in self.schedules.iter().enumerate() {

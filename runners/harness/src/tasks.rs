@@ -11,7 +11,7 @@ use crate::group::{self, Next};
 use crate::params::Values;
 use crate::session::Session;
 use crate::transaction::{self, Ending, Execution, Memory, Retrying};
-use crate::worker::{Done, Task, Worker, by_weight, limit};
+use crate::worker::{Done, Task, Time, Worker, by_weight, limit};
 
 /// A task's way to a connection, and where its transactions run.
 pub trait Way: Send + Sized + 'static {
@@ -98,7 +98,7 @@ pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Don
     let mut hands = Box::new(Hands { steps, at: 0, memory, values: Values::default(), retry, clock });
     let (limit, every) = (limit(role), u64::from(role.workers_in_role));
     let mut number = id.place;
-    let mut inside = 0;
+    let mut time = Time::default();
     while number < limit {
         let due = match schedule.map(|schedule| schedule.take(end.time)) {
             None => None,
@@ -132,7 +132,7 @@ pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Don
         // The commit has returned for the application when the task that awaits it goes on.
         execution.end = clock.now();
         hands.note(&execution, start, warm, due);
-        inside += execution.end.saturating_sub(start.max(warm));
+        time.pass(&execution, start, warm);
         match role.load {
             Load::Closed { think_us: think @ 1.. } => {
                 sleep(end, clock, clock.now().saturating_add(think.saturating_mul(1_000))).await;
@@ -141,14 +141,11 @@ pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Don
             _ => {}
         }
     }
-    let ended = clock.now();
     Ok(Done {
         id,
+        time: time.end(clock.now(), warm),
         handle: way,
         records: hands.steps.into_iter().map(|task| task.record).collect(),
-        ended,
-        inside,
-        outside: ended.saturating_sub(warm).saturating_sub(inside),
     })
 }
 

@@ -62,11 +62,41 @@ pub struct Done<H> {
     pub id: Id,
     pub handle: H,
     pub records: Vec<Record>,
-    /// When it ended, in nanoseconds from `go`.
+    pub time: Time,
+}
+
+/// A worker's time, in nanoseconds.
+#[derive(Default)]
+pub struct Time {
+    /// When it ended, from `go`.
     pub ended: u64,
-    /// Nanoseconds after the warm-up in transactions, and between them.
+    /// After the warm-up, in transactions and between them.
     pub inside: u64,
     pub outside: u64,
+    /// The longest in which it committed nothing.
+    pub stall: u64,
+    /// When it last committed something.
+    committed: u64,
+}
+
+impl Time {
+    /// A transaction that began at `start` is over.
+    #[inline]
+    pub fn pass(&mut self, execution: &Execution, start: u64, warm: u64) {
+        self.inside += execution.end.saturating_sub(start.max(warm));
+        if execution.ending == Ending::Committed {
+            self.stall = self.stall.max(execution.end.saturating_sub(self.committed));
+            self.committed = execution.end;
+        }
+    }
+
+    /// The worker has ended.
+    pub fn end(mut self, now: u64, warm: u64) -> Self {
+        self.ended = now;
+        self.outside = now.saturating_sub(warm).saturating_sub(self.inside);
+        self.stall = self.stall.max(now.saturating_sub(self.committed));
+        self
+    }
 }
 
 /// What all workers leave, in the order in which they were made, and what the host probe saw meanwhile.
@@ -111,7 +141,7 @@ impl<H: Route> Worker<'_, H> {
         // The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
         let mut number = self.id.place;
         let mut values = Values::default();
-        let mut inside = 0;
+        let mut time = Time::default();
         let mut at = 0;
         while number < limit {
             let due = match self.schedule.map(|schedule| schedule.take(self.end.time)) {
@@ -147,20 +177,17 @@ impl<H: Route> Worker<'_, H> {
             if start >= self.warm {
                 task.measure(&execution, start, due);
             }
-            inside += execution.end.saturating_sub(start.max(self.warm));
+            time.pass(&execution, start, self.warm);
             at = if execution.ending == Ending::Empty || at + 1 == self.steps.len() { 0 } else { at + 1 };
             if let Load::Closed { think_us: 1.. } = self.role.load {
                 self.think(clock);
             }
         }
-        let ended = clock.now();
         Ok(Done {
             id: self.id,
+            time: time.end(clock.now(), self.warm),
             handle: self.handle,
             records: self.steps.into_iter().map(|task| task.record).collect(),
-            ended,
-            inside,
-            outside: ended.saturating_sub(self.warm).saturating_sub(inside),
         })
     }
 
@@ -233,5 +260,35 @@ impl Task<'_> {
         note(&mut record.lag, due.map(|due| start.saturating_sub(due)));
         note(&mut record.query, execution.query.map(since(start)));
         note(&mut record.first_row, execution.first_row.map(since(start)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn until(end: u64, ending: Ending) -> Execution {
+        Execution { ending, had: None, end, rows: 0, query: None, first_row: None, verified: 0, mismatches: 0 }
+    }
+
+    #[test]
+    fn the_longest_time_without_a_commit_has_everything_else_in_it() {
+        let mut time = Time::default();
+        time.pass(&until(100, Ending::Committed), 50, 200);
+        time.pass(&until(400, Ending::Failed), 150, 200);
+        time.pass(&until(500, Ending::Empty), 450, 200);
+        time.pass(&until(900, Ending::Committed), 600, 200);
+        let time = time.end(1_100, 200);
+        assert_eq!((time.stall, time.ended), (800, 1_100));
+        // From the warm-up on, 200 of what failed, then 50 and 300.
+        assert_eq!((time.inside, time.outside), (550, 350));
+    }
+
+    #[test]
+    fn who_commits_nothing_stalls_until_the_end() {
+        let mut time = Time::default();
+        time.pass(&until(10, Ending::Committed), 5, 0);
+        assert_eq!(time.end(1_000, 0).stall, 990);
+        assert_eq!(Time::default().end(1_000, 0).stall, 1_000);
     }
 }
