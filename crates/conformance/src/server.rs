@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use litelab_engine::Urls;
-use litelab_model::Server as Name;
 use litelab_protocol::Dialect;
 use litelab_servers::{Admin, Instance, Kind, Options, ServersError};
 
@@ -55,7 +54,7 @@ impl<'a> Servers<'a> {
 
     /// Makes sure that the user's own server answers, if there is one for a dialect.
     pub fn reach(&self, dialect: Dialect) -> Result<(), String> {
-        let name = by(dialect, None, Some(Name::Postgres), Some(Name::Mariadb));
+        let name = by(dialect, None, Some(Kind::Postgres), Some(Kind::Mariadb));
         match name.and_then(|name| self.urls?.get(name)) {
             Some(_) => self.get(dialect).map(drop).map_err(|e| e.to_string()),
             None => Ok(()),
@@ -64,23 +63,23 @@ impl<'a> Servers<'a> {
 
     /// The url of the one that understands a dialect; none for SQLite's, which needs none.
     pub fn get(&self, dialect: Dialect) -> Result<Option<&str>, Unavailable> {
-        let (cell, name, kind) = match dialect {
+        let (cell, kind) = match dialect {
             Dialect::Sqlite => return Ok(None),
-            Dialect::Postgres => (&self.postgres, Name::Postgres, Kind::Postgres),
-            Dialect::Mysql => (&self.mysql, Name::Mariadb, Kind::Mariadb),
+            Dialect::Postgres => (&self.postgres, Kind::Postgres),
+            Dialect::Mysql => (&self.mysql, Kind::Mariadb),
         };
         let server = cell.get_or_init(|| {
-            self.provide(name, kind).map_err(|e| match e {
+            self.provide(kind).map_err(|e| match e {
                 ServersError::Missing { .. } => Unavailable::Missing(e.to_string()),
                 ServersError::Interrupted => Unavailable::Interrupted,
-                other => Unavailable::Failed(format!("server `{name}`: {other}")),
+                other => Unavailable::Failed(format!("server `{kind}`: {other}")),
             })
         });
         server.as_ref().map(|server| Some(server.url.as_str())).map_err(Clone::clone)
     }
 
-    fn provide(&self, name: Name, kind: Kind) -> Result<Server, ServersError> {
-        if let Some(url) = self.urls.and_then(|urls| urls.get(name)) {
+    fn provide(&self, kind: Kind) -> Result<Server, ServersError> {
+        if let Some(url) = self.urls.and_then(|urls| urls.get(kind)) {
             Admin::connect(url)?;
             return Ok(Server { url: url.to_owned(), _instance: None });
         }

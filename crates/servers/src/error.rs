@@ -57,7 +57,7 @@ pub enum ServersError {
     #[error("{0}")]
     Answer(String),
     /// The programs of a server are not installed.
-    #[error("{kind} is not installed ({missing} not found): apt-get install {}", kind.packages())]
+    #[error("{kind} is not installed ({missing} not found): apt-get install {}", crate::instance::binaries::packages(*kind))]
     Missing {
         /// The server.
         kind: Kind,

@@ -9,9 +9,9 @@ pub mod admin;
 pub mod content;
 mod error;
 pub mod instance;
-mod kind;
 
 pub use admin::{Admin, Prepared, Url};
 pub use error::ServersError;
 pub use instance::{Instance, Options, State};
-pub use kind::Kind;
+/// The kinds of servers that litelab can start.
+pub use litelab_model::Server as Kind;

@@ -177,7 +177,7 @@ fn a_start_that_is_given_up_leaves_nothing() {
 #[test]
 #[ignore = "run as a program of its own by the test of the killed program"]
 fn starts_a_server_and_waits() {
-    let kind: Kind = std::env::var("LITELAB_TEST_KIND").unwrap().parse().unwrap();
+    let kind = Kind::parse(&std::env::var("LITELAB_TEST_KIND").unwrap()).unwrap();
     let place = PathBuf::from(std::env::var_os("LITELAB_TEST_FOLDER").unwrap());
     let scratch = place.with_extension("scratch-");
     let options = Options { scratch: Some(&scratch), ..Options::default() };

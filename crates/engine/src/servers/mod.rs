@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 use litelab_model::condition::KillPlan;
 use litelab_model::{Arm, Plan, Server};
-use litelab_servers::{Admin, Instance, Kind, Options, ServersError};
+use litelab_servers::{Admin, Instance, Options, ServersError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -99,23 +99,23 @@ impl Servers {
         if let Some(url) = self.urls.get(server) {
             return Target::of_user(url);
         }
-        let root = self.folder(kind(server))?;
+        let root = self.folder(server)?;
         // Should this process be killed, its other scratch folders go as well.
         let scratch = root.with_file_name(crate::scratch::prefix());
         let options = Options { stop, scratch: Some(&scratch), ..Options::default() };
-        let instance = Instance::start_with(kind(server), &root.join(server.name()), &options)?;
+        let instance = Instance::start_with(server, &root.join(server.name()), &options)?;
         Ok(Target::started(instance))
     }
 
     /// The folder of the servers, made with the first.
-    fn folder(&mut self, kind: Kind) -> Result<PathBuf, ServersError> {
+    fn folder(&mut self, server: Server) -> Result<PathBuf, ServersError> {
         let failed = |path: &Path, source| ServersError::Io {
             what: "make a folder for servers in it",
             path: path.into(),
             source,
         };
         if self.folder.is_none() {
-            let made = crate::scratch::for_servers(&self.directory, kind);
+            let made = crate::scratch::for_servers(&self.directory, server);
             self.folder = Some(made.map_err(|e| failed(&self.directory, e))?);
         }
         let path = self.folder.as_ref().map_or(self.directory.as_path(), tempfile::TempDir::path);
@@ -187,14 +187,6 @@ impl Tables {
             _ => None,
         };
         self.0.databases().into_iter().filter_map(name).collect()
-    }
-}
-
-fn kind(server: Server) -> Kind {
-    match server {
-        Server::Postgres => Kind::Postgres,
-        Server::Mariadb => Kind::Mariadb,
-        Server::Galera => Kind::Galera,
     }
 }
 

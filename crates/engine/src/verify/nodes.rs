@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use litelab_model::{Arm, expression};
 use litelab_protocol::TrialResult;
 
-use super::{Contents, databases, expected, found};
+use super::contents::{Contents, databases, expected, found};
 
 /// Transactions that the workers were told of and that are not there, by the invariants that ask for no less than what was
 /// committed; none where there is no such invariant.

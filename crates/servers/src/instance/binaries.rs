@@ -27,6 +27,16 @@ pub struct Binaries {
     pub galera: Option<PathBuf>,
 }
 
+/// Debian's packages that hold the programs of a kind of server.
+#[must_use]
+pub fn packages(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Postgres => "postgresql",
+        Kind::Mariadb => "mariadb-server",
+        Kind::Galera => "mariadb-server galera-4 rsync",
+    }
+}
+
 /// Finds the programs of a server: the newest PostgreSQL of Debian's folders, else in the path, else among system
 /// programs.
 ///

@@ -1,27 +1,19 @@
 //! Checks of a trial: settings in effect, counts, the database itself.
 
+mod contents;
 mod nodes;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
 use litelab_model::Arm;
-use litelab_model::expression;
 use litelab_model::pragma::{self, Reported};
 use litelab_model::resolve::input;
 use litelab_model::setting;
 use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
-use litelab_servers::content::ContentHash;
 use litelab_stats::{LittleOutcome, LittlesLaw};
-use rusqlite::Connection;
-use rusqlite::types::ValueRef;
 
-use crate::error::describe;
 use crate::outcome::Flag;
+pub use contents::{Contents, Files, content_hash, databases};
 pub use nodes::{lost, nodes};
 
-/// Beyond this size a database is not searched for corruption after every trial: it would take longer than the trial.
-const INTEGRITY_BYTES: u64 = 256 << 20;
 /// Little's law holds exactly; what is left is the harness's own work and the histogram's precision.
 const LITTLE_TOLERANCE: f64 = 0.05;
 /// A trial below this many seconds is dominated by its start.
@@ -281,170 +273,4 @@ fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
         (_, over) if most > 0.0 && over > LITTLE_TOLERANCE => Some(over),
         _ => None,
     }
-}
-
-/// Whether what was found and what was expected go together.
-type Keeps = fn(f64, f64) -> bool;
-
-/// A trial's databases, looked into by the core's own connections once the runner has ended.
-pub trait Contents {
-    /// How many there are.
-    fn databases(&self) -> usize;
-
-    /// The only column of a query's only row as a number; not a number where it is none.
-    ///
-    /// # Errors
-    /// What the database says.
-    fn number(&mut self, database: usize, sql: &str) -> Result<f64, String>;
-
-    /// SHA-256 over a table's rows, the same of the same rows whatever the database; see [`content_hash`].
-    ///
-    /// # Errors
-    /// What the database says.
-    fn content(&mut self, database: usize, table: &str) -> Result<String, String>;
-}
-
-/// Databases that are files of SQLite.
-pub struct Files(Vec<Connection>);
-
-impl Files {
-    /// Opens them, and looks for corruption in those that the trial wrote.
-    ///
-    /// # Errors
-    /// The first that cannot be opened or is corrupt.
-    pub fn open(arm: &Arm, paths: &[PathBuf]) -> Result<Self, String> {
-        paths.iter().map(|path| open(arm, path)).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-impl Contents for Files {
-    fn databases(&self) -> usize {
-        self.0.len()
-    }
-
-    fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
-        number(&self.0[database], sql).map_err(|e| describe(&e))
-    }
-
-    fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
-        content_hash(&self.0[database], table).map_err(|e| describe(&e))
-    }
-}
-
-/// Checks a trial's databases after the runner has ended: invariants, content.
-///
-/// With several databases an invariant's findings are added up. Its expression is taken to be affine in the counts, so
-/// that it must give the sum of the counts' part and the constant part once per database.
-///
-/// # Errors
-/// The first thing that is not as it must be.
-pub fn databases(
-    arm: &Arm,
-    contents: &mut dyn Contents,
-    result: &TrialResult,
-) -> Result<BTreeMap<String, String>, String> {
-    let databases = contents.databases();
-    for invariant in &arm.invariants {
-        let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
-        let found = found(contents, &invariant.sql).map_err(fail)?;
-        let keeps: [(&Option<String>, &str, Keeps); 3] = [
-            (&invariant.equals, "", |found, expected| found == expected),
-            (&invariant.at_least, "at least ", |found, expected| found >= expected),
-            (&invariant.at_most, "at most ", |found, expected| found <= expected),
-        ];
-        for (text, how, keeps) in keeps {
-            let Some(text) = text else { continue };
-            let expected = expected(text, databases, result).map_err(fail)?;
-            if !keeps(found, expected) {
-                return Err(fail(format!("found {found}, expected {how}{expected} = {text}")));
-            }
-        }
-    }
-    let mut content = BTreeMap::new();
-    for i in 0..databases {
-        for table in &arm.content {
-            let hash = contents.content(i, table).map_err(|e| format!("content of `{table}`: {e}"))?;
-            let name = if databases == 1 { table.clone() } else { format!("{table}#{i}") };
-            content.insert(name, hash);
-        }
-    }
-    Ok(content)
-}
-
-/// What a query finds in all databases together.
-fn found(contents: &mut dyn Contents, sql: &str) -> Result<f64, String> {
-    (0..contents.databases()).map(|database| contents.number(database, sql)).sum()
-}
-
-/// What an expression over the counts must give for so many databases.
-fn expected(text: &str, databases: usize, result: &TrialResult) -> Result<f64, String> {
-    let counted = expression::evaluate(text, &|name| count(result, name))?;
-    let constant = if databases > 1 { expression::evaluate(text, &|_| Ok(0.0))? } else { 0.0 };
-    Ok(counted + constant * databases.saturating_sub(1) as f64)
-}
-
-/// The only column of a query's only row as a number; not a number where it is none.
-fn number(connection: &Connection, sql: &str) -> rusqlite::Result<f64> {
-    connection.query_row(sql, [], |row| {
-        Ok(match row.get_ref(0)? {
-            ValueRef::Integer(i) => i as f64,
-            ValueRef::Real(r) => r,
-            _ => f64::NAN,
-        })
-    })
-}
-
-fn open(arm: &Arm, path: &Path) -> Result<Connection, String> {
-    let connection = Connection::open(path).map_err(|e| format!("the database cannot be opened: {}", describe(&e)))?;
-    let size = std::fs::metadata(path).map_or(0, |m| m.len());
-    let writes = arm.trial.transactions.iter().any(|t| t.writes);
-    if writes && size <= INTEGRITY_BYTES {
-        let answer: String = connection
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-            .map_err(|e| format!("quick_check: {}", describe(&e)))?;
-        if answer != "ok" {
-            return Err(format!("the database is corrupt: {answer}"));
-        }
-    }
-    Ok(connection)
-}
-
-/// A count by its name in an invariant: `committed.enqueue`.
-fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
-    let (what, transaction) = name.split_once('.').unwrap_or((name, ""));
-    let of: fn(&Operation) -> u64 = match what {
-        "committed" => |o| o.committed,
-        "empty" => |o| o.empty,
-        "failed" => |o| o.failed,
-        "rows" => |o| o.rows,
-        "verified" => |o| o.verified,
-        "mismatches" => |o| o.mismatches,
-        _ => return Err(format!("unknown count `{name}`")),
-    };
-    Ok(result.operations.iter().filter(|o| o.transaction == transaction).map(of).sum::<u64>() as f64)
-}
-
-/// The hash of all rows in the order of all columns.
-///
-/// # Errors
-/// What SQLite says.
-pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<String> {
-    let quoted = table.replace('"', "\"\"");
-    let columns = connection.prepare(&format!("SELECT * FROM \"{quoted}\""))?.column_count();
-    let order: Vec<String> = (1..=columns).map(|c| c.to_string()).collect();
-    let mut statement = connection.prepare(&format!("SELECT * FROM \"{quoted}\" ORDER BY {}", order.join(",")))?;
-    let mut rows = statement.query([])?;
-    let mut hash = ContentHash::new();
-    while let Some(row) = rows.next()? {
-        for column in 0..columns {
-            match row.get_ref(column)? {
-                ValueRef::Null => hash.null(),
-                ValueRef::Integer(i) => hash.integer(i),
-                ValueRef::Real(r) => hash.real(r),
-                ValueRef::Text(t) => hash.text(t),
-                ValueRef::Blob(b) => hash.blob(b),
-            }
-        }
-    }
-    Ok(hash.finish())
 }

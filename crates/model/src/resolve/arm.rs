@@ -1,0 +1,279 @@
+//! One arm: a scenario's choices at one point of its dimensions, put into a trial.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use litelab_protocol::{Access, Connection, Dialect, Executor, Prepare, Trial};
+
+use super::{Context, arms, conditions, invariants, profiles, roles, transactions};
+use crate::error::{ModelError, unknown};
+use crate::library;
+use crate::metric::{Measure, Metric, Timing};
+use crate::plan::{Arm, DataPlan};
+use crate::quantity::{Scalar, Vars};
+use crate::study::{Location, Scenario, Study};
+use crate::workload::Workload;
+
+/// Interval of ticks in milliseconds.
+const TICK_MS: u64 = 100;
+/// Interval of the host probe in milliseconds.
+const PROBE_MS: u64 = 10;
+
+/// An error in the study itself, or in a file it names.
+pub(super) enum ArmError {
+    Here(String),
+    File(ModelError),
+}
+
+impl From<String> for ArmError {
+    fn from(message: String) -> Self {
+        Self::Here(message)
+    }
+}
+
+impl From<ModelError> for ArmError {
+    fn from(error: ModelError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// Resolves it. The variables are the scenario's.
+///
+/// # Errors
+/// The first thing that is wrong with the combination, or with a file it names.
+pub(super) fn resolve(
+    context: &Context<'_>,
+    scenario: &Scenario,
+    (workload, place): (&Workload, Option<&Path>),
+    vars: &Vars,
+    dimensions: &IndexMap<String, Scalar>,
+    index: usize,
+) -> Result<Arm, ArmError> {
+    let mut vars = vars.clone();
+    let choice = arms::Choice::new(scenario, dimensions, &mut vars)?;
+    let dialect = context.options.dialects.get(&choice.driver).copied().unwrap_or_default();
+    let server = choice.server_of(dialect)?;
+    let unless_stated = if dialect.is_sqlite() { "wal-normal" } else { "as-it-comes" };
+    let name = choice.profile.as_deref().unwrap_or(unless_stated);
+    let (mut profile, text) = library::profile(name, context.directory)?;
+    profiles::suit(&mut profile, &choice.driver, dialect)?;
+    profiles::change(&mut profile, &choice.pragmas)?;
+    profiles::change_settings(&mut profile, &choice.settings)?;
+    let retry = profiles::check_for(&profile, &text, dialect)?;
+
+    let data = data(&choice, (workload, place), &mut vars, dialect)?;
+    let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
+    let timed_rows = asks_for_rows(context.study, scenario);
+    transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
+    let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
+    let warmup_ms = match &scenario.warmup {
+        None => 0,
+        Some(q) => q.micros(&vars).map_err(|e| format!("warmup: {e}"))? / 1000,
+    };
+    let duration_ms = roles::duration_ms(&roles);
+    if duration_ms.is_some_and(|d| d <= warmup_ms) {
+        return Err(format!("the warm-up of {warmup_ms} ms leaves nothing of the trial to measure").into());
+    }
+    let mut trial = Trial {
+        protocol: litelab_protocol::VERSION,
+        id: String::new(),
+        // As the study names it; the engine knows which runner has it, and by which name.
+        driver: choice.driver.clone(),
+        executor: choice.executor,
+        access: choice.access,
+        databases: Vec::new(),
+        connection: Connection {
+            pragmas: profiles::rendered(&profile),
+            read_back: profiles::read_back(&profile),
+            options: options(&scenario.options, &vars)?,
+        },
+        prepare: if choice.prepare { Prepare::Once } else { Prepare::Each },
+        retry,
+        seed: context.options.seed.unwrap_or(1),
+        transactions,
+        roles,
+        warmup_ms,
+        tick_ms: TICK_MS,
+        probe_ms: PROBE_MS,
+        runtime_threads: choice
+            .runtime_threads
+            .as_ref()
+            .map(|q| q.integer(&vars, 1, 1024))
+            .transpose()?
+            .map(|n| n as u32),
+    };
+    check_combination(&trial, choice.location)?;
+    if let (Some(server), true) = (server, choice.location != Location::File) {
+        return Err(format!("`location` has no effect on server `{server}`: leave it out").into());
+    }
+    if trial.executor == Executor::Processes {
+        roles::check_processes(&trial.roles)?;
+    }
+    if let Some(search) = scenario.search.as_ref().filter(|s| choice.rate.contains_key(&s.rate)) {
+        let role = &search.rate;
+        return Err(format!("dimension `{role}.rate` has no effect: the search gives role `{role}` its rate").into());
+    }
+    let search = scenario.search.as_ref().map(|s| conditions::search(s, &mut trial, &vars));
+    let search = search.transpose().map_err(|e| format!("search: {e}"))?;
+    let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, server, &mut vars));
+    let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
+    let schema = schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
+    let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
+    let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
+    Ok(Arm {
+        scenario: index,
+        dimensions: dimensions.clone(),
+        driver: choice.driver.clone(),
+        dialect,
+        server,
+        profile: profile.name.clone(),
+        pragmas: profile.pragma.clone(),
+        settings: profile.setting.clone(),
+        server_settings: profiles::for_server(&profile),
+        location: choice.location,
+        databases,
+        schema,
+        data,
+        invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver, dialect), &vars)?,
+        content: scenario.content.clone().unwrap_or_else(|| workload.content.clone()),
+        duration_ms,
+        trial,
+        search,
+        kill,
+        ceiling: (pauses > 0).then(|| 1e6 / pauses as f64),
+        vars,
+        skipped: None,
+    })
+}
+
+/// What the database holds before a trial. Leaves the number of its rows among the variables.
+fn data(
+    choice: &arms::Choice,
+    (workload, place): (&Workload, Option<&Path>),
+    vars: &mut Vars,
+    dialect: Dialect,
+) -> Result<Option<DataPlan>, ArmError> {
+    let data_rows = match (&choice.data_rows, &workload.data) {
+        (Some(q), Some(_)) => q.integer(vars, 0, 1 << 40)?,
+        (Some(_), None) => {
+            return Err(format!("`data_rows` is set, but workload `{}` has no [data]", workload.name).into());
+        }
+        (None, Some(data)) => match &data.rows {
+            Some(q) => {
+                q.integer(vars, 0, 1 << 40).map_err(|e| format!("workload `{}`: data.rows: {e}", workload.name))?
+            }
+            None => 0,
+        },
+        (None, None) => 0,
+    };
+    let plan = match &workload.data {
+        None => None,
+        Some(spec) => {
+            vars.insert("data_rows".into(), Scalar::Integer(0));
+            let transaction = match &spec.transaction {
+                Some(name) => Some(transactions::for_data(workload, name, (&*vars, dialect))?),
+                None if data_rows > 0 => {
+                    return Err("`data.rows` needs `data.transaction`, which inserts them".to_owned().into());
+                }
+                None => None,
+            };
+            if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
+                return Err(format!(
+                    "data.from: `{from}` is a database of SQLite, and driver `{}` is one of {dialect}",
+                    choice.driver
+                )
+                .into());
+            }
+            vars.insert("data_rows".into(), Scalar::Integer(data_rows));
+            let then = spec
+                .then
+                .as_ref()
+                .map(|then| then.of(dialect).and_then(|sql| crate::sql::substitute_in(sql, vars, dialect)));
+            Some(DataPlan {
+                from: spec.from.as_ref().map(|p| resolve_path(p, place)),
+                transaction,
+                rows: data_rows as u64,
+                then: then.transpose().map_err(|e| format!("workload `{}`: data.then: {e}", workload.name))?,
+            })
+        }
+    };
+    vars.insert("data_rows".into(), Scalar::Integer(data_rows));
+    Ok(plan)
+}
+
+/// Whether any metric that the study names for a scenario is of the time to the query's return or to its first row.
+fn asks_for_rows(study: &Study, scenario: &Scenario) -> bool {
+    let claims = study
+        .claims
+        .iter()
+        .filter(|c| c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name));
+    let findings = study.findings.iter().flat_map(|f| f.values.values()).filter(|v| v.scenario == scenario.name);
+    let named = scenario.metrics.iter().chain(claims.map(|c| &c.metric)).chain(findings.map(|v| &v.metric));
+    named
+        .filter_map(|name| name.parse::<Metric>().ok())
+        .any(|metric| matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _)))
+}
+
+/// Options of the driver with their variables put in. `"$name"` alone is the variable as it is, a number or a truth.
+fn options(
+    options: &IndexMap<String, Scalar>,
+    vars: &Vars,
+) -> Result<std::collections::BTreeMap<String, serde_json::Value>, String> {
+    let value = |name: &str, value: &Scalar| match value {
+        Scalar::Text(text) => match text.strip_prefix('$').and_then(|variable| vars.get(variable)) {
+            Some(variable) => Ok(variable.to_json()),
+            None => crate::sql::substitute(text, vars).map(Into::into).map_err(|e| format!("options.{name}: {e}")),
+        },
+        other => Ok(other.to_json()),
+    };
+    options.iter().map(|(name, given)| Ok((name.clone(), value(name, given)?))).collect()
+}
+
+fn schema(workload: &Workload, variant: Option<&str>, (vars, dialect): (&Vars, Dialect)) -> Result<String, String> {
+    let sql = match variant {
+        None | Some("default") => &workload.schema.sql,
+        Some(name) => workload.schema.variant.get(name).ok_or_else(|| {
+            unknown("schema variant", name, workload.schema.variant.keys().map(String::as_str).chain(["default"]))
+        })?,
+    };
+    sql.of(dialect)
+        .and_then(|sql| crate::sql::substitute_in(sql, vars, dialect))
+        .map_err(|e| format!("workload `{}`: schema: {e}", workload.name))
+}
+
+fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
+    let workers: u32 = trial.roles.iter().map(|r| r.workers).sum();
+    if location == Location::Memory {
+        let one = match trial.access {
+            Access::Shared | Access::Pool { connections: 1 } => true,
+            Access::PerWorker | Access::WriteLock => workers == 1,
+            _ => false,
+        };
+        if !one {
+            return Err(format!(
+                "location `memory` is private to one connection, and access `{}` with {workers} workers opens several: use \
+                 `memory-shared`, or access `shared`",
+                trial.access
+            ));
+        }
+    }
+    if trial.executor == Executor::Processes {
+        if location != Location::File {
+            return Err("processes cannot share a database in memory: use location `file`".into());
+        }
+        if trial.access != Access::PerWorker {
+            return Err(format!(
+                "executor `processes` has one worker in each process, so access `{}` has nothing to share: use `per-worker`",
+                trial.access
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A path in a workload is relative to the workload; it must hold for processes in other directories, too.
+fn resolve_path(path: &str, directory: Option<&Path>) -> String {
+    let path = directory.map_or_else(|| Path::new(path).to_path_buf(), |dir| dir.join(path));
+    std::path::absolute(&path).unwrap_or(path).display().to_string()
+}

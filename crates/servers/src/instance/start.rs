@@ -1,0 +1,178 @@
+//! How a server comes up: its data directories, then each node, until it answers.
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::process::Process;
+use super::{Instance, Options, mariadb, place, ports, postgres};
+use crate::{Admin, Kind, ServersError};
+
+/// A server that has not come up by then does not.
+const START: Duration = Duration::from_secs(120);
+/// How often a server that starts is asked.
+const POLL: Duration = Duration::from_millis(50);
+/// How often other ports are tried.
+const ATTEMPTS: usize = 5;
+
+impl Instance {
+    /// Has the server make its data directories.
+    pub(super) fn install(&mut self) -> Result<(), ServersError> {
+        for node in 0..self.state.nodes.len() {
+            let folder = self.place.node(node);
+            self.place.own_folder(&folder)?;
+            self.place.own_folder(&folder.join("tmp"))?;
+            self.place.own_folder(&self.place.data(node))?;
+        }
+        let arguments = match self.state.kind {
+            Kind::Postgres => postgres::installation(&self.place)?,
+            Kind::Mariadb | Kind::Galera => mariadb::installation(&self.place)?,
+        };
+        let program = self.place.binaries.install.clone();
+        let done = self.run(&program, &arguments);
+        let _gone = std::fs::remove_file(self.place.secret());
+        done.map(drop)
+    }
+
+    /// Runs a program to its end; its output where it went well.
+    fn run(&mut self, program: &Path, arguments: &[String]) -> Result<String, ServersError> {
+        let (mut child, process) = self.place.launch(program, arguments, Stdio::piped(), Stdio::piped())?;
+        // Unfinished, its work is worth nothing.
+        self.open_gate(&mut child, &process, "KILL")?;
+        let name = program.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let output = child.wait_with_output().map_err(|source| ServersError::Io {
+            what: "wait for",
+            path: program.into(),
+            source,
+        })?;
+        let said = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if output.status.success() {
+            return Ok(said);
+        }
+        Err(ServersError::Failed(format!("{name} ended with {}: {}", output.status, place::telling(&said))))
+    }
+
+    /// Has a process begin, under the guard's eyes before its first instruction.
+    fn open_gate(&mut self, child: &mut Child, process: &Process, signal: &str) -> Result<(), ServersError> {
+        let lost = |source| ServersError::Io { what: "tell its guard of", path: self.place.folder.clone(), source };
+        if let Some(guard) = &mut self.guard {
+            guard.add(process, signal).map_err(lost)?;
+        }
+        match child.stdin.take() {
+            Some(mut gate) => std::io::Write::write_all(&mut gate, b"go\n").map_err(lost),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts a node and waits for its answer; on other ports where one was taken.
+    pub(super) fn bring_up(&mut self, node: usize, first: bool, options: &Options<'_>) -> Result<(), ServersError> {
+        let deadline = Instant::now() + START;
+        for attempt in 1.. {
+            let from = std::fs::metadata(self.place.log(node)).map_or(0, |m| m.len());
+            self.launch(node, first)?;
+            let outcome = self.await_answer(node, from, deadline, options);
+            let said = self.place.said(node, from);
+            match outcome {
+                Ok(()) => break,
+                Err(_) if ports::taken(&said) && attempt < ATTEMPTS => {
+                    self.reap(node);
+                    let count = self.state.nodes[node].ports.len();
+                    self.state.nodes[node].ports = ports::free(count, None)?;
+                }
+                // What a killed PostgreSQL's own processes held goes when they have noticed.
+                Err(_) if said.contains("pre-existing shared memory block") && Instant::now() < deadline => {
+                    self.reap(node);
+                    std::thread::sleep(POLL);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, node: usize, first: bool) -> Result<(), ServersError> {
+        let (arguments, signal) = match self.state.kind {
+            Kind::Postgres => {
+                postgres::configure(&self.place, &self.state.nodes[node])?;
+                (postgres::arguments(&self.place), postgres::SIGNAL)
+            }
+            Kind::Mariadb | Kind::Galera => {
+                mariadb::configure(&self.place, &self.state.nodes, node)?;
+                let mut arguments = mariadb::arguments(&self.place, node, first);
+                if let Some(recovery) = mariadb::recovery(&self.place, node) {
+                    let server = self.place.binaries.server.clone();
+                    arguments.extend(mariadb::position(&self.run(&server, &recovery)?));
+                }
+                (arguments, mariadb::SIGNAL)
+            }
+        };
+        let (stdout, stderr) = (self.place.open_log(node)?, self.place.open_log(node)?);
+        let server = &self.place.binaries.server;
+        let (mut child, process) = self.place.launch(server, &arguments, stdout.into(), stderr.into())?;
+        self.state.nodes[node].process = Some(process.clone());
+        self.state.url = self.url_of(&self.state.nodes);
+        let begun = self.state.write(&self.place.folder).and_then(|()| self.open_gate(&mut child, &process, signal));
+        self.children[node] = Some(child);
+        begun
+    }
+
+    /// Waits until a node answers as it should.
+    fn await_answer(
+        &mut self,
+        node: usize,
+        from: u64,
+        deadline: Instant,
+        options: &Options<'_>,
+    ) -> Result<(), ServersError> {
+        let url = self.node_url(node);
+        loop {
+            let ended = self.children[node].as_mut().is_none_or(|c| !matches!(c.try_wait(), Ok(None)));
+            if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(ServersError::Interrupted);
+            }
+            let kind = self.state.kind;
+            if ended {
+                let why = place::telling(&self.place.said(node, from));
+                return Err(ServersError::Failed(format!("{kind} ended while it started: {why}")));
+            }
+            let answered = Admin::connect_within(&url, Duration::from_secs(2)).and_then(|mut admin| {
+                if kind == Kind::Galera { admin.cluster_state() } else { Ok((1, "Synced".into())) }
+            });
+            match answered {
+                Ok((_, state)) if state == "Synced" => return Ok(()),
+                _ if Instant::now() < deadline => std::thread::sleep(POLL),
+                Ok((_, state)) => {
+                    return Err(ServersError::Failed(format!("{kind} did not come up: node {node} is {state}")));
+                }
+                Err(e) => return Err(ServersError::Failed(format!("{kind} did not come up: {e}"))),
+            }
+        }
+    }
+
+    /// Waits until each node of a cluster knows all others.
+    pub(super) fn await_cluster(&self, options: &Options<'_>) -> Result<(), ServersError> {
+        if self.state.kind != Kind::Galera {
+            return Ok(());
+        }
+        let (all, deadline) = (self.state.nodes.len(), Instant::now() + START);
+        for node in 0..all {
+            loop {
+                let (size, state) = Admin::connect(&self.node_url(node))?.cluster_state()?;
+                if size == all && state == "Synced" {
+                    break;
+                }
+                if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    return Err(ServersError::Interrupted);
+                }
+                if Instant::now() > deadline {
+                    return Err(ServersError::Failed(format!(
+                        "galera did not come up: node {node} is {state} in a cluster of {size}"
+                    )));
+                }
+                std::thread::sleep(POLL);
+            }
+        }
+        Ok(())
+    }
+}
