@@ -70,18 +70,11 @@ const mysqlKeys = "allowCleartextPasswords allowFallbackToPlaintext allowNativeP
 type mysqlLink struct {
 	db         *sql.DB
 	conn       *sql.Conn
-	statements [][]mysqlStatement // by transaction and statement
-	open       bool               // a START TRANSACTION has succeeded
+	statements [][]sqlStatement // by transaction and statement
+	open       bool             // a START TRANSACTION has succeeded
 	dead       bool
 	silent     *atomic.Bool // an answer was waited for too long
 	args       []any
-}
-
-type mysqlStatement struct {
-	stmt    *sql.Stmt // nil where it is prepared at each execution
-	columns bool      // it has rows to give
-	rows    *mysqlRows
-	job     Job
 }
 
 func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
@@ -228,13 +221,13 @@ func (l *mysqlLink) rollback() error {
 }
 
 func (l *mysqlLink) prepare(transactions []Transaction, used []int, each bool) (err error) {
-	l.statements, err = prepareAll(transactions, used, func(spec *Statement, _ int) (mysqlStatement, error) {
+	l.statements, err = prepareAll(transactions, used, func(spec *Statement, _ int) (sqlStatement, error) {
 		return l.prepareOne(spec, each)
 	})
 	return l.failing(err)
 }
 
-func (l *mysqlLink) prepareOne(spec *Statement, each bool) (statement mysqlStatement, err error) {
+func (l *mysqlLink) prepareOne(spec *Statement, each bool) (statement sqlStatement, err error) {
 	wanted, given := 0, len(spec.Bind)*spec.Tuples
 	err = l.conn.Raw(func(conn any) error {
 		stmt, err := conn.(driver.Conn).Prepare(spec.SQL)
@@ -250,7 +243,7 @@ func (l *mysqlLink) prepareOne(spec *Statement, each bool) (statement mysqlState
 	if wanted != given {
 		return statement, fmt.Errorf("it has %d parameters, and %d are bound", wanted, given)
 	}
-	statement.columns = givesRows(spec.SQL)
+	statement.columns, statement.counts, statement.typed = givesRows(spec.SQL), true, mysqlValue
 	if !statement.columns && (len(spec.Yields) > 0 || spec.Required && spec.Fetch != "none") {
 		return statement, errors.New("it returns no row that could be fetched")
 	}
@@ -283,82 +276,8 @@ func (l *mysqlLink) execute(call *Call, effect *Effect) (count uint64, err error
 		}
 		l.args = append(l.args, value.boxed())
 	}
-	if statement.columns {
-		count, err = l.query(statement, call, effect)
-		return count, l.failing(err)
-	}
-	var result sql.Result
-	if statement.stmt != nil {
-		result, err = statement.stmt.ExecContext(background, l.args...)
-	} else {
-		result, err = l.conn.ExecContext(background, call.Spec.SQL, l.args...)
-	}
-	if err != nil {
-		return 0, l.failing(err)
-	}
-	changed, err := result.RowsAffected()
-	return uint64(changed), err
-}
-
-func (l *mysqlLink) query(statement *mysqlStatement, call *Call, effect *Effect) (count uint64, err error) {
-	var rows *sql.Rows
-	if statement.stmt != nil {
-		rows, err = statement.stmt.QueryContext(background, l.args...)
-	} else {
-		rows, err = l.conn.QueryContext(background, call.Spec.SQL, l.args...)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if statement.rows == nil {
-		err = statement.meet(rows, call.Spec)
-	}
-	if err == nil {
-		statement.rows.rows = rows
-		count, err = statement.job.fetch(statement.rows, call, effect)
-	}
-	if closing := rows.Close(); err == nil {
-		err = closing
-	}
-	return count, err
-}
-
-// meet finds out about a statement's columns when it has its first rows.
-func (p *mysqlStatement) meet(rows *sql.Rows, spec *Statement) error {
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		return err
-	}
-	if p.job, err = newJob(spec, names); err != nil {
-		return err
-	}
-	met := &mysqlRows{sqlRows: sqlRows{cells: make([]any, len(names)), dest: make([]any, len(names))}}
-	for i := range names {
-		met.dest[i] = &met.cells[i]
-		met.types = append(met.types, types[i].DatabaseTypeName())
-	}
-	p.rows = met
-	return nil
-}
-
-// mysqlRows is the cursor of a statement, the same for all its executions.
-type mysqlRows struct {
-	sqlRows
-	types []string
-}
-
-func (r *mysqlRows) read(row []Value) error {
-	if err := r.rows.Scan(r.dest...); err != nil {
-		return err
-	}
-	for i, cell := range r.cells {
-		row[i] = mysqlValue(r.types[i], cell)
-	}
-	return nil
+	count, err = statement.execute(l.conn, call, l.args, effect)
+	return count, l.failing(err)
 }
 
 // mysqlValue is a column as database/sql gives it: what is no number, as bytes.

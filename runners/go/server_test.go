@@ -188,7 +188,7 @@ type server struct {
 func servers(t *testing.T, test func(t *testing.T, s *server)) {
 	for _, driver := range []string{"postgres", "mysql"} {
 		t.Run(driver, func(t *testing.T) {
-			name := "LITELAB_TEST_" + strings.ToUpper(driver)
+			name := map[string]string{"postgres": "LITELAB_POSTGRES", "mysql": "LITELAB_MARIADB"}[driver]
 			address := os.Getenv(name)
 			if address == "" {
 				t.Skipf("%s names no server", name)

@@ -40,13 +40,18 @@ type sqlSession struct {
 	args       []any
 }
 
+// sqlStatement is one of a connection of database/sql.
 type sqlStatement struct {
 	stmt    *sql.Stmt // nil where it is compiled at each execution
 	columns bool      // it has some, that is: rows to give
-	counts  bool      // what it changes is counted by SQLite
+	counts  bool      // what it changes is counted
+	typed   toValue   // nil where the driver gives each value as what it is
 	rows    *sqlRows  // nil until it has first given some
 	job     Job
 }
+
+// toValue makes a value of a column of this type.
+type toValue func(kind string, cell any) Value
 
 func (s *sqlSession) Close() error {
 	var err error
@@ -170,40 +175,44 @@ func (s *sqlSession) Execute(call *Call, effect *Effect) (count uint64, err erro
 	for i := range call.Slots {
 		s.args = append(s.args, call.Slots[i].bound(effect.Yielded).boxed())
 	}
-	if statement.columns {
-		return s.query(statement, call, effect)
+	return statement.execute(s.conn, call, s.args, effect)
+}
+
+func (p *sqlStatement) execute(conn *sql.Conn, call *Call, args []any, effect *Effect) (count uint64, err error) {
+	if p.columns {
+		return p.query(conn, call, args, effect)
 	}
 	var result sql.Result
-	if statement.stmt != nil {
-		result, err = statement.stmt.ExecContext(background, s.args...)
+	if p.stmt != nil {
+		result, err = p.stmt.ExecContext(background, args...)
 	} else {
-		result, err = s.conn.ExecContext(background, call.Spec.SQL, s.args...)
+		result, err = conn.ExecContext(background, call.Spec.SQL, args...)
 	}
-	if err != nil || !statement.counts {
+	if err != nil || !p.counts {
 		return 0, err
 	}
 	changed, err := result.RowsAffected()
 	return uint64(changed), err
 }
 
-func (s *sqlSession) query(statement *sqlStatement, call *Call, effect *Effect) (count uint64, err error) {
+func (p *sqlStatement) query(conn *sql.Conn, call *Call, args []any, effect *Effect) (count uint64, err error) {
 	var rows *sql.Rows
-	if statement.stmt != nil {
-		rows, err = statement.stmt.QueryContext(background, s.args...)
+	if p.stmt != nil {
+		rows, err = p.stmt.QueryContext(background, args...)
 	} else {
-		rows, err = s.conn.QueryContext(background, call.Spec.SQL, s.args...)
+		rows, err = conn.QueryContext(background, call.Spec.SQL, args...)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if statement.rows == nil {
-		err = statement.meet(rows, call.Spec)
+	if p.rows == nil {
+		err = p.meet(rows, call.Spec)
 	}
 	if err == nil {
-		statement.rows.rows = rows
-		count, err = statement.job.fetch(statement.rows, call, effect)
+		p.rows.rows = rows
+		count, err = p.job.fetch(p.rows, call, effect)
 	}
-	// Under autocommit, closing a statement that was left after its first row commits it, and that can fail.
+	// Under autocommit, closing a statement of SQLite that was left after its first row commits it, and that can fail.
 	if closing := rows.Close(); err == nil {
 		err = closing
 	}
@@ -219,10 +228,20 @@ func (p *sqlStatement) meet(rows *sql.Rows, spec *Statement) error {
 	if p.job, err = newJob(spec, names); err != nil {
 		return err
 	}
-	p.rows = &sqlRows{cells: make([]any, len(names)), dest: make([]any, len(names))}
+	met := &sqlRows{cells: make([]any, len(names)), dest: make([]any, len(names)), typed: p.typed}
 	for i := range names {
-		p.rows.dest[i] = &p.rows.cells[i]
+		met.dest[i] = &met.cells[i]
 	}
+	if p.typed != nil {
+		types, err := rows.ColumnTypes()
+		if err != nil {
+			return err
+		}
+		for _, t := range types {
+			met.types = append(met.types, t.DatabaseTypeName())
+		}
+	}
+	p.rows = met
 	return nil
 }
 
@@ -231,6 +250,8 @@ type sqlRows struct {
 	rows  *sql.Rows
 	cells []any
 	dest  []any // pointers to the cells
+	typed toValue
+	types []string // of the columns, where typed is
 }
 
 func (r *sqlRows) next() (bool, error) {
@@ -245,7 +266,11 @@ func (r *sqlRows) read(row []Value) error {
 		return err
 	}
 	for i, cell := range r.cells {
-		row[i] = valueOf(cell)
+		if r.typed == nil {
+			row[i] = valueOf(cell)
+		} else {
+			row[i] = r.typed(r.types[i], cell)
+		}
 	}
 	return nil
 }

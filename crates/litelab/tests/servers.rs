@@ -107,3 +107,34 @@ fn what_cannot_be_is_one_line() {
         assert_eq!(std::fs::read_dir(closed.path()).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn a_command_has_its_servers_for_as_long_as_it_runs() {
+    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(*k)) {
+        let (top, name) = (folder(), kind.name());
+        let dir = top.path();
+        // It ends with 7 only if it was told of a server by its url.
+        let script = format!("echo $LITELAB_{}; test -n \"$LITELAB_{0}\" && exit 7", name.to_uppercase());
+        let said = ends(&run(dir, &["servers", "with", name, "--", "sh", "-c", &script]), 7);
+        assert!(said.contains("://litelab:") && said.contains("@127.0.0.1:"), "{said}");
+        assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "something is left");
+        let url = litelab_servers::Admin::connect(said.trim());
+        assert!(url.is_err(), "the server is still there");
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_run_is_one_line() {
+    let top = folder();
+    if installed(Kind::Postgres) {
+        let line = refused(top.path(), &["servers", "with", "postgres", "--", "no-such-program"], 1);
+        assert!(line.contains("no-such-program"), "{line}");
+        assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0, "something is left");
+    }
+    refused_usage(top.path());
+}
+
+/// Without a command there is nothing to do.
+fn refused_usage(folder: &Path) {
+    ends(&run(folder, &["servers", "with", "postgres"]), 2);
+}

@@ -1,4 +1,4 @@
-"""Drivers of servers. What needs a server takes its url from LITELAB_TEST_POSTGRES, and is skipped without it."""
+"""Drivers of servers. What needs a server takes its url from LITELAB_POSTGRES, and is skipped without it."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ from litelab_runner.transaction import Retry
 
 from .runs import Outcome, lines, param, role, statement, transaction, trial
 
-URL = os.environ.get("LITELAB_TEST_POSTGRES")
+URL = os.environ.get("LITELAB_POSTGRES")
 NO_RETRY = {"attempts": 1, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": []}
 
 
@@ -104,7 +104,7 @@ def plain(name: str, *sql: str, begin: str = "immediate", hold: int = 0, **given
     return made
 
 
-@unittest.skipUnless(URL, "LITELAB_TEST_POSTGRES names no server")
+@unittest.skipUnless(URL, "LITELAB_POSTGRES names no server")
 class Server(unittest.TestCase):
     def setUp(self):
         self.schema = f"py_test_{time.time_ns()}"

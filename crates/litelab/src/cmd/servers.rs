@@ -1,11 +1,14 @@
-//! `litelab servers up|down|status`.
+//! `litelab servers up|down|status|with`.
 
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
-use litelab_servers::Kind;
+use anyhow::{Context, Result};
+use litelab_engine::scratch;
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
+use litelab_servers::{Instance, Kind, ServersError};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -30,6 +33,28 @@ pub enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Run a command while servers are up; whatever ends it, they are stopped and nothing is left of them
+    ///
+    /// The command finds their urls in the environment: LITELAB_POSTGRES, LITELAB_MARIADB, LITELAB_GALERA. Its exit code
+    /// is that of litelab.
+    With(With),
+}
+
+/// What runs beside which servers.
+#[derive(clap::Args)]
+pub struct With {
+    /// Which
+    #[arg(value_enum, required = true)]
+    servers: Vec<Name>,
+    /// The command and its arguments, after `--`
+    #[arg(last = true, required = true)]
+    command: Vec<String>,
+    /// Where their folders are made
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Go on without those that are not installed; their variables are not set then
+    #[arg(long)]
+    optional: bool,
 }
 
 /// Which, and where.
@@ -77,6 +102,7 @@ pub fn run(verb: &Verb) -> Result<Exit> {
         Verb::Up(args) => up(args),
         Verb::Down(args) => down(args),
         Verb::Status { server, dir, json } => status(*server, dir.clone(), *json),
+        Verb::With(args) => with(args),
     }
 }
 
@@ -131,6 +157,39 @@ fn status(server: Option<Name>, dir: Option<PathBuf>, json: bool) -> Result<Exit
         anstream::println!("{}", serde_json::to_string_pretty(&found)?);
     }
     Ok(Exit::Ok)
+}
+
+fn with(args: &With) -> Result<Exit> {
+    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(Exit::BadInput) };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let mut up = Vec::new();
+    for kind in args.servers.iter().map(|name| name.kind()) {
+        let refused = || format!("{}: a folder for servers cannot be made in it", args.dir.display());
+        let folder = scratch::for_servers(&args.dir, kind).with_context(refused)?;
+        let place = std::path::absolute(folder.path())?.join(kind.name());
+        let scratch = place.parent();
+        let options = Options { stop: Some(&interrupt::STOP), scratch, ..Options::default() };
+        match Instance::start_with(kind, &place, &options) {
+            Ok(instance) => {
+                command.env(format!("LITELAB_{}", kind.name().to_uppercase()), instance.url());
+                // Dropped in this order: the server before the folder that holds it.
+                up.push((instance, folder));
+            }
+            Err(e @ ServersError::Missing { .. }) if args.optional => {
+                anstream::eprintln!("{}skipped:{} {e}", style::WARNING, style::RESET);
+            }
+            Err(e) => return Err(e.into()),
+        }
+    }
+    let ended = command.status().with_context(|| format!("{program}: it cannot be run"))?;
+    drop(up);
+    match ended.code() {
+        Some(0) => Ok(Exit::Ok),
+        Some(code) => std::process::exit(code),
+        None if interrupt::STOP.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
+        None => anyhow::bail!("{program}: it ended by a signal ({ended})"),
+    }
 }
 
 fn line(state: &State, word: &str) -> String {
