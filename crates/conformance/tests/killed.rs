@@ -25,6 +25,7 @@ fn options(folder: &Path) -> RunOptions {
         directory: folder.join("work"),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     }
 }
 

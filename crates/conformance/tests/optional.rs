@@ -33,6 +33,7 @@ fn options(folder: &std::path::Path) -> RunOptions {
         directory: folder.join("work"),
         patience: Patience { trial: Duration::from_secs(60), ..Patience::default() },
         calibrate: false,
+        flame: false,
     }
 }
 

@@ -43,6 +43,7 @@ fn options(folder: &Path) -> RunOptions {
         directory: folder.join("work"),
         patience: Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second },
         calibrate: false,
+        flame: false,
     }
 }
 

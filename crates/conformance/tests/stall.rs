@@ -44,6 +44,7 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
         directory: folder.join("work"),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     };
     let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
     run.execute(&mut |_| {}).expect("executes");

@@ -1,10 +1,11 @@
 //! A run: blocks of trials in random order, each block stored as it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use litelab_model::resolve::AA;
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::Description;
 use litelab_stats::Schedule;
@@ -13,6 +14,8 @@ use crate::calibration::{self, Host, StoredCalibration};
 use crate::environment::{Environment, LoadProbe};
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::flame;
+use crate::flame::perf::Perf;
 use crate::noop;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
@@ -22,6 +25,9 @@ use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::search;
 use crate::trial::{self, Bench, Patience};
+
+/// The tool that samples, found by `PATH`.
+const PERF: &str = "perf";
 
 /// Where and how a run takes place.
 #[derive(Clone, Debug)]
@@ -34,6 +40,8 @@ pub struct RunOptions {
     pub patience: Patience,
     /// Whether the harness's own cost is measured first.
     pub calibrate: bool,
+    /// Whether every arm runs once more at the end, under `perf`, for its call stacks.
+    pub flame: bool,
 }
 
 /// A run about to happen or going on.
@@ -42,6 +50,8 @@ pub struct Run<'a> {
     recorder: Recorder,
     environment: Environment,
     done: u32,
+    /// Arms whose call stacks are there.
+    sampled: BTreeSet<usize>,
     options: RunOptions,
     runners: &'a Runners,
     descriptions: BTreeMap<String, Description>,
@@ -92,7 +102,17 @@ impl<'a> Run<'a> {
             recorder.runner(description)?;
         }
         recorder.builds(&builds(runners, descriptions.keys()))?;
-        Ok(Self { plan, recorder, environment, done: 0, options, runners, descriptions, stop })
+        Ok(Self {
+            plan,
+            recorder,
+            environment,
+            done: 0,
+            sampled: BTreeSet::new(),
+            options,
+            runners,
+            descriptions,
+            stop,
+        })
     }
 
     /// Goes on with a run file.
@@ -103,9 +123,9 @@ impl<'a> Run<'a> {
         let info = RunFile::open(&options.file)?.info()?;
         let blocks = blocks(&info.plan);
         // Killed between its last block and the mark of its end, a run has only that left to do.
-        if info.blocks >= blocks && info.finished.is_some() {
+        if info.blocks >= blocks && info.finished.is_some() && !options.flame {
             return Err(EngineError::BadInput(format!(
-                "{}: all {blocks} blocks are there; nothing is left to do",
+                "{}: all {blocks} blocks are there; nothing is left to do but to take call stacks with --flame",
                 options.file.display()
             )));
         }
@@ -128,6 +148,7 @@ impl<'a> Run<'a> {
             recorder,
             environment: info.environment,
             done: info.blocks,
+            sampled: info.stacks.into_keys().collect(),
             options,
             runners,
             descriptions,
@@ -170,6 +191,14 @@ impl<'a> Run<'a> {
         });
         let scratch = Scratch::make(&self.options.directory)?;
         let prepared = Prepared::new(&scratch.prepared);
+        let mut perf = None;
+        if self.options.flame {
+            // Before anything is measured, so that nobody waits for a picture that cannot come.
+            match Perf::find(PERF, &scratch.flame) {
+                Ok(found) => perf = Some(found),
+                Err(reason) => report(Event::NotSampled { arm: None, reason: &reason }),
+            }
+        }
         let mut ended = Ended { blocks: self.done, failed: 0, interrupted: false };
         let mut prepared_files = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
@@ -210,7 +239,46 @@ impl<'a> Run<'a> {
             report(Event::BlockStored { block });
         }
         self.recorder.finished()?;
+        if let Some(perf) = &mut perf {
+            self.sample(perf, &scratch, &prepared_files, report)?;
+            ended.interrupted = self.stopped();
+        }
         Ok(ended)
+    }
+
+    /// One further trial of each arm for its call stacks.
+    fn sample(
+        &self,
+        perf: &mut Perf,
+        scratch: &Scratch,
+        prepared: &[PathBuf],
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), EngineError> {
+        for (index, arm) in self.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none()) {
+            if self.sampled.contains(&index) || arm.dimensions.contains_key(AA) {
+                continue;
+            }
+            if self.stopped() {
+                break;
+            }
+            report(Event::Sampling { arm: index });
+            let driver = self.runners.driver(&arm.driver)?;
+            let mut bench = Bench {
+                runner: driver.runner,
+                prepared: &prepared[index],
+                directory: &scratch.trial,
+                patience: self.options.patience,
+                keep_going: &mut || !self.stopped(),
+            };
+            // Where a rate is sought, at the one from which the search begins.
+            let arm = arm.search.as_ref().map_or_else(|| arm.clone(), |s| search::at_rate(arm, s, s.from));
+            match flame::run(&arm, &format!("flame/{index}"), perf, &mut bench) {
+                Ok(stacks) => self.recorder.stacks(index, &stacks)?,
+                Err(_) if self.stopped() => break,
+                Err(reason) => report(Event::NotSampled { arm: Some(index), reason: &reason }),
+            }
+        }
+        Ok(())
     }
 
     fn stopped(&self) -> bool {

@@ -23,12 +23,21 @@ pub struct Place {
     /// Do not measure the harness's own cost first
     #[arg(long)]
     no_calibration: bool,
+    /// Run every arm once more at the end under `perf`, for a flame graph of its CPU time in the report
+    #[arg(long)]
+    pub flame: bool,
 }
 
 impl Place {
     /// Of a run into this file.
     pub fn options(&self, file: PathBuf) -> RunOptions {
-        RunOptions { file, directory: self.dir.clone(), patience: Patience::default(), calibrate: !self.no_calibration }
+        RunOptions {
+            file,
+            directory: self.dir.clone(),
+            patience: Patience::default(),
+            calibrate: !self.no_calibration,
+            flame: self.flame,
+        }
     }
 
     /// The new run's file; its folder is made.

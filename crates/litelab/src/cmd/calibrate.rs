@@ -168,6 +168,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         directory: args.dir.clone(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     };
     let stop = AtomicBool::new(false);
     let run = Run::new(plan, &text.toml, options, runners, &stop)?;

@@ -63,6 +63,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
         directory: directory.to_path_buf(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     };
     std::fs::create_dir_all(files::DIRECTORY)
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
