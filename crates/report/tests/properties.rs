@@ -35,6 +35,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         calibrations: vec![],
         builds: Default::default(),
         host: None,
+        stacks: Default::default(),
     }
 }
 
