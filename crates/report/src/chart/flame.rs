@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::draw::svg::{self, Anchor, WIDTH};
+use super::draw::svg::{self, Anchor, N, WIDTH};
 use super::draw::{legend, text};
 use super::{Chart, say};
 use crate::number;
@@ -39,6 +39,8 @@ pub struct Bar {
     pub own: f64,
 }
 
+/// Class of the kernel's bars, and of all others; named once for all of them, for there are hundreds.
+const CLASSES: [(bool, &str); 2] = [(false, "bar"), (true, "bar kernel")];
 const ROW: f64 = 17.0;
 /// Free on both sides of a label.
 const MARGIN: f64 = 3.0;
@@ -46,8 +48,9 @@ const MARGIN: f64 = 3.0;
 const LEAST_LETTERS: usize = 3;
 
 impl Flame {
-    /// The least share of a bar that is drawn: a narrower one is hardly seen.
-    pub const LEAST: f64 = 0.005;
+    /// The least share of a bar that is drawn: a narrower one has no room for a letter, and of some hundred samples it
+    /// stands for one or two.
+    pub const LEAST: f64 = 0.01;
     /// The most rows.
     pub const HIGHEST: usize = 64;
 
@@ -74,16 +77,19 @@ impl Chart for Flame {
 
     fn svg(&self, id: &str) -> Markup {
         let Some(rows) = self.drawn().map(|bar| bar.depth + 1).max() else { return svg::empty(self, id) };
-        let mut entries = vec![legend::Entry::new(legend::Sample::Area("bar"), "program and libraries")];
+        let mut entries = vec![legend::Entry::new(legend::Sample::Area(CLASSES[0].1), "program and libraries")];
         if self.drawn().any(|bar| bar.kernel) {
-            entries.push(legend::Entry::new(legend::Sample::Area("bar kernel"), "kernel (bold)"));
+            entries.push(legend::Entry::new(legend::Sample::Area(CLASSES[1].1), "kernel (bold)"));
         }
         let (legend, top) = legend::legend(&entries, 0.0);
         let foot = top + rows as f64 * ROW;
         let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, percent(share)));
         let inner = html! {
             (legend)
-            @for bar in self.drawn() { (bar.markup(foot)) }
+            @for (kernel, class) in CLASSES {
+                g class=(class) { @for bar in self.drawn().filter(|bar| bar.kernel == kernel) { (bar.area(foot)) } }
+            }
+            @for bar in self.drawn() { (bar.letters(foot)) }
             @for (share, tick) in &ticks {
                 @let anchor = match share { 0.0 => Anchor::Start, 1.0 => Anchor::End, _ => Anchor::Middle };
                 (svg::label(share * WIDTH, foot + 14.0, anchor, "tick", tick))
@@ -99,20 +105,30 @@ impl Bar {
         if self.kernel { format!("{} (kernel)", self.name) } else { self.name.clone() }
     }
 
-    /// Upon the line at `foot` if nothing is below it.
-    fn markup(&self, foot: f64) -> Markup {
-        let (x, y) = (self.from * WIDTH, foot - (self.depth + 1) as f64 * ROW);
-        let wide = (self.share * WIDTH).min(WIDTH - x);
-        let (bar, letters, width): (_, _, fn(&str) -> f64) =
-            if self.kernel { ("bar kernel", "t4", text::bold_width) } else { ("bar", "", text::width) };
+    /// Its upper left corner, and its width; upon the line at `foot` if nothing is below it.
+    fn place(&self, foot: f64) -> (f64, f64, f64) {
+        let x = self.from * WIDTH;
+        (x, foot - (self.depth + 1) as f64 * ROW, (self.share * WIDTH).min(WIDTH - x))
+    }
+
+    /// With its name and shares for who points at it.
+    fn area(&self, foot: f64) -> Markup {
+        let (x, y, wide) = self.place(foot);
         let own = if self.own > 0.0 { format!(", {} in itself", percent(self.own)) } else { String::new() };
         html! {
-            g {
+            rect x=(N(x)) y=(N(y)) width=(N(wide)) height=(N(ROW - 1.0)) {
                 title { (text::clean(&format!("{}: {}{own}", self.named(), percent(self.share)))) }
-                (svg::rect(bar, (x, y), wide, ROW - 1.0))
-                @if let Some(label) = fit(&self.label, wide - 2.0 * MARGIN, width) {
-                    (svg::label(x + MARGIN, y + 12.0, Anchor::Start, letters, &label))
-                }
+            }
+        }
+    }
+
+    fn letters(&self, foot: f64) -> Markup {
+        let (x, y, wide) = self.place(foot);
+        let (class, width): (_, fn(&str) -> f64) =
+            if self.kernel { ("t4", text::bold_width) } else { ("", text::width) };
+        html! {
+            @if let Some(label) = fit(&self.label, wide - 2.0 * MARGIN, width) {
+                (svg::label(x + MARGIN, y + 12.0, Anchor::Start, class, &label))
             }
         }
     }
@@ -164,12 +180,19 @@ mod tests {
         sound::check(&svg).unwrap_or_else(|wrong| panic!("{wrong}: {svg}"));
         assert_eq!(svg.matches("<rect").count(), 2 + 3, "two of the legend, three bars: {svg}");
         assert!(svg.contains("fcntl_setlk (kernel): 25 %, 12.5 % in itself") && !svg.contains("narrow"), "{svg}");
-        let tops: Vec<f64> = svg
-            .split("<rect class=\"bar")
-            .skip(3)
-            .filter_map(|rest| rest.split(" y=\"").nth(1)?.split('"').next()?.parse().ok())
-            .collect();
-        assert!(tops.is_sorted_by(|below, above| below - above == ROW), "{tops:?}");
+        let top = |name: &str| -> f64 {
+            let (before, _) = svg.split_once(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name}: {svg}"));
+            before
+                .rsplit(" y=\"")
+                .next()
+                .unwrap_or_default()
+                .split('"')
+                .next()
+                .unwrap_or_default()
+                .parse()
+                .unwrap_or(0.0)
+        };
+        assert_eq!((top("main") - top("step"), top("step") - top("fcntl_setlk")), (ROW, ROW), "{svg}");
         assert!(chart.description().contains("main 50 % in itself; step 25 % in itself"), "{}", chart.description());
     }
 

@@ -7,6 +7,9 @@ use crate::chart::{Bar, Flame};
 use crate::document::FLAME_ARMS;
 use crate::{number, symbol};
 
+/// Letters of a whole name: type arguments can be thousands.
+const LETTERS: usize = 80;
+
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let arms = source.scenario.leading(source.analysis, usize::MAX);
     let sampled = arms.into_iter().filter_map(|arm| Some((arm, source.info.stacks.get(&arm.index)?)));
@@ -20,7 +23,8 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
             };
             let note = format!(
                 "{} of {} per second of CPU time, from one further trial under perf, in no other figure here; waiting \
-                 (for a lock, the disk, a retry) uses no CPU and is in none of it. Cut: bars of less than {}.{}",
+                 (for a lock, the disk, a retry) uses no CPU and is in none of it, and where the kernel holds interrupts off, its time falls on the function that lets them \
+                 on again. Cut: bars of less than {}.{}",
                 number::counted(stacks.samples(), "sample"),
                 stacks.hertz,
                 number::percent(Flame::LEAST),
@@ -46,7 +50,7 @@ fn place(frame: &Frame, depth: usize, from: u64, all: u64, bars: &mut Vec<Bar>) 
         let (plain, kernel) = stacks::plain(name);
         bars.push(Bar {
             label: symbol::short(plain),
-            name: plain.to_owned(),
+            name: plain.chars().take(LETTERS).collect(),
             kernel,
             depth,
             from: share(from),
