@@ -216,6 +216,7 @@ impl<'a> Run<'a> {
         if self.options.calibrate && self.done == 0 {
             self.calibrate(&scratch, &prepared_files, report)?;
         }
+        let mut rates = BTreeMap::new();
         for block in self.done..blocks {
             let started = crate::record::now();
             let load = LoadProbe::start();
@@ -230,6 +231,7 @@ impl<'a> Run<'a> {
                     ended.interrupted = true;
                     return Ok(ended);
                 }
+                rates.extend(sustained(&record).map(|rate| (arm, rate)));
                 ended.failed += u32::from(matches!(record.outcome, Outcome::Failed(_)));
                 report(Event::TrialEnded { record: &record, series: &series });
                 trials.push((record, series));
@@ -240,18 +242,19 @@ impl<'a> Run<'a> {
         }
         self.recorder.finished()?;
         if let Some(perf) = &mut perf {
-            self.sample(perf, &scratch, &prepared_files, report)?;
+            self.sample(perf, &scratch, &prepared_files, &rates, report)?;
             ended.interrupted = self.stopped();
         }
         Ok(ended)
     }
 
-    /// One further trial of each arm for its call stacks.
+    /// One further trial of each arm for its call stacks; where a rate is sought, at the one given, or at the first.
     fn sample(
         &self,
         perf: &mut Perf,
         scratch: &Scratch,
         prepared: &[PathBuf],
+        rates: &BTreeMap<usize, f64>,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), EngineError> {
         for (index, arm) in self.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none()) {
@@ -270,8 +273,8 @@ impl<'a> Run<'a> {
                 patience: self.options.patience,
                 keep_going: &mut || !self.stopped(),
             };
-            // Where a rate is sought, at the one from which the search begins.
-            let arm = arm.search.as_ref().map_or_else(|| arm.clone(), |s| search::at_rate(arm, s, s.from));
+            let rate = |from: f64| rates.get(&index).copied().unwrap_or(from);
+            let arm = arm.search.as_ref().map_or_else(|| arm.clone(), |s| search::at_rate(arm, s, rate(s.from)));
             match flame::run(&arm, &format!("flame/{index}"), perf, &mut bench) {
                 Ok(stacks) => self.recorder.stacks(index, &stacks)?,
                 Err(_) if self.stopped() => break,
@@ -354,6 +357,12 @@ impl<'a> Run<'a> {
 /// Blocks of the scenario that has most.
 fn blocks(plan: &Plan) -> u32 {
     plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default()
+}
+
+/// The rate that a search found.
+fn sustained(record: &TrialRecord) -> Option<f64> {
+    let Outcome::Measured(measurement) = &record.outcome else { return None };
+    measurement.search.as_ref().map(|search| search.sustainable).filter(|rate| *rate > 0.0)
 }
 
 /// Fingerprints of runners, by name; without those that cannot be read.

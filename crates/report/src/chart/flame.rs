@@ -42,6 +42,8 @@ pub struct Bar {
 /// Class of the kernel's bars, and of all others; named once for all of them, for there are hundreds.
 const CLASSES: [(bool, &str); 2] = [(false, "bar"), (true, "bar kernel")];
 const ROW: f64 = 17.0;
+/// Between bars beside each other.
+const GAP: f64 = 0.6;
 /// Free on both sides of a label.
 const MARGIN: f64 = 3.0;
 /// A label of fewer letters says nothing.
@@ -116,7 +118,7 @@ impl Bar {
         let (x, y, wide) = self.place(foot);
         let own = if self.own > 0.0 { format!(", {} in itself", percent(self.own)) } else { String::new() };
         html! {
-            rect x=(N(x)) y=(N(y)) width=(N(wide)) height=(N(ROW - 1.0)) {
+            rect x=(N(x)) y=(N(y)) width=(N((wide - GAP).max(GAP))) height=(N(ROW - 1.0)) {
                 title { (text::clean(&format!("{}: {}{own}", self.named(), percent(self.share)))) }
             }
         }
@@ -141,9 +143,16 @@ fn percent(share: f64) -> String {
 
 /// As much of a label as has room; none where that is next to nothing.
 fn fit(label: &str, room: f64, width: fn(&str) -> f64) -> Option<String> {
-    let label = text::clean(label);
+    let mut label = text::clean(label);
     if width(&label) <= room {
         return Some(label).filter(|label| !label.trim().is_empty());
+    }
+    // What most of its functions have in common tells none of them apart.
+    if let Some(rest) = label.strip_prefix("sqlite3").filter(|rest| !rest.is_empty()) {
+        label = format!("…{rest}");
+        if width(&label) <= room {
+            return Some(label);
+        }
     }
     let room = room - width("…");
     let mut cut = String::new();
@@ -207,6 +216,7 @@ mod tests {
         let cut = fit("abcdefghij", 50.0, text::width).unwrap_or_default();
         assert!(cut.starts_with("abc") && cut.ends_with('…') && text::width(&cut) <= 50.0, "{cut}");
         assert_eq!(fit("abcdef", 20.0, text::width), None);
+        assert_eq!(fit("sqlite3VdbeExec", 90.0, text::width).as_deref(), Some("…VdbeExec"));
         assert_eq!(fit("abcdef", -1.0, text::width), None);
     }
 }
