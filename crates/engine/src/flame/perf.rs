@@ -151,7 +151,7 @@ impl Perf {
         command.args(["--no-inline", "-F", "comm,pid,tid,time,event,ip,sym,dso", "-i"]).arg(self.data());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
         let output = child.stdout.take();
-        let folding = std::thread::spawn(move || output.map_or_else(|| Ok(String::new()), |output| fold(output)));
+        let folding = std::thread::spawn(move || output.map_or_else(|| Ok(String::new()), fold));
         let status = wait(&mut child, NAMING, keep_going);
         let folded = folding.join().map_err(|_| "its call stacks could not be folded".to_owned())?;
         let _removed = std::fs::remove_file(self.data());
