@@ -114,6 +114,8 @@ impl Perf {
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), String> {
         let processes: Vec<String> = processes.map(|id| id.to_string()).collect();
+        // Of a trial that failed; it would be kept under another name.
+        let _removed = std::fs::remove_file(self.data());
         let mut command = self.record();
         // It starts without sampling and says on its standard output when it has done what its standard input asks.
         command.args(["-D", "-1", "--control", "fd:0,1", "-p", &processes.join(",")]);
