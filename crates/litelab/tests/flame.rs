@@ -67,9 +67,9 @@ fn an_arm_is_sampled_where_the_machine_allows_it() {
     for (_, stacks) in &stacks {
         let functions = stacks.functions();
         let step = functions.iter().find(|function| function.name.contains("sqlite3_step"));
-        assert!(step.is_some_and(|step| step.samples * 5 > stacks.samples()), "{}", stacks.folded());
+        assert!(step.is_some_and(|step| step.samples * 10 > stacks.samples()), "{}", stacks.folded());
     }
-    assert!(shown.contains("Where CPU time goes") && shown.contains("sqlite3"), "{shown}");
+    assert!(shown.contains("Where CPU time goes") && shown.contains("with what it calls"), "{shown}");
     // What was sampled counts for nothing: a trial of each arm, and no more.
     let trials = ends(&run(folder.path(), &["export", "hot.db", "--format", "csv"]), 0);
     assert_eq!(trials.lines().count(), 1 + 2, "{trials}");
@@ -107,10 +107,17 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     ends(&refused, 2);
     assert!(said(&refused).contains("--flame"), "{}", said(&refused));
 
+    let none = run(folder.path(), &["export", "hot.db", "--format", "folded"]);
+    ends(&none, 2);
+    assert!(said(&none).contains("--resume hot.db --flame"), "{}", said(&none));
+
     // What is stored later is read again, and what is damaged is left out.
     let given = Stacks::parse("main;sqlite3_step;fcntl_[k] 3\nmain 1\n", 199);
     Recorder::open(&file).unwrap().stacks(1, &given).unwrap();
     assert_eq!(stacks(&file), [(1, given)]);
+    let folded = ends(&run(folder.path(), &["export", "hot.db", "--format", "folded"]), 0);
+    let arm = "reads/access=shared";
+    assert_eq!(folded, format!("{arm};main 1\n{arm};main;sqlite3_step;fcntl_[k] 3\n"));
     let connection = rusqlite::Connection::open(&file).unwrap();
     connection.execute_batch("UPDATE flame SET folded = x'00'; INSERT INTO flame VALUES (0, 'x', 7)").unwrap();
     assert_eq!(stacks(&file), []);
