@@ -26,6 +26,7 @@ fn options(folder: &Path) -> RunOptions {
         urls: Default::default(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     }
 }
 

@@ -34,6 +34,7 @@ fn options(folder: &std::path::Path) -> RunOptions {
         urls: Default::default(),
         patience: Patience { trial: Duration::from_secs(60), ..Patience::default() },
         calibrate: false,
+        flame: false,
     }
 }
 

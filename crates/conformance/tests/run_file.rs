@@ -44,6 +44,7 @@ fn options(folder: &Path) -> RunOptions {
         urls: Default::default(),
         patience: Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second },
         calibrate: false,
+        flame: false,
     }
 }
 

@@ -58,6 +58,7 @@ fn options(folder: &Path) -> RunOptions {
         urls: Default::default(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     }
 }
 

@@ -45,6 +45,7 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
         urls: Default::default(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     };
     let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
     run.execute(&mut |_| {}).expect("executes");

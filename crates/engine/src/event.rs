@@ -58,6 +58,18 @@ pub enum Event<'a> {
         /// Its time series.
         series: &'a Series,
     },
+    /// An arm runs once more, under `perf`, for its call stacks.
+    Sampling {
+        /// Arm.
+        arm: usize,
+    },
+    /// There are no call stacks, of this arm or of any.
+    NotSampled {
+        /// Arm; none where it is so for all.
+        arm: Option<usize>,
+        /// In one line, with its remedy where there is one.
+        reason: &'a str,
+    },
     /// A block is in the run file.
     BlockStored {
         /// Block, from 0.

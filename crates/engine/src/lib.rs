@@ -7,6 +7,7 @@ pub mod compile;
 pub mod environment;
 mod error;
 pub mod event;
+pub mod flame;
 mod kills;
 mod manifest;
 pub mod measure;

@@ -1,10 +1,11 @@
 //! A run: blocks of trials in random order, each block stored as it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use litelab_model::resolve::AA;
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::Description;
 use litelab_stats::Schedule;
@@ -13,6 +14,8 @@ use crate::calibration::{self, Host, StoredCalibration};
 use crate::environment::{Environment, LoadProbe};
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::flame;
+use crate::flame::perf::Perf;
 use crate::noop;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
@@ -23,6 +26,9 @@ use crate::scratch::Scratch;
 use crate::search;
 use crate::servers::{Servers, Urls};
 use crate::trial::{self, Bench, Patience};
+
+/// The tool that samples, found by `PATH`.
+const PERF: &str = "perf";
 
 /// Where and how a run takes place.
 #[derive(Clone, Debug)]
@@ -37,6 +43,8 @@ pub struct RunOptions {
     pub patience: Patience,
     /// Whether the harness's own cost is measured first.
     pub calibrate: bool,
+    /// Whether every arm runs once more at the end, under `perf`, for its call stacks.
+    pub flame: bool,
 }
 
 /// A run about to happen or going on.
@@ -45,6 +53,8 @@ pub struct Run<'a> {
     recorder: Recorder,
     environment: Environment,
     done: u32,
+    /// Arms whose call stacks are there.
+    sampled: BTreeSet<usize>,
     options: RunOptions,
     runners: &'a Runners,
     descriptions: BTreeMap<String, Description>,
@@ -103,7 +113,18 @@ impl<'a> Run<'a> {
         }
         recorder.builds(&builds(runners, descriptions.keys()))?;
         recorder.servers(&servers.records())?;
-        Ok(Self { plan, recorder, environment, done: 0, options, runners, descriptions, servers, stop })
+        Ok(Self {
+            plan,
+            recorder,
+            environment,
+            done: 0,
+            sampled: BTreeSet::new(),
+            options,
+            runners,
+            descriptions,
+            servers,
+            stop,
+        })
     }
 
     /// Goes on with a run file.
@@ -114,9 +135,9 @@ impl<'a> Run<'a> {
         let info = RunFile::open(&options.file)?.info()?;
         let blocks = blocks(&info.plan);
         // Killed between its last block and the mark of its end, a run has only that left to do.
-        if info.blocks >= blocks && info.finished.is_some() {
+        if info.blocks >= blocks && info.finished.is_some() && !options.flame {
             return Err(EngineError::BadInput(format!(
-                "{}: all {blocks} blocks are there; nothing is left to do",
+                "{}: all {blocks} blocks are there; nothing is left to do but to take call stacks with --flame",
                 options.file.display()
             )));
         }
@@ -155,6 +176,7 @@ impl<'a> Run<'a> {
             recorder,
             environment: info.environment,
             done: info.blocks,
+            sampled: info.stacks.into_keys().collect(),
             options,
             runners,
             descriptions,
@@ -198,6 +220,14 @@ impl<'a> Run<'a> {
         });
         let scratch = Scratch::make(&self.options.directory)?;
         let prepared = Prepared::new(&scratch.prepared);
+        let mut perf = None;
+        if self.options.flame {
+            // Before anything is measured, so that nobody waits for a picture that cannot come.
+            match Perf::find(PERF, &scratch.flame) {
+                Ok(found) => perf = Some(found),
+                Err(reason) => report(Event::NotSampled { arm: None, reason: &reason }),
+            }
+        }
         let mut ended = Ended { blocks: self.done, failed: 0, interrupted: false };
         let mut prepared_files = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
@@ -215,6 +245,7 @@ impl<'a> Run<'a> {
         if self.options.calibrate && self.done == 0 {
             self.calibrate(&scratch, &prepared_files, report)?;
         }
+        let mut rates = BTreeMap::new();
         for block in self.done..blocks {
             let started = crate::record::now();
             let load = LoadProbe::start();
@@ -229,6 +260,7 @@ impl<'a> Run<'a> {
                     ended.interrupted = true;
                     return Ok(ended);
                 }
+                rates.extend(sustained(&record).map(|rate| (arm, rate)));
                 ended.failed += u32::from(matches!(record.outcome, Outcome::Failed(_)));
                 report(Event::TrialEnded { record: &record, series: &series });
                 trials.push((record, series));
@@ -238,7 +270,48 @@ impl<'a> Run<'a> {
             report(Event::BlockStored { block });
         }
         self.recorder.finished()?;
+        if let Some(perf) = &mut perf {
+            self.sample(perf, &scratch, &prepared_files, &rates, report)?;
+            ended.interrupted = self.stopped();
+        }
         Ok(ended)
+    }
+
+    /// One further trial of each arm for its call stacks; where a rate is sought, at the one given, or at the first.
+    fn sample(
+        &self,
+        perf: &mut Perf,
+        scratch: &Scratch,
+        prepared: &[PathBuf],
+        rates: &BTreeMap<usize, f64>,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), EngineError> {
+        for (index, arm) in self.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none()) {
+            if self.sampled.contains(&index) || arm.dimensions.contains_key(AA) {
+                continue;
+            }
+            if self.stopped() {
+                break;
+            }
+            report(Event::Sampling { arm: index });
+            let driver = self.runners.driver(&arm.driver)?;
+            let mut bench = Bench {
+                runner: driver.runner,
+                prepared: &prepared[index],
+                servers: Some(&self.servers),
+                directory: &scratch.trial,
+                patience: self.options.patience,
+                keep_going: &mut || !self.stopped(),
+            };
+            let rate = |from: f64| rates.get(&index).copied().unwrap_or(from);
+            let arm = arm.search.as_ref().map_or_else(|| arm.clone(), |s| search::at_rate(arm, s, rate(s.from)));
+            match flame::run(&arm, &format!("flame/{index}"), perf, &mut bench) {
+                Ok(stacks) => self.recorder.stacks(index, &stacks)?,
+                Err(_) if self.stopped() => break,
+                Err(reason) => report(Event::NotSampled { arm: Some(index), reason: &reason }),
+            }
+        }
+        Ok(())
     }
 
     fn stopped(&self) -> bool {
@@ -321,6 +394,12 @@ impl<'a> Run<'a> {
 /// Blocks of the scenario that has most.
 fn blocks(plan: &Plan) -> u32 {
     plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default()
+}
+
+/// The rate that a search found.
+fn sustained(record: &TrialRecord) -> Option<f64> {
+    let Outcome::Measured(measurement) = &record.outcome else { return None };
+    measurement.search.as_ref().map(|search| search.sustainable).filter(|rate| *rate > 0.0)
 }
 
 /// Fingerprints of runners, by name; without those that cannot be read.

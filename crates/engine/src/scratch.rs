@@ -16,6 +16,8 @@ pub(crate) struct Scratch {
     pub prepared: PathBuf,
     /// For the trial that runs.
     pub trial: PathBuf,
+    /// For the samples of a trial under `perf`.
+    pub flame: PathBuf,
 }
 
 impl Scratch {
@@ -30,11 +32,11 @@ impl Scratch {
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(directory).map_err(failed)?;
         // Runners work in another directory, so every path they are given is absolute.
         let root = std::path::absolute(folder.path()).map_err(failed)?;
-        let (prepared, trial) = (root.join("prepared"), root.join("trial"));
-        for path in [&prepared, &trial] {
+        let [prepared, trial, flame] = ["prepared", "trial", "flame"].map(|name| root.join(name));
+        for path in [&prepared, &trial, &flame] {
             std::fs::create_dir(path).map_err(failed)?;
         }
-        Ok(Self { _folder: folder, prepared, trial })
+        Ok(Self { _folder: folder, prepared, trial, flame })
     }
 }
 

@@ -78,7 +78,8 @@ fn response_times(measurement: &Measurement) -> Option<ResponseTimes> {
     Some(ResponseTimes { p50: at(Quantile::P50)?, p95: at(Quantile::P95)?, p99: at(Quantile::P99)? })
 }
 
-fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
+/// The arm with this rate of arrivals in the role whose rate is sought.
+pub(crate) fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
     let mut arm = arm.clone();
     for role in arm.trial.roles.iter_mut().filter(|role| role.name == search.role) {
         if let Load::Open { rate, .. } = &mut role.load {

@@ -8,6 +8,7 @@ use litelab_model::Arm;
 use litelab_model::study::Location;
 use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult};
 
+use crate::flame::perf::Perf;
 use crate::kills::Kills;
 use crate::merge::merge;
 use crate::observe::{FileSizes, Sampler, SamplerConfig, Summary};
@@ -75,8 +76,13 @@ struct Evidence {
 
 /// Runs a trial. Never fails: what goes wrong is its outcome.
 pub fn run(arm: &Arm, id: &str, bench: &mut Bench<'_>) -> (Outcome, Series) {
+    sampled(arm, id, bench, None)
+}
+
+/// As [`run`], its processes sampled from `go` to its result. Where they cannot be, the trial fails.
+pub(crate) fn sampled(arm: &Arm, id: &str, bench: &mut Bench<'_>, perf: Option<&mut Perf>) -> (Outcome, Series) {
     let mut evidence = Evidence::default();
-    let outcome = match attempt(arm, id, bench, &mut evidence) {
+    let outcome = match attempt(arm, id, bench, &mut evidence, perf) {
         Ok(measurement) => Outcome::Measured(Box::new(measurement)),
         Err(stop) => Outcome::Failed(Box::new(Failure {
             kind: stop.kind,
@@ -97,7 +103,13 @@ fn clear(directory: &Path) {
     }
 }
 
-fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) -> Result<Measurement, Stop> {
+fn attempt(
+    arm: &Arm,
+    id: &str,
+    bench: &mut Bench<'_>,
+    evidence: &mut Evidence,
+    mut perf: Option<&mut Perf>,
+) -> Result<Measurement, Stop> {
     clear(bench.directory);
     // Schemas of a server are dropped when this function ends, and so after the last process of the runner.
     let mut placed = place(arm, bench)?;
@@ -114,7 +126,16 @@ fn attempt(arm: &Arm, id: &str, bench: &mut Bench<'_>, evidence: &mut Evidence) 
     let mut processes = Vec::new();
     let mut fault = NodeFault::of(arm, bench.servers).map_err(|e| Stop::new(FailureKind::Preparation, e))?;
     let opened = open(&trial, bench, &sampler, &mut processes, evidence);
-    let timed = opened.and_then(|()| drive(arm, bench, &sampler, (&mut processes, &mut fault), evidence));
+    let unsampled = |e: String| Stop::new(FailureKind::Runner, e);
+    let begun = opened.and_then(|()| match &mut perf {
+        Some(perf) => perf.begin(processes.iter().map(RunnerProcess::id), bench.keep_going).map_err(unsampled),
+        None => Ok(()),
+    });
+    let driven = begun.and_then(|()| drive(arm, bench, &sampler, (&mut processes, &mut fault), evidence));
+    let timed = driven.and_then(|()| match &mut perf {
+        Some(perf) => perf.end(bench.keep_going).map_err(unsampled),
+        None => Ok(()),
+    });
     if timed.is_ok() {
         // The last sample is taken while the ended processes can still be read. One that gave no result is killed
         // below, and waiting for it would only take time.

@@ -26,6 +26,9 @@ pub struct Place {
     /// Do not measure the harness's own cost first
     #[arg(long)]
     no_calibration: bool,
+    /// Run every arm once more at the end under `perf`, for a flame graph of its CPU time in the report
+    #[arg(long)]
+    pub flame: bool,
 }
 
 impl Place {
@@ -34,8 +37,14 @@ impl Place {
     /// # Errors
     /// A url that is none.
     pub fn options(&self, file: PathBuf) -> Result<RunOptions> {
-        let (directory, urls, calibrate) = (self.dir.clone(), self.urls()?, !self.no_calibration);
-        Ok(RunOptions { file, directory, urls, patience: Patience::default(), calibrate })
+        Ok(RunOptions {
+            file,
+            directory: self.dir.clone(),
+            urls: self.urls()?,
+            patience: Patience::default(),
+            calibrate: !self.no_calibration,
+            flame: self.flame,
+        })
     }
 
     /// The servers that the user has.

@@ -94,6 +94,14 @@ impl Progress {
                 self.line_or_message(&format!("{}: {rate} {outcome}", self.name(*arm)), false);
             }
             Event::TrialEnded { record, .. } => self.ended(record),
+            Event::Sampling { arm } => {
+                self.line_or_message(&format!("sampling call stacks: {}", self.name(*arm)), true);
+            }
+            Event::NotSampled { arm, reason } => {
+                let style = style::WARNING;
+                let of = arm.map_or_else(String::new, |arm| format!(" of {}", self.name(arm)));
+                self.print(&format!("{style}no call stacks{of}:{style:#} {reason}"));
+            }
             Event::BlockStored { block } => {
                 if !self.redraws {
                     let seconds = self.begun.elapsed().as_secs_f64();

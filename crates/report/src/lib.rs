@@ -28,6 +28,7 @@ pub mod number;
 pub mod pivot;
 pub mod repeat;
 mod style;
+mod symbol;
 pub mod terminal;
 
 pub use analysis::{Analysis, Collector, analyse, analyse_with};

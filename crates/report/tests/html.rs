@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use common::plan::{arm, empty, metric, outcome, scenario, study, text};
 use common::{Gives, Numbers, record, study_file};
+use litelab_engine::flame::Stacks;
 use litelab_engine::observe::Sample;
 use litelab_engine::outcome::Series;
 use litelab_model::{Plan, Scalar};
@@ -235,4 +236,51 @@ fn the_rates_of_a_search_are_a_picture() {
     let words = words(&page);
     assert!(words.contains("response time against offered load"), "{words}");
     assert!(words.contains("a rate is kept while response_p95 ≤ 20.0 ms and all arrivals are served"));
+}
+
+/// A page in whose run every arm has these call stacks.
+fn with_stacks(plan: &Plan, folded: &str) -> (String, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = |recorder: &litelab_engine::record::Recorder| {
+        (0..plan.arms.len()).for_each(|arm| recorder.stacks(arm, &Stacks::parse(folded, 199)).unwrap());
+    };
+    let (file, info) = record(&directory.path().join("run.db"), plan, store, outcome);
+    let (analysis, evidence) = read(&file, &info).unwrap();
+    let shown = litelab_report::show(&analysis, &info, litelab_report::Style { color: false, width: 200 });
+    (page(&analysis, &info, &evidence), shown)
+}
+
+#[test]
+fn call_stacks_are_a_picture_a_table_and_no_markup() {
+    let hostile = "main;sqlite3_step;<img src=x onerror=alert(1)> 30\nmain;sqlite3_step;do_fsync_[k] 60\n\
+                   main;</script><style>* 10\n";
+    let (page, shown) = with_stacks(&study(), hostile);
+    let bare = of(&study(), outcome);
+    assert!(!bare.contains("call stack") && page.contains("CPU time by call stack, "));
+    let words = words(&page);
+    for part in ["do_fsync (kernel)", "60 %", "share of the CPU time that was sampled (%)", "waiting is in none of it"]
+    {
+        assert!(words.contains(part), "{part} is not in {words}");
+    }
+    assert!(page.contains("&lt;/script&gt;&lt;style&gt;*") && !page.contains("<img") && !page.contains("<script"));
+    assert_eq!(page.matches("<style").count(), 1);
+    assert!(!page.contains(" style=") && !page.contains(" onmouseover="), "nothing inline");
+    assert!(shown.contains("Where CPU time goes, by function") && shown.contains("do_fsync (kernel)"), "{shown}");
+    // In itself 60 %, and all of it below the step that called it.
+    let step = shown.lines().find(|line| line.contains("do_fsync")).unwrap();
+    assert_eq!(step.matches("60 %").count(), 2, "{step}");
+}
+
+#[test]
+fn large_call_stacks_keep_to_the_size_of_a_page() {
+    let stack = |i: u32| (0..40).map(|depth| format!(";module::function_{i}_{depth}")).collect::<String>();
+    let many: String = (0..24).map(|i| format!("main{} 10\n", stack(i))).collect();
+    let (page, _) = with_stacks(&study(), &many);
+    let count = |page: &str, what: &str| page.matches(what).count();
+    assert!(page.len() <= LIMIT, "{}", page.len());
+    let (_, left_out) = page.split_once("Left out to keep the page below 250 kB: ").unwrap();
+    assert!(left_out.split("</p>").next().unwrap().contains("CPU time by call stack, "), "{left_out}");
+    // What was measured has its place before them.
+    let (bare, few) = (of(&study(), outcome), count(&page, "<b>CPU time by call stack, "));
+    assert!(count(&page, "<figure ") == count(&bare, "<figure ") + few && few > 0, "{few}");
 }

@@ -36,6 +36,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         builds: Default::default(),
         servers: Default::default(),
         host: None,
+        stacks: Default::default(),
     }
 }
 

@@ -54,3 +54,12 @@ CREATE TABLE calibration(
   PRIMARY KEY (scenario, runner)
 ) WITHOUT ROWID;
 ";
+
+/// Made when the first call stacks are stored: a file of before, or of a run that took none, has no such table.
+pub(crate) const FLAME: &str = "
+CREATE TABLE IF NOT EXISTS flame(
+  arm    INTEGER PRIMARY KEY,  -- index into the plan's arms
+  hertz  INTEGER NOT NULL,     -- samples per second of CPU time
+  folded BLOB NOT NULL         -- lines of `thread;function;function samples`, compressed by zlib
+);
+";

@@ -1,8 +1,10 @@
 //! Reading a run file.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use flate2::read::ZlibDecoder;
 use litelab_model::{Plan, Server};
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
@@ -12,9 +14,13 @@ use super::{APPLICATION_ID, FORMAT};
 use crate::calibration::StoredCalibration;
 use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
+use crate::flame::Stacks;
 use crate::observe::sidecar;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::servers::ServerRecord;
+
+/// What is read of an arm's folded stacks: far more than this litelab stores.
+const FOLDED_AT_MOST: u64 = 16 << 20;
 
 /// A run file, open for reading only.
 #[derive(Debug)]
@@ -54,6 +60,8 @@ pub struct RunInfo {
     pub calibrations: Vec<Calibration>,
     /// What the host can show, if it had been calibrated when the run began.
     pub host: Option<StoredCalibration>,
+    /// Call stacks by arm, where they were asked for (`--flame`).
+    pub stacks: BTreeMap<usize, Stacks>,
 }
 
 /// A no-op trial.
@@ -161,7 +169,23 @@ impl RunFile {
                     Ok(Calibration { scenario: scenario as usize, runner, result: self.parse("calibration", &text)? })
                 })
                 .collect::<Result<_, EngineError>>()?,
+            stacks: self.stacks().map_err(self.fail("read"))?,
         })
+    }
+
+    /// What is damaged is left out: a help beside the run, without which it is whole.
+    fn stacks(&self) -> rusqlite::Result<BTreeMap<usize, Stacks>> {
+        if !self.connection.table_exists(None, "flame")? {
+            return Ok(BTreeMap::new());
+        }
+        let mut statement = self.connection.prepare("SELECT arm, hertz, folded FROM flame ORDER BY arm")?;
+        let rows = statement.query_map([], |row| {
+            let (arm, hertz, folded): (i64, u32, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let mut text = String::new();
+            let whole = ZlibDecoder::new(folded.as_slice()).take(FOLDED_AT_MOST).read_to_string(&mut text);
+            Ok(whole.ok().map(|_| (arm as usize, Stacks::parse(&text, hertz))))
+        })?;
+        Ok(rows.filter_map(Result::ok).flatten().collect())
     }
 
     /// All trials in the order in which they ran, one at a time: a long run does not fit in memory.

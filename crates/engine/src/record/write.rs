@@ -1,17 +1,21 @@
 //! Writing a run file.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use litelab_model::{Plan, Server};
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::{APPLICATION_ID, FORMAT, SCHEMA};
+use super::{APPLICATION_ID, FLAME, FORMAT, SCHEMA};
 use crate::calibration::StoredCalibration;
 use crate::environment::{Environment, LoadWindow};
 use crate::error::EngineError;
+use crate::flame::Stacks;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::servers::ServerRecord;
 
@@ -186,12 +190,33 @@ impl Recorder {
         write(&mut self.connection).map_err(|e| EngineError::sqlite("write the block to it", &self.path, &e))
     }
 
-    /// Marks the run as complete.
+    /// Marks the run as complete; one that is so keeps its time.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn finished(&self) -> Result<(), EngineError> {
-        self.set("finished", &now())
+        self.execute("write", |c| {
+            c.execute("INSERT OR IGNORE INTO run(key, value) VALUES ('finished', ?1)", [now()]).map(|_| ())
+        })
+    }
+
+    /// Stores an arm's call stacks.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn stacks(&self, arm: usize, stacks: &Stacks) -> Result<(), EngineError> {
+        let mut folded = ZlibEncoder::new(Vec::new(), Compression::best());
+        // Writing to memory does not fail.
+        let folded = folded.write_all(stacks.folded().as_bytes()).and_then(|()| folded.finish());
+        let folded = folded.map_err(|e| EngineError::Failed(format!("call stacks cannot be compressed: {e}")))?;
+        self.execute("write", |c| {
+            c.execute_batch(FLAME)?;
+            c.execute(
+                "INSERT OR REPLACE INTO flame(arm, hertz, folded) VALUES (?1, ?2, ?3)",
+                params![arm as i64, stacks.hertz, folded],
+            )
+            .map(|_| ())
+        })
     }
 }
 

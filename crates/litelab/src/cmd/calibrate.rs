@@ -175,6 +175,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         urls: litelab_engine::Urls::default(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     };
     let stop = AtomicBool::new(false);
     let run = Run::new(plan, &text.toml, options, runners, &stop)?;

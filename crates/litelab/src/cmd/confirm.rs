@@ -69,6 +69,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
         urls: litelab_engine::Urls::default(),
         patience: Patience::default(),
         calibrate: false,
+        flame: false,
     };
     std::fs::create_dir_all(files::DIRECTORY)
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;

@@ -37,6 +37,8 @@ enum Format {
     Series,
     /// Tables, for a page or a pull request
     Markdown,
+    /// Call stacks of `run --flame`, for tools that draw them
+    Folded,
 }
 
 /// Writes the run.
@@ -50,6 +52,14 @@ pub fn run(args: &Args) -> Result<Exit> {
     let info = run.info()?;
     // Before the file that they are to be written to is emptied.
     let tables = if args.tables.any() { Some(args.tables.pivot(&run, &info)?) } else { None };
+    if info.stacks.is_empty() && matches!(args.format, Format::Folded) {
+        let what = format!(
+            "{}: no call stacks are in it: take them with `litelab run --resume {} --flame`",
+            file.display(),
+            file.display()
+        );
+        return Err(BadInput(what).into());
+    }
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => {
             Box::new(BufWriter::new(File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?))
@@ -60,6 +70,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         Format::Json => writeln!(out, "{}", export::json::text(&analyse(&run, &info)?, &info)?)?,
         Format::Csv => export::csv::trials(&run, &info, &mut out)?,
         Format::Series => export::series::trials(&run, &info, &mut out)?,
+        Format::Folded => export::folded::stacks(&info, &mut out)?,
         Format::Markdown => match &tables {
             Some((pivot, analysis)) => write!(out, "{}", export::markdown::pivot(pivot, analysis, &info))?,
             None => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,

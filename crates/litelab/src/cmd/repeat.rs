@@ -83,7 +83,8 @@ pub fn run(args: &Args) -> Result<Exit> {
     if let Some(run) = run {
         let ended = execution::carry_out(run)?;
         if ended.interrupted {
-            let resume = format!("litelab repeat {} --resume {}", args.run.display(), file.display());
+            let flame = if args.place.flame { " --flame" } else { "" };
+            let resume = format!("litelab repeat {} --resume {}{flame}", args.run.display(), file.display());
             execution::say_resume(ended.blocks, &resume);
             return Ok(Exit::Interrupted);
         }
@@ -130,7 +131,7 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
     }
     repeat::same_study(&before.plan, &after.plan).map_err(|e| BadInput(format!("{}: {e}", file.display())))?;
     allow(&repeat::differences(before, &after), args)?;
-    if after.finished.is_some() {
+    if after.finished.is_some() && !args.place.flame {
         return Ok(None);
     }
     Ok(Some(Run::resume(args.place.options(file.to_path_buf())?, runners, &interrupt::STOP)?))

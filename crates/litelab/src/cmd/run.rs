@@ -76,7 +76,8 @@ pub fn run(args: Args) -> Result<Exit> {
         }
     };
     let ended = execution::carry_out(run)?;
-    let resume = format!("litelab run --resume {}", file.display());
+    let flame = if args.place.flame { " --flame" } else { "" };
+    let resume = format!("litelab run --resume {}{flame}", file.display());
     if ended.blocks > 0 {
         let analysis = super::show::print(&file)?;
         if ended.interrupted {

@@ -5,6 +5,7 @@ use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_model::plan::ScenarioPlan;
 use litelab_stats::{Confidence, Tolerance, Verdict, holm};
 
+use super::Analysis;
 use super::alert::{self, AlertResult};
 use super::arm::ArmAnalysis;
 use super::content::{self, ContentCheck};
@@ -63,6 +64,28 @@ pub struct ArmComparison {
     pub arm: usize,
     /// In the order of the judged metrics.
     pub metrics: Vec<MetricComparison>,
+}
+
+impl ScenarioAnalysis {
+    /// The baseline, then the others by the first metric, the best first; of those that were measured at most so many.
+    #[must_use]
+    pub fn leading<'a>(&self, analysis: &'a Analysis, most: usize) -> Vec<&'a ArmAnalysis> {
+        let Some(metric) = self.metrics.first() else { return Vec::new() };
+        let rank = |arm: &ArmAnalysis| {
+            let value = arm
+                .estimate(metric)
+                .map_or(f64::INFINITY, |e| if metric.measure.more_is_better() { -e.value } else { e.value });
+            (arm.index != self.baseline, value)
+        };
+        let arms = self.arms.iter().filter_map(|index| analysis.arms.get(*index));
+        let mut ranked: Vec<&ArmAnalysis> = arms.filter(|arm| arm.measured > 0).collect();
+        ranked.sort_by(|a, b| {
+            let ((a_other, a), (b_other, b)) = (rank(a), rank(b));
+            a_other.cmp(&b_other).then(a.total_cmp(&b))
+        });
+        ranked.truncate(most);
+        ranked
+    }
 }
 
 impl ArmComparison {

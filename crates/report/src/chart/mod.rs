@@ -9,14 +9,16 @@
 //! | [`Scaling`] | throughput and latency against workers, with the Universal Scalability Law |
 //! | [`Load`] | response time against offered load |
 //! | [`TimeSeries`] | a quantity over the time of a trial |
+//! | [`Flame`] | CPU time by call stack |
 //!
 //! Every picture scales with its column (its own width is 440 units, at which text is 13 units high), carries a title
 //! and a description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light
 //! and a dark theme; no picture has a `style` attribute, and none tells by colour alone: series differ in marker and
-//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them
+//! dash too, and the kernel's functions in the weight of their letters. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them
 //! panics, whatever it is given.
 
 mod draw;
+mod flame;
 mod forest;
 mod heatmap;
 mod load;
@@ -29,6 +31,7 @@ mod strip;
 #[cfg(test)]
 mod tests;
 
+pub use flame::{Bar, Flame};
 pub use forest::{Forest, ForestRow, Verdict};
 pub use heatmap::{Cell, Dimension, Heatmap};
 pub use load::{Limit, Load, Probe};

@@ -7,7 +7,7 @@ use litelab_stats::Verdict;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell, content, drivers, outcome, timeline};
+use super::{Block, Document, Marked, cell, content, drivers, flame, outcome, timeline};
 use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, FailureCount, HarnessCost, Noise, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
@@ -24,6 +24,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
     document.marked(everyone.flat_map(failures).collect());
     document.blocks.extend(timeline::table(scenario, analysis).map(Block::Table));
+    document.blocks.extend(flame::blocks(scenario, analysis, info));
     document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));
     document.marked(outcome::alerts(scenario, analysis));

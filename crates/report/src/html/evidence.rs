@@ -10,7 +10,7 @@ use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 
 use super::sketch::Sketch;
 use super::timing::{self, Course};
-use crate::analysis::{Analysis, ArmAnalysis, Collector, ScenarioAnalysis};
+use crate::analysis::{Analysis, ArmAnalysis, Collector};
 use crate::error::ReportError;
 
 /// Which latencies: of what, and of which transaction if of one.
@@ -60,7 +60,7 @@ pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), Repo
     }
     let analysis = collector.finish(info);
     for scenario in &analysis.scenarios {
-        for arm in leading(scenario, &analysis, timing::MOST_ARMS) {
+        for arm in scenario.leading(&analysis, timing::MOST_ARMS) {
             let Some((block, id)) = scenario.metrics.first().and_then(|metric| evidence.typical(arm, metric)) else {
                 continue;
             };
@@ -118,24 +118,4 @@ impl Evidence {
         let (block, _) = values.get(values.len().checked_sub(1)? / 2)?;
         Some((*block, *self.arms.get(arm.index)?.trials.get(block)?))
     }
-}
-
-/// The baseline, then the others by the scenario's first metric, the best first; of those that were measured at most so
-/// many.
-pub(super) fn leading<'a>(scenario: &ScenarioAnalysis, analysis: &'a Analysis, most: usize) -> Vec<&'a ArmAnalysis> {
-    let Some(metric) = scenario.metrics.first() else { return Vec::new() };
-    let measured = scenario.arms.iter().filter_map(|index| analysis.arms.get(*index)).filter(|arm| arm.measured > 0);
-    let rank = |arm: &ArmAnalysis| {
-        let value = arm
-            .estimate(metric)
-            .map_or(f64::INFINITY, |e| if metric.measure.more_is_better() { -e.value } else { e.value });
-        (arm.index != scenario.baseline, value)
-    };
-    let mut ranked: Vec<&ArmAnalysis> = measured.collect();
-    ranked.sort_by(|a, b| {
-        let ((a_other, a), (b_other, b)) = (rank(a), rank(b));
-        a_other.cmp(&b_other).then(a.total_cmp(&b))
-    });
-    ranked.truncate(most);
-    ranked
 }

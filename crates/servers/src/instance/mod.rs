@@ -175,6 +175,8 @@ impl Instance {
         if self.node(node)?.lives() {
             return Err(ServersError::Failed(format!("node {node} lives: kill it before it is started again")));
         }
+        // Killed by somebody else, it is a zombie, whose number PostgreSQL takes for that of a server in its folder.
+        self.reap(node);
         self.bring_up(node, false, options)
     }
 

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::sound::check;
 use crate::chart::{
-    Cell, Chart, Dimension, Events, Forest, ForestRow, Heatmap, Law, Limit, Line, Load, PercentileCurve, Percentiles,
-    Probe, Reading, Scaling, ScalingPoint, ScalingSeries, Strip, StripArm, TimeSeries, Verdict,
+    Bar, Cell, Chart, Dimension, Events, Flame, Forest, ForestRow, Heatmap, Law, Limit, Line, Load, PercentileCurve,
+    Percentiles, Probe, Reading, Scaling, ScalingPoint, ScalingSeries, Strip, StripArm, TimeSeries, Verdict,
 };
 use crate::style::Tone;
 
@@ -76,6 +76,17 @@ prop_compose! {
             .prop_map(|(name, points)| PercentileCurve { name, points }), 0..10),
     ) -> Percentiles {
         Percentiles { title, summary, axis, of, curves }
+    }
+}
+
+prop_compose! {
+    // One bar in each row: of bars beside each other the data itself must say that they do not lie upon one another.
+    fn flame()(
+        [title, summary, _, _] in texts(),
+        bars in vec((text(), text(), any::<bool>(), 0.0..1.0_f64, prop_oneof![0.0..1.0_f64, number()], number()), 0..90),
+    ) -> Flame {
+        let bar = |(depth, (label, name, kernel, from, share, own))| Bar { label, name, kernel, depth, from, share, own };
+        Flame { title, summary, bars: bars.into_iter().enumerate().map(bar).collect() }
     }
 }
 
@@ -168,6 +179,11 @@ proptest! {
 
     #[test]
     fn strips_are_sound(chart in strip(), id in text()) {
+        sound(&chart, &id)?;
+    }
+
+    #[test]
+    fn flames_are_sound(chart in flame(), id in text()) {
         sound(&chart, &id)?;
     }
 

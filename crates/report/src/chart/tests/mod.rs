@@ -3,4 +3,4 @@
 mod arbitrary;
 mod contrast;
 mod look;
-mod sound;
+pub(super) mod sound;

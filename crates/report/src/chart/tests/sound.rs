@@ -10,7 +10,7 @@ use crate::chart::draw::text;
 const ROUNDING: f64 = 0.11;
 
 /// What is wrong with a picture, in a line.
-pub(super) fn check(svg: &str) -> Result<(), String> {
+pub(in crate::chart) fn check(svg: &str) -> Result<(), String> {
     let document = Document::parse(svg).map_err(|error| format!("not XML: {error}"))?;
     let root = document.root_element();
     titled(root)?;

@@ -2,14 +2,13 @@
 
 use super::{Figure, Source, left_out};
 use crate::chart::{Reading, Strip, StripArm};
-use crate::html::evidence::leading;
 
 /// Panels of a picture that is still seen at once.
 const MOST: usize = 6;
 
 pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let metric = source.scenario.metrics.first()?;
-    let shown = leading(source.scenario, source.analysis, MOST);
+    let shown = source.scenario.leading(source.analysis, MOST);
     // A block or two show no drift.
     let most = shown.iter().map(|arm| arm.values(metric).len()).max()?;
     if most < 3 {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{Figure, Source, left_out};
 use crate::analysis::ArmAnalysis;
 use crate::chart::{Events, Line, TimeSeries};
-use crate::html::evidence::leading;
 use crate::html::timing::{Course, MOST_ARMS};
 use crate::number;
 
@@ -34,7 +33,7 @@ const WAL: usize = 1;
 
 /// The arms of which there is a course.
 fn shown<'a>(source: Source<'a>) -> Vec<(&'a ArmAnalysis, &'a Course)> {
-    let leading = leading(source.scenario, source.analysis, MOST_ARMS);
+    let leading = source.scenario.leading(source.analysis, MOST_ARMS);
     leading.into_iter().filter_map(|arm| Some((arm, source.evidence.courses.get(&arm.index)?))).collect()
 }
 

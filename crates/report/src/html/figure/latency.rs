@@ -4,7 +4,7 @@ use litelab_model::metric::Timing;
 
 use super::{Figure, Source, left_out};
 use crate::chart::{PercentileCurve, Percentiles};
-use crate::html::evidence::{Latency, latencies, leading};
+use crate::html::evidence::{Latency, latencies};
 use crate::number;
 
 /// Curves that can be told apart.
@@ -17,7 +17,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 
 fn figure(source: Source<'_>, latency: &Latency, at: usize) -> Option<Figure> {
     let (timing, transaction) = latency;
-    let shown = leading(source.scenario, source.analysis, MOST);
+    let shown = source.scenario.leading(source.analysis, MOST);
     let curves: Vec<(usize, PercentileCurve, u64)> = shown
         .iter()
         .filter_map(|arm| {

@@ -9,9 +9,11 @@
 //! | `load` | response time against the rate, where one was sought |
 //! | `blocks` | the first metric by block |
 //! | `course` | single trials over their time |
+//! | `flame` | CPU time by call stack, where it was sampled |
 
 mod blocks;
 mod course;
+mod flame;
 mod grid;
 mod latency;
 mod load;
@@ -75,6 +77,7 @@ pub(super) fn all(source: Source<'_>) -> Vec<Figure> {
     figures.extend(load::figures(source));
     figures.extend(blocks::figure(source));
     figures.extend(course::figures(source));
+    figures.extend(flame::figures(source));
     figures
 }
 

@@ -1,0 +1,37 @@
+//! Where the CPU time of an arm goes: one further trial under `perf record`, which counts for nothing else.
+//!
+//! | file | is |
+//! |---|---|
+//! | `perf` | the tool: whether this machine allows it, begun and ended with a trial, its samples read |
+//! | [`stacks`] | its samples as folded call stacks, bounded in size |
+//!
+//! A sample is taken each time a thread has used a certain CPU time, so a thread that waits (for a lock, the disk, a
+//! timer) is in none of them.
+
+pub(crate) mod perf;
+pub mod stacks;
+#[cfg(test)]
+mod tests;
+
+pub use stacks::{Frame, Leaf, Stacks};
+
+use litelab_model::Arm;
+
+use crate::outcome::Outcome;
+use crate::trial::{self, Bench};
+use perf::Perf;
+
+/// Runs an arm once more under `perf`. The trial is checked as any other: stacks of wrong work would say nothing.
+///
+/// # Errors
+/// Why there are no stacks, in one line.
+pub(crate) fn run(arm: &Arm, id: &str, perf: &mut Perf, bench: &mut Bench<'_>) -> Result<Stacks, String> {
+    perf.aim(arm);
+    let (outcome, _) = trial::sampled(arm, id, bench, Some(perf));
+    // Of a trial that failed it goes on.
+    perf.end(bench.keep_going)?;
+    match outcome {
+        Outcome::Measured(_) => perf.stacks(bench.keep_going),
+        Outcome::Failed(failure) => Err(failure.reason),
+    }
+}

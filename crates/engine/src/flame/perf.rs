@@ -1,0 +1,282 @@
+//! The tool `perf`: whether this machine allows it, begun and ended with a trial, its samples read.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use inferno::collapse::Collapse;
+use inferno::collapse::perf::{Folder, Options};
+use litelab_model::Arm;
+
+use super::stacks::Stacks;
+
+/// Samples per second of CPU time; odd, so that it does not beat with timers.
+pub(super) const HERTZ: u32 = 199;
+/// The lowest rate that a long trial is sampled at.
+const LEAST_HERTZ: u32 = 19;
+/// Samples of a trial as long as planned: each holds a copy of the stack.
+pub(super) const SAMPLES: f64 = 12_000.0;
+/// Bytes of stack that are copied with each sample.
+const STACK: u32 = 8192;
+/// Where a recording ends by itself.
+const LARGEST: &str = "192M";
+/// Bytes of one arm's folded stacks in the run file before they are compressed.
+pub(crate) const LIMIT: usize = 64 << 10;
+/// How long `perf` may take to begin and to end.
+const GRACE: Duration = Duration::from_secs(30);
+/// How long it may take to name the functions of all samples.
+const NAMING: Duration = Duration::from_secs(300);
+
+/// `perf` in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Perf {
+    program: OsString,
+    folder: PathBuf,
+    hertz: u32,
+    recording: Option<Recording>,
+}
+
+/// A `perf record` that goes on.
+#[derive(Debug)]
+struct Recording {
+    child: Child,
+    answers: Receiver<String>,
+}
+
+impl Drop for Recording {
+    /// None outlives its trial.
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+impl Perf {
+    /// Tries it out on itself; files go into a folder of its own.
+    ///
+    /// # Errors
+    /// What keeps it from working here and the remedy, in one line.
+    pub(crate) fn find(program: impl Into<OsString>, folder: &Path) -> Result<Self, String> {
+        let perf = Self { program: program.into(), folder: folder.to_path_buf(), hertz: HERTZ, recording: None };
+        let mut command = perf.record();
+        let child = command.arg("--").arg(&perf.program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
+        let mut child = child.spawn().map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => MISSING.to_owned(),
+            _ => format!("perf could not be started: {e}"),
+        })?;
+        match wait(&mut child, GRACE, &mut || true) {
+            Some(status) if status.success() => Ok(perf),
+            _ => Err(perf.refusal()),
+        }
+    }
+
+    /// Chooses how often an arm's threads are sampled: a long trial on many processors less often than a short one.
+    pub(crate) fn aim(&mut self, arm: &Arm) {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        self.hertz = hertz(arm.duration_ms, processors);
+    }
+
+    fn record(&self) -> Command {
+        let mut command = self.command("record");
+        // Not `cycles`: virtual machines have no counter of them, and a clock says time. Stacks are copied and unwound
+        // later, for optimised builds have no frame pointers. No build ids: they would be kept in the user's home.
+        command.args(["-q", "-B", "-N", "-e", "cpu-clock", "-F"]).arg(self.hertz.to_string());
+        command.args(["--max-size", LARGEST, "--call-graph"]).arg(format!("dwarf,{STACK}"));
+        command.arg("-o").arg(self.data());
+        command
+    }
+
+    /// `perf` with none of the user's settings, in English, and without a network.
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(verb).current_dir(&self.folder);
+        command.env("PERF_CONFIG", "/dev/null").env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS");
+        let errors = File::create(self.folder.join("stderr"));
+        command.stderr(errors.map_or_else(|_| Stdio::null(), Stdio::from));
+        command
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("perf.data")
+    }
+
+    /// Begins to sample all threads of these processes, those to come included; returns when it does.
+    ///
+    /// # Errors
+    /// In one line, why it does not.
+    pub(crate) fn begin(
+        &mut self,
+        processes: impl Iterator<Item = u32>,
+        keep_going: &mut dyn FnMut() -> bool,
+    ) -> Result<(), String> {
+        let processes: Vec<String> = processes.map(|id| id.to_string()).collect();
+        // Of a trial that failed; it would be kept under another name.
+        let _removed = std::fs::remove_file(self.data());
+        let mut command = self.record();
+        // It starts without sampling and says on its standard output when it has done what its standard input asks.
+        command.args(["-D", "-1", "--control", "fd:0,1", "-p", &processes.join(",")]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+        let answers = answers(&mut child);
+        let mut recording = Recording { child, answers };
+        recording.say("enable");
+        if !recording.is_answered(keep_going) {
+            return Err(self.refusal());
+        }
+        self.recording = Some(recording);
+        Ok(())
+    }
+
+    /// Ends the recording; what it holds is then on the disk.
+    ///
+    /// # Errors
+    /// In one line, why it is not.
+    pub(crate) fn end(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        let Some(mut recording) = self.recording.take() else { return Ok(()) };
+        interrupt(recording.child.id());
+        match wait(&mut recording.child, GRACE, keep_going) {
+            Some(_) => Ok(()),
+            None => Err("perf did not end its recording".into()),
+        }
+    }
+
+    /// The call stacks of the recording that has ended, at most [`LIMIT`] bytes; its file is removed.
+    ///
+    /// # Errors
+    /// In one line, why there are none.
+    pub(crate) fn stacks(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<Stacks, String> {
+        let mut command = self.command("script");
+        // What was inlined would have to be looked up for each address: minutes for what is the caller's own time.
+        command.args(["--no-inline", "-F", "comm,pid,tid,time,event,ip,sym,dso", "-i"]).arg(self.data());
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+        let output = child.stdout.take();
+        let folding = std::thread::spawn(move || output.map_or_else(|| Ok(String::new()), fold));
+        let status = wait(&mut child, NAMING, keep_going);
+        let folded = folding.join().map_err(|_| "its call stacks could not be folded".to_owned())?;
+        let _removed = std::fs::remove_file(self.data());
+        match status {
+            Some(status) if status.success() => {}
+            Some(_) => return Err(self.refusal()),
+            None => return Err("perf took too long to name the functions".into()),
+        }
+        let stacks = Stacks::parse(&folded?, self.hertz).bounded(LIMIT);
+        if stacks.samples() == 0 {
+            return Err("perf saw the runner use no CPU time: a longer trial has more of it".into());
+        }
+        Ok(stacks)
+    }
+
+    /// Why it ended without success, from its standard error.
+    fn refusal(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
+        let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+        explain(&text, level.trim())
+    }
+}
+
+pub(super) const MISSING: &str = "perf is missing: install it (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic; Fedora: dnf install perf)";
+
+/// What `perf` said, as a line with its remedy.
+pub(super) fn explain(stderr: &str, level: &str) -> String {
+    let lower = stderr.to_lowercase();
+    if ["permission", "not permitted", "paranoid", "limited"].iter().any(|word| lower.contains(word)) {
+        return format!(
+            "this machine does not allow perf (kernel.perf_event_paranoid is {}): allow it with `sysctl kernel.perf_event_paranoid=1` as root, a container with --cap-add PERFMON",
+            if level.is_empty() { "not known" } else { level }
+        );
+    }
+    let said = stderr.lines().map(str::trim).find(|line| !line.is_empty() && *line != "Error:");
+    match said {
+        Some(line) => format!("perf failed: {}", line.chars().take(200).collect::<String>()),
+        None => "perf ended without a word".into(),
+    }
+}
+
+/// Samples per second such that a trial of this length has no more than [`SAMPLES`]; odd.
+pub(super) fn hertz(duration_ms: Option<u64>, processors: usize) -> u32 {
+    let seconds = duration_ms.map_or(0.0, |ms| ms as f64 / 1e3) * processors as f64;
+    if seconds <= 0.0 {
+        return HERTZ;
+    }
+    // Above 0 and no more than a small whole number, so that nothing is lost.
+    ((SAMPLES / seconds).min(f64::from(HERTZ)) as u32).max(LEAST_HERTZ) | 1
+}
+
+/// The output of `perf script` as folded stacks.
+pub(super) fn fold(output: impl Read) -> Result<String, String> {
+    let mut options = Options::default();
+    options.annotate_kernel = true;
+    let mut folded = Vec::new();
+    Folder::from(options)
+        .collapse(BufReader::new(output), &mut folded)
+        .map_err(|e| format!("what perf says cannot be read: {e}"))?;
+    Ok(String::from_utf8_lossy(&folded).into_owned())
+}
+
+/// The lines that it says on its standard output.
+fn answers(child: &mut Child) -> Receiver<String> {
+    let (sender, answers) = channel();
+    if let Some(output) = child.stdout.take() {
+        std::thread::spawn(move || {
+            // Each answer has a zero byte at its end beside the line feed.
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            for line in lines {
+                if sender.send(line.trim_matches('\0').to_owned()).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    answers
+}
+
+impl Recording {
+    fn say(&mut self, word: &str) {
+        // One that has died does not answer.
+        if let Some(input) = &mut self.child.stdin {
+            let _written = writeln!(input, "{word}").and_then(|()| input.flush());
+        }
+    }
+
+    fn is_answered(&self, keep_going: &mut dyn FnMut() -> bool) -> bool {
+        let since = Instant::now();
+        while since.elapsed() < GRACE && keep_going() {
+            match self.answers.recv_timeout(Duration::from_millis(20)) {
+                Ok(answer) if answer == "ack" => return true,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+        false
+    }
+}
+
+/// How a process ended; none of one that was killed, for it took too long or nobody waits any more.
+fn wait(child: &mut Child, patience: Duration, keep_going: &mut dyn FnMut() -> bool) -> Option<ExitStatus> {
+    let since = Instant::now();
+    while since.elapsed() < patience && keep_going() {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Err(_) => break,
+        }
+    }
+    let _gone = child.kill();
+    let _reaped = child.wait();
+    None
+}
+
+/// Asks it to end and to write what it has.
+#[cfg(unix)]
+fn interrupt(id: u32) {
+    // Fails only where it is gone.
+    if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+        let _gone = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+    }
+}
+
+#[cfg(not(unix))]
+fn interrupt(_: u32) {}

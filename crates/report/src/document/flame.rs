@@ -1,0 +1,68 @@
+//! The functions in which an arm spends its CPU time.
+
+use litelab_engine::flame::stacks;
+use litelab_engine::record::RunInfo;
+
+use super::table::{Cell, Column, Table};
+use super::{Block, Tone};
+use crate::analysis::{Analysis, ScenarioAnalysis};
+use crate::{number, symbol};
+
+/// Arms of which functions are told.
+pub(crate) const MOST_ARMS: usize = 4;
+/// Functions of each.
+const MOST: usize = 5;
+/// Letters of a name; the rest is in the picture.
+const LETTERS: usize = 48;
+
+/// What was sampled and what a sample cannot show, for table and picture alike.
+const CAVEAT: &str = "From one further trial under `perf`, which is in no other figure here. A thread that waits (for a lock, the disk, a retry) uses no CPU, so that waiting is in none of it.";
+
+/// A sentence and a table; nothing where no call stacks were taken.
+pub(super) fn blocks(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Block> {
+    let arms = scenario.leading(analysis, usize::MAX);
+    let all = arms.iter().filter_map(|arm| Some((arm, info.stacks.get(&arm.index)?)));
+    let all: Vec<_> = all.filter(|(_, stacks)| stacks.samples() > 0).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
+    for (arm, stacks) in all.iter().take(MOST_ARMS) {
+        let share =
+            |samples: u64| number::percent((1000.0 * samples as f64 / stacks.samples() as f64).round() / 1000.0);
+        for function in stacks.functions().into_iter().take(MOST).filter(|function| function.own > 0) {
+            let name = [arm.label.as_str(), &name(&function.name)].map(Cell::plain);
+            rows.push([&name[..], &[share(function.own), share(function.samples)].map(Cell::plain)].concat());
+        }
+    }
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::left("function", 0),
+        Column::right("CPU time in itself", 1),
+        Column::right("with what it calls", 1),
+    ];
+    let shown = all.len().min(MOST_ARMS);
+    let of = if shown < all.len() {
+        format!(" Of {} arms the baseline and the best by the first metric.", all.len())
+    } else {
+        String::new()
+    };
+    let seconds: f64 = all.iter().take(MOST_ARMS).map(|(_, stacks)| stacks.seconds()).sum();
+    let least = all.iter().take(MOST_ARMS).map(|(_, stacks)| stacks.samples()).min().unwrap_or_default();
+    let text = format!(
+        "Where CPU time goes, by function: {seconds:.1} s of it, {} at the least of each arm. {CAVEAT}{of}",
+        number::counted(least, "sample"),
+    );
+    vec![Block::Text(Tone::Dim, text), Block::Table(Table { keys: 2, columns, rows })]
+}
+
+/// A function's name as a cell has room for it.
+fn name(function: &str) -> String {
+    let (plain, kernel) = stacks::plain(function);
+    let short = symbol::short(plain);
+    let mut name: String = short.chars().take(LETTERS).collect();
+    if name.len() < short.len() {
+        name.push('…');
+    }
+    if kernel { format!("{name} (kernel)") } else { name }
+}
