@@ -255,7 +255,7 @@ impl Board {
             empty: now.empty - last.empty,
             failed: now.failed - last.failed,
             errors: now.errors - last.errors,
-            busy: now.busy.saturating_sub(last.busy),
+            busy: now.busy - last.busy,
             ..now.clone()
         };
         let did = |count: &TickCount| count.committed + count.empty + count.failed + count.errors > 0;
