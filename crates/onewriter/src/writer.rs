@@ -91,16 +91,18 @@ impl Writer {
     }
 
     /// Does these jobs, and those that `more` gives while there is room for them, with as few commits as may be. All of them
-    /// are answered.
-    pub fn together(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) {
+    /// are answered. Returns how many shared the last commit.
+    pub fn together(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) -> usize {
+        let mut shared = 0;
         while !jobs.is_empty() {
-            jobs = self.one_commit(jobs, &more);
+            (jobs, shared) = self.one_commit(jobs, &more);
             self.checkpointing.after_commit(&self.connection, &self.counters);
         }
+        shared
     }
 
-    /// Returns the jobs for which no time was left.
-    fn one_commit(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) -> Jobs {
+    /// Returns the jobs for which no time was left, and how many were done.
+    fn one_commit(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) -> (Jobs, usize) {
         let span = tracing::debug_span!("commit", writes = tracing::field::Empty, inline = false).entered();
         let started = Instant::now();
         let mut done = Done::new();
@@ -128,9 +130,10 @@ impl Writer {
                 break;
             }
         }
-        span.record("writes", done.len());
+        let shared = done.len();
+        span.record("writes", shared);
         self.end(done);
-        jobs
+        (jobs, shared)
     }
 
     /// One job beside those done. Whether its changes are in the transaction.
