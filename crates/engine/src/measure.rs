@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, Part, TrialResult};
+use litelab_protocol::{Operation, Part, TrialResult, WorkerResult};
 
 use crate::outcome::Measurement;
 
@@ -46,11 +46,9 @@ impl<'a> Meter<'a> {
         let of_files = |value: Option<f64>| whole(value).filter(|_| !self.measurement.on_server);
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
         let fault = self.measurement.fault.as_ref();
-        let known = operations(result, metric.transaction.as_deref()).next().is_some();
         match metric.measure {
-            Measure::Throughput if known => per_second(total(|o| o.measured), result.measured_ns),
-            Measure::RowsPerSecond if known => per_second(total(|o| o.rows), result.measured_ns),
-            Measure::Throughput | Measure::RowsPerSecond => None,
+            Measure::Throughput => self.rate(metric, |o| o.measured),
+            Measure::RowsPerSecond => self.rate(metric, |o| o.rows),
             Measure::RowTime => {
                 let time = |o: &Operation| o.service.mean().unwrap_or(0.0) * o.measured as f64;
                 let time: f64 = operations(result, metric.transaction.as_deref()).map(time).sum();
@@ -78,6 +76,12 @@ impl<'a> Meter<'a> {
             Measure::Lost => whole(fault.and_then(|fault| fault.lost).map(|lost| lost as f64)),
             Measure::Latency(..) => None,
         }
+    }
+
+    fn rate(&self, metric: &Metric, of: fn(&Operation) -> u64) -> Option<f64> {
+        let mut operations = operations(&self.measurement.result, metric.transaction.as_deref()).peekable();
+        operations.peek()?;
+        operations.map(|o| rate(self.measurement, o, of(o))).sum()
     }
 
     /// Of the part that the metric names, per committed transaction; both of the whole trial.
@@ -136,8 +140,30 @@ fn ended(operation: &Operation) -> u64 {
     operation.committed.saturating_add(operation.empty).saturating_add(operation.failed)
 }
 
-fn per_second(count: u64, nanos: u64) -> Option<f64> {
-    (nanos > 0).then(|| count as f64 / (nanos as f64 / 1e9))
+/// How often per second something was done of which an operation has so many after the warm-up; none in no time.
+///
+/// A number of transactions took until the last worker had ended. A role that lasted for a time is different: each of its
+/// workers still ends the transaction it is in, and one that waits for a lock may do so long after the others have gone. So
+/// the rate is the sum of the workers' own, each over its own time `t`, which is at least the role's: with `c` commits each,
+/// `n · Σ(c / t) / Σc` for `n` of the operation. Where all end together this is `n / t`.
+#[must_use]
+pub fn rate(measurement: &Measurement, operation: &Operation, count: u64) -> Option<f64> {
+    let result = &measurement.result;
+    let until_all_ended = (result.measured_ns > 0).then_some(result.measured_ns as f64)?;
+    let nanos = match measurement.timed_ns.get(&operation.role) {
+        Some(least) => own_time(result, &operation.role, *least).unwrap_or(until_all_ended),
+        None => until_all_ended,
+    };
+    Some(count as f64 / (nanos / 1e9))
+}
+
+/// Nanoseconds that a commit's worker had, the harmonic mean over the role's commits; none without commits.
+fn own_time(result: &TrialResult, role: &str, least: u64) -> Option<f64> {
+    let workers = || result.workers.iter().filter(|w| w.role == role);
+    let commits: f64 = workers().map(|w| w.committed as f64).sum();
+    let time = |w: &WorkerResult| w.inside_ns.saturating_add(w.outside_ns).max(least).max(1) as f64;
+    let rates: f64 = workers().map(|w| w.committed as f64 / time(w)).sum();
+    (commits > 0.0).then(|| commits / rates)
 }
 
 /// Of the operations whose arrivals are scheduled; the others have none that could be missed.

@@ -102,6 +102,10 @@ pub struct Measurement {
     /// The node that was killed, where one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
+    /// Roles that lasted for a time and not for a number of transactions, and their nanoseconds after the warm-up:
+    /// [`crate::measure::rate`]. None in runs before it was kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timed_ns: BTreeMap<String, u64>,
 }
 
 /// A node of a server that a trial killed and brought back. Times are in milliseconds from `go`; they may lie after the

@@ -151,6 +151,7 @@ mod tests {
             on_server: false,
             stall_ns: None,
             fault: None,
+            timed_ns: std::collections::BTreeMap::new(),
         }
     }
 

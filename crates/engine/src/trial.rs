@@ -1,12 +1,13 @@
 //! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::study::Location;
-use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult};
+use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult, Until};
 
 use crate::flame::perf::Perf;
 use crate::kills::Kills;
@@ -203,7 +204,17 @@ fn attempt(
         on_server: arm.server.is_some(),
         stall_ns: stall::longest(&evidence.series.ticks),
         fault,
+        timed_ns: timed_roles(&arm.trial),
     })
+}
+
+/// Roles that last for a time, and how many nanoseconds of it come after the warm-up.
+fn timed_roles(trial: &Trial) -> BTreeMap<String, u64> {
+    let timed = trial.roles.iter().filter_map(|role| match role.until {
+        Until::Time { ms } => Some((role.name.clone(), ms.saturating_sub(trial.warmup_ms).saturating_mul(1_000_000))),
+        Until::Count { .. } | Until::Role { .. } => None,
+    });
+    timed.collect()
 }
 
 /// Whether a process ended by the signal that a trial kills with.

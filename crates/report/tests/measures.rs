@@ -115,6 +115,49 @@ fn every_metric_has_its_formula() {
     }
 }
 
+/// Two workers for a second after the warm-up. One is never waited for; the other, in a transaction when the time was up,
+/// waited for a second more.
+fn drained() -> Measurement {
+    let mut measurement = measurement();
+    measurement.timed_ns = [("writers".to_owned(), 1_000_000_000)].into();
+    let workers = &mut measurement.result.workers;
+    workers[0] = WorkerResult { committed: 149, inside_ns: 900_000_000, outside_ns: 100_000_000, ..workers[0].clone() };
+    workers[1] = WorkerResult { committed: 1, inside_ns: 2_000_000_000, outside_ns: 0, ..workers[1].clone() };
+    measurement
+}
+
+fn value(measurement: &Measurement, name: &str) -> f64 {
+    Meter::new(measurement).value(&metric(name)).unwrap()
+}
+
+#[test]
+fn a_worker_that_waits_on_when_time_is_up_slows_nobody_else() {
+    let mut measurement = drained();
+    let expected = 100.0 * (149.0 / 1.0 + 1.0 / 2.0) / 150.0;
+    assert!((value(&measurement, "throughput:write") - expected).abs() < 1e-9);
+    assert!((value(&measurement, "rows_per_second:write") - 3.0 * expected).abs() < 1e-9);
+    // The readers did a number of transactions, for which the end of the last one counts.
+    assert!((value(&measurement, "throughput:read") - 25.0).abs() < 1e-9);
+    assert!((value(&measurement, "throughput") - expected - 25.0).abs() < 1e-9);
+    // Over the time until both had ended, it would be little more than half.
+    measurement.timed_ns.clear();
+    assert!((value(&measurement, "throughput:write") - 50.0).abs() < 1e-9);
+}
+
+#[test]
+fn no_worker_has_less_time_than_its_role() {
+    let mut measurement = drained();
+    for worker in &mut measurement.result.workers {
+        worker.inside_ns = 1;
+        worker.outside_ns = 0;
+    }
+    assert!((value(&measurement, "throughput:write") - 100.0).abs() < 1e-9, "a second, whatever a runner says");
+    for worker in &mut measurement.result.workers {
+        worker.committed = 0;
+    }
+    assert!((value(&measurement, "throughput:write") - 50.0).abs() < 1e-9, "nothing to weigh by: until all had ended");
+}
+
 #[test]
 fn a_server_shows_nothing_of_its_files() {
     let mut measurement = measurement();

@@ -116,6 +116,7 @@ mod tests {
             on_server: false,
             stall_ns: None,
             fault: None,
+            timed_ns: Default::default(),
         };
         let (seconds, windows) = windows(&measurement, &series, 2);
         assert_eq!((seconds, windows.len()), (2.0, 2));

@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use litelab_engine::measure;
 use litelab_engine::outcome::{Measurement, Outcome, TrialRecord};
 use litelab_engine::record::{RunFile, RunInfo};
 use litelab_protocol::Operation;
@@ -120,8 +121,7 @@ fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
 }
 
 fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
-    let nanos = measurement.result.measured_ns;
-    let rate = |count: u64| if nanos == 0 { String::new() } else { (count as f64 * 1e9 / nanos as f64).to_string() };
+    let rate = |count: u64| text(measure::rate(measurement, operation, count));
     let sum = |of: fn(&litelab_protocol::ErrorCount) -> u64| {
         operation.errors.values().map(of).fold(0, u64::saturating_add).to_string()
     };
@@ -140,7 +140,7 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         sum(|e| e.seen),
         sum(|e| e.cured),
         operation.unserved.to_string(),
-        nanos.to_string(),
+        measurement.result.measured_ns.to_string(),
         rate(operation.measured),
         rate(operation.rows),
         text(service.mean()),

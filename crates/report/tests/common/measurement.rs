@@ -112,6 +112,7 @@ impl Numbers {
             on_server: self.on_server,
             stall_ns: None,
             fault: None,
+            timed_ns: BTreeMap::new(),
         }
     }
 }
