@@ -73,8 +73,8 @@ fn note(kind: &Kind, seen: &Seen, measured: u64) -> String {
     let percent = number::percent;
     match kind {
         Kind::Little if seen.worst < 0.0 => format!(
-            "Little's law misses {} of the workers' time {here}: time went by outside the transactions, or some were \
-             not counted",
+            "Little's law misses {} of the workers' time {here}: it went into transactions begun in the warm-up, or by \
+             outside of them, or some were not counted",
             percent(-seen.worst)
         ),
         Kind::Little => format!(
