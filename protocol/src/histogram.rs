@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +121,7 @@ impl From<Histogram> for String {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Histogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Histogram".into()

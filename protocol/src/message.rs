@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use crate::histogram::Histogram;
 use crate::trial::{Executor, Pragma};
 
 /// A line of a runner's standard output under `run`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "type")]
 pub enum Line {
     /// All connections are open and set; the runner waits for a line `{"type":"go"}`.
@@ -24,7 +26,8 @@ pub enum Line {
 }
 
 /// The settings in effect.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
     /// One entry for every connection that is open.
@@ -32,7 +35,8 @@ pub struct Ready {
 }
 
 /// The settings in effect on one connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionSettings {
     /// Index of the database.
@@ -48,7 +52,8 @@ pub struct ConnectionSettings {
 pub type Setting = serde_json::Value;
 
 /// Counts since the last tick.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tick {
     /// Milliseconds since `go`.
@@ -62,7 +67,8 @@ pub struct Tick {
 }
 
 /// Counts of one role and transaction since the last tick.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TickCount {
     /// Role.
@@ -83,7 +89,8 @@ pub struct TickCount {
 }
 
 /// The outcome of a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TrialResult {
     /// Nanoseconds from `go` to the end of the last worker.
@@ -103,7 +110,8 @@ pub struct TrialResult {
 
 /// A part of what a library does, over all its tasks and threads: parts may pass side by side, and add up to more than
 /// the trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// Unique in the result, in words with hyphens: `ack`, `back-off`.
@@ -115,7 +123,8 @@ pub struct Part {
 }
 
 /// What became of one transaction in one role.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
     /// Role.
@@ -157,7 +166,8 @@ pub struct Operation {
 }
 
 /// How often an error was seen, and how often a retry cured it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ErrorCount {
     /// Times the code was returned.
@@ -167,7 +177,8 @@ pub struct ErrorCount {
 }
 
 /// One worker's share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkerResult {
     /// Role.
@@ -189,7 +200,8 @@ pub struct WorkerResult {
 }
 
 /// What the host program suffered while SQLite worked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Nanoseconds by which a timer ran late (event loop, scheduler).
@@ -204,7 +216,8 @@ pub struct Probe {
 }
 
 /// Why a trial could not go on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Failed {
     /// One line.
@@ -215,7 +228,8 @@ pub struct Failed {
 }
 
 /// The answer to `describe`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// [`crate::VERSION`] the runner speaks.
@@ -231,7 +245,8 @@ pub struct Description {
 }
 
 /// One driver of a runner.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DriverDescription {
     /// Unique in the runner. `noop` does all a trial asks for but calls no database.
@@ -254,7 +269,8 @@ pub struct DriverDescription {
 }
 
 /// A build of SQLite.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SqliteBuild {
     /// `sqlite_version()`.
@@ -266,7 +282,8 @@ pub struct SqliteBuild {
 }
 
 /// The request of `inspect`: open a database as an application would, and say what took effect.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Inspect {
     /// [`crate::VERSION`].
@@ -286,7 +303,8 @@ pub struct Inspect {
 }
 
 /// The answer to `inspect`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Inspection {
     /// One entry for each connection.

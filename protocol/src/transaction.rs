@@ -1,10 +1,12 @@
 //! Transactions: SQL, and where each parameter's value comes from.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// SQL statements run between one begin and one commit; the unit whose latency is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Transaction {
     /// Unique in the trial.
@@ -26,7 +28,8 @@ pub struct Transaction {
 
 /// How a transaction is opened. A server knows one kind, which all but [`Begin::None`] ask for: PostgreSQL's `BEGIN`,
 /// MySQL's `START TRANSACTION`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Begin {
     /// Not at all: autocommit.
@@ -41,7 +44,8 @@ pub enum Begin {
 }
 
 /// One SQL statement of a transaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// SQL with parameters `?1`, `?2`, … (PostgreSQL `$1`, `$2`, …; MySQL `?`): `bind.len() * tuples` of them. On
@@ -67,7 +71,8 @@ pub struct Statement {
 }
 
 /// How many rows of a statement are fetched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fetch {
     /// It is stepped to its end; rows, if any, are counted and dropped.
@@ -82,7 +87,8 @@ pub enum Fetch {
 }
 
 /// What the client does with a fetched row.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Work {
     /// Nothing: columns are not read.
@@ -101,7 +107,8 @@ pub enum Work {
 }
 
 /// A named source of values. Its stream is `transaction.param`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Param {
     /// Unique in its transaction.
@@ -111,7 +118,8 @@ pub struct Param {
 }
 
 /// Where a value comes from; see [`crate::draw`] for the exact function of each.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Source {
     /// Always the same: null, an integer, a real number or text.
@@ -178,7 +186,8 @@ pub enum Source {
 
 /// Cumulative table: with `u` = the upper 53 bits of the row's word, the first `i` with `u < cut[i]` is taken, and
 /// the value is `low[i] + floor(v * width[i])`, `v` being the row's second word as a fraction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// Ascending, the last one 2^53.
@@ -190,7 +199,8 @@ pub struct Table {
 }
 
 /// Form of the wall clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NowUnit {
     /// Seconds since 1970, an integer.

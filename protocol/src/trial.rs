@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::transaction::Transaction;
 
 /// Everything a runner needs to run one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
     /// [`crate::VERSION`] of the core that wrote this.
@@ -48,7 +50,8 @@ pub struct Trial {
 }
 
 /// Where a call runs relative to the host program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Executor {
     /// One operating-system thread per worker.
@@ -64,7 +67,8 @@ pub enum Executor {
 }
 
 /// How workers share connections to one database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Access {
     /// Each worker has its own.
@@ -91,7 +95,8 @@ pub enum Access {
 }
 
 /// A database of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Database {
     /// A prepared file, this trial's own.
@@ -123,7 +128,8 @@ pub enum Database {
 }
 
 /// How each connection is opened.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
     /// Run in this order on every connection, before anything else: `PRAGMA name = value`, of a server
@@ -138,7 +144,8 @@ pub struct Connection {
 }
 
 /// `PRAGMA name = value`, or of a server `SET SESSION name = value`; the value already as SQL text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pragma {
     /// Name, lower case.
@@ -148,7 +155,8 @@ pub struct Pragma {
 }
 
 /// When a statement is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepare {
     /// Once per connection.
@@ -159,7 +167,8 @@ pub enum Prepare {
 
 /// What a worker does after an error named in `on`: the transaction is rolled back and tried again from its start
 /// with the same values.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     /// Tries in all; 1 means no retry.
@@ -176,7 +185,8 @@ pub struct Retry {
 }
 
 /// Who runs which transactions, for how long and how fast.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Role {
     /// Unique in the trial.
@@ -200,7 +210,8 @@ pub struct Role {
 }
 
 /// How a worker chooses its next transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// One after the other; a step that ends `empty` starts again from the first.
@@ -210,7 +221,8 @@ pub enum Order {
 }
 
 /// A transaction as one role runs it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Index into [`Trial::transactions`].
@@ -224,7 +236,8 @@ pub struct Step {
 }
 
 /// When a worker starts its next transaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Load {
     /// As soon as the last one ended, plus a pause.
@@ -242,7 +255,8 @@ pub enum Load {
 }
 
 /// Spacing of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// Equal gaps.
@@ -252,7 +266,8 @@ pub enum Arrivals {
 }
 
 /// When a role ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Until {
     /// After this many transactions of the role per database over all processes; worker `k` of `W` does number
