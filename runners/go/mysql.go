@@ -80,12 +80,12 @@ type mysqlLink struct {
 func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
 	silent := &atomic.Bool{}
 	config = config.Clone()
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{Timeout: connectPatience}).DialContext(ctx, network, address)
-		if tcp, is := conn.(*net.TCPConn); is {
-			return timedConn{tcp, silent}, err
+	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+		conn, err := dialSocket(ctx, address)
+		if err != nil {
+			return nil, err
 		}
-		return conn, err
+		return timedConn{conn, silent}, nil
 	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
@@ -104,18 +104,18 @@ func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
 
 // timedConn remembers that a deadline has passed, of which the driver says only that the connection is invalid.
 type timedConn struct {
-	*net.TCPConn
+	*socket
 	passed *atomic.Bool
 }
 
 func (c timedConn) Read(to []byte) (int, error) {
-	n, err := c.TCPConn.Read(to)
+	n, err := c.socket.Read(to)
 	c.note(err)
 	return n, err
 }
 
 func (c timedConn) Write(from []byte) (int, error) {
-	n, err := c.TCPConn.Write(from)
+	n, err := c.socket.Write(from)
 	c.note(err)
 	return n, err
 }

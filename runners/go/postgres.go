@@ -73,13 +73,12 @@ func postgresConfig(place *serverURL, host string, keys url.Values, schema strin
 		return nil, err
 	}
 	config.ConnectTimeout = connectPatience
-	dialer := net.Dialer{Timeout: connectPatience}
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+		conn, err := dialSocket(ctx, address)
 		if err != nil {
 			return nil, err
 		}
-		return &patientConn{Conn: conn}, nil
+		return &patientConn{socket: conn}, nil
 	}
 	return config, nil
 }

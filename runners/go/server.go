@@ -297,35 +297,37 @@ func decimal(text string) Value {
 // patientConn gives up waiting after answerPatience, or a second less: the deadline is moved once in a second, for to
 // move it costs the hot path more than to read the clock.
 type patientConn struct {
-	net.Conn
-	moved atomic.Int64 // when, in nanoseconds since 1970
+	*socket
+	moved atomic.Int64 // when it was moved last, in nanoseconds since programStart; 0 if it is to be moved
 }
 
+var programStart = time.Now()
+
 func (c *patientConn) arm() error {
-	now := time.Now()
-	if now.UnixNano()-c.moved.Load() < int64(time.Second) {
+	now := int64(time.Since(programStart))
+	if moved := c.moved.Load(); moved != 0 && now-moved < int64(time.Second) {
 		return nil
 	}
-	c.moved.Store(now.UnixNano())
-	return c.Conn.SetDeadline(now.Add(answerPatience))
+	c.moved.Store(now)
+	return c.socket.SetDeadline(time.Now().Add(answerPatience))
 }
 
 func (c *patientConn) Read(to []byte) (int, error) {
 	if err := c.arm(); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(to)
+	return c.socket.Read(to)
 }
 
 func (c *patientConn) Write(from []byte) (int, error) {
 	if err := c.arm(); err != nil {
 		return 0, err
 	}
-	return c.Conn.Write(from)
+	return c.socket.Write(from)
 }
 
 // SetDeadline is asked for by the driver itself, when it connects or closes.
 func (c *patientConn) SetDeadline(at time.Time) error {
 	c.moved.Store(0)
-	return c.Conn.SetDeadline(at)
+	return c.socket.SetDeadline(at)
 }
