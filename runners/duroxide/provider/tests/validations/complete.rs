@@ -4,15 +4,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What a command prints.
+fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// The source of the duroxide that cargo compiles this package with.
 fn duroxide() -> PathBuf {
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline", "--locked", "--manifest-path"])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
-        .output()
-        .unwrap();
-    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
-    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    // Of this platform alone: what others need besides has not been downloaded.
+    let platform = output(Command::new("rustc").args(["--print", "host-tuple"]));
+    let metadata = output(
+        Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", platform.trim()])
+            .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]),
+    );
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
     let package = metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == "duroxide");
     let manifest = package.expect("it is among the dependencies")["manifest_path"].as_str().unwrap();
     Path::new(manifest).parent().unwrap().into()
