@@ -298,13 +298,13 @@ func decimal(text string) Value {
 // move it costs the hot path more than to read the clock.
 type patientConn struct {
 	*socket
-	moved atomic.Int64 // when it was moved last, in nanoseconds since programStart; 0 if it is to be moved
+	moved atomic.Int64 // when it was moved last, by patienceClock; 0 if it is to be moved
 }
 
-var programStart = time.Now()
+var patienceClock = Clock{time.Now()}
 
 func (c *patientConn) arm() error {
-	now := int64(time.Since(programStart))
+	now := patienceClock.now()
 	if moved := c.moved.Load(); moved != 0 && now-moved < int64(time.Second) {
 		return nil
 	}

@@ -50,8 +50,7 @@ func TestASocketMovesEveryByte(t *testing.T) {
 		}
 		written <- errors.Join(err, near.CloseWrite())
 	}()
-	// Not io.ReadAll of the embedded connection: only Read.
-	back, err := io.ReadAll(struct{ io.Reader }{near})
+	back, err := io.ReadAll(near)
 	if err != nil || !bytes.Equal(back, sent) {
 		t.Errorf("%d of %d bytes came back: %v", len(back), len(sent), err)
 	}
