@@ -72,10 +72,7 @@ pub fn run(options: &Options) -> Result<bool> {
             println!("{name}: skipped, it is not built");
             continue;
         };
-        // One that has other executors only has no loop that could be written in a thread.
-        let in_threads = |d: &&DriverDescription| plan.arms.iter().all(|a| d.executors.contains(&a.trial.executor));
-        let loops = description.drivers.iter().filter(|d| d.name != "noop" && d.interface.is_none());
-        for driver in loops.filter(in_threads) {
+        for driver in description.drivers.iter().filter(|driver| has_loops(driver, &plan)) {
             for (index, arm) in plan.arms.iter().enumerate() {
                 let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));
@@ -92,6 +89,13 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     ensure!(compared > 0, "nothing was compared: build the runners first");
     Ok(met)
+}
+
+/// Whether its loops are written by hand: SQL on an SQLite of its own, in threads.
+fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
+    // Neither `noop` nor a server's driver has one inside. On a server the yardstick is pgbench.
+    let sqlite = driver.sqlite.is_some() && driver.interface.is_none();
+    sqlite && plan.arms.iter().all(|arm| driver.executors.contains(&arm.trial.executor))
 }
 
 fn scale(plan: &mut Plan, by: u64) {
@@ -163,5 +167,37 @@ fn by_runner(runner: &Runner, driver: &str, arm: &Arm, prepared: &Path, folder: 
             Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
         }
         TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_protocol::Executor;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn loops() -> Plan {
+        let (study, text) = library::study(concat!(env!("CARGO_MANIFEST_DIR"), "/data/loops.toml")).unwrap();
+        resolve::resolve(&study, &text, &resolve::Options::default()).unwrap()
+    }
+
+    /// A driver that has loops, but for these members.
+    fn driver(but: &Value) -> DriverDescription {
+        let sqlite = json!({"version": "3.54.1", "source_id": "", "compile_options": []});
+        let mut all = json!({"name": "any", "version": "1", "sqlite": sqlite, "accesses": ["per-worker"], "executors": ["threads"]});
+        all.as_object_mut().unwrap().extend(but.as_object().unwrap().clone());
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn only_drivers_of_sql_on_sqlite_in_threads_have_loops() {
+        let plan = loops();
+        assert!(!plan.arms.is_empty() && plan.arms.iter().all(|arm| arm.trial.executor == Executor::Threads));
+        assert!(has_loops(&driver(&json!({})), &plan));
+        assert!(!has_loops(&driver(&json!({"sqlite": null})), &plan), "noop");
+        assert!(!has_loops(&driver(&json!({"sqlite": null, "dialect": "postgres"})), &plan), "a server's");
+        assert!(!has_loops(&driver(&json!({"interface": "queue"})), &plan), "a queue's");
+        assert!(!has_loops(&driver(&json!({"executors": ["inline"]})), &plan), "an event loop's");
     }
 }
