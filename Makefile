@@ -45,4 +45,4 @@ bench: build
 
 clean:
 	cargo clean
-	rm -rf litelab-runs runners/target
+	rm -rf litelab-runs

@@ -158,6 +158,6 @@ fn target() -> PathBuf {
         return path.into();
     }
     let own = std::env::current_exe().unwrap_or_default();
-    // runners/target/release/litelab-runner-mock
+    // target/release/litelab-runner-mock
     own.ancestors().nth(2).unwrap_or(&own).join("measured").join("litelab-runner-rusqlite")
 }

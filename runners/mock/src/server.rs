@@ -89,12 +89,12 @@ pub fn is(fault: Fault) -> bool {
     fault.name().starts_with("server")
 }
 
-/// `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` as it is built beside this one's folder.
+/// `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` as it is built into its own folder.
 pub fn target() -> PathBuf {
     if let Some(path) = std::env::var_os("LITELAB_MOCK_SERVER_TARGET") {
         return path.into();
     }
     let own = std::env::current_exe().unwrap_or_default();
-    // runners/target/release/litelab-runner-mock
-    own.ancestors().nth(3).unwrap_or(&own).join("go").join("litelab-runner-go")
+    // target/release/litelab-runner-mock
+    own.ancestors().nth(3).unwrap_or(&own).join("runners").join("go").join("litelab-runner-go")
 }

@@ -1,6 +1,8 @@
 //! `litelab runners list|build|check`.
 
+use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::time::Instant;
 
 use anyhow::Result;
 use litelab_engine::runner::Runner;
@@ -67,31 +69,46 @@ fn build(names: &[String], force: bool) -> Result<Exit> {
     for name in names {
         runners.get(name)?;
     }
-    let mut exit = Exit::Ok;
+    // One tool has the machine's cores to itself only now and then: what one language's tool leaves, another's takes.
+    let mut lanes: BTreeMap<Option<&str>, Vec<&Runner>> = BTreeMap::new();
     for runner in runners.iter().filter(|r| names.is_empty() || names.contains(&r.manifest.name)) {
-        let name = &runner.manifest.name;
-        let missing = runner.missing();
-        if !missing.is_empty() {
-            for need in missing {
-                let style = style::WARNING;
-                anstream::eprintln!("{style}skipped:{style:#} runner `{name}` needs `{}`: {}", need.tool, need.remedy);
-            }
-            continue;
-        }
-        if runner.is_current() && !force {
-            anstream::eprintln!("runner `{name}` is up to date");
-        } else {
-            anstream::eprintln!("building runner `{name}`");
-            if let Err(e) = runner.build(Stdio::inherit) {
-                // One that cannot be built must not keep the others from it.
-                anstream::eprintln!("{}error:{} {e}", style::ERROR, style::RESET);
-                exit = Exit::Failed;
-                continue;
-            }
-        }
-        say_absent(runner);
+        let tool = runner.manifest.build.first().and_then(|command| command.first());
+        lanes.entry(tool.map(String::as_str)).or_default().push(runner);
     }
-    Ok(exit)
+    let is_built = std::thread::scope(|scope| {
+        let lanes: Vec<_> = lanes
+            .values()
+            .map(|lane| scope.spawn(|| lane.iter().filter(|runner| !build_one(runner, force)).count() == 0))
+            .collect();
+        lanes.into_iter().map(|lane| lane.join().unwrap_or(false)).fold(true, |all, lane| all && lane)
+    });
+    Ok(if is_built { Exit::Ok } else { Exit::Failed })
+}
+
+/// Whether it is built, or skipped: one that cannot be built must not keep the others from it.
+fn build_one(runner: &Runner, force: bool) -> bool {
+    let name = &runner.manifest.name;
+    let missing = runner.missing();
+    if !missing.is_empty() {
+        for need in missing {
+            let style = style::WARNING;
+            anstream::eprintln!("{style}skipped:{style:#} runner `{name}` needs `{}`: {}", need.tool, need.remedy);
+        }
+        return true;
+    }
+    if runner.is_current() && !force {
+        anstream::eprintln!("runner `{name}` is up to date");
+    } else {
+        anstream::eprintln!("building runner `{name}`");
+        let begun = Instant::now();
+        if let Err(e) = runner.build(Stdio::inherit) {
+            anstream::eprintln!("{}error:{} {e}", style::ERROR, style::RESET);
+            return false;
+        }
+        anstream::eprintln!("runner `{name}` is built, in {:.0} s", begun.elapsed().as_secs_f64());
+    }
+    say_absent(runner);
+    true
 }
 
 /// Which of its optional drivers a runner came out without. Only those that have any are asked: some take a second.
