@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use common::{ends, litelab, run};
 use litelab_servers::Kind;
 use litelab_servers::instance::binaries;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// A folder that a server's user may enter.
 fn folder() -> tempfile::TempDir {
@@ -121,6 +123,27 @@ fn a_command_has_its_servers_for_as_long_as_it_runs() {
         let url = litelab_servers::Admin::connect(said.trim());
         assert!(url.is_err(), "the server is still there");
     }
+}
+
+#[test]
+fn a_command_is_stopped_with_what_runs_it() {
+    if !installed(Kind::Postgres) {
+        return;
+    }
+    let top = folder();
+    let script = "echo $$; exec sleep 60";
+    let mut with = litelab(top.path(), &["servers", "with", "postgres", "--", "sh", "-c", script]);
+    let mut child = with.stdout(Stdio::piped()).spawn().unwrap();
+    let mut pid = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut pid).unwrap();
+    let command = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    assert!(test_kill_process(command).is_ok());
+    let told = Instant::now();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(told.elapsed() < Duration::from_secs(30), "it waited for the command");
+    assert!(test_kill_process(command).is_err(), "the command is still there");
+    assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0, "something is left");
 }
 
 #[test]

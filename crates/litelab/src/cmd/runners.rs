@@ -69,7 +69,7 @@ fn build(names: &[String], force: bool) -> Result<Exit> {
     for name in names {
         runners.get(name)?;
     }
-    // One tool has the machine's cores to itself only now and then: what one language's tool leaves, another's takes.
+    // One after another by tool, for cargo locks its folder; what one tool leaves of the machine, another takes.
     let mut lanes: BTreeMap<Option<&str>, Vec<&Runner>> = BTreeMap::new();
     for runner in runners.iter().filter(|r| names.is_empty() || names.contains(&r.manifest.name)) {
         let tool = runner.manifest.build.first().and_then(|command| command.first());
@@ -80,7 +80,7 @@ fn build(names: &[String], force: bool) -> Result<Exit> {
             .values()
             .map(|lane| scope.spawn(|| lane.iter().filter(|runner| !build_one(runner, force)).count() == 0))
             .collect();
-        lanes.into_iter().map(|lane| lane.join().unwrap_or(false)).fold(true, |all, lane| all && lane)
+        lanes.into_iter().all(|lane| lane.join().unwrap_or(false))
     });
     Ok(if is_built { Exit::Ok } else { Exit::Failed })
 }

@@ -1,7 +1,8 @@
 //! `litelab servers up|down|status|with`.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,6 +10,7 @@ use anyhow::{Context, Result};
 use litelab_engine::scratch;
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
 use litelab_servers::{Instance, Kind, ServersError};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -182,13 +184,29 @@ fn with(args: &With) -> Result<Exit> {
             Err(e) => return Err(e.into()),
         }
     }
-    let ended = command.status().with_context(|| format!("{program}: it cannot be run"))?;
+    let ended = status(&mut command).with_context(|| format!("{program}: it cannot be run"))?;
     drop(up);
     match ended.code() {
         Some(0) => Ok(Exit::Ok),
         Some(code) => std::process::exit(code),
         None if interrupt::STOP.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
         None => anyhow::bail!("{program}: it ended by a signal ({ended})"),
+    }
+}
+
+/// How a command ended. It is sent a SIGTERM when this process is told to stop, unless a terminal has told both of them.
+fn status(command: &mut Command) -> std::io::Result<ExitStatus> {
+    let mut child = command.spawn()?;
+    let mut is_told = std::io::stdin().is_terminal();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt::STOP.load(Ordering::Relaxed) && !is_told {
+            let _gone = kill_process(Pid::from_child(&child), Signal::TERM);
+            is_told = true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
