@@ -184,7 +184,7 @@ fn with(args: &With) -> Result<Exit> {
             Err(e) => return Err(e.into()),
         }
     }
-    let ended = status(&mut command).with_context(|| format!("{program}: it cannot be run"))?;
+    let ended = end_of(&mut command).with_context(|| format!("{program}: it cannot be run"))?;
     drop(up);
     match ended.code() {
         Some(0) => Ok(Exit::Ok),
@@ -195,7 +195,7 @@ fn with(args: &With) -> Result<Exit> {
 }
 
 /// How a command ended. It is sent a SIGTERM when this process is told to stop, unless a terminal has told both of them.
-fn status(command: &mut Command) -> std::io::Result<ExitStatus> {
+fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let mut is_told = std::io::stdin().is_terminal();
     loop {
