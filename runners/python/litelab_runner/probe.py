@@ -1,15 +1,14 @@
-"""The host probe beside threads: the lag of an asyncio event loop that runs in a thread of its own while the workers
+"""The host probe beside threads: how late a thread wakes that has nothing to do but to note that, while the workers
 work in theirs. One that does not let go of the interpreter's lock (GIL) shows here, as it would in anything else the
 program has to do. Of workers on a loop `aio.probe` has the probe."""
 
-import asyncio
 from threading import Event
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 
 from .record import Latencies
 
 _LONGEST_SLEEP = 0.05
-"""Seconds; the loop looks that often whether it is over."""
+"""Seconds; the thread looks that often whether it is over."""
 
 
 class Lag:
@@ -29,18 +28,19 @@ class Lag:
 
 
 def run(go: int, period_ms: int, warmup_ms: int, stop: Event, lag: Lag) -> Latencies:
-    """Runs until `stop`. A timer that is due while the last one is still late counts too, so a stall of ten periods
-    weighs as ten. Dues in the warm-up are not recorded."""
-    lateness, loop = Latencies(), asyncio.new_event_loop()
+    """Runs until `stop`. A time that passes while the thread is still late for the last one counts too, so a stall of ten
+    periods weighs as ten. Those in the warm-up are not recorded.
+
+    It sleeps, and has no event loop: a turn of one takes several times as long, and the workers wait for the interpreter
+    meanwhile, a hundred times a second."""
+    lateness = Latencies()
     period, warm = period_ms * 1_000_000, go + warmup_ms * 1_000_000
     due = go + period
-
-    # A callback, not a coroutine that sleeps: half the time at each turn, which the workers have to wait for.
-    def ring() -> None:
-        nonlocal due
-        if stop.is_set():
-            return loop.stop()
+    while not stop.is_set():
         now = perf_counter_ns()
+        if now < due:
+            sleep(min((due - now) / 1e9, _LONGEST_SLEEP))
+            continue
         late = now - due
         while due <= now:
             if due >= warm:
@@ -48,11 +48,4 @@ def run(go: int, period_ms: int, warmup_ms: int, stop: Event, lag: Lag) -> Laten
             due += period
         lag.note(late, due)
         lateness.settle(fewest=100)
-        loop.call_later(min((due - perf_counter_ns()) / 1e9, _LONGEST_SLEEP), ring)
-
-    loop.call_soon(ring)
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
     return lateness

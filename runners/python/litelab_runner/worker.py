@@ -127,7 +127,8 @@ class Worker:
         return until["transactions"] if until["kind"] == "count" else _ENDLESS
 
     def finish(self) -> None:
-        self.ended = now()
+        # Counting what was noted is not the trial's work.
+        self.ended = self.ended or now()
         for task in self.tasks:
             task.record.service.settle()
             self.inside += task.record.service.sum
@@ -197,20 +198,20 @@ class Worker:
         return 0 if seen == EMPTY or at + 1 == len(self.tasks) else at + 1
 
     def _repeat(self, task: Task, times: int) -> None:
-        """`_step` again and again for a simple worker after the warm-up, without what such a one has no use for: after
-        a call of SQLite every name that Python looks up costs some ten nanoseconds, and a point read takes three
-        thousand."""
+        """`_step` again and again for a simple worker after the warm-up, without what such a one has no use for: every
+        bytecode counts, for after a call of SQLite each takes some ten nanoseconds, and a point read three thousand."""
         record = task.record
         record.counting = Counting(task)
-        record.rows += self._loop(task, times, record.service.near())
+        loop = self._reads if hasattr(task.handle.session.attempts[task.index], "reads") else self._attempts
+        record.rows += loop(task, times, record.service.near())
+        self.ended = now()
         record.service.recount()
         record.counting = None
 
-    def _loop(self, task: Task, times: int, near: list[int]) -> int:
+    def _attempts(self, task: Task, times: int, near: list[int]) -> int:
         """The loop of `_repeat`. Returns the rows."""
         memory, record, session, clock = self.memory, task.record, task.handle.session, now
         attempt, far = session.attempts[task.index], record.service.far
-        run, sql = getattr(attempt, "reads", (None, None))
         timed, last = record.query is not None, self.end.time
         ends, rows = last != NEVER, 0
         for drawn in task.params.lists(times):
@@ -219,13 +220,7 @@ class Worker:
                 if ends and start > last:
                     return rows
                 try:
-                    if run:
-                        # What `attempt` does, too; a call of it would be one more of the program's own functions.
-                        seen = 0
-                        for _ in run(sql, values):
-                            seen += 1
-                    else:
-                        seen = attempt(values, memory)
+                    seen = attempt(values, memory)
                     took = clock() - start
                 except Exception as error:
                     seen, ended = self._recover(session, attempt, values, error, record)
@@ -242,6 +237,37 @@ class Worker:
                     record.query.note(memory.query - start)
                     if memory.first_row:
                         record.first_row.note(memory.first_row - start)
+        return rows
+
+    def _reads(self, task: Task, times: int, near: list[int]) -> int:
+        """`_attempts` where each does nothing but fetch rows. What `attempt` does stands here, too: a call of it would be
+        one more of the program's own functions."""
+        record, session, clock = task.record, task.handle.session, now
+        attempt, far, last = session.attempts[task.index], record.service.far, self.end.time
+        run, sql = attempt.reads
+        # `known`: the rows of those that have succeeded.
+        ends, rows, known = last != NEVER, 0, 0
+        for drawn in task.params.lists(times):
+            for values in drawn:
+                start = clock()
+                if ends and start > last:
+                    return rows
+                try:
+                    for _ in run(sql, values):
+                        rows += 1
+                    took = clock() - start
+                except Exception as error:
+                    seen, ended = self._recover(session, attempt, values, error, record)
+                    took, rows = ended - start, known
+                    if seen == FAILED:
+                        self._otherwise(record, seen, took)
+                        continue
+                    rows += seen
+                known = rows
+                try:
+                    near[took] += 1
+                except IndexError:
+                    far(took)
         return rows
 
     def _otherwise(self, record: Record, seen: int, inside: int) -> None:

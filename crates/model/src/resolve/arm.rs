@@ -16,8 +16,10 @@ use crate::workload::Workload;
 
 /// Interval of ticks in milliseconds.
 const TICK_MS: u64 = 100;
-/// Interval of the host probe in milliseconds.
+/// Interval of the host probe in milliseconds, where a metric is of what it sees.
 const PROBE_MS: u64 = 10;
+/// Where none is: enough to see, tick by tick, that the host program hangs. What it costs is a tenth.
+const IDLE_PROBE_MS: u64 = TICK_MS;
 
 /// An error in the study itself, or in a file it names.
 pub(super) enum ArmError {
@@ -64,7 +66,8 @@ pub(super) fn resolve(
     let data = data(&choice, (workload, place), &mut vars, dialect)?;
     let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
-    let timed_rows = asks_for_rows(context.study, scenario);
+    let metrics = asked_for(context.study, scenario);
+    let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
     let warmup_ms = match &scenario.warmup {
@@ -95,7 +98,7 @@ pub(super) fn resolve(
         roles,
         warmup_ms,
         tick_ms: TICK_MS,
-        probe_ms: PROBE_MS,
+        probe_ms: if metrics.iter().any(of_probe) { PROBE_MS } else { IDLE_PROBE_MS },
         runtime_threads: choice
             .runtime_threads
             .as_ref()
@@ -202,17 +205,26 @@ fn data(
     Ok(plan)
 }
 
-/// Whether any metric that the study names for a scenario is of the time to the query's return or to its first row.
-fn asks_for_rows(study: &Study, scenario: &Scenario) -> bool {
+/// The metrics that the study names for a scenario.
+fn asked_for(study: &Study, scenario: &Scenario) -> Vec<Metric> {
     let claims = study
         .claims
         .iter()
         .filter(|c| c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name));
     let findings = study.findings.iter().flat_map(|f| f.values.values()).filter(|v| v.scenario == scenario.name);
     let named = scenario.metrics.iter().chain(claims.map(|c| &c.metric)).chain(findings.map(|v| &v.metric));
-    named
-        .filter_map(|name| name.parse::<Metric>().ok())
-        .any(|metric| matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _)))
+    named.filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Of the time to the query's return or to its first row.
+fn of_rows(metric: &Metric) -> bool {
+    matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _))
+}
+
+/// Of the host program.
+fn of_probe(metric: &Metric) -> bool {
+    use Timing::{PoolWait, Probe, Scheduler};
+    matches!(metric.measure, Measure::Latency(Probe | PoolWait | Scheduler, _) | Measure::Utilization)
 }
 
 /// Options of the driver with their variables put in. `"$name"` alone is the variable as it is, a number or a truth.

@@ -1,0 +1,54 @@
+//! What costs the work something is measured where a study asks for it.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use litelab_model::library::{self, Text};
+use litelab_model::study::Study;
+use litelab_model::{Options, resolve};
+
+/// Milliseconds between two looks at the host program in scenario `s`, and whether its statements are timed within.
+fn measured(metrics: &str, rest: &str) -> (u64, bool) {
+    let scenario = |name: &str, metrics: &str| {
+        let role = "workload = \"drivers\"\ndata_rows = 10\nrole.r = { run = \"point\", count = 1 }";
+        format!("[[scenario]]\nname = \"{name}\"\n{role}\nmetrics = [{metrics}]\n")
+    };
+    let other = scenario("other", "\"p50\"");
+    let toml = format!("name = \"x\"\ntitle = \"x\"\n{}{other}{rest}", scenario("s", metrics));
+    let text = Text { file: "x.toml".into(), directory: None, toml };
+    let study: Study = library::parse(&text).unwrap();
+    let plan = resolve::resolve(&study, &text, &Options::default()).unwrap();
+    let trial = |scenario: usize| &plan.arms.iter().find(|arm| arm.scenario == scenario).unwrap().trial;
+    assert_eq!(trial(1).probe_ms, 100, "what is asked of one scenario is not of another");
+    (trial(0).probe_ms, trial(0).transactions.iter().all(|t| t.timed_rows))
+}
+
+#[test]
+fn a_scenario_of_none_looks_at_its_host_at_each_tick() {
+    assert_eq!(measured("\"throughput\", \"p99\", \"cpu\"", ""), (100, false));
+}
+
+#[test]
+fn metrics_of_the_host_look_at_it_closely() {
+    for metric in ["probe_p50", "probe_max", "pool_wait_p99", "scheduler_p99", "utilization"] {
+        assert_eq!(measured(&format!("\"p50\", \"{metric}\""), ""), (10, false), "{metric}");
+    }
+}
+
+#[test]
+fn metrics_of_rows_time_statements() {
+    for metric in ["query", "first_row_p99"] {
+        assert_eq!(measured(&format!("\"{metric}\""), ""), (100, true), "{metric}");
+    }
+}
+
+#[test]
+fn a_claim_asks_as_its_scenario_does() {
+    let claim = |metric: &str| {
+        format!(
+            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\narm = {{}}\nat_most = 1\n"
+        )
+    };
+    assert_eq!(measured("\"p50\"", &claim("probe_p99")), (10, false));
+    assert_eq!(measured("\"p50\"", &claim("query")), (100, true));
+    assert_eq!(measured("\"p50\"", &claim("p99")), (100, false));
+}
