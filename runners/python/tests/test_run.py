@@ -284,6 +284,24 @@ class Errors(Runs):
             self.assertEqual(operation["errors"], {"SQLITE_CONSTRAINT_PRIMARYKEY": {"seen": 2, "cured": 0}})
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(0,)])
 
+    def test_rows_before_an_error_are_not_counted(self):
+        """The second row cannot be made: who reads one has it, who reads three fails after the first, each time."""
+        sql = "SELECT iif(id = 2, abs(-9223372036854775807 - 1), id) FROM kv WHERE id <= ?1 ORDER BY id"
+        fetch = statement(sql, [0], fetch="all", work={"kind": "read"})
+        read = transaction("read", [param("n", "choice", values=[1, 3])], fetch, writes=False)
+        for driver in DRIVERS:
+            for timed, attempts in ((False, 1), (False, 2), (True, 2)):
+                path = self.made(rows=3)
+                retry = {"attempts": attempts, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": ["SQLITE_ERROR"]}
+                reads = [{**read, "timed_rows": timed}]
+                roles = [role("r", [0], 1, {"transactions": 200})]
+                operation = Outcome(trial(driver, path, reads, roles, retry=retry)).operation("r", "read")
+                failed = operation["failed"]
+                self.assertTrue(50 < failed < 150, failed)
+                self.assertEqual((operation["committed"], operation["rows"]), (200 - failed, 200 - failed))
+                self.assertEqual(operation["errors"], {"SQLITE_ERROR": {"seen": attempts * failed, "cured": 0}})
+                self.assertEqual(count(operation["service"]), 200 - failed)
+
     def test_busy_and_retries(self):
         """Another connection holds the write lock at first: with tries enough all is cured, without it fails."""
         given = {"backoff_us": 20_000, "multiplier": 1.0, "max_backoff_us": 20_000, "on": ["SQLITE_BUSY"]}
