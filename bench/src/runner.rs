@@ -24,7 +24,7 @@ const LOOPS: &str = "bench/data/loops.toml";
 /// What to measure.
 #[derive(Args)]
 pub struct Options {
-    /// Runners; all that are built and have loops written by hand, unless told otherwise.
+    /// Runners, or `runner:driver`; all that are built and have loops written by hand, unless told otherwise.
     names: Vec<String>,
     /// Pairs of each comparison.
     #[arg(long, default_value_t = 10)]
@@ -49,9 +49,18 @@ fn target(language: &str) -> f64 {
 pub fn run(options: &Options) -> Result<bool> {
     let home = litelab_engine::runner::home().context("run this from litelab's checkout")?;
     let runners = Runners::find(&home)?;
+    let mut chosen = Vec::new();
     for name in &options.names {
-        runners.get(name)?;
+        chosen.push(match name.contains(':') {
+            true => runners.driver(name).map(|d| (d.runner.manifest.name.clone(), Some(d.name)))?,
+            false => (runners.get(name)?.manifest.name.clone(), None),
+        });
     }
+    let has = |runner: &str| chosen.is_empty() || chosen.iter().any(|(name, _)| name == runner);
+    let has_driver = |runner: &str, driver: &str| {
+        let is = |(name, one): &(String, Option<String>)| name == runner && one.as_deref().is_none_or(|d| d == driver);
+        chosen.is_empty() || chosen.iter().any(is)
+    };
     let scratch = Scratch::new("runner-")?;
     let folder = std::path::absolute(scratch.fresh("prepared")?)?;
     let (study, text) = library::study(&home.join(LOOPS).display().to_string())?;
@@ -62,7 +71,7 @@ pub fn run(options: &Options) -> Result<bool> {
     scale(&mut plan, options.scale);
     let mut met = true;
     let mut compared = 0;
-    for runner in runners.iter().filter(|r| options.names.is_empty() || options.names.contains(&r.manifest.name)) {
+    for runner in runners.iter().filter(|r| has(&r.manifest.name)) {
         let name = &runner.manifest.name;
         if runner.manifest.handwritten.is_empty() {
             ensure!(options.names.is_empty(), "runner `{name}` has no loops written by hand");
@@ -72,7 +81,8 @@ pub fn run(options: &Options) -> Result<bool> {
             println!("{name}: skipped, it is not built");
             continue;
         };
-        for driver in description.drivers.iter().filter(|driver| has_loops(driver, &plan)) {
+        let drivers = description.drivers.iter().filter(|d| has_driver(name, &d.name) && has_loops(d, &plan));
+        for driver in drivers {
             for (index, arm) in plan.arms.iter().enumerate() {
                 let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));
