@@ -35,7 +35,8 @@ pub struct Options {
     /// Only these loops (insert, batch, read).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Divides the number of operations, for languages in which each takes long.
+    /// Divides the number of operations, for drivers of which each takes long. Node has not compiled a loop yet that is over
+    /// in less than a second.
     #[arg(long, default_value_t = 1)]
     scale: u64,
 }

@@ -103,11 +103,12 @@ impl Shared {
             stream.set_nodelay(true)?;
         }
         let link = Link { ends: Arc::new([client, server]), frozen: Arc::default() };
+        // Known before anything passes: whoever has an answer can part it.
+        self.links().push(link.clone());
         for from in [0, 1] {
             let link = link.clone();
             std::thread::spawn(move || link.copy(from));
         }
-        self.links().push(link);
         Ok(())
     }
 }
