@@ -223,10 +223,8 @@ class Worker:
                     seen = attempt(values, memory)
                     took = clock() - start
                 except Exception as error:
-                    seen, ended = self._recover(session, attempt, values, error, record)
-                    took = ended - start
+                    seen, took = self._again(session, attempt, values, error, record, start)
                     if seen == FAILED:
-                        self._otherwise(record, seen, took)
                         continue
                 try:
                     near[took] += 1
@@ -257,10 +255,9 @@ class Worker:
                         rows += 1
                     took = clock() - start
                 except Exception as error:
-                    seen, ended = self._recover(session, attempt, values, error, record)
-                    took, rows = ended - start, known
+                    rows = known
+                    seen, took = self._again(session, attempt, values, error, record, start)
                     if seen == FAILED:
-                        self._otherwise(record, seen, took)
                         continue
                     rows += seen
                 known = rows
@@ -269,6 +266,15 @@ class Worker:
                 except IndexError:
                     far(took)
         return rows
+
+    def _again(
+        self, session: Any, attempt: Any, values: Any, error: Exception, record: Record, start: int
+    ) -> tuple[int, int]:
+        """After an error in a loop of `_repeat`: what came of it, and how long it took. What failed is counted here."""
+        seen, ended = self._recover(session, attempt, values, error, record)
+        if seen == FAILED:
+            self._otherwise(record, seen, ended - start)
+        return seen, ended - start
 
     def _otherwise(self, record: Record, seen: int, inside: int) -> None:
         """Counts what is not measured."""
