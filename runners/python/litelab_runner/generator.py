@@ -5,6 +5,7 @@ row has a lane of 128 bits, whose upper half takes up what a multiplication by 6
 after each step. That is ten times as fast and yields the same bits.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from struct import Struct
 
@@ -17,6 +18,8 @@ _M2 = 0x94D0_49BB_1331_11EB
 _MOST = 1024
 # With fewer rows, one at a time is as fast.
 _FEWEST = 4
+# Bits of a width above which too many products are rounded for it to be worth while to look.
+_NARROW = 42
 
 
 def mix64(z: int) -> int:
@@ -76,13 +79,36 @@ class Stream:
         if len(rows) < _FEWEST:
             return [[self.word(row, index) >> shift for row in rows] for index in range(count)]
         out: list[list[int]] = [[] for _ in range(count)]
-        for at in range(0, len(rows), _MOST):
-            piece = rows[at : at + _MOST]
-            ones, numbers, mask, apart = _lanes(len(piece))
-            start = self.key + (piece[0] + 1) * GAMMA & MASK
-            first = _mix_lanes(start * ones + (rows.step * GAMMA & MASK) * numbers & mask, mask)
+        for piece in _pieces(rows):
+            ones, _, mask, apart = _lanes(len(piece))
+            first = self._first(piece)
             for index, words in enumerate(out):
                 z = _mix_lanes(first + (index * GAMMA & MASK) * ones & mask, mask) if index else first
                 # What is shifted out of one lane comes into the upper half of the next, which is not taken.
                 words += apart.unpack((z >> shift).to_bytes(apart.size, "little"))
         return out
+
+    def between(self, rows: range, low: int, width: int) -> list[int]:
+        """For each row an integer in [low, low + width), by `below`: in the lanes, too, where it is as exact."""
+        # Scaling by a power of two rounds nothing, so this is `below` with one multiplication less.
+        factor, bits, out = width * 2.0**-53, width.bit_length(), []
+        in_lanes = len(rows) >= _FEWEST and bits <= _NARROW and 0 <= low <= (1 << 63) - width
+        for piece in _pieces(rows) if in_lanes else ():
+            ones, _, _, apart = _lanes(len(piece))
+            products = (self._first(piece) >> 11 & ones * (1 << 53) - ones) * width
+            # `below` rounds a product to its upper 53 bits, by which it becomes another integer where all but the lowest
+            # `bits` of its fraction are ones: adding one to those then carries over into the integer.
+            if ((products & ones * (1 << 53) - ones) + (ones << bits)) & ones << 53:
+                break
+            out += apart.unpack(((products >> 53) + low * ones).to_bytes(apart.size, "little"))
+        return out + [low + int(part * factor) for part in self.upper(rows[len(out) :])]
+
+    def _first(self, piece: range) -> int:
+        """The words of so many rows as are computed at once, in lanes."""
+        ones, numbers, mask, _ = _lanes(len(piece))
+        start = self.key + (piece[0] + 1) * GAMMA & MASK
+        return _mix_lanes(start * ones + (piece.step * GAMMA & MASK) * numbers & mask, mask)
+
+
+def _pieces(rows: range) -> Iterator[range]:
+    return (rows[at : at + _MOST] for at in range(0, len(rows), _MOST))

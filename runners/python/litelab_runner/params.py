@@ -133,10 +133,7 @@ class Params:
         return [values[int(part * factor)] for part in stream.upper(rows)] if values else [None] * len(rows)
 
     def _uniform(self, _index, source, stream, rows, _drawn):
-        low = source["low"]
-        # Scaling by a power of two rounds nothing, so this is `below` with one multiplication less.
-        factor = (source["high"] - low + 1 & MASK) * 2.0**-53
-        return [low + int(part * factor) for part in stream.upper(rows)]
+        return stream.between(rows, source["low"], source["high"] - source["low"] + 1 & MASK)
 
     def _table(self, _index, source, stream, rows, _drawn):
         cut, low, width = source["cut"], source["low"], source["width"]

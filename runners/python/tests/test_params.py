@@ -6,7 +6,7 @@ from unittest import mock
 
 from litelab_runner import params
 from litelab_runner.driver import Fault
-from litelab_runner.generator import MASK, Stream, fnv1a64, mix64
+from litelab_runner.generator import MASK, Stream, below, fnv1a64, mix64
 from litelab_runner.params import Params, clock, scalar, spelled, wrapped
 
 from . import runs
@@ -33,6 +33,21 @@ class Generator(unittest.TestCase):
         for rows in (range(3), range(1), range(7, 5000), range(1 << 60, (1 << 60) + 90, 3), range(9, 1 << 40, 1 << 33)):
             expected = [[stream.word(row, index) for row in rows] for index in range(3)]
             self.assertEqual(stream.words(rows, 3), expected, rows)
+
+    def test_integers_in_lanes_are_those_of_below(self):
+        stream = Stream(5, "t.p")
+        ranges = (range(3), range(5000), range(3, 9000, 7), range(9, 1 << 40, 1 << 33))
+        for low, width in ((1, 10**6), (0, 1), (5, 2**42 - 1), (0, 2**42), (-5, 10), (2**63 - 10, 10), (0, 2**64 - 1)):
+            for rows in ranges:
+                expected = [low + below(stream.word(row), width) for row in rows]
+                self.assertEqual(stream.between(rows, low, width), expected, (low, width, rows))
+
+    def test_a_product_that_is_rounded_up_to_an_integer_is_so_in_lanes(self):
+        stream, width = Stream(1, "a.b"), 2**32 - 5
+        for row in (6_878_176, 15_627_071, 30_606_261):
+            exact = (stream.word(row) >> 11) * width >> 53
+            self.assertEqual(below(stream.word(row), width), exact + 1, "no example of it")
+            self.assertEqual(stream.between(range(row - 3, row + 4), 0, width)[3], exact + 1)
 
     def test_published_outputs_of_splitmix64(self):
         self.assertEqual(mix64(0x9E3779B97F4A7C15), 0xE220A8397B1DCDAF)
