@@ -158,7 +158,8 @@ pub struct Scenario {
     #[serde(rename = "role")]
     pub roles: IndexMap<String, RoleSpec>,
     /// Dimension → values; the arms are all combinations. A dimension is a key of this table (`profile`, `access`, …),
-    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`, or a variable.
+    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`, `option.NAME`, or a
+    /// variable.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
     /// Choices that belong together (a driver, its profile, its server), each a table of dimensions; the arms are each of

@@ -93,6 +93,29 @@ fn a_pragma_dimension_takes_the_place_of_the_profiles_and_a_new_one_comes_last()
 }
 
 #[test]
+fn an_arm_may_have_options_of_its_own() {
+    let plan = resolved(&[
+        BY_TIME,
+        "options = { cache = 1, size = \"$size\" }",
+        "vars = { size = 4, other = \"far\" }",
+        "vary.\"option.cache\" = [2, true]",
+        "arm = [{ size = 5 }, { \"option.place\" = \"$other\" }]",
+    ])
+    .unwrap();
+    let options: Vec<String> =
+        plan.arms.iter().map(|arm| serde_json::to_string(&arm.trial.connection.options).unwrap()).collect();
+    let expected = [
+        r#"{"cache":2,"size":4}"#,
+        r#"{"cache":true,"size":4}"#,
+        r#"{"cache":1,"size":5}"#,
+        r#"{"cache":1,"place":"far","size":4}"#,
+    ];
+    assert_eq!(options, expected);
+    assert_eq!(plan.scenarios[0].dimensions, ["option.cache", "size", "option.place"]);
+    refused(&[BY_TIME, "vary.\"option.a\" = [\"$nothing\"]"], &["options.a", "nothing"]);
+}
+
+#[test]
 fn a_pragma_dimension_is_checked_like_a_profile() {
     let vary = |name: &str, value: &str| format!("vary.\"pragma.{name}\" = [{value}]");
     // The dimension, and what SQLite would have done.

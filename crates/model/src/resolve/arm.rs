@@ -89,7 +89,7 @@ pub(super) fn resolve(
         connection: Connection {
             pragmas: profiles::rendered(&profile),
             read_back: profiles::read_back(&profile),
-            options: options(&scenario.options, &vars)?,
+            options: options(&choice.options, &vars)?,
         },
         prepare: if choice.prepare { Prepare::Once } else { Prepare::Each },
         retry,

@@ -180,6 +180,8 @@ pub(super) struct Choice {
     pub pragmas: IndexMap<String, Scalar>,
     /// Settings over those of the profile.
     pub settings: IndexMap<String, Scalar>,
+    /// Options of the driver, those of the arm over the scenario's.
+    pub options: IndexMap<String, Scalar>,
 }
 
 /// Dimensions that are keys of a scenario.
@@ -220,6 +222,7 @@ impl Choice {
             rate: IndexMap::new(),
             pragmas: IndexMap::new(),
             settings: IndexMap::new(),
+            options: scenario.options.clone(),
         };
         // Variables first: an access such as `pool($n)` may use one.
         for (name, value) in dimensions {
@@ -279,6 +282,7 @@ impl Choice {
             },
             _ => match name.split_once('.') {
                 Some(("pragma", pragma)) => drop(self.pragmas.insert(pragma.to_owned(), value.clone())),
+                Some(("option", option)) => drop(self.options.insert(option.to_owned(), value.clone())),
                 Some(("setting", setting)) => drop(self.settings.insert(setting.to_owned(), value.clone())),
                 Some((role, key)) => self.set_role(scenario, role, key, value)?,
                 None if vars.contains_key(name) => {}

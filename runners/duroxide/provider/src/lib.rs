@@ -27,7 +27,10 @@
 //! With [`Durability::Full`], the default, "on the disk" survives a loss of power; with [`Durability::Normal`] the end of the
 //! process. Where a commit fails, the caller is told so, and what it wanted to change is as it was: its lease, too.
 //!
-//! [`Acks::Ordered`] lets dispatchers go on while their acknowledgements wait for the commit; nobody sees them earlier.
+//! [`Acks::Ordered`] lets dispatchers go on while their acknowledgements wait for the commit. Nobody sees them earlier, and who
+//! asks meanwhile (reads, statuses, lists, a fetch that would find nothing) waits until it is decided: what is seen is on the
+//! disk, and what was acknowledged is seen, as without it. What differs is what a dispatcher, which ends with the process, has
+//! been told when the process ends or the disk refuses.
 //!
 //! **Memory.** The backlog (messages and work that wait), some hundred bytes for each instance and execution until they are
 //! deleted, and histories up to [`Options::cache`], from which `read`, values and statuses are answered; what is not in memory

@@ -36,10 +36,10 @@ pub enum Acks {
     #[default]
     Awaited,
     /// When it stands in line for the next commit, so that a dispatcher does not wait for the disk. Still nobody sees it
-    /// before it is on the disk (who looks at once may still find what was before), and whoever is outside the process is told nothing earlier: clients' calls and reads are as
-    /// with `Awaited`. A process that dies in between has done no more than one that died a moment earlier, and the activity
-    /// or turn is done again. So it is where the disk refuses: the dispatcher has been told otherwise then, and the work
-    /// is there for the next one.
+    /// before it is on the disk, and who asks meanwhile waits for that; whoever is outside the process is told nothing
+    /// earlier: clients' calls and reads are as with `Awaited`. A process that dies in between has done no more than one that
+    /// died a moment earlier, and the activity or turn is done again. So it is where the disk refuses: the dispatcher has been
+    /// told otherwise then, and the work is there for the next one.
     Ordered,
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use common::*;
-use duroxide::providers::{Provider, TagFilter};
+use duroxide::providers::{Provider, ProviderAdmin, TagFilter};
 use duroxide_onewriter::{Acks, Change, Durable, Loaded, OneWriter, Options, Recovered, Store, StoreError};
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
@@ -227,13 +227,22 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     let (_, token, _) = turn(&*provider).await.unwrap();
     disk.waits.store(true, Ordering::SeqCst);
     ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
-    assert!(provider.read("one").await.unwrap().is_empty() && work(&*provider).await.is_none());
+    let (reading, fetching, listing) = (Arc::clone(&provider), Arc::clone(&provider), Arc::clone(&provider));
+    let read = tokio::spawn(async move { reading.read("one").await.unwrap() });
+    let fetched = tokio::spawn(async move { work(&*fetching).await });
+    let listed = tokio::spawn(async move { listing.list_instances().await.unwrap() });
+    assert!(provider.read("another").await.unwrap().is_empty(), "of which nobody was told anything");
     assert!(ack(&*provider, &token, vec![], vec![], named()).await.is_err(), "once is enough");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!read.is_finished() && !fetched.is_finished() && !listed.is_finished(), "it is not decided");
 
-    // The disk refuses it: the turn is there again.
+    // The disk refuses it: the turn is there again, and who has asked finds what was before.
     disk.full(true);
     disk.may_commit.add_permits(1);
     disk.waits.store(false, Ordering::SeqCst);
+    assert!(timeout(LIMIT, read).await.expect("it is decided").unwrap().is_empty());
+    assert!(timeout(LIMIT, fetched).await.expect("it is decided").unwrap().is_none());
+    assert!(timeout(LIMIT, listed).await.expect("it is decided").unwrap().is_empty());
     let again = timeout(LIMIT, async {
         loop {
             // The second attempt is to be written, which fails as long as the disk is full.
@@ -246,11 +255,11 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     });
     let (item, token, _) = again.await.expect("it is there again");
     assert_eq!((item.instance.as_str(), item.history.len()), ("one", 0));
+    // Whoever asks after an acknowledgement finds it, without having been made to wait for anything else.
     ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
-    let tags = TagFilter::default();
-    let found = timeout(LIMIT, provider.fetch_work_item(LOCK, LIMIT, None, &tags)).await.expect("it comes").unwrap();
-    let (_, token, _) = found.expect("it is there");
+    assert_eq!(timeout(LIMIT, provider.read("one")).await.expect("it is kept").unwrap().len(), 1);
+    let (_, token, _) = timeout(LIMIT, work(&*provider)).await.expect("it is decided").expect("it is there");
     provider.ack_work_item(&token, Some(completed("one", 2))).await.unwrap();
-    let found = timeout(LIMIT, provider.fetch_orchestration_item(LOCK, LIMIT, None)).await.expect("it comes").unwrap();
+    let found = timeout(LIMIT, turn(&*provider)).await.expect("it is decided");
     assert_eq!(found.expect("it is there").0.messages, [completed("one", 2)]);
 }

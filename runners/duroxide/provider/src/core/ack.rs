@@ -52,6 +52,13 @@ pub struct Ack {
     seized: Vec<i64>,
 }
 
+impl Ack {
+    /// Whose turn it was.
+    pub fn instance(&self) -> i64 {
+        self.claim.id
+    }
+}
+
 impl Core {
     /// The first half of an acknowledgement of a turn.
     ///

@@ -11,6 +11,7 @@ pub mod body;
 pub mod history;
 pub mod instance;
 pub mod moment;
+pub mod promises;
 pub mod record;
 pub mod sessions;
 pub mod token;
@@ -30,6 +31,7 @@ use tokio::sync::Notify;
 use crate::core::body::Cache;
 use crate::core::instance::{Instance, Message, Replays};
 use crate::core::moment::Moment;
+use crate::core::promises::{Promises, Scope};
 use crate::core::sessions::Sessions;
 use crate::core::token::Tokens;
 use crate::core::turns::Turns;
@@ -61,6 +63,7 @@ pub struct Core {
     settled: Vec<Arc<Notify>>,
     /// Fetches that hold something and need the disk before they can return it: they may still let go of it.
     fetching: usize,
+    promises: Promises,
     /// When the clock's thread looks next.
     alarm: Option<Instant>,
     /// Why memory may no longer be what the disk is.
@@ -91,6 +94,7 @@ impl Core {
             woken: Vec::new(),
             settled: Vec::new(),
             fetching: 0,
+            promises: Promises::default(),
             alarm: None,
             broken: None,
             alone: cache.is_none(),
@@ -199,9 +203,29 @@ impl Core {
     }
 
     /// Somebody who has found nothing, and will not wait for work, has to look again then: what a fetch holds that is still
-    /// under way is neither taken nor free.
-    pub fn when_fetched(&mut self) -> Option<Arc<Notify>> {
-        (self.fetching > 0).then(|| self.when_settled())
+    /// under way is neither taken nor free, and what a dispatcher was told before the first look will be there. `asked` is that
+    /// look's moment, none in it.
+    pub fn when_to_look_again(&mut self, asked: &mut Option<u64>) -> Option<Arc<Notify>> {
+        let fetching = (self.fetching > 0).then(|| self.when_settled());
+        fetching.or_else(|| self.when_decided(Scope::Everything, asked))
+    }
+
+    /// A caller is told that something is kept on which the disk has not decided. Its number.
+    pub fn promise(&mut self, of: Scope) -> u64 {
+        self.promises.make(of)
+    }
+
+    /// The disk has decided.
+    pub fn decide(&mut self, number: u64) {
+        self.promises.decide(number);
+        self.settle();
+    }
+
+    /// Where something is undecided that a caller was told of before the question: when to ask again. `asked` as in
+    /// [`Core::when_to_look_again`].
+    pub fn when_decided(&mut self, of: Scope, asked: &mut Option<u64>) -> Option<Arc<Notify>> {
+        let asked = *asked.get_or_insert(self.promises.last());
+        (self.broken.is_none() && self.promises.is_open(of, asked)).then(|| self.when_settled())
     }
 
     /// A caller that is to be notified as soon as something is no longer being committed or fetched.

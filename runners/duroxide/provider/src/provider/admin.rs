@@ -44,10 +44,12 @@ impl OneWriter {
 #[async_trait]
 impl ProviderAdmin for OneWriter {
     async fn list_instances(&self) -> Result<Vec<String>, ProviderError> {
+        self.catch_up(None).await;
         Ok(self.shared.with(|core, _| core.records().into_iter().map(|(name, _)| name.to_string()).collect()))
     }
 
     async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ProviderError> {
+        self.catch_up(None).await;
         Ok(self.shared.with(|core, _| {
             let records = core.records().into_iter().filter(|(_, record)| record.status() == status);
             records.map(|(name, _)| name.to_string()).collect()
@@ -55,6 +57,7 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn list_executions(&self, instance: &str) -> Result<Vec<u64>, ProviderError> {
+        self.catch_up(Some(instance)).await;
         Ok(self.shared.with(|core, _| {
             core.any_record(instance).map_or_else(Vec::new, |(_, record)| record.executions.keys().copied().collect())
         }))
@@ -73,10 +76,12 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn latest_execution_id(&self, instance: &str) -> Result<u64, ProviderError> {
+        self.catch_up(Some(instance)).await;
         Ok(self.shared.with(|core, _| core.any_record(instance).map_or(1, |(_, record)| record.last_execution())))
     }
 
     async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ProviderError> {
+        self.catch_up(Some(instance)).await;
         const INFO: &str = "get_instance_info";
         let (id, kept, mut info) = self.record(INFO, instance, |id, record| {
             let latest = record.latest();
@@ -99,6 +104,7 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn get_execution_info(&self, instance: &str, execution_id: u64) -> Result<ExecutionInfo, ProviderError> {
+        self.catch_up(Some(instance)).await;
         const INFO: &str = "get_execution_info";
         let found = self.shared.with(|core, _| {
             core.usable(INFO)?;
@@ -122,18 +128,22 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError> {
+        self.catch_up(None).await;
         Ok(self.shared.with(|core, _| core.metrics()))
     }
 
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
+        self.catch_up(None).await;
         Ok(self.shared.with(|core, _| core.depths()))
     }
 
     async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError> {
+        self.catch_up(None).await;
         Ok(self.shared.with(|core, _| core.children(instance_id)))
     }
 
     async fn get_parent_id(&self, instance_id: &str) -> Result<Option<String>, ProviderError> {
+        self.catch_up(Some(instance_id)).await;
         self.record("get_parent_id", instance_id, |_, record| record.parent.as_deref().map(str::to_owned))
     }
 
@@ -142,6 +152,7 @@ impl ProviderAdmin for OneWriter {
         ids: &[String],
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
+        self.catch_up(None).await;
         const DELETE: &str = "delete_instances_atomic";
         let (change, deletion) = loop {
             let begun = self.shared.with(|core, now| {
@@ -163,6 +174,7 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn delete_instance_bulk(&self, filter: InstanceFilter) -> Result<DeleteInstanceResult, ProviderError> {
+        self.catch_up(None).await;
         let mut total = DeleteInstanceResult::default();
         for root in self.shared.with(|core, _| core.deletable(&filter)) {
             let tree = self.get_instance_tree(&root).await?;
@@ -176,6 +188,7 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn prune_executions(&self, instance_id: &str, options: PruneOptions) -> Result<PruneResult, ProviderError> {
+        self.catch_up(Some(instance_id)).await;
         const PRUNE: &str = "prune_executions";
         let (change, pruning) = self.shared.with(|core, _| {
             core.usable(PRUNE)?;
@@ -196,6 +209,7 @@ impl ProviderAdmin for OneWriter {
         filter: InstanceFilter,
         options: PruneOptions,
     ) -> Result<PruneResult, ProviderError> {
+        self.catch_up(None).await;
         let mut total = PruneResult::default();
         for instance in self.shared.with(|core, _| core.prunable(&filter)) {
             let pruned = self.prune_executions(&instance, options.clone()).await?;

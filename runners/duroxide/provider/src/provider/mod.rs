@@ -25,6 +25,7 @@ use tokio::time::Instant;
 use crate::change::Change;
 use crate::core::Core;
 use crate::core::moment::Moment;
+use crate::core::promises::Scope;
 use crate::error::Error;
 use crate::options::{Acks, Options, Polling};
 use crate::provider::shared::Shared;
@@ -95,12 +96,21 @@ impl OneWriter {
     async fn acknowledge(
         &self,
         operation: &'static str,
+        of: Scope,
         change: Change,
         then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
     ) -> Result<(), ProviderError> {
         match self.acks {
             Acks::Awaited => self.shared.commit(operation, change, then).await,
-            Acks::Ordered => self.shared.commit_in_line(operation, change, then).await,
+            Acks::Ordered => self.shared.commit_in_line(operation, of, change, then).await,
+        }
+    }
+
+    /// Waits until the disk has decided what dispatchers have been told so far, so that whoever asks next finds it: of one
+    /// instance, or of all where none is named.
+    async fn catch_up(&self, instance: Option<&str>) {
+        if self.acks == Acks::Ordered {
+            self.shared.decided(instance).await;
         }
     }
 
@@ -253,6 +263,7 @@ impl Provider for OneWriter {
         instance: &str,
         last_seen_version: u64,
     ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
+        self.catch_up(Some(instance)).await;
         Ok(self.shared.with(|core, _| {
             let (_, record) = core.record(instance)?;
             let is_new = record.custom_version > last_seen_version;

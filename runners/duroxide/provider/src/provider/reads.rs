@@ -30,6 +30,7 @@ impl OneWriter {
         instance: &str,
         execution: Option<u64>,
     ) -> Result<Vec<Event>, ProviderError> {
+        self.catch_up(Some(instance)).await;
         let place = self.shared.with(|core, _| {
             core.usable(operation)?;
             Ok::<_, ProviderError>(place(
@@ -63,6 +64,7 @@ impl OneWriter {
         instance: &str,
         of: impl Fn(&Values) -> T + Send,
     ) -> Result<T, ProviderError> {
+        self.catch_up(Some(instance)).await;
         let place = self.shared.with(|core, _| {
             core.usable(operation)?;
             Ok::<_, ProviderError>(place(core, instance, None, |body| of(&body.values), |_, _, _| None))
@@ -86,6 +88,7 @@ impl OneWriter {
 
     pub(super) async fn stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
         const STATS: &str = "get_instance_stats";
+        self.catch_up(Some(instance)).await;
         if self.shared.with(|core, _| core.record(instance).is_none()) {
             return Ok(None);
         }
@@ -113,6 +116,7 @@ impl OneWriter {
         events: Vec<Event>,
     ) -> Result<(), ProviderError> {
         const APPEND: &str = "append_with_execution";
+        self.catch_up(Some(instance)).await;
         let keeps = self.shared.store.keeps();
         let events = events.into_iter().map(|event| text(APPEND, keeps, &event).map(|text| (Arc::new(event), text)));
         let events = events.collect::<Result<Vec<_>, _>>()?;

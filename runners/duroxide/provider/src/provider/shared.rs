@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use crate::change::Change;
 use crate::core::Core;
 use crate::core::moment::Moment;
+use crate::core::promises::Scope;
 use crate::provider::finish::Finish;
 use crate::store::{Store, StoreError};
 
@@ -84,10 +85,11 @@ impl Shared {
     }
 
     /// As `commit`, but returns as soon as the change stands in line, and before that if it need not: told nothing of what
-    /// the store says later.
+    /// the store says later. Until then it is a promise.
     pub async fn commit_in_line(
         self: &Arc<Self>,
         operation: &'static str,
+        of: Scope,
         change: Change,
         then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
     ) -> Result<(), ProviderError> {
@@ -100,11 +102,35 @@ impl Shared {
             return result;
         }
         let Ok(runtime) = Handle::try_current() else { return commit.await };
+        // Made before anybody goes on with the commit, which alone can decide it.
+        let promise = self.with(|core, _| core.promise(of));
+        let shared = Arc::clone(self);
         drop(runtime.spawn(async move {
             let _told = commit.await;
+            shared.with(|core, _| core.decide(promise));
             drop(place);
         }));
         Ok(())
+    }
+
+    /// Returns when what was promised before this call is decided: of the instance that is called so, or everything where
+    /// none is named. At once where the schedule has failed, which the next call will say.
+    pub async fn decided(&self, instance: Option<&str>) {
+        let mut asked = None;
+        loop {
+            let undecided = self.with(|core, _| {
+                let of = match instance {
+                    None => Scope::Everything,
+                    // Who is not known by name has had no turn.
+                    Some(name) => Scope::Instance(core.find(name)?),
+                };
+                core.when_decided(of, &mut asked)
+            });
+            match undecided {
+                Some(settled) => settled.notified().await,
+                None => return,
+            }
+        }
     }
 
     /// The clock: makes visible what is due when nobody else looks. Returns when the provider is dropped.

@@ -17,6 +17,7 @@ use crate::core::Core;
 use crate::core::ack::Outcome;
 use crate::core::body::Body;
 use crate::core::instance::{Message, Replays, Retry, target};
+use crate::core::promises::Scope;
 use crate::core::record::History;
 use crate::core::token::Claim;
 use crate::core::turns::{Found, Turn};
@@ -59,6 +60,7 @@ impl OneWriter {
     ) -> Result<Option<(OrchestrationItem, String, u32)>, ProviderError> {
         let replays = Replays::of(filter);
         let deadline = self.deadline(poll_timeout);
+        let mut asked = None;
         loop {
             let waits = deadline.is_some_and(|deadline| Instant::now() < deadline);
             let step = self.shared.with(|core, now| {
@@ -69,7 +71,7 @@ impl OneWriter {
                     }
                     Found::Orphans(claim, messages) => Step::Orphans(claim, messages),
                     Found::Nothing if waits => Step::Wait(Waiting::for_turns(&self.shared, core, replays.clone())),
-                    Found::Nothing => core.when_fetched().map_or(Step::Nothing, Step::LookAgain),
+                    Found::Nothing => core.when_to_look_again(&mut asked).map_or(Step::Nothing, Step::LookAgain),
                 })
             })?;
             match step {
@@ -181,13 +183,14 @@ impl OneWriter {
             core.usable(ACK)?;
             core.begin_ack(token, outcome, now)
         })?;
+        let instance = ack.instance();
         let is_told = self.acks == Acks::Ordered;
         let then = move |core: &mut Core, now, kept| match (kept, is_told) {
             (true, _) => core.finish_ack(ack, now),
             (false, false) => core.refuse_ack(&ack, now),
             (false, true) => core.undo_ack(&ack, now),
         };
-        self.acknowledge(ACK, change, then).await
+        self.acknowledge(ACK, Scope::Instance(instance), change, then).await
     }
 
     pub(super) async fn abandon_turn(

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::change::{Change, Row};
 use crate::core::Core;
+use crate::core::promises::Scope;
 use crate::core::work::Work;
 use crate::core::workers::{Taken, Takes};
 use crate::options::Acks;
@@ -36,6 +37,7 @@ impl OneWriter {
     ) -> Result<Option<(WorkItem, String, u32)>, ProviderError> {
         let takes = Takes { tags: tags.clone(), session: session.cloned() };
         let deadline = self.deadline(poll_timeout);
+        let mut asked = None;
         loop {
             let waits = deadline.is_some_and(|deadline| Instant::now() < deadline);
             let step = self.shared.with(|core, now| {
@@ -49,7 +51,7 @@ impl OneWriter {
                         Step::Taken(taken, token)
                     }
                     None if waits => Step::Wait(Waiting::for_work(&self.shared, core, takes.clone())),
-                    None => core.when_fetched().map_or(Step::Nothing, Step::LookAgain),
+                    None => core.when_to_look_again(&mut asked).map_or(Step::Nothing, Step::LookAgain),
                 })
             })?;
             match step {
@@ -95,7 +97,7 @@ impl OneWriter {
             (false, false) => core.refuse_work(claim, now),
             (false, true) => core.undo_work(claim, now),
         };
-        self.acknowledge(ACK, change, then).await
+        self.acknowledge(ACK, Scope::Everything, change, then).await
     }
 
     pub(super) async fn abandon_work(

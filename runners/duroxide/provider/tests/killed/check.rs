@@ -1,4 +1,4 @@
-//! What was said to be on the disk, and what is.
+//! What was said or shown to be on the disk, and what is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,12 +33,6 @@ impl Told {
             }
             _ => {}
         }
-    }
-
-    /// What dispatchers were told counts for nothing.
-    pub fn forget_dispatchers(&mut self) {
-        self.events.clear();
-        self.executed.clear();
     }
 
     /// What another process was told.

@@ -1,4 +1,4 @@
-//! The process that is killed: it runs orchestrations, and says each step that it was told is on the disk.
+//! The process that is killed: it runs orchestrations, and says each step that it was told or shown to be on the disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use duroxide::{ActivityContext, Client, OrchestrationContext, OrchestrationRegis
 use duroxide_onewriter::{Acks, Durable, Options};
 
 use crate::stores::{Fault, Faulty};
-use reporting::Reporting;
+use reporting::{Counts, Reporting};
 
 #[path = "reporting.rs"]
 mod reporting;
@@ -49,19 +49,21 @@ fn executor() -> tokio::runtime::Runtime {
 pub fn run() {
     let variable = |name: &str| std::env::var(name).expect("the parent sets it");
     let (path, round) = (variable("CHILD_DATABASE"), variable("CHILD_ROUND"));
-    let faulty = |fault| {
-        let below = Arc::new(Durable::open(&path, &Options::default()).unwrap());
-        Options::default().open_on(Arc::new(Faulty { fault, below, order: Arc::default() })).unwrap()
+    let faulty = |fault, options: Options| {
+        let below = Arc::new(Durable::open(&path, &options).unwrap());
+        options.open_on(Arc::new(Faulty { fault, below, order: Arc::default() })).unwrap()
     };
-    let provider = match variable("CHILD_STORE").as_str() {
-        "durable" => Options::default().open(&path).unwrap(),
-        "ordered" => Options::default().acks(Acks::Ordered).open(&path).unwrap(),
-        "hasty" => faulty(Fault::Hasty),
-        "halving" => faulty(Fault::Halving),
+    let (awaited, ordered) = (Options::default(), Options::default().acks(Acks::Ordered));
+    let (provider, counts) = match variable("CHILD_STORE").as_str() {
+        "durable" => (awaited.open(&path).unwrap(), Counts::Acknowledged),
+        "ordered" => (ordered.open(&path).unwrap(), Counts::Seen),
+        "ordered-hasty" => (faulty(Fault::Hasty, ordered), Counts::Seen),
+        "hasty" => (faulty(Fault::Hasty, awaited), Counts::Acknowledged),
+        "halving" => (faulty(Fault::Halving, awaited), Counts::Acknowledged),
         other => panic!("no store is called {other}"),
     };
     executor().block_on(async {
-        let provider: Arc<dyn Provider> = Arc::new(Reporting::new(provider));
+        let provider: Arc<dyn Provider> = Arc::new(Reporting::new(provider, counts));
         let _runtime = runtime(Arc::clone(&provider)).await;
         let client = Arc::new(Client::new(provider));
         // On a line of its own: the test harness has begun one.

@@ -1,4 +1,4 @@
-//! A provider that says on standard output what its calls have acknowledged.
+//! A provider that says on standard output what its calls have acknowledged, or what they show.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,17 +11,40 @@ use duroxide::providers::{
 use duroxide::{Event, SystemStats};
 use duroxide_onewriter::OneWriter;
 
+/// What of a dispatcher's steps has to be on the disk. What clients start and see the end of always has to.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Counts {
+    /// What it was told is kept.
+    Acknowledged,
+    /// What a later turn or activity, whoever has it, was shown.
+    Seen,
+}
+
 pub struct Reporting {
     below: OneWriter,
+    counts: Counts,
 }
 
 impl Reporting {
-    pub fn new(below: OneWriter) -> Self {
-        Self { below }
+    pub fn new(below: OneWriter, counts: Counts) -> Self {
+        Self { below, counts }
     }
 }
 
 type Answer<T> = Result<T, ProviderError>;
+
+fn numbers(events: &[Event]) -> String {
+    let numbers: Vec<String> = events.iter().map(|event| event.event_id().to_string()).collect();
+    numbers.join(" ")
+}
+
+/// That an activity's outcome is there.
+fn executed(message: &WorkItem) -> Option<String> {
+    match message {
+        WorkItem::ActivityCompleted { instance, id, .. } => Some(format!("executed {instance} {id}")),
+        _ => None,
+    }
+}
 
 /// The dot tells a whole line from a torn one.
 fn say(what: &str) {
@@ -36,7 +59,15 @@ impl Provider for Reporting {
         poll_timeout: Duration,
         filter: Option<&DispatcherCapabilityFilter>,
     ) -> Answer<Option<(OrchestrationItem, String, u32)>> {
-        self.below.fetch_orchestration_item(lock_timeout, poll_timeout, filter).await
+        let found = self.below.fetch_orchestration_item(lock_timeout, poll_timeout, filter).await?;
+        if let (Counts::Seen, Some((item, ..))) = (self.counts, &found) {
+            let instance = &item.instance;
+            if !item.history.is_empty() {
+                say(&format!("turn {instance} {}", numbers(&item.history)));
+            }
+            item.messages.iter().filter_map(executed).for_each(|executed| say(&executed));
+        }
+        Ok(found)
     }
 
     async fn ack_orchestration_item(
@@ -49,7 +80,7 @@ impl Provider for Reporting {
         metadata: ExecutionMetadata,
         cancelled: Vec<ScheduledActivityIdentifier>,
     ) -> Answer<()> {
-        let events: Vec<String> = history_delta.iter().map(|event| event.event_id().to_string()).collect();
+        let events = numbers(&history_delta);
         let instance = history_delta.first().map(|event| event.instance_id.clone());
         self.below
             .ack_orchestration_item(
@@ -62,8 +93,8 @@ impl Provider for Reporting {
                 cancelled,
             )
             .await?;
-        if let Some(instance) = instance {
-            say(&format!("turn {instance} {}", events.join(" ")));
+        if let (Counts::Acknowledged, Some(instance)) = (self.counts, instance) {
+            say(&format!("turn {instance} {events}"));
         }
         Ok(())
     }
@@ -100,14 +131,15 @@ impl Provider for Reporting {
         session: Option<&SessionFetchConfig>,
         tag_filter: &TagFilter,
     ) -> Answer<Option<(WorkItem, String, u32)>> {
-        self.below.fetch_work_item(lock_timeout, poll_timeout, session, tag_filter).await
+        let found = self.below.fetch_work_item(lock_timeout, poll_timeout, session, tag_filter).await?;
+        if let (Counts::Seen, Some((WorkItem::ActivityExecute { instance, id, .. }, ..))) = (self.counts, &found) {
+            say(&format!("turn {instance} {id}"));
+        }
+        Ok(found)
     }
 
     async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Answer<()> {
-        let executed = match &completion {
-            Some(WorkItem::ActivityCompleted { instance, id, .. }) => Some(format!("executed {instance} {id}")),
-            _ => None,
-        };
+        let executed = completion.as_ref().filter(|_| self.counts == Counts::Acknowledged).and_then(executed);
         self.below.ack_work_item(token, completion).await?;
         executed.iter().for_each(|executed| say(executed));
         Ok(())

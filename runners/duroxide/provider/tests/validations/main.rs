@@ -1,4 +1,5 @@
-//! The checks that duroxide has for providers, all of them, on both stores; and on the durable one also without a cache.
+//! The checks that duroxide has for providers, all of them, on both stores; and on the durable one also without a cache, and
+//! with dispatchers that do not wait for the disk.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use duroxide::provider_validations::{ProviderFactory, long_polling, race_replay};
 use duroxide::providers::Provider;
-use duroxide_onewriter::{OneWriter, Options, Polling};
+use duroxide_onewriter::{Acks, OneWriter, Options, Polling};
 use tempfile::TempDir;
 
 /// As the crate's own SQLite provider is checked.
@@ -101,6 +102,27 @@ impl ProviderFactory for Uncached {
     }
 }
 
+/// The same, and dispatchers do not wait for the disk: whoever asks does, so that no check sees a difference.
+#[derive(Default)]
+struct Ordered {
+    folders: Mutex<Vec<TempDir>>,
+}
+
+#[async_trait]
+impl ProviderFactory for Ordered {
+    async fn create_provider(&self) -> Arc<dyn Provider> {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::default().acks(Acks::Ordered);
+        let provider = options.open(folder.path().join("orchestrations.db")).unwrap();
+        self.folders.lock().unwrap().push(folder);
+        Arc::new(provider)
+    }
+
+    fn lock_timeout(&self) -> Duration {
+        LOCK
+    }
+}
+
 #[derive(Default)]
 struct InMemory;
 
@@ -162,6 +184,11 @@ mod durable {
 
 mod uncached {
     use super::Uncached as Factory;
+    include!("list.rs");
+}
+
+mod ordered {
+    use super::Ordered as Factory;
     include!("list.rs");
 }
 
@@ -253,6 +280,7 @@ macro_rules! polling {
 }
 
 polling!(durable_polling: |options, path| options.open(path).unwrap());
+polling!(ordered_polling: |options, path| options.clone().acks(Acks::Ordered).open(path).unwrap());
 polling!(volatile_polling: |options, _| options.volatile().unwrap());
 
 /// What a continued execution is sent while it changes over, for histories of versions before and after a change in duroxide.
@@ -263,6 +291,11 @@ mod transition {
         tried(&|| {
             Box::pin(async move {
                 race_replay::test_continue_as_new_transition_delivery(&InFolders::default(), version).await;
+            })
+        });
+        tried(&|| {
+            Box::pin(async move {
+                race_replay::test_continue_as_new_transition_delivery(&Ordered::default(), version).await;
             })
         });
         tried(&|| {
