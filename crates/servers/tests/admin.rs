@@ -7,7 +7,7 @@ mod common;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use common::{admins, family, installed, own, send, shared};
+use common::{admins, family, installed, own, send, shared, stop};
 use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
 use litelab_servers::{Admin, Kind, ServersError};
@@ -284,7 +284,7 @@ fn a_server_that_stops_answering_is_lost_and_one_that_is_busy_is_not() {
         let schema = by_dialect(&admin, "public", "information_schema");
         assert!(admin.number(schema, busy).is_ok());
 
-        family(server.folder()).into_iter().for_each(|pid| send("-STOP", pid));
+        stop(&family(server.folder()));
         let lost = admin.number(schema, "SELECT 1").unwrap_err();
         assert!(matches!(&lost, ServersError::Lost(why) if why.contains("no answer within")), "{lost:?}");
         assert!(said(connect().map(drop)).contains("no answer within"));

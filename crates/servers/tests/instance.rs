@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use common::{family, folder, installed, own, processes, send, shared, until};
+use common::{family, folder, installed, own, processes, shared, stop, until};
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
 use litelab_servers::{Admin, Instance, Kind, ServersError};
 
@@ -213,7 +213,7 @@ fn when_the_program_is_killed_its_servers_end_and_their_folder_goes() {
         scratch.iter().chain([&foreign]).for_each(|folder| std::fs::create_dir_all(folder.join("x")).unwrap());
         let all = family(&place);
         if stopped {
-            all.iter().for_each(|pid| send("-STOP", *pid));
+            stop(&all);
         }
         program.kill().unwrap();
         program.wait().unwrap();
@@ -232,7 +232,7 @@ fn a_server_that_someone_has_stopped_is_ended_without_delay() {
         let (place, begun) = (server.folder().to_owned(), std::time::Instant::now());
         let _held = Admin::connect(server.url()).unwrap();
         let all = family(&place);
-        all.iter().for_each(|pid| send("-STOP", *pid));
+        stop(&all);
         server.stop().unwrap();
         assert!(!place.exists() && all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
         // What decides is not the machine's speed but whether the end of its patience, 20 s, was needed.

@@ -78,6 +78,20 @@ pub fn send(signal: &str, pid: u32) {
     assert!(std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
+/// Stops processes, all of their threads: one is told of the signal, and the others run on until it has been heard.
+pub fn stop(pids: &[u32]) {
+    pids.iter().for_each(|pid| send("-STOP", *pid));
+    let state = |task: std::fs::DirEntry| -> Option<char> {
+        let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
+        stat.rsplit_once(')')?.1.trim_start().chars().next()
+    };
+    let stands = |pid: &u32| {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        tasks.filter_map(state).all(|state| matches!(state, 'T' | 't' | 'Z' | 'X'))
+    };
+    until("all stand still", || pids.iter().all(stands));
+}
+
 /// Waits for something that is bound to happen; how long says only when to give up.
 pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
     let begun = Instant::now();
