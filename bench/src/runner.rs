@@ -13,7 +13,7 @@ use litelab_engine::runner::Runner;
 use litelab_engine::trial::{self, Bench, Patience};
 use litelab_engine::{Runners, compile};
 use litelab_model::{Arm, Plan, library, resolve};
-use litelab_protocol::DriverDescription;
+use litelab_protocol::{DriverDescription, Until};
 use litelab_stats::Schedule;
 
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};
@@ -35,10 +35,10 @@ pub struct Options {
     /// Only these loops (insert, batch, read).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Divides the number of operations, for drivers of which each takes long. Node has not compiled a loop yet that is over
-    /// in less than a second.
-    #[arg(long, default_value_t = 1)]
-    scale: u64,
+    /// Seconds that a side may take, about: a driver whose loop takes longer does less of it. Node has not compiled a loop
+    /// yet that is over in less than one.
+    #[arg(long, default_value_t = 4.0)]
+    longest: f64,
 }
 
 /// Least ratio for a language: the reference runner has to be closer to its loop than the others.
@@ -69,7 +69,6 @@ pub fn run(options: &Options) -> Result<bool> {
         resolve::Options { only: options.only.clone(), seed: Some(options.seed), ..resolve::Options::default() };
     let mut plan = resolve::resolve(&study, &text, &resolve)?;
     compile::compile(&mut plan)?;
-    scale(&mut plan, options.scale);
     let mut met = true;
     let mut compared = 0;
     for runner in runners.iter().filter(|r| has(&r.manifest.name)) {
@@ -89,8 +88,12 @@ pub fn run(options: &Options) -> Result<bool> {
                 let mut comparison = Comparison::new(&title, target(&description.language));
                 let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
                 let prepared = Prepared::new(&folder).file(arm, &mut |_, _| {})?;
+                let verb = &plan.scenarios[arm.scenario].name;
+                let mut arm = arm.clone();
+                driver.name.clone_into(&mut arm.trial.driver);
+                shorten(&mut arm, options.longest, runner, verb, &prepared, &scratch)?;
                 for pair in 0..options.pairs {
-                    let sides = one_pair(runner, &driver.name, &plan, arm, &prepared, &scratch, &order.order(pair))?;
+                    let sides = one_pair(runner, verb, &arm, &prepared, &scratch, &order.order(pair))?;
                     comparison.add(sides[0], sides[1])?;
                 }
                 met &= comparison.conclude()? != Outcome::Missed;
@@ -109,19 +112,38 @@ fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
     sqlite && plan.arms.iter().all(|arm| driver.executors.contains(&arm.trial.executor))
 }
 
-fn scale(plan: &mut Plan, by: u64) {
-    for role in plan.arms.iter_mut().flat_map(|arm| &mut arm.trial.roles) {
-        if let litelab_protocol::Until::Count { transactions } = &mut role.until {
-            *transactions = (*transactions / by.max(1)).max(1);
+/// Leaves as many operations as the loop written by hand does in about so many seconds, by what it takes for a fiftieth.
+fn shorten(
+    arm: &mut Arm,
+    longest: f64,
+    runner: &Runner,
+    verb: &str,
+    prepared: &Path,
+    scratch: &Scratch,
+) -> Result<()> {
+    ensure!(longest > 0.0, "--longest {longest}: a loop takes some time");
+    let all = count(arm)?;
+    let set = |arm: &mut Arm, count: u64| {
+        for role in &mut arm.trial.roles {
+            role.until = Until::Count { transactions: count };
         }
+    };
+    set(arm, all.div_ceil(50));
+    let folder = std::path::absolute(scratch.fresh("pilot")?)?;
+    let pilot = by_hand(runner, verb, arm, prepared, &folder)?;
+    let rate = pilot.units as f64 / pilot.seconds;
+    let fits = ((rate * longest) as u64).clamp(1, all);
+    if fits < all {
+        println!("  {}/{} {verb}: {fits} operations of {all}", runner.manifest.name, arm.trial.driver);
     }
+    set(arm, fits);
+    Ok(())
 }
 
 /// The loop written by hand first, then the runner, whatever the order in which they ran.
 fn one_pair(
     runner: &Runner,
-    driver: &str,
-    plan: &Plan,
+    verb: &str,
     arm: &Arm,
     prepared: &Path,
     scratch: &Scratch,
@@ -131,8 +153,8 @@ fn one_pair(
     for &side in order {
         let folder = std::path::absolute(scratch.fresh(["hand", "litelab"][side])?)?;
         samples[side] = Some(match side {
-            0 => by_hand(runner, driver, &plan.scenarios[arm.scenario].name, arm, prepared, &folder)?,
-            _ => by_runner(runner, driver, arm, prepared, &folder)?,
+            0 => by_hand(runner, verb, arm, prepared, &folder)?,
+            _ => by_runner(runner, arm, prepared, &folder)?,
         });
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -142,17 +164,17 @@ fn one_pair(
 
 fn count(arm: &Arm) -> Result<u64> {
     match arm.trial.roles.first().map(|r| &r.until) {
-        Some(litelab_protocol::Until::Count { transactions }) => Ok(*transactions),
+        Some(Until::Count { transactions }) => Ok(*transactions),
         _ => bail!("a loop ends by count"),
     }
 }
 
-fn by_hand(runner: &Runner, driver: &str, verb: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
+fn by_hand(runner: &Runner, verb: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
     let database: PathBuf = folder.join("hand.db");
     copy_database(prepared, &database)?;
     let count = count(arm)?;
     let mut command = runner.handwritten().context("no loops written by hand")?;
-    command.arg(driver).arg(verb).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
+    command.arg(&arm.trial.driver).arg(verb).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
     let output = command.current_dir(folder).output().context("start the loop written by hand")?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "{command:?}: {}{}", said, String::from_utf8_lossy(&output.stderr));
@@ -160,9 +182,7 @@ fn by_hand(runner: &Runner, driver: &str, verb: &str, arm: &Arm, prepared: &Path
     Ok(Sample { seconds: count as f64 / rate, cpu_seconds: None, units: count })
 }
 
-fn by_runner(runner: &Runner, driver: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
-    let mut arm = arm.clone();
-    driver.clone_into(&mut arm.trial.driver);
+fn by_runner(runner: &Runner, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
     let mut bench = Bench {
         runner,
         prepared,
@@ -171,7 +191,7 @@ fn by_runner(runner: &Runner, driver: &str, arm: &Arm, prepared: &Path, folder: 
         patience: Patience::default(),
         keep_going: &mut || true,
     };
-    let (outcome, _) = trial::run(&arm, "bench", &mut bench);
+    let (outcome, _) = trial::run(arm, "bench", &mut bench);
     match outcome {
         TrialOutcome::Measured(m) => {
             let committed = m.result.operations.iter().map(|o| o.committed).sum();
