@@ -113,14 +113,7 @@ fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
 }
 
 /// Leaves as many operations as the loop written by hand does in about so many seconds, by what it takes for a fiftieth.
-fn shorten(
-    arm: &mut Arm,
-    longest: f64,
-    runner: &Runner,
-    verb: &str,
-    prepared: &Path,
-    scratch: &Scratch,
-) -> Result<()> {
+fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &Path, scratch: &Scratch) -> Result<()> {
     ensure!(longest > 0.0, "--longest {longest}: a loop takes some time");
     let all = count(arm)?;
     let set = |arm: &mut Arm, count: u64| {
