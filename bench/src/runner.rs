@@ -48,6 +48,7 @@ fn target(language: &str) -> f64 {
 
 /// Runs all pairs of all runners. `false` if a target was missed.
 pub fn run(options: &Options) -> Result<bool> {
+    ensure!(options.longest > 0.0, "--longest {}: a loop takes some time", options.longest);
     let home = litelab_engine::runner::home().context("run this from litelab's checkout")?;
     let runners = Runners::find(&home)?;
     let mut chosen = Vec::new();
@@ -114,7 +115,6 @@ fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
 
 /// Leaves as many operations as the loop written by hand does in about so many seconds, by what it takes for a fiftieth.
 fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &Path, scratch: &Scratch) -> Result<()> {
-    ensure!(longest > 0.0, "--longest {longest}: a loop takes some time");
     let all = count(arm)?;
     let set = |arm: &mut Arm, count: u64| {
         for role in &mut arm.trial.roles {
