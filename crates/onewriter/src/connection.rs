@@ -86,6 +86,11 @@ pub fn busy_timeout(connection: &Connection) -> rusqlite::Result<Duration> {
     Ok(Duration::from_millis(millis.try_into().unwrap_or_default()))
 }
 
+/// Another number after each change of the schema (<https://sqlite.org/pragma.html#pragma_schema_version>).
+pub fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+}
+
 /// Runs a statement without parameters that the connection keeps prepared.
 pub fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)

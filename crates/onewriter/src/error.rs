@@ -35,6 +35,11 @@ pub enum Error {
     #[error("another write of the same transaction ended it: {0}")]
     RolledBack(Arc<rusqlite::Error>),
 
+    /// The closure was done, and then another one that shared its transaction, and was without a guard of its own
+    /// ([`Database::write_unguarded`](crate::Database::write_unguarded)), failed when it had changed something.
+    #[error("another write of the same transaction, which was not guarded, failed after it had changed something")]
+    LeftHalf,
+
     /// It left a reference that its constraint, deferred to the commit, does not allow.
     #[error("FOREIGN KEY constraint failed: deferred references are checked at the end of each write")]
     ForeignKey,

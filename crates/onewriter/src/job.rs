@@ -13,6 +13,9 @@ pub trait Job: Send {
     /// Whether somebody still waits for it.
     fn wanted(&self) -> bool;
 
+    /// Whether it has to be taken back alone.
+    fn keeping(&self) -> Keeping;
+
     /// Runs the closure. Whether its changes are to be kept.
     fn run(&mut self, connection: &Connection) -> bool;
 
@@ -23,8 +26,18 @@ pub trait Job: Send {
     fn answer(self: Box<Self>, not_run: Option<Error>);
 }
 
+/// What a closure may do to those with which it shares a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// Nothing: it is taken back alone, wherever it fails.
+    Guarded,
+    /// Where it fails after a change, they are taken back with it.
+    Unguarded,
+}
+
 /// In this order its fields are dropped: whoever waits for the answer may have lent the closure what it borrows.
 struct Write<F, T, E> {
+    keeping: Keeping,
     closure: Option<F>,
     result: Option<Result<T, E>>,
     caller: Sender<Result<T, E>>,
@@ -34,14 +47,14 @@ struct Write<F, T, E> {
 pub type Answer<T, E> = Receiver<Result<T, E>>;
 
 /// The job of a closure, and where its answer will be.
-pub fn job<'a, F, T, E>(closure: F) -> (Box<dyn Job + 'a>, Answer<T, E>)
+pub fn job<'a, F, T, E>(keeping: Keeping, closure: F) -> (Box<dyn Job + 'a>, Answer<T, E>)
 where
     F: FnOnce(&Connection) -> Result<T, E> + Send + 'a,
     T: Send + 'a,
     E: From<Error> + Send + 'a,
 {
     let (caller, answer) = channel();
-    (Box::new(Write { closure: Some(closure), result: None, caller }), answer)
+    (Box::new(Write { keeping, closure: Some(closure), result: None, caller }), answer)
 }
 
 impl<F, T, E> Job for Write<F, T, E>
@@ -52,6 +65,10 @@ where
 {
     fn wanted(&self) -> bool {
         !self.caller.is_closed()
+    }
+
+    fn keeping(&self) -> Keeping {
+        self.keeping
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
@@ -67,7 +84,7 @@ where
     }
 
     fn answer(self: Box<Self>, not_run: Option<Error>) {
-        let Self { closure, result, caller } = *self;
+        let Self { closure, result, caller, .. } = *self;
         drop(closure);
         let result = match not_run {
             Some(error) => Err(error.into()),

@@ -29,8 +29,9 @@
 //! ```
 //!
 //! **What is promised.** A closure's changes are all in the database or none. Its caller is answered after the commit, or with
-//! an error, and always answered. A closure that fails or panics takes back its own changes and nobody else's. Closures run in
-//! the order in which they were accepted. The queue, the readers and a commit's size and time are bounded.
+//! an error, and always answered. A closure that fails or panics takes back its own changes and nobody else's (but for
+//! [`Database::write_unguarded`], which does without a savepoint). Closures run in the order in which they were accepted. The
+//! queue, the readers and a commit's size and time are bounded.
 //!
 //! **What is not.** A closure may run and its commit fail: what it did outside the database is not taken back. It
 //! delays all that wait behind it, so it should do nothing slow, and it can neither begin nor end a transaction (SQLite refuses

@@ -13,7 +13,7 @@ use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
 use crate::error::Error;
-use crate::job::{Job, guarded};
+use crate::job::{Job, Keeping, guarded};
 use crate::options::Options;
 
 /// The seat of [`crate::queue`]: whoever holds it writes.
@@ -23,6 +23,8 @@ pub struct Writer {
     inside: Arc<AtomicBool>,
     checkpointing: Checkpointing,
     counters: Arc<Live>,
+    /// `PRAGMA schema_version`, as long as nothing can have changed it.
+    schema: Option<i64>,
     writes: usize,
     time: Duration,
 }
@@ -54,7 +56,15 @@ impl Writer {
             live.wal_frames.store(frames.try_into().unwrap_or_default(), Relaxed);
             Ok(())
         }))?;
-        Ok(Self { connection, inside, checkpointing, counters, writes: options.writes, time: options.time })
+        Ok(Self {
+            connection,
+            inside,
+            checkpointing,
+            counters,
+            schema: None,
+            writes: options.writes,
+            time: options.time,
+        })
     }
 
     /// One closure with a commit of its own.
@@ -138,18 +148,24 @@ impl Writer {
 
     /// One job beside those done. Whether its changes are in the transaction.
     fn one(&mut self, job: &mut dyn Job, done: &mut Done) -> bool {
-        // Alone so far, it can be taken back by rolling back everything.
-        let first = !done.iter().any(|(_, kept)| *kept);
-        if !first && let Err(error) = connection::execute(&self.connection, "SAVEPOINT onewriter") {
+        let guard = match job.keeping() {
+            // It can be taken back by rolling back everything.
+            _ if !done.iter().any(|(_, kept)| *kept) => Guard::Alone,
+            Keeping::Guarded => Guard::Savepoint,
+            Keeping::Unguarded => Guard::None { changes: self.connection.total_changes() },
+        };
+        if let Err(error) = self.before(guard) {
             job.refuse(error.into());
             return false;
         }
         let ok = self.run(|connection| job.run(connection));
         match self.state_after(ok) {
-            After::Kept if first => return true,
-            After::Kept => match connection::execute(&self.connection, "RELEASE onewriter") {
-                Ok(()) => return true,
-                Err(error) => job.refuse(error.into()),
+            After::Kept => match guard {
+                Guard::Alone | Guard::None { .. } => return true,
+                Guard::Savepoint => match connection::execute(&self.connection, "RELEASE onewriter") {
+                    Ok(()) => return true,
+                    Err(error) => job.refuse(error.into()),
+                },
             },
             After::TakenBack => {}
             After::ForeignKey => job.refuse(Error::ForeignKey),
@@ -161,17 +177,41 @@ impl Writer {
                 return false;
             }
         }
-        let back = match first {
-            true => connection::execute(&self.connection, "ROLLBACK"),
-            false => connection::execute(&self.connection, "ROLLBACK TO onewriter")
-                .and_then(|()| connection::execute(&self.connection, "RELEASE onewriter")),
-        };
-        if let Err(error) = back {
+        if let Err(error) = self.take_back(guard) {
             // What is in the transaction now, nobody asked for.
             self.roll_back();
-            refuse(done, &Error::RolledBack(Arc::new(error)));
+            refuse(done, &error);
         }
         false
+    }
+
+    fn before(&mut self, guard: Guard) -> rusqlite::Result<()> {
+        match guard {
+            Guard::Alone => self.schema = None,
+            Guard::Savepoint => {
+                self.schema = None;
+                connection::execute(&self.connection, "SAVEPOINT onewriter")?;
+            }
+            Guard::None { .. } if self.schema.is_some() => {}
+            Guard::None { .. } => self.schema = Some(connection::schema_version(&self.connection)?),
+        }
+        Ok(())
+    }
+
+    /// Takes back a job and nothing else.
+    fn take_back(&mut self, guard: Guard) -> Result<(), Error> {
+        let execute =
+            |sql| connection::execute(&self.connection, sql).map_err(|error| Error::RolledBack(Arc::new(error)));
+        match guard {
+            Guard::Alone => execute("ROLLBACK"),
+            Guard::Savepoint => execute("ROLLBACK TO onewriter").and_then(|()| execute("RELEASE onewriter")),
+            // SQLite has done so, unless there was a change before the one that failed.
+            Guard::None { changes } => {
+                let schema = connection::schema_version(&self.connection).ok();
+                let is_as_before = self.connection.total_changes() == changes && schema == self.schema;
+                if is_as_before { Ok(()) } else { Err(Error::LeftHalf) }
+            }
+        }
     }
 
     /// Commits what is kept, and answers.
@@ -240,6 +280,18 @@ impl Writer {
         connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }
+}
+
+/// What keeps a closure apart from those with which it shares a transaction.
+#[derive(Clone, Copy)]
+enum Guard {
+    /// There are none so far.
+    Alone,
+    Savepoint,
+    /// Nothing but SQLite's own of each statement; so many rows had been changed before.
+    None {
+        changes: u64,
+    },
 }
 
 /// What a closure has left.

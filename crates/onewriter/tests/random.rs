@@ -50,9 +50,26 @@ fn closure(
     }
 }
 
+/// One statement, which fails where it has to write what is there already.
+fn statement(
+    text: &str,
+    rng: &mut fastrand::Rng,
+) -> impl FnOnce(&rusqlite::Connection) -> Result<i64, Error> + Send + use<> {
+    let (text, fails) = (text.to_owned(), rng.u8(0..4) == 0);
+    move |c| {
+        let sql = "INSERT INTO note(text) SELECT ?1 UNION ALL SELECT ?1 WHERE ?2";
+        c.prepare_cached(sql)?.execute((text, fails))?;
+        Ok(c.last_insert_rowid())
+    }
+}
+
 fn blocks(db: &Database, name: usize, mut rng: fastrand::Rng, writes: usize) -> Vec<Answer> {
     let one = |at| {
         let text = format!("b{name}.{at}");
+        if rng.bool() {
+            let statement = statement(&text, &mut rng);
+            return answer(text, db.write_unguarded(statement));
+        }
         let closure = closure(&text, &mut rng);
         answer(text, db.write(closure))
     };
@@ -63,7 +80,10 @@ async fn awaits(db: Database, name: usize, mut rng: fastrand::Rng, writes: usize
     let mut answers = Vec::new();
     for at in 0..writes {
         let text = format!("a{name}.{at}");
-        let write = db.write_async(closure(&text, &mut rng));
+        let (is_statement, statement, closure) = (rng.bool(), statement(&text, &mut rng), closure(&text, &mut rng));
+        let write = async {
+            if is_statement { db.write_unguarded_async(statement).await } else { db.write_async(closure).await }
+        };
         let patience =
             if rng.u8(0..4) == 0 { Duration::from_micros(rng.u64(0..2_000)) } else { Duration::from_secs(60) };
         answers.push(match timeout(patience, write).await {

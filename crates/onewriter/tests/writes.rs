@@ -12,6 +12,11 @@ use rusqlite::Connection;
 
 /// Lets these closures share one commit: the writer is kept until all of them wait.
 fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> Vec<Result<T, Error>> {
+    mixed(db, closures.into_iter().map(|closure| (false, closure)).collect())
+}
+
+/// The same, where those with `true` are without a guard.
+fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>) -> Vec<Result<T, Error>> {
     let (here, arrived) = channel();
     let (go, gone) = channel::<()>();
     let holder = db.clone();
@@ -23,9 +28,10 @@ fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> Vec<
     });
     arrived.recv().expect("the writer is kept");
     let mut threads = Vec::new();
-    for closure in closures {
+    for (is_unguarded, closure) in closures {
         let writer = db.clone();
-        threads.push(thread::spawn(move || writer.write(closure)));
+        let write = move || if is_unguarded { writer.write_unguarded(closure) } else { writer.write(closure) };
+        threads.push(thread::spawn(write));
         while db.counters().queued < threads.len() as u64 {
             thread::yield_now();
         }
@@ -136,6 +142,76 @@ fn what_sqlite_rolls_back_whole_is_told_to_all() {
     assert!(matches!(all[1], Err(Error::RolledBack(_))));
     assert!(all[2].is_err() && all[3].is_ok());
     assert_eq!(notes(&scratch.path()), ["three"]);
+}
+
+#[test]
+fn an_unguarded_statement_that_fails_takes_back_itself_only() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    // Two rows of which the second is refused: the first is not there either.
+    let refused = |c: &Connection| Ok(c.execute("INSERT INTO note(text) VALUES ('lost'), ('one')", [])? as i64);
+    let empty = |_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into());
+    let all = mixed(
+        &db,
+        vec![
+            (true, boxed(add("one"))),
+            (true, boxed(refused)),
+            (false, boxed(add("two"))),
+            (true, boxed(empty)),
+            (true, boxed(|_| panic!("on purpose"))),
+            (true, boxed(add("three"))),
+            (true, boxed(refused)),
+        ],
+    );
+    let good: Vec<bool> = all.iter().map(Result::is_ok).collect();
+    assert_eq!(good, [true, false, true, false, false, true, false], "{all:?}");
+    assert_eq!(all[1].as_ref().err().and_then(Error::code), Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
+    // And alone, without a hand-over.
+    assert!(db.write_unguarded(refused).is_err());
+    assert_eq!(db.write_unguarded(add("four")).expect("written"), 4);
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three", "four"]);
+}
+
+#[test]
+fn an_unguarded_write_that_fails_half_way_is_told_to_all_and_leaves_nothing() {
+    let rows = |c: &Connection| {
+        add("half")(c)?;
+        add("one")(c)
+    };
+    let schema = |c: &Connection| {
+        c.execute_batch("CREATE TABLE half(x)")?;
+        add("one")(c)
+    };
+    let keeps_some = |c: &Connection| {
+        // `OR FAIL` leaves the rows before the one that is refused.
+        Ok(c.execute("INSERT OR FAIL INTO note(text) VALUES ('half'), ('one')", [])? as i64)
+    };
+    let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
+    let panics = |c: &Connection| -> Result<i64, Error> {
+        add("half")(c)?;
+        panic!("on purpose")
+    };
+    for half in [boxed(rows), boxed(schema), boxed(keeps_some), boxed(dangling), boxed(panics)] {
+        let scratch = Scratch::new();
+        let db = scratch.open_with(scratch.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
+        let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
+        db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
+        let others = [boxed(add("one")), boxed(add("two")), boxed(add("three"))];
+        let [one, two, three] = others;
+        let all = mixed(&db, vec![(false, one), (true, two), (true, half), (true, three)]);
+        assert!(matches!(all[0], Err(Error::LeftHalf)), "{all:?}");
+        assert!(matches!(all[1], Err(Error::LeftHalf)), "{all:?}");
+        assert!(all[2].is_err() && !matches!(all[2], Err(Error::LeftHalf)), "{all:?}");
+        assert!(all[3].is_ok(), "{all:?}");
+        assert_eq!(notes(&scratch.path()), ["three"]);
+        let tables = |c: &Connection| {
+            Ok::<i64, Error>(
+                c.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?,
+            )
+        };
+        assert_eq!(db.read(tables).expect("read"), 2);
+    }
 }
 
 #[test]

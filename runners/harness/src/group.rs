@@ -41,11 +41,15 @@ pub trait Group: Send + Sync + Sized + 'static {
         R: Send,
         F: Fn(&mut Self::Session<'_>, Side) -> Result<R, Fault> + Sync;
 
-    /// Runs this and commits; the thread waits. What fails is rolled back.
+    /// Runs this, which is the trial's transaction of that index, and commits; the thread waits. What fails is rolled back.
     ///
     /// # Errors
     /// The closure's, and the layer's: [`Fault::Sqlite`] is counted, anything else ends the trial; so with the next three.
-    fn write<R: Send>(&self, work: impl FnOnce(&mut Self::Session<'_>) -> Result<R, Fault> + Send) -> Result<R, Fault>;
+    fn write<R: Send>(
+        &self,
+        transaction: usize,
+        work: impl FnOnce(&mut Self::Session<'_>) -> Result<R, Fault> + Send,
+    ) -> Result<R, Fault>;
 
     /// Runs this on a connection that reads, in this thread.
     ///
@@ -57,7 +61,7 @@ pub trait Group: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// As for `write`.
-    fn write_async<R, W>(&self, work: W) -> impl Future<Output = Result<R, Fault>> + Send
+    fn write_async<R, W>(&self, transaction: usize, work: W) -> impl Future<Output = Result<R, Fault>> + Send
     where
         R: Send + 'static,
         W: for<'a> FnOnce(&mut Self::Session<'a>) -> Result<R, Fault> + Send + 'static;
@@ -103,7 +107,7 @@ impl<G: Group> Route for Member<'_, G> {
         loop {
             let group = self.0;
             let work = |session: &mut G::Session<'_>| once(plan, session, (params, values), memory, clock);
-            let tried = if plan.spec.writes { group.write(work) } else { group.read(work) };
+            let tried = if plan.spec.writes { group.write(plan.index, work) } else { group.read(work) };
             match judge(tried, plan, memory, retry)? {
                 Next::Ended(mut execution) => {
                     execution.end = clock.now();

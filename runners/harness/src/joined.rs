@@ -22,22 +22,22 @@ struct Joined<G, const INLINE: bool> {
 }
 
 impl<G: Group, const INLINE: bool> Joined<G, INLINE> {
-    /// One try, wherever the executor runs it.
-    async fn once(&self, hands: Arc<Mutex<Box<Hands>>>, writes: bool) -> Result<Execution, Fault> {
+    /// One try of this transaction, wherever the executor runs it.
+    async fn once(&self, hands: Arc<Mutex<Box<Hands>>>, transaction: usize, writes: bool) -> Result<Execution, Fault> {
         let group = &self.group;
         let work = move |session: &mut G::Session<'_>| {
             // Poisoned by a panic, which ends the trial by itself.
             hands.lock().unwrap_or_else(PoisonError::into_inner).once(session)
         };
         match self.executor {
-            Executor::Dedicated if writes => group.write_async(work).await,
+            Executor::Dedicated if writes => group.write_async(transaction, work).await,
             Executor::Dedicated => group.read_async(work).await,
             Executor::Offload => {
                 let group = group.clone();
-                let call = move || if writes { group.write(work) } else { group.read(work) };
+                let call = move || if writes { group.write(transaction, work) } else { group.read(work) };
                 tokio::task::spawn_blocking(call).await.map_err(runtime::broken).flatten()
             }
-            _ if writes => group.write(work),
+            _ if writes => group.write(transaction, work),
             _ => group.read(work),
         }
     }
@@ -47,13 +47,13 @@ impl<G: Group, const INLINE: bool> Way for Joined<G, INLINE> {
     const NEVER_WAITS: bool = INLINE;
 
     async fn execute(self, hands: Box<Hands>) -> Result<(Self, Box<Hands>, Execution), Fault> {
-        let writes = hands.writes();
+        let (transaction, writes) = (hands.transaction(), hands.writes());
         // The layer may drop a closure that it cannot run, and the hands must not go with it.
         let kept = Arc::new(Mutex::new(hands));
         let open = || kept.lock().unwrap_or_else(PoisonError::into_inner);
         open().begin();
         let execution = loop {
-            let tried = self.once(kept.clone(), writes).await;
+            let tried = self.once(kept.clone(), transaction, writes).await;
             let next = open().judge(tried)?;
             match next {
                 Next::Ended(execution) => break execution,

@@ -36,6 +36,11 @@ pub struct Hands {
 }
 
 impl Hands {
+    /// The trial's index of the transaction that is next.
+    pub fn transaction(&self) -> usize {
+        self.steps[self.at].plan.index
+    }
+
     /// Whether the transaction that is next writes.
     pub fn writes(&self) -> bool {
         self.steps[self.at].plan.spec.writes

@@ -18,14 +18,25 @@ pub struct Cached<'a> {
     known: &'a Known,
 }
 
-/// What has been found out of the statements. It is the same for all connections that are prepared for the same.
+/// What has been found out of the statements, by transaction. It is the same for all connections that are prepared for the
+/// same.
 #[derive(Default)]
 pub struct Known(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
 
-/// A statement's number of columns, and what is done with each of its rows.
+/// A statement's number of columns, what is done with each of its rows, and how often it may change something in a
+/// transaction.
 struct Shape {
     columns: usize,
     job: Job,
+    changes: u32,
+}
+
+impl Known {
+    /// Whether the transaction changes something by no more than one execution of a statement.
+    pub fn is_one_statement(&self, transaction: usize) -> bool {
+        let shapes = self.0.get().map(|(_, shapes)| &shapes[transaction]);
+        shapes.is_some_and(|shapes| shapes.iter().map(|shape| shape.changes).sum::<u32>() <= 1)
+    }
 }
 
 impl<'a> Cached<'a> {
@@ -45,7 +56,8 @@ impl<'a> Cached<'a> {
         if names.len() < spec.yields.len() {
             return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
         }
-        Ok(Shape { columns: names.len(), job: Job::new(&spec.work, &names)? })
+        let changes = if statement.readonly() { 0 } else { spec.repeat };
+        Ok(Shape { columns: names.len(), job: Job::new(&spec.work, &names)?, changes })
     }
 
     fn batch(&self, sql: &str) -> Result<(), Fault> {
@@ -96,7 +108,7 @@ impl Session for Cached<'_> {
         let Some((mode, shapes)) = known.0.get() else {
             return Err(Fault::Other("nothing was prepared".into()));
         };
-        let Shape { columns, job } = &shapes[call.transaction][call.statement];
+        let Shape { columns, job, .. } = &shapes[call.transaction][call.statement];
         // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to move.
         let before = connection.total_changes();
         let rows = match mode {

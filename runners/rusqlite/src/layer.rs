@@ -133,13 +133,22 @@ impl Group for Layer {
         let passive_after = checkpoints.passive_after;
         let layer = Self { database, writing: Arc::default(), reading: Arc::default(), passive_after };
         let ready = |session: &mut Inside<'_>, side| ready(session, side);
-        let mut answers = vec![layer.write(|session| ready(session, Side::Writer))?];
+        let first = layer.database.write(|c| ready(&mut layer.inside(c, &layer.writing), Side::Writer).map_err(Told));
+        let mut answers = vec![first.map_err(|told| told.0)?];
         layer.each_reader(readers, &ready, &mut answers)?;
         Ok((layer, answers))
     }
 
-    fn write<R: Send>(&self, work: impl FnOnce(&mut Inside<'_>) -> Result<R, Fault> + Send) -> Result<R, Fault> {
-        let done = self.database.write(|c| work(&mut self.inside(c, &self.writing)).map_err(Told));
+    fn write<R: Send>(
+        &self,
+        transaction: usize,
+        work: impl FnOnce(&mut Inside<'_>) -> Result<R, Fault> + Send,
+    ) -> Result<R, Fault> {
+        let work = |c: &Connection| work(&mut self.inside(c, &self.writing)).map_err(Told);
+        let done = match self.writing.is_one_statement(transaction) {
+            true => self.database.write_unguarded(work),
+            false => self.database.write(work),
+        };
         done.map_err(|told| told.0)
     }
 
@@ -148,15 +157,19 @@ impl Group for Layer {
         done.map_err(|told| told.0)
     }
 
-    async fn write_async<R, W>(&self, work: W) -> Result<R, Fault>
+    async fn write_async<R, W>(&self, transaction: usize, work: W) -> Result<R, Fault>
     where
         R: Send + 'static,
         W: for<'a> FnOnce(&mut Inside<'a>) -> Result<R, Fault> + Send + 'static,
     {
+        let is_one_statement = self.writing.is_one_statement(transaction);
         let (known, passive_after) = (self.writing.clone(), self.passive_after);
         let work =
             move |c: &Connection| work(&mut Inside { cached: Cached::new(c, &known), passive_after }).map_err(Told);
-        let done = self.database.write_async(work).await;
+        let done = match is_one_statement {
+            true => self.database.write_unguarded_async(work).await,
+            false => self.database.write_async(work).await,
+        };
         done.map_err(|told| told.0)
     }
 

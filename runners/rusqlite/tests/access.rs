@@ -188,14 +188,20 @@ fn preparing_each_time_sees_the_same() {
 
 #[test]
 fn under_group_commit_one_that_fails_takes_back_its_own_only() {
-    for executor in EXECUTORS {
+    let mut again = statement("INSERT INTO t(id, b) VALUES (500, 'lost')", &[]);
+    again.repeat = 2;
+    let failing = [
+        // The second row is refused, and the first goes with it: of two statements, of one that is executed twice, of one.
+        vec![statement("INSERT INTO t(b) VALUES ('lost')", &[]), statement("INSERT INTO t(id) VALUES (1)", &[])],
+        vec![again],
+        vec![statement("INSERT INTO t(id, b) VALUES (500, 'lost'), (1, 'refused')", &[])],
+    ];
+    for (statements, executor) in failing.iter().flat_map(|failing| EXECUTORS.map(|executor| (failing, executor))) {
+        let context = format!("{} on {executor}", statements[0].sql);
         let scratch = Scratch::new();
         let mut good = insert(Begin::Immediate);
         good.hold_us = 1_000;
-        // The second row is refused, and the first goes with it.
-        let twice =
-            vec![statement("INSERT INTO t(b) VALUES ('lost')", &[]), statement("INSERT INTO t(id) VALUES (1)", &[])];
-        let bad = transaction("bad", Begin::Immediate, vec![], twice);
+        let bad = transaction("bad", Begin::Immediate, vec![], statements.clone());
         scratch.fill(1);
         let mut roles = vec![role("good", 3, &[0], count(90)), role("bad", 1, &[1], count(20))];
         roles[1].first_worker = 3;
@@ -203,10 +209,10 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
         (trial.access, trial.executor, trial.runtime_threads) = (Access::GroupCommit { readers: 1 }, executor, Some(4));
         let outcome = run(&trial);
         let (good, bad) = (outcome.operation("good", "insert"), outcome.operation("bad", "bad"));
-        assert_eq!((good.committed, good.failed), (90, 0), "{executor}");
-        assert_eq!((bad.committed, bad.failed), (0, 20), "{executor}");
-        assert_eq!(bad.errors["SQLITE_CONSTRAINT_PRIMARYKEY"].seen, 20, "{executor}");
-        assert_eq!(scratch.number("SELECT count(*) FROM t"), 91, "{executor}");
+        assert_eq!((good.committed, good.failed), (90, 0), "{context}");
+        assert_eq!((bad.committed, bad.failed), (0, 20), "{context}");
+        assert_eq!(bad.errors["SQLITE_CONSTRAINT_PRIMARYKEY"].seen, 20, "{context}");
+        assert_eq!(scratch.number("SELECT count(*) FROM t"), 91, "{context}");
     }
 }
 

@@ -85,7 +85,8 @@ impl Store for Durable {
         if change.rows().is_empty() {
             return Ok(());
         }
-        self.database.write_async(move |connection| write::apply(connection, &change)).await
+        // Only the disk could stop it half way, and then the others with which it shares the commit are to come again, too.
+        self.database.write_unguarded_async(move |connection| write::apply(connection, &change)).await
     }
 
     async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
