@@ -86,7 +86,11 @@ impl Store for Durable {
             return Ok(());
         }
         // Only the disk could stop it half way, and then the others with which it shares the commit are to come again, too.
-        self.database.write_unguarded_async(move |connection| write::apply(connection, &change)).await
+        let write = move |connection: &rusqlite::Connection| {
+            // Its memory goes back to where it came from, and is no work of the writer's.
+            write::apply(connection, &change).map(|()| change)
+        };
+        self.database.write_unguarded_async(write).await.map(drop)
     }
 
     async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
