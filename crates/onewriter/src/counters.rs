@@ -52,8 +52,12 @@ pub struct Live {
     pub passive: AtomicU64,
     pub truncated: AtomicU64,
     pub blocked: AtomicU64,
-    /// What a caller's own write usually takes from begin to commit.
+    /// What it usually takes from begin to the end of the commit, however many share it.
     pub usual_ns: AtomicU64,
+    /// What the commit usually takes of that.
+    pub usual_commit_ns: AtomicU64,
+    /// So many are likely to write at the same time.
+    pub crowd: AtomicU64,
 }
 
 impl Live {
@@ -65,14 +69,18 @@ impl Live {
         self.largest.fetch_max(writes, Relaxed);
         self.commit_ns.fetch_add(nanos, Relaxed);
         self.longest_ns.fetch_max(nanos, Relaxed);
+        usual(&self.usual_commit_ns, nanos);
     }
 
-    /// A caller's own write took so long.
+    /// From begin to the end of the commit it took so long.
     pub fn took(&self, took: Duration) {
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let usual = self.usual_ns.load(Relaxed);
-        // Of the last eight or so.
-        self.usual_ns.store(usual - usual / 8 + nanos / 8, Relaxed);
+        usual(&self.usual_ns, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// So many were written for, or were waiting, when a commit ended. Those that are gone are forgotten by and by.
+    pub fn met(&self, callers: u64) {
+        let before = self.crowd.load(Relaxed);
+        self.crowd.store(callers.max(before - before.div_ceil(8)), Relaxed);
     }
 
     pub fn snapshot(&self, queued: usize, oldest_reader: Option<Duration>) -> Counters {
@@ -94,4 +102,10 @@ impl Live {
             oldest_reader,
         }
     }
+}
+
+/// The mean of the last eight or so.
+fn usual(mean: &AtomicU64, nanos: u64) {
+    let before = mean.load(Relaxed);
+    mean.store(before - before / 8 + nanos / 8, Relaxed);
 }

@@ -1,7 +1,8 @@
 //! The database as its callers see it.
 
+use std::cell::Cell;
 use std::pin::{Pin, pin};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Builder, JoinHandle};
@@ -19,18 +20,19 @@ use crate::options::Options;
 use crate::queue::{Leave, Queue};
 use crate::readers::Readers;
 use crate::sync::lock;
-use crate::writer::{Jobs, Writer, is_inside};
+use crate::writer::{Jobs, Supply, Writer, is_inside};
 
 /// So few jobs are sooner done by a caller that is writing anyway than handed to the writer's thread, which would have to be
 /// woken for them.
 const FEW: usize = 1;
 
-/// A write as short as this is waited for without sleeping: about what a thread takes to fall asleep and be woken.
+/// A commit as short as this has no disk to wait for: writes of a few callers are done before one of them has fallen asleep and
+/// been woken again.
 const SHORT: Duration = Duration::from_micros(50);
-/// For so long a caller looks for a short write's answer, and the writer's thread for further writes.
-const LOOK_OUT: Duration = Duration::from_micros(100);
-/// How often the writer's thread stands back, at most, for callers that are likely to write again.
-const STAND_BACK: u32 = 4;
+/// For so long a caller looks for a short write's answer.
+const LOOK_OUT: Duration = Duration::from_micros(200);
+/// Where nobody has come for so long, nobody is on the way: a thread is woken, and has its next write ready, in less.
+const GAP: Duration = Duration::from_micros(30);
 
 /// An open database: one connection that writes, a pool of others that read. Clones are the same database; when the last one
 /// is dropped, writes that wait are still done, in the background ([`Database::close`] waits for them).
@@ -130,7 +132,7 @@ impl Database {
         if is_inside(&self.shared.counters) {
             return Err(Error::Nested.into());
         }
-        match self.shared.queue.sit() {
+        match self.shared.sit() {
             Some(mut writer) => {
                 let result = writer.alone(closure);
                 self.shared.leave(writer);
@@ -151,7 +153,7 @@ impl Database {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let (job, answer) = job(Keeping::Guarded, closure);
+        let (job, answer) = job(Keeping::Guarded, false, closure);
         self.shared.hand_over(job, answer).await
     }
 
@@ -165,7 +167,7 @@ impl Database {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let (job, answer) = job(Keeping::Unguarded, closure);
+        let (job, answer) = job(Keeping::Unguarded, false, closure);
         self.shared.hand_over(job, answer).await
     }
 
@@ -228,7 +230,10 @@ impl Shared {
     async fn hand_over<T, E: From<Error>>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<T, E> {
         self.room.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
         self.queue.push(job).map_err(|_| Error::Closed)?;
-        answer.await.unwrap_or_else(|_| Err(Error::Closed.into()))
+        let (result, rest) = answer.await.map_err(|_| Error::Closed)?;
+        // They have waited as long, and sleep.
+        drop(rest);
+        result
     }
 
     /// The same in a thread that waits, and so can lend the closure what it has.
@@ -238,7 +243,7 @@ impl Shared {
         T: Send,
         E: From<Error> + Send,
     {
-        let (job, answer) = job(keeping, closure);
+        let (job, answer) = job(keeping, !self.is_short(), closure);
         // SAFETY: the closure's borrows outlive this call, and this call outlives the closure. It returns when there is an
         // answer, or when the sending end of the answer is gone; `Write` drops its closure before either. It cannot be left
         // in another way: it awaits nothing but the two, and a panic would end the process.
@@ -264,16 +269,24 @@ impl Shared {
         pollster::block_on(answered)
     }
 
-    /// Whether a write takes no longer than a thread takes to fall asleep and be woken.
+    /// Whether an answer is likely to come before a thread has fallen asleep and been woken.
     fn is_short(&self) -> bool {
-        self.counters.usual_ns.load(Relaxed) < SHORT.as_nanos() as u64
+        let usual = |counter: &AtomicU64| Duration::from_nanos(counter.load(Relaxed));
+        usual(&self.counters.usual_commit_ns) < SHORT && usual(&self.counters.usual_ns) < LOOK_OUT
+    }
+
+    /// The seat, for a caller that is alone, or where a commit costs so little that it does not matter: else others are on
+    /// their way, and would wait for a commit of which they have nothing.
+    fn sit(&self) -> Option<Writer> {
+        let is_alone = self.counters.crowd.load(Relaxed) <= 1;
+        if is_alone || self.is_short() { self.queue.sit() } else { None }
     }
 
     /// A caller that has written leaves the seat.
     fn leave(&self, writer: Writer) {
         if let Leave::Stay(mut writer, jobs) = self.queue.leave(writer, FEW) {
             self.room.add_permits(jobs.len());
-            writer.together(jobs.into(), |_| Jobs::new());
+            writer.together(jobs.into(), &());
             let Leave::Left = self.queue.leave(writer, 0) else { unreachable!("no job is few enough") };
         }
     }
@@ -283,11 +296,11 @@ impl Shared {
         loop {
             match self.queue.wait() {
                 Ok(mut writer) => {
+                    let crowd = Crowd::new(self);
                     let mut jobs = self.take(self.writes);
                     while !jobs.is_empty() {
-                        let shared = writer.together(jobs, |room| self.take(room));
-                        self.stand_back(shared);
-                        jobs = self.take(self.writes);
+                        writer.together(jobs, &crowd);
+                        jobs = crowd.more(0, self.writes);
                     }
                     let Leave::Left = self.queue.leave(writer, 0) else { unreachable!("no job is few enough") };
                 }
@@ -299,21 +312,61 @@ impl Shared {
         }
     }
 
-    /// Lets those run who have just been answered, so that their next writes share a commit, too: with fewer processors than
-    /// callers, each would otherwise write alone as soon as it has one, while the others wait for theirs. Where nobody else
-    /// has something to do, this takes a microsecond.
-    fn stand_back(&self, shared: usize) {
-        let started = Instant::now();
-        let mut times = 0;
-        while self.queue.depth() < shared.div_ceil(2) && times < STAND_BACK && started.elapsed() < LOOK_OUT {
-            thread::yield_now();
-            times += 1;
-        }
-    }
-
     fn close(&self) {
         self.queue.close();
         self.room.close();
+    }
+}
+
+/// Those who write at the same time, as the writer's thread sees them. Those who have just been answered are likely to write
+/// again, and share a commit with the others if it waits for them: before it commits for fewer than there were, and before it
+/// leaves its seat; as long as they keep coming, and no longer than half of what the commit takes that they would need else.
+struct Crowd<'a> {
+    shared: &'a Shared,
+    /// For so long yet, in this commit.
+    patience: Cell<Duration>,
+}
+
+impl<'a> Crowd<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        let crowd = Self { shared, patience: Cell::default() };
+        crowd.rest();
+        crowd
+    }
+
+    /// It has patience again.
+    fn rest(&self) {
+        let commit = self.shared.counters.usual_commit_ns.load(Relaxed);
+        self.patience.set(Duration::from_nanos(commit / 2));
+    }
+
+    /// All that there were are among these.
+    fn is_there(&self, done: usize) -> bool {
+        done as u64 >= self.shared.counters.crowd.load(Relaxed)
+    }
+}
+
+impl Supply for Crowd<'_> {
+    fn more(&self, done: usize, room: usize) -> Jobs {
+        let mut jobs = self.shared.take(room);
+        if room == 0 || self.is_there(done) {
+            return jobs;
+        }
+        let started = Instant::now();
+        let patience = self.patience.get().min(GAP);
+        while jobs.is_empty() && started.elapsed() < patience {
+            // Who is to come may have to run on this processor.
+            thread::yield_now();
+            jobs = self.shared.take(room);
+        }
+        let left = if jobs.is_empty() { Duration::ZERO } else { self.patience.get().saturating_sub(started.elapsed()) };
+        self.patience.set(left);
+        jobs
+    }
+
+    fn committed(&self, writes: usize) {
+        self.shared.counters.met((writes + self.shared.queue.depth()) as u64);
+        self.rest();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
 use crate::error::Error;
-use crate::job::{Job, Keeping, guarded};
+use crate::job::{Job, Keeping, Rest, guarded};
 use crate::options::Options;
 
 /// The seat of [`crate::queue`]: whoever holds it writes.
@@ -100,25 +100,23 @@ impl Writer {
         result
     }
 
-    /// Does these jobs, and those that `more` gives while there is room for them, with as few commits as may be. All of them
-    /// are answered. Returns how many shared the last commit.
-    pub fn together(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) -> usize {
-        let mut shared = 0;
+    /// Does these jobs, and those that are supplied while there is room for them, with as few commits as may be. All of them
+    /// are answered.
+    pub fn together(&mut self, mut jobs: Jobs, supply: &impl Supply) {
         while !jobs.is_empty() {
-            (jobs, shared) = self.one_commit(jobs, &more);
+            jobs = self.one_commit(jobs, supply);
             self.checkpointing.after_commit(&self.connection, &self.counters);
         }
-        shared
     }
 
-    /// Returns the jobs for which no time was left, and how many were done.
-    fn one_commit(&mut self, mut jobs: Jobs, more: impl Fn(usize) -> Jobs) -> (Jobs, usize) {
+    /// Returns the jobs for which no time was left.
+    fn one_commit(&mut self, mut jobs: Jobs, supply: &impl Supply) -> Jobs {
         let span = tracing::debug_span!("commit", writes = tracing::field::Empty, inline = false).entered();
         let started = Instant::now();
         let mut done = Done::new();
         loop {
             if jobs.is_empty() {
-                jobs = more(self.writes - done.len());
+                jobs = supply.more(done.len(), self.writes - done.len());
             }
             let Some(mut job) = jobs.pop_front() else { break };
             if !job.wanted() {
@@ -130,7 +128,7 @@ impl Writer {
                 // The others would wait as long for the same answer.
                 for job in std::iter::once(job).chain(jobs.drain(..)) {
                     self.counters.failed.fetch_add(1, Relaxed);
-                    job.answer(Some(error.clone()));
+                    job.answer(Some(error.clone()), Rest::default());
                 }
                 break;
             }
@@ -140,10 +138,9 @@ impl Writer {
                 break;
             }
         }
-        let shared = done.len();
-        span.record("writes", shared);
-        self.end(done);
-        (jobs, shared)
+        span.record("writes", done.len());
+        self.end(started, done, supply);
+        jobs
     }
 
     /// One job beside those done. Whether its changes are in the transaction.
@@ -215,7 +212,7 @@ impl Writer {
     }
 
     /// Commits what is kept, and answers.
-    fn end(&mut self, mut done: Done) {
+    fn end(&mut self, started: Instant, mut done: Done, supply: &impl Supply) {
         let kept = done.iter().filter(|(_, kept)| *kept).count() as u64;
         if kept > 0
             && let Err(error) = self.commit(kept)
@@ -223,12 +220,21 @@ impl Writer {
             refuse(&mut done, &Error::Commit(error));
         }
         self.roll_back();
+        self.counters.took(started.elapsed());
+        supply.committed(done.len());
+        let mut asleep = Vec::new();
         for (job, kept) in done {
             if !kept {
                 self.counters.failed.fetch_add(1, Relaxed);
             }
-            job.answer(None);
+            if job.sleeps() {
+                asleep.push(job);
+            } else {
+                job.answer(None, Rest::default());
+            }
         }
+        asleep.reverse();
+        drop(Rest::new(asleep));
     }
 
     fn begin(&mut self) -> Result<(), Error> {
@@ -280,6 +286,24 @@ impl Writer {
         connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }
+}
+
+/// Where the writer's jobs come from.
+pub trait Supply {
+    /// Up to so many further ones for a commit that is to be of so many as yet, or none.
+    fn more(&self, done: usize, room: usize) -> Jobs;
+
+    /// A commit of so many has ended, and they are about to be answered.
+    fn committed(&self, writes: usize);
+}
+
+/// No further ones.
+impl Supply for () {
+    fn more(&self, _: usize, _: usize) -> Jobs {
+        Jobs::new()
+    }
+
+    fn committed(&self, _: usize) {}
 }
 
 /// What keeps a closure apart from those with which it shares a transaction.

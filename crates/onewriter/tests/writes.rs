@@ -72,6 +72,36 @@ fn one_commit_is_shared_and_in_order() {
 }
 
 #[test]
+fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    // From here on nobody looks out for an answer: writes take long.
+    db.write(|_| {
+        thread::sleep(Duration::from_millis(5));
+        Ok::<_, Error>(())
+    })
+    .expect("written");
+    let fails = |at: &usize| at % 10 == 9;
+    let write = |at: usize| {
+        let text = at.to_string();
+        boxed(move |c| match fails(&at) {
+            true => Err(Error::Panicked(text)),
+            false => add(&text)(c).map(|_| text),
+        })
+    };
+    let all = together(&db, (0..100).map(write).collect());
+    for (at, answer) in all.into_iter().enumerate() {
+        match answer {
+            Ok(text) => assert!(!fails(&at) && text == at.to_string(), "{at} was told {text}"),
+            Err(Error::Panicked(text)) => assert!(fails(&at) && text == at.to_string(), "{at} was told {text} failed"),
+            Err(error) => panic!("{at}: {error}"),
+        }
+    }
+    assert_eq!(db.counters().largest, 90, "one commit for those that are kept");
+    assert_eq!(notes(&scratch.path()).len(), 90);
+}
+
+#[test]
 fn one_that_fails_or_panics_takes_back_its_own_only() {
     let scratch = Scratch::new();
     let db = scratch.open();
