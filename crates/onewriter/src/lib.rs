@@ -38,6 +38,10 @@
 //! it inside). Other processes may write to the same file: the writer waits for them as the busy timeout says (5 s by
 //! rusqlite's default).
 //!
+//! **How long a write waits.** A caller that is alone writes in its own thread. Where several write, the writer waits with a
+//! commit for those it has just answered, as long as they keep coming (one in 30 µs) and half a commit's time at most. A
+//! thread that is woken with its answer wakes others that have theirs before it returns.
+//!
 //! **Checkpoints** are the layer's: beside the writer from 1,000 frames on, and with the log cut past 64 MB
 //! ([`Checkpoints`]). A reader that stays too long keeps the log from being cut: a warning through `tracing` says how old it
 //! is, and so does [`Counters::oldest_reader`]. Each commit is a `tracing` span of its own, `commit`, at level debug.
