@@ -17,7 +17,7 @@ const DURABILITY: &str = "durability";
 /// Option: what a fetch does that finds nothing, `long` (waits to be notified; unless told) or `short` (returns).
 const POLLING: &str = "polling";
 /// Option: when a dispatcher is told that what it acknowledges is kept, `awaited` (when it is; unless told) or `ordered` (when
-/// it stands in line for the commit, before which nobody sees it).
+/// it stands in line for the commit, for which activities and clients wait).
 const ACKS: &str = "acks";
 
 /// On a file.

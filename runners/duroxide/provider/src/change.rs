@@ -17,8 +17,11 @@ pub enum Row {
     Message { id: i64, visible: i64, item: String },
     /// It has been fetched so often, and is to be seen from then on.
     MessageRetry { id: i64, visible: i64, attempts: u32 },
-    /// It has been dealt with.
+    /// A turn has dealt with it. A store keeps nothing of the change where it has no such message: then the disk has refused
+    /// what the turn came of.
     MessageDone { id: i64 },
+    /// It is dropped, if it is there.
+    MessageGone { id: i64 },
     /// A new activity to execute.
     Work { id: i64, visible: i64, item: String },
     /// It has been fetched so often, and is to be seen from then on.

@@ -19,7 +19,7 @@
 //!
 //! | call | by the time it returns |
 //! |---|---|
-//! | `enqueue_for_orchestrator`, `enqueue_for_worker`, `ack_orchestration_item`, `ack_work_item`, `abandon_*`, `append_with_execution`, deletions and prunings | all of it is on the disk, or the call has failed and nothing of it is; nobody sees it before |
+//! | `enqueue_for_orchestrator`, `enqueue_for_worker`, `ack_orchestration_item`, `ack_work_item`, `abandon_*`, `append_with_execution`, deletions and prunings | all of it is on the disk, or the call has failed and nothing of it is; nobody sees it before (but see [`Acks::Ordered`]) |
 //! | `fetch_*` of something that has never been fetched | nothing is written: a lease is this process's own, and a process that ended holds none. If the process dies, this one attempt is not counted |
 //! | `fetch_*` of something that has been fetched before, or that an earlier process left behind | the number of attempts is on the disk, so that something which kills every process that fetches it is found out |
 //! | `renew_*`, sessions | nothing: leases end with the process |
@@ -27,10 +27,10 @@
 //! With [`Durability::Full`], the default, "on the disk" survives a loss of power; with [`Durability::Normal`] the end of the
 //! process. Where a commit fails, the caller is told so, and what it wanted to change is as it was: its lease, too.
 //!
-//! [`Acks::Ordered`] lets dispatchers go on while their acknowledgements wait for the commit. Nobody sees them earlier, and who
-//! asks meanwhile (reads, statuses, lists, a fetch that would find nothing) waits until it is decided: what is seen is on the
-//! disk, and what was acknowledged is seen, as without it. What differs is what a dispatcher, which ends with the process, has
-//! been told when the process ends or the disk refuses.
+//! [`Acks::Ordered`] lets dispatchers go on while their acknowledgements wait for the commit, and turns begin while their
+//! messages do. Who asks meanwhile (reads, statuses, lists, a fetch that would find nothing) waits until it is decided, and an
+//! activity until its turn is: what clients and activities see is on the disk, and what was acknowledged is seen, as without it.
+//! What differs is what a dispatcher, which ends with the process, has been told when the process ends or the disk refuses.
 //!
 //! **Memory.** The backlog (messages and work that wait), some hundred bytes for each instance and execution until they are
 //! deleted, and histories up to [`Options::cache`], from which `read`, values and statuses are answered; what is not in memory

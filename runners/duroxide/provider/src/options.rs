@@ -35,11 +35,17 @@ pub enum Acks {
     /// When it is on the disk.
     #[default]
     Awaited,
-    /// When it stands in line for the next commit, so that a dispatcher does not wait for the disk. Still nobody sees it
-    /// before it is on the disk, and who asks meanwhile waits for that; whoever is outside the process is told nothing
-    /// earlier: clients' calls and reads are as with `Awaited`. A process that dies in between has done no more than one that
-    /// died a moment earlier, and the activity or turn is done again. So it is where the disk refuses: the dispatcher has been
-    /// told otherwise then, and the work is there for the next one.
+    /// When it stands in line for the next commit, so that a dispatcher does not wait for the disk. Whatever has an effect still
+    /// does: no activity is executed, no client is told or shown anything, and no history is handed out, before what it comes of
+    /// is on the disk; clients' calls and reads are as with `Awaited`, and who asks for what is under way waits for it.
+    ///
+    /// A turn has no effect but what it acknowledges, so it does not wait either: it may have a message, and what the last of an
+    /// instance's activities has come to, as soon as that stands in line. What it acknowledges stands behind it there, and is
+    /// refused where that is.
+    ///
+    /// A process that dies in between has done no more than one that died a moment earlier, and the activity or turn is done
+    /// again. So it is where the disk refuses: the dispatcher has been told otherwise then, and the work is there for the next
+    /// one.
     Ordered,
 }
 

@@ -2,18 +2,25 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "killed/check.rs"]
+#[expect(dead_code, reason = "nobody is told anything here that has to be there")]
+mod check;
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use check::{Kept, Told};
 use common::*;
 use duroxide::providers::{Provider, ProviderAdmin, TagFilter};
+use duroxide::runtime::registry::ActivityRegistry;
+use duroxide::runtime::{Runtime, RuntimeOptions};
+use duroxide::{ActivityContext, Client, EventKind, OrchestrationContext, OrchestrationRegistry, OrchestrationStatus};
 use duroxide_onewriter::{Acks, Change, Durable, Loaded, OneWriter, Options, Recovered, Store, StoreError};
 use tempfile::TempDir;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
 /// For what hangs.
@@ -23,8 +30,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 struct Disk {
     below: Durable,
     is_full: AtomicBool,
+    refused: AtomicUsize,
     may_commit: Semaphore,
     waits: AtomicBool,
+    /// Those that wait go on in the order in which they came.
+    order: Mutex<()>,
 }
 
 #[async_trait]
@@ -38,10 +48,12 @@ impl Store for Disk {
     }
 
     async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        let _next = self.order.lock().await;
         if self.waits.load(Ordering::SeqCst) {
             self.may_commit.acquire().await.expect("it is never closed").forget();
         }
         if self.is_full.load(Ordering::SeqCst) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
             return Err(StoreError { what: "the disk is full".into(), retryable: true });
         }
         self.below.commit(change).await
@@ -74,7 +86,8 @@ fn open_with(options: &Options) -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let below = Durable::open(folder.path().join("orchestrations.db"), &Options::default()).unwrap();
     let (is_full, may_commit, waits) = (false.into(), Semaphore::new(0), false.into());
-    let disk = Arc::new(Disk { below, is_full, may_commit, waits });
+    let disk = Disk { below, is_full, refused: 0.into(), may_commit, waits, order: Mutex::default() };
+    let disk = Arc::new(disk);
     (Arc::new(options.open_on(disk.clone()).unwrap()), disk, folder)
 }
 
@@ -262,4 +275,224 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     provider.ack_work_item(&token, Some(completed("one", 2))).await.unwrap();
     let found = timeout(LIMIT, turn(&*provider)).await.expect("it is decided");
     assert_eq!(found.expect("it is there").0.messages, [completed("one", 2)]);
+}
+
+/// Of what waits for the disk it refuses the first, and takes the others.
+async fn refuse_the_first(disk: &Disk) {
+    let before = disk.refused.load(Ordering::SeqCst);
+    disk.full(true);
+    disk.may_commit.add_permits(1);
+    let refused = async {
+        while disk.refused.load(Ordering::SeqCst) == before {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LIMIT, refused).await.expect("it is decided");
+    disk.full(false);
+    disk.waits.store(false, Ordering::SeqCst);
+    disk.may_commit.add_permits(1);
+}
+
+#[tokio::test]
+async fn a_turn_may_have_a_message_before_the_disk_and_comes_to_nothing_without_it() {
+    let (provider, disk, _folder) = open_with(&Options::default().acks(Acks::Ordered));
+    for is_in_line in [true, false] {
+        disk.waits.store(true, Ordering::SeqCst);
+        let starting = Arc::clone(&provider);
+        let starting = tokio::spawn(async move { starting.enqueue_for_orchestrator(start("one"), None).await });
+        let found = timeout(LIMIT, provider.fetch_orchestration_item(LOCK, LIMIT, None)).await.expect("it is shown");
+        let (item, token, _) = found.unwrap().unwrap();
+        assert_eq!((item.instance.as_str(), item.messages), ("one", vec![start("one")]));
+        assert!(!starting.is_finished(), "its client waits for the disk");
+        let acked = || ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named());
+        if is_in_line {
+            acked().await.unwrap();
+        }
+        refuse_the_first(&disk).await;
+        assert!(timeout(LIMIT, starting).await.expect("it is decided").unwrap().unwrap_err().is_retryable());
+        // The disk would take the turn now, and may not have it: its cause is not there.
+        if !is_in_line {
+            assert!(acked().await.unwrap_err().is_retryable());
+            provider.abandon_orchestration_item(&token, None, false).await.unwrap();
+        }
+        assert!(timeout(LIMIT, provider.read("one")).await.expect("it is decided").unwrap().is_empty());
+        assert!(timeout(LIMIT, work(&*provider)).await.expect("it is decided").is_none());
+        assert!(timeout(LIMIT, turn(&*provider)).await.expect("it is decided").is_none());
+    }
+
+    // And one that the disk takes.
+    disk.waits.store(true, Ordering::SeqCst);
+    let starting = Arc::clone(&provider);
+    let starting = tokio::spawn(async move { starting.enqueue_for_orchestrator(start("one"), None).await });
+    let found = timeout(LIMIT, provider.fetch_orchestration_item(LOCK, LIMIT, None)).await.expect("it is shown");
+    let (_, token, attempts) = found.unwrap().unwrap();
+    assert_eq!(attempts, 1, "of the refused ones nothing is left");
+    ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
+    disk.waits.store(false, Ordering::SeqCst);
+    disk.may_commit.add_permits(2);
+    timeout(LIMIT, starting).await.expect("it is decided").unwrap().unwrap();
+    assert_eq!(timeout(LIMIT, provider.read("one")).await.expect("it is kept").unwrap().len(), 1);
+    assert!(timeout(LIMIT, work(&*provider)).await.expect("it is kept").is_some());
+    assert!(turn(&*provider).await.is_none(), "it was there once");
+}
+
+/// As many as may be on their way to the disk without anybody waiting for them.
+const LINE: usize = 256;
+
+#[tokio::test]
+async fn a_dispatcher_that_goes_away_before_it_has_a_place_in_line_has_said_nothing() {
+    let (provider, disk, _folder) = open_with(&Options::default().acks(Acks::Ordered));
+    let mut tokens = Vec::new();
+    for number in 0..=LINE {
+        provider.enqueue_for_orchestrator(start(&number.to_string()), None).await.unwrap();
+        let (item, token, _) = turn(&*provider).await.unwrap();
+        assert_eq!(item.instance, number.to_string());
+        tokens.push(token);
+    }
+    disk.waits.store(true, Ordering::SeqCst);
+    let last = LINE.to_string();
+    let acked = async |number: usize| {
+        ack(&*provider, &tokens[number], vec![started(&number.to_string())], vec![], named()).await
+    };
+    for number in 0..LINE {
+        acked(number).await.unwrap();
+    }
+    assert!(timeout(Duration::from_millis(20), acked(LINE)).await.is_err(), "there is no place for it");
+    assert!(timeout(LIMIT, provider.read(&last)).await.expect("nothing of it is under way").unwrap().is_empty());
+    disk.waits.store(false, Ordering::SeqCst);
+    disk.may_commit.add_permits(LINE);
+    timeout(LIMIT, acked(LINE)).await.expect("there is a place").unwrap();
+    assert_eq!(timeout(LIMIT, provider.read(&last)).await.expect("it is kept").unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_last_activity_comes_to_is_shown_at_once_with_all_others_of_its_instance() {
+    let (provider, disk, _folder) = open_with(&Options::default().acks(Acks::Ordered));
+    create(&*provider, "one", vec![activity("one", 2), activity("one", 3)]).await;
+    let (first, token, _) = timeout(LIMIT, work(&*provider)).await.expect("it is decided").unwrap();
+    let (second, last, _) = work(&*provider).await.unwrap();
+    assert_eq!((first, second), (activity("one", 2), activity("one", 3)));
+    disk.waits.store(true, Ordering::SeqCst);
+    provider.ack_work_item(&token, Some(completed("one", 2))).await.unwrap();
+    let fetching = Arc::clone(&provider);
+    let fetching = tokio::spawn(async move { fetching.fetch_orchestration_item(LOCK, LIMIT, None).await });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!fetching.is_finished(), "the other one is not done, and the disk has not got the first");
+    provider.ack_work_item(&last, Some(completed("one", 3))).await.unwrap();
+    let found = timeout(LIMIT, fetching).await.expect("it is shown").unwrap();
+    let (item, token, _) = found.unwrap().unwrap();
+    assert_eq!(item.messages, [completed("one", 2), completed("one", 3)]);
+    ack(&*provider, &token, vec![event("one", 2, EventKind::KeyValuesCleared)], vec![], named()).await.unwrap();
+
+    // The disk refuses the first, and has to refuse the turn; the second remains, and the first activity is to be done again.
+    refuse_the_first(&disk).await;
+    assert_eq!(timeout(LIMIT, provider.read("one")).await.expect("it is decided").unwrap().len(), 1);
+    let found = timeout(LIMIT, provider.fetch_orchestration_item(LOCK, LIMIT, None)).await.expect("it is shown");
+    assert_eq!(found.unwrap().unwrap().0.messages, [completed("one", 3)]);
+    assert_eq!(timeout(LIMIT, work(&*provider)).await.expect("it is decided").unwrap().0, activity("one", 2));
+    assert!(work(&*provider).await.is_none());
+}
+
+/// On the disk, but one of so many commits is refused, in the order in which they came.
+struct Refusing {
+    below: Durable,
+    commits: AtomicUsize,
+    order: Mutex<()>,
+}
+
+const ONE_OF: usize = 9;
+
+#[async_trait]
+impl Store for Refusing {
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.below.recover()
+    }
+
+    async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        let _next = self.order.lock().await;
+        if self.commits.fetch_add(1, Ordering::SeqCst) % ONE_OF == ONE_OF - 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            return Err(StoreError { what: "the disk is full".into(), retryable: true });
+        }
+        self.below.commit(change).await
+    }
+
+    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
+        self.below.load(instance, execution).await
+    }
+
+    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
+        self.below.output(instance, execution).await
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        self.below.close()
+    }
+}
+
+async fn fan(ctx: OrchestrationContext, _: String) -> Result<String, String> {
+    let all = ["a", "b", "c", "d"].map(|name| ctx.schedule_activity("Echo", name)).into();
+    let all: Vec<String> = ctx.join(all).await.into_iter().collect::<Result<_, _>>()?;
+    let last = ctx.schedule_activity("Echo", "e").await?;
+    Ok(format!("{},{last}", all.join("+")))
+}
+
+/// Runs orchestrations on a disk that refuses now and then: each comes to its end, and nothing is left of what was refused.
+async fn all_end_on_a_disk_that_refuses(acks: Acks) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("orchestrations.db");
+    let options = Options::default().acks(acks);
+    let below = Durable::open(&path, &options).unwrap();
+    let store = Arc::new(Refusing { below, commits: 0.into(), order: Mutex::default() });
+    let provider = Arc::new(options.open_on(store.clone()).unwrap());
+    let activities =
+        ActivityRegistry::builder().register("Echo", |_: ActivityContext, input: String| async move { Ok(input) });
+    let orchestrations = OrchestrationRegistry::builder().register("Fan", fan).build();
+    // Each refusal is a warning.
+    let _set_already = tracing::subscriber::set_global_default(tracing::subscriber::NoSubscriber::new());
+    let options = RuntimeOptions {
+        orchestration_concurrency: 8,
+        worker_concurrency: 8,
+        // What could not be given back, because that was refused, too, is there for others after that.
+        orchestrator_lock_timeout: Duration::from_secs(1),
+        worker_lock_timeout: Duration::from_secs(1),
+        ..RuntimeOptions::default()
+    };
+    let runtime = Runtime::start_with_options(provider.clone(), activities.build(), orchestrations, options).await;
+    let run = |number: usize| {
+        let client = Client::new(provider.clone());
+        async move {
+            let instance = format!("instance {number}");
+            while client.start_orchestration(&instance, "Fan", "").await.is_err() {}
+            client.wait_for_orchestration(&instance, LIMIT).await.unwrap()
+        }
+    };
+    let mut running: tokio::task::JoinSet<_> = (0..40).map(run).collect();
+    while let Some(ended) = running.join_next().await {
+        let status = ended.unwrap();
+        assert!(
+            matches!(&status, OrchestrationStatus::Completed { output, .. } if output == "a+b+c+d,e"),
+            "{status:?}"
+        );
+    }
+    runtime.shutdown(None).await;
+    provider.close().unwrap();
+    assert!(store.commits.load(Ordering::SeqCst) > 20 * ONE_OF, "hardly anything was refused");
+    let kept = Kept::read(&path);
+    assert_eq!((kept.instances().len(), kept.left()), (40, (0, 0)));
+    assert_eq!(kept.compare(&Told::default()), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_end_though_the_disk_refuses_now_and_then() {
+    all_end_on_a_disk_that_refuses(Acks::Awaited).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_end_though_the_disk_refuses_what_was_shown_already() {
+    all_end_on_a_disk_that_refuses(Acks::Ordered).await;
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -11,22 +12,58 @@ use duroxide::provider_stress_tests::parallel_orchestrations::{
 };
 use duroxide::provider_stress_tests::{StressTestConfig, StressTestResult};
 use duroxide::providers::Provider;
-use duroxide_onewriter::{Acks, Options};
+use duroxide_onewriter::{Acks, Change, Durable, Loaded, Options, Recovered, Store, StoreError};
 use tempfile::TempDir;
+
+/// On the disk, counting what it refuses.
+struct Watched {
+    below: Durable,
+    refused: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Store for Watched {
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.below.recover()
+    }
+
+    async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        let result = self.below.commit(change).await;
+        self.refused.fetch_add(usize::from(result.is_err()), Ordering::SeqCst);
+        result
+    }
+
+    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
+        self.below.load(instance, execution).await
+    }
+
+    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
+        self.below.output(instance, execution).await
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        self.below.close()
+    }
+}
 
 /// On the disk, or in memory.
 struct Factory {
     folder: Option<Mutex<Option<TempDir>>>,
     options: Options,
+    refused: Arc<AtomicUsize>,
 }
 
 impl Factory {
     fn durable(options: Options) -> Self {
-        Self { folder: Some(Mutex::default()), options }
+        Self { folder: Some(Mutex::default()), options, refused: Arc::default() }
     }
 
     fn volatile() -> Self {
-        Self { folder: None, options: Options::default() }
+        Self { folder: None, options: Options::default(), refused: Arc::default() }
     }
 }
 
@@ -35,7 +72,9 @@ impl ProviderStressFactory for Factory {
     async fn create_provider(&self) -> Arc<dyn Provider> {
         let Some(kept) = &self.folder else { return Arc::new(self.options.volatile().unwrap()) };
         let folder = tempfile::tempdir().unwrap();
-        let provider = self.options.open(folder.path().join("orchestrations.db")).unwrap();
+        let below = Durable::open(folder.path().join("orchestrations.db"), &self.options).unwrap();
+        let store = Watched { below, refused: Arc::clone(&self.refused) };
+        let provider = self.options.open_on(Arc::new(store)).unwrap();
         *kept.lock().unwrap() = Some(folder);
         Arc::new(provider)
     }
@@ -66,6 +105,7 @@ fn check(result: &StressTestResult) {
 
 async fn parallel(factory: &Factory, config: StressTestConfig) {
     check(&run_parallel_orchestrations_test_with_config(factory, config).await.unwrap());
+    assert_eq!(factory.refused.load(Ordering::SeqCst), 0, "a turn's messages were not before it in line");
 }
 
 async fn large(factory: &Factory) {
@@ -93,6 +133,11 @@ async fn durable_with_eight_dispatchers_of_each() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn durable_with_dispatchers_that_do_not_wait_for_the_disk() {
     parallel(&Factory::durable(Options::default().acks(Acks::Ordered)), config(2, 0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn durable_with_many_dispatchers_that_do_not_wait_for_the_disk() {
+    parallel(&Factory::durable(Options::default().acks(Acks::Ordered)), config(32, 0)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -72,6 +72,9 @@ impl Core {
         if lease.committing || lease.until <= now.mono {
             return Err(wrong("the instance's lock has expired or is being acknowledged"));
         }
+        if !lease.messages.iter().all(|id| instance.messages.contains_key(id)) {
+            return Err(ProviderError::retryable(ACK, "the disk has refused a message of the turn"));
+        }
         let events: History = outcome.events.iter().map(|(event, _)| Arc::clone(event)).collect();
         let history = instance.body.as_ref().filter(|body| body.execution == outcome.execution);
         check_numbers(history.map_or(&[], |body| &body.history), &events).map_err(|what| wrong(&what))?;
@@ -133,7 +136,9 @@ impl Core {
             return false;
         }
         let lease = self.tokens.claim(id).lease;
-        self.work.change(id, now, |work| work.lease = Some(WorkLease { lease, until: now.mono, committing: true }));
+        self.work.change(id, now, |work| {
+            work.lease = Some(WorkLease { lease, until: now.mono, committing: true, in_line: false, note: None })
+        });
         true
     }
 

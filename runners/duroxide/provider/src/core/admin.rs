@@ -125,7 +125,7 @@ impl Core {
         deletion.result.queue_messages_deleted = count(deletion.messages.len() + deletion.work.len());
         let mut change = Change::new(!self.alone);
         for id in &deletion.messages {
-            change.row(|| Row::MessageDone { id: *id });
+            change.row(|| Row::MessageGone { id: *id });
         }
         for id in &deletion.work {
             change.row(|| Row::WorkDone { id: *id });

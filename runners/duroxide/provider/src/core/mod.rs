@@ -2,12 +2,14 @@
 //!
 //! A call that changes what must survive has two halves. The first checks the call, decides everything, and marks what it
 //! touches as being committed; its rows then go to the disk while the lock is free. The second half makes the change visible,
-//! or takes the mark away where the disk refused. So nobody ever sees what is not durable.
+//! or takes the mark away where the disk refused. So nobody ever sees what is not durable, but turns where the caller has them
+//! see messages that stand in line ([`early`]).
 
 pub mod abandon;
 pub mod ack;
 pub mod admin;
 pub mod body;
+pub mod early;
 pub mod history;
 pub mod instance;
 pub mod moment;
@@ -21,7 +23,7 @@ pub mod waiters;
 pub mod work;
 pub mod workers;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,6 +66,8 @@ pub struct Core {
     /// Fetches that hold something and need the disk before they can return it: they may still let go of it.
     fetching: usize,
     promises: Promises,
+    /// Messages that turns may have though the disk has not decided on them.
+    early: HashSet<i64>,
     /// When the clock's thread looks next.
     alarm: Option<Instant>,
     /// Why memory may no longer be what the disk is.
@@ -95,6 +99,7 @@ impl Core {
             settled: Vec::new(),
             fetching: 0,
             promises: Promises::default(),
+            early: HashSet::new(),
             alarm: None,
             broken: None,
             alone: cache.is_none(),
@@ -210,15 +215,17 @@ impl Core {
         fetching.or_else(|| self.when_decided(Scope::Everything, asked))
     }
 
-    /// A caller is told that something is kept on which the disk has not decided. Its number.
+    /// A caller is about to be told that something is kept on which the disk has not decided. Its number.
     pub fn promise(&mut self, of: Scope) -> u64 {
         self.promises.make(of)
     }
 
-    /// The disk has decided.
-    pub fn decide(&mut self, number: u64) {
-        self.promises.decide(number);
-        self.settle();
+    /// The disk has decided, if it was one.
+    pub fn decide(&mut self, promise: Option<u64>) {
+        if let Some(number) = promise {
+            self.promises.decide(number);
+            self.settle();
+        }
     }
 
     /// Where something is undecided that a caller was told of before the question: when to ask again. `asked` as in

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use duroxide::providers::{ScheduledActivityIdentifier, TagFilter, WorkItem};
 
+use crate::core::early::Note;
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 
@@ -38,6 +39,10 @@ pub struct WorkLease {
     pub until: Instant,
     /// What its holder said last is on its way to the disk: nobody else may have it before that is decided.
     pub committing: bool,
+    /// Whether that stands in line already.
+    pub in_line: bool,
+    /// What it has come to, where that stands in line and no turn may have it yet.
+    pub note: Option<Note>,
 }
 
 /// Instance, execution and activity.
@@ -200,9 +205,34 @@ impl WorkQueue {
 
     /// All of one instance.
     pub fn of_instance(&self, instance: &Arc<str>) -> Vec<i64> {
+        self.ids_of(instance).collect()
+    }
+
+    fn ids_of(&self, instance: &Arc<str>) -> impl Iterator<Item = i64> + Clone {
         let first = ((Arc::clone(instance), 0, 0), i64::MIN);
         let range = first..=((Arc::clone(instance), u64::MAX, u64::MAX), i64::MAX);
-        self.identities.range(range).map(|(_, id)| *id).collect()
+        self.identities.range(range).map(|(_, id)| *id)
+    }
+
+    /// What its holder said stands in line for the disk.
+    pub fn stand_in_line(&mut self, claim: Claim, note: Option<Note>) {
+        let Some(work) = self.items.get_mut(&claim.id) else { return };
+        if let Some(lease) = work.lease.as_mut().filter(|lease| lease.lease == claim.lease) {
+            (lease.in_line, lease.note) = (true, note);
+        }
+    }
+
+    /// What the work of the same instance has come to, of which no turn has heard, where what the holders of all of it said
+    /// stands in line; each is given once.
+    pub fn take_notes(&mut self, id: i64) -> Vec<Note> {
+        let Some((instance, ..)) = self.items.get(&id).map(|work| &work.identity) else { return Vec::new() };
+        let ids = self.ids_of(instance);
+        let is_said = |id: i64| self.items.get(&id).and_then(|work| work.lease.as_ref()).is_some_and(|l| l.in_line);
+        if !ids.clone().all(is_said) {
+            return Vec::new();
+        }
+        let ids: Vec<i64> = ids.collect();
+        ids.into_iter().filter_map(|id| self.items.get_mut(&id)?.lease.as_mut()?.note.take()).collect()
     }
 
     /// Whether something refers to the session.

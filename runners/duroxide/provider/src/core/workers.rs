@@ -7,7 +7,7 @@ use duroxide::providers::{ProviderError, SessionFetchConfig, TagFilter, WorkItem
 
 use crate::change::{Change, Row};
 use crate::core::Core;
-use crate::core::instance::Message;
+use crate::core::early::Note;
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 use crate::core::work::{Lane, Work, WorkLease};
@@ -40,7 +40,7 @@ pub struct Taken {
 #[derive(Debug)]
 pub enum Fate {
     /// It has been executed; what that came to is a message.
-    Done(Option<(i64, Message)>),
+    Done(Option<Note>),
     /// It is to be fetched again.
     Retry {
         /// Milliseconds since 1970.
@@ -48,6 +48,13 @@ pub enum Fate {
         /// How often it counts as having been fetched.
         attempts: u32,
     },
+}
+
+impl Fate {
+    /// What it has come to.
+    pub fn note(&self) -> Option<Note> {
+        if let Self::Done(note) = self { note.clone() } else { None }
+    }
 }
 
 impl Core {
@@ -114,7 +121,13 @@ impl Core {
         let claim = self.tokens.claim(id);
         self.work.change(id, now, |work| {
             work.attempts += 1;
-            work.lease = Some(WorkLease { lease: claim.lease, until: now.lease(time), committing: false });
+            work.lease = Some(WorkLease {
+                lease: claim.lease,
+                until: now.lease(time),
+                committing: false,
+                in_line: false,
+                note: None,
+            });
         });
         let work = self.work.get(id)?;
         if let (Some(session), Some(by)) = (&work.lane.session, &takes.session) {
@@ -184,13 +197,13 @@ impl Core {
         }
         let mut change = Change::new(!self.alone);
         change.row(|| Row::WorkDone { id: claim.id });
-        let message = completion.map(|(item, json)| {
+        let note = completion.map(|(item, json)| {
             let id = self.next_message();
             change.row(|| Row::Message { id, visible: now.wall, item: json });
-            (id, Message::new(Arc::new(item), now.wall))
+            Note { id, item: Arc::new(item), visible: now.wall }
         });
         self.mark_work(claim, true, now);
-        Ok((claim, change, Fate::Done(message)))
+        Ok((claim, change, Fate::Done(note)))
     }
 
     /// The first half of giving work back. None where its row says so already.
@@ -228,10 +241,10 @@ impl Core {
     /// The second half: it is on the disk.
     pub fn finish_work(&mut self, claim: Claim, fate: Fate, now: Moment) {
         match fate {
-            Fate::Done(message) => {
+            Fate::Done(note) => {
                 self.work.remove(claim.id);
-                if let Some((id, message)) = message {
-                    self.enqueue(id, message, now);
+                if let Some(note) = note {
+                    self.settle_note(note, true, now);
                 }
             }
             Fate::Retry { visible, attempts } => self.change_work(claim.id, now, |work| {
@@ -248,7 +261,10 @@ impl Core {
     }
 
     /// As `refuse_work`, where the holder has been told that it is done with it: somebody else has to do it again.
-    pub fn undo_work(&mut self, claim: Claim, now: Moment) {
+    pub fn undo_work(&mut self, claim: Claim, fate: Fate, now: Moment) {
+        if let Fate::Done(Some(note)) = fate {
+            self.settle_note(note, false, now);
+        }
         self.release_work(claim, now);
         self.settle();
     }

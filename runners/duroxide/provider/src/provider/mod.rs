@@ -20,12 +20,12 @@ use duroxide::providers::{
     ScheduledActivityIdentifier, SessionFetchConfig, TagFilter, WorkItem,
 };
 use duroxide::{Event, SystemStats};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::change::Change;
 use crate::core::Core;
 use crate::core::moment::Moment;
-use crate::core::promises::Scope;
 use crate::error::Error;
 use crate::options::{Acks, Options, Polling};
 use crate::provider::shared::Shared;
@@ -92,17 +92,27 @@ impl OneWriter {
         Ok(self.shared.store.close()?)
     }
 
-    /// Keeps what a dispatcher acknowledges, and tells it when the options say.
+    /// What a dispatcher that does not wait for the disk needs before it acknowledges.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        match self.acks {
+            Acks::Awaited => None,
+            Acks::Ordered => self.shared.place().await,
+        }
+    }
+
+    /// Keeps what a dispatcher acknowledges. With a place in line it is told when the change stands there, which `in_line` is
+    /// for; without one when it is kept.
     async fn acknowledge(
         &self,
         operation: &'static str,
-        of: Scope,
         change: Change,
+        in_line: impl FnOnce(&mut Core, Moment),
         then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
+        place: Option<OwnedSemaphorePermit>,
     ) -> Result<(), ProviderError> {
-        match self.acks {
-            Acks::Awaited => self.shared.commit(operation, change, then).await,
-            Acks::Ordered => self.shared.commit_in_line(operation, of, change, then).await,
+        match place {
+            None => self.shared.commit(operation, change, then).await,
+            Some(place) => self.shared.commit_in_line(operation, change, in_line, then, place).await,
         }
     }
 

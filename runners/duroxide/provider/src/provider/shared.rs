@@ -1,13 +1,16 @@
 //! The schedule and its lock.
 
 use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Instant;
 
 use duroxide::providers::ProviderError;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::coop::unconstrained;
 
 use crate::change::Change;
 use crate::core::Core;
@@ -15,6 +18,20 @@ use crate::core::moment::Moment;
 use crate::core::promises::Scope;
 use crate::provider::finish::Finish;
 use crate::store::{Store, StoreError};
+
+type Commit = Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send>>;
+
+/// What has become of a change so far.
+enum Line {
+    /// The store has answered.
+    Decided(Result<(), ProviderError>),
+    /// It stands in line.
+    Waits(Commit),
+}
+
+/// Of so many changes under way each stands in line where it was put. The line has an end ([`Store::commit`]), behind which it
+/// is not said who will come before whom.
+const IN_LINE: usize = 512;
 
 /// Changes that may wait for the disk of which nobody waits to hear.
 const LINE: usize = 256;
@@ -26,13 +43,16 @@ pub struct Shared {
     bell: Condvar,
     /// As many places as changes may wait for the disk of which nobody waits to hear.
     line: Arc<Semaphore>,
+    /// Changes of which the store has not said whether it has kept them.
+    under_way: AtomicUsize,
     /// Where what is acknowledged is kept.
     pub store: Arc<dyn Store>,
 }
 
 impl Shared {
     pub fn new(core: Core, store: Arc<dyn Store>) -> Self {
-        Self { core: Mutex::new(core), bell: Condvar::new(), line: Arc::new(Semaphore::new(LINE)), store }
+        let (line, under_way) = (Arc::new(Semaphore::new(LINE)), AtomicUsize::new(0));
+        Self { core: Mutex::new(core), bell: Condvar::new(), line, under_way, store }
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
@@ -76,7 +96,9 @@ impl Shared {
         let shared = Arc::clone(self);
         Finish::new(async move {
             let mut undecided = Undecided { shared: Some(&shared) };
+            shared.under_way.fetch_add(1, Relaxed);
             let result = shared.store.commit(change).await;
+            shared.under_way.fetch_sub(1, Relaxed);
             undecided.shared = None;
             shared.with(|core, now| then(core, now, result.is_ok()));
             result.map_err(|error| told(operation, error))
@@ -84,33 +106,68 @@ impl Shared {
         .await
     }
 
-    /// As `commit`, but returns as soon as the change stands in line, and before that if it need not: told nothing of what
-    /// the store says later. Until then it is a promise.
+    /// As `commit`; `in_line` is done as soon as the change stands in line, if it has to stand there: what is to be kept after
+    /// that is kept later.
+    pub async fn commit_shown(
+        self: &Arc<Self>,
+        operation: &'static str,
+        change: Change,
+        in_line: impl FnOnce(&mut Core, Moment),
+        then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
+    ) -> Result<(), ProviderError> {
+        match self.stand_in_line(operation, change, in_line, then).await {
+            Line::Decided(result) => result,
+            Line::Waits(commit) => commit.await,
+        }
+    }
+
+    /// A place in line for a change of which nobody waits to hear. To be asked for before anything is begun: whoever goes away
+    /// while he waits for it leaves nothing behind.
+    pub async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        // It is never closed.
+        Arc::clone(&self.line).acquire_owned().await.ok()
+    }
+
+    /// As `commit_shown`, but returns when the change stands in line: told nothing of what the store says later.
     pub async fn commit_in_line(
         self: &Arc<Self>,
         operation: &'static str,
-        of: Scope,
         change: Change,
+        in_line: impl FnOnce(&mut Core, Moment),
         then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
+        place: OwnedSemaphorePermit,
     ) -> Result<(), ProviderError> {
-        // It is never closed.
-        let place = Arc::clone(&self.line).acquire_owned().await;
-        let shared = Arc::clone(self);
-        let mut commit = Box::pin(async move { shared.commit(operation, change, then).await });
-        let begun = poll_fn(|context| Poll::Ready(commit.as_mut().poll(context))).await;
-        if let Poll::Ready(result) = begun {
-            return result;
-        }
+        let commit = match self.stand_in_line(operation, change, in_line, then).await {
+            Line::Decided(result) => return result,
+            Line::Waits(commit) => commit,
+        };
         let Ok(runtime) = Handle::try_current() else { return commit.await };
-        // Made before anybody goes on with the commit, which alone can decide it.
-        let promise = self.with(|core, _| core.promise(of));
-        let shared = Arc::clone(self);
         drop(runtime.spawn(async move {
             let _told = commit.await;
-            shared.with(|core, _| core.decide(promise));
             drop(place);
         }));
         Ok(())
+    }
+
+    /// Begins to keep a change.
+    async fn stand_in_line(
+        self: &Arc<Self>,
+        operation: &'static str,
+        change: Change,
+        in_line: impl FnOnce(&mut Core, Moment),
+        then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
+    ) -> Line {
+        let shared = Arc::clone(self);
+        // The runtime would let it begin later where this task has done much already, and others would be before it in line.
+        let mut commit: Commit = Box::pin(unconstrained(async move { shared.commit(operation, change, then).await }));
+        let begun = poll_fn(|context| Poll::Ready(commit.as_mut().poll(context))).await;
+        if let Poll::Ready(result) = begun {
+            return Line::Decided(result);
+        }
+        if self.under_way.load(Relaxed) <= IN_LINE {
+            self.with(in_line);
+        }
+        Line::Waits(commit)
     }
 
     /// Returns when what was promised before this call is decided: of the instance that is called so, or everything where

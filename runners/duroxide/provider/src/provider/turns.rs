@@ -16,7 +16,8 @@ use crate::change::{Change, Row};
 use crate::core::Core;
 use crate::core::ack::Outcome;
 use crate::core::body::Body;
-use crate::core::instance::{Message, Replays, Retry, target};
+use crate::core::early::Note;
+use crate::core::instance::{Replays, Retry, target};
 use crate::core::promises::Scope;
 use crate::core::record::History;
 use crate::core::token::Claim;
@@ -149,7 +150,7 @@ impl OneWriter {
     async fn drop_orphans(&self, claim: Claim, messages: Vec<i64>) -> Result<(), ProviderError> {
         let mut change = Change::new(self.shared.store.keeps());
         for id in &messages {
-            change.row(|| Row::MessageDone { id: *id });
+            change.row(|| Row::MessageGone { id: *id });
         }
         let then = move |core: &mut Core, now, kept| {
             if kept { core.finish_orphans(claim, &messages, now) } else { core.refuse_abandon(claim, now) }
@@ -179,18 +180,23 @@ impl OneWriter {
         let events = events.collect::<Result<Vec<_>, _>>()?;
         let outcome =
             Outcome { execution, events, work: items(work)?, messages: items(messages)?, metadata, cancelled };
-        let (change, ack) = self.shared.with(|core, now| {
+        let place = self.place().await;
+        let is_told = place.is_some();
+        let (change, ack, promise) = self.shared.with(|core, now| {
             core.usable(ACK)?;
-            core.begin_ack(token, outcome, now)
+            let (change, ack) = core.begin_ack(token, outcome, now)?;
+            let promise = is_told.then(|| core.promise(Scope::Instance(ack.instance())));
+            Ok::<_, ProviderError>((change, ack, promise))
         })?;
-        let instance = ack.instance();
-        let is_told = self.acks == Acks::Ordered;
-        let then = move |core: &mut Core, now, kept| match (kept, is_told) {
-            (true, _) => core.finish_ack(ack, now),
-            (false, false) => core.refuse_ack(&ack, now),
-            (false, true) => core.undo_ack(&ack, now),
+        let then = move |core: &mut Core, now, kept| {
+            match (kept, is_told) {
+                (true, _) => core.finish_ack(ack, now),
+                (false, false) => core.refuse_ack(&ack, now),
+                (false, true) => core.undo_ack(&ack, now),
+            }
+            core.decide(promise);
         };
-        self.acknowledge(ACK, Scope::Instance(instance), change, then).await
+        self.acknowledge(ACK, change, |_, _| {}, then, place).await
     }
 
     pub(super) async fn abandon_turn(
@@ -218,18 +224,21 @@ impl OneWriter {
         let keeps = self.shared.store.keeps();
         let json = text(ENQUEUE, keeps, &item)?;
         let mut change = Change::new(keeps);
-        let (id, message) = self.shared.with(|core, now| {
+        let is_shown = self.acks == Acks::Ordered;
+        let (note, promise) = self.shared.with(|core, now| {
             core.usable(ENQUEUE)?;
             let (id, visible) = (core.next_message(), now.visible(delay));
             change.row(|| Row::Message { id, visible, item: json });
-            Ok::<_, ProviderError>((id, Message::new(Arc::new(item), visible)))
+            let promise = is_shown.then(|| core.promise(Scope::Everything));
+            Ok::<_, ProviderError>((Note { id, item: Arc::new(item), visible }, promise))
         })?;
+        let in_line = is_shown.then(|| note.clone());
         let then = move |core: &mut Core, now, kept| {
-            if kept {
-                core.enqueue(id, message, now);
-            }
+            core.settle_note(note, kept, now);
+            core.decide(promise);
         };
-        self.shared.commit(ENQUEUE, change, then).await
+        let in_line = |core: &mut Core, now| in_line.into_iter().for_each(|note| core.show(note, now));
+        self.shared.commit_shown(ENQUEUE, change, in_line, then).await
     }
 }
 

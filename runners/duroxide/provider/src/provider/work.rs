@@ -12,7 +12,6 @@ use crate::core::Core;
 use crate::core::promises::Scope;
 use crate::core::work::Work;
 use crate::core::workers::{Taken, Takes};
-use crate::options::Acks;
 use crate::provider::held::Held;
 use crate::provider::shared::told;
 use crate::provider::wait::Waiting;
@@ -86,18 +85,25 @@ impl OneWriter {
         }
         let keeps = self.shared.store.keeps();
         let completion = completion.map(|item| text(ACK, keeps, &item).map(|json| (item, json))).transpose()?;
-        let begun = self.shared.with(|core, now| {
+        let place = self.place().await;
+        let is_told = place.is_some();
+        let (claim, change, fate, promise) = self.shared.with(|core, now| {
             core.usable(ACK)?;
-            core.begin_ack_work(token, completion, now)
+            let (claim, change, fate) = core.begin_ack_work(token, completion, now)?;
+            let promise = is_told.then(|| core.promise(Scope::Everything));
+            Ok::<_, ProviderError>((claim, change, fate, promise))
         })?;
-        let (claim, change, fate) = begun;
-        let is_told = self.acks == Acks::Ordered;
-        let then = move |core: &mut Core, now, kept| match (kept, is_told) {
-            (true, _) => core.finish_work(claim, fate, now),
-            (false, false) => core.refuse_work(claim, now),
-            (false, true) => core.undo_work(claim, now),
+        let note = fate.note();
+        let in_line = move |core: &mut Core, now| core.show_completions(claim, note, now);
+        let then = move |core: &mut Core, now, kept| {
+            match (kept, is_told) {
+                (true, _) => core.finish_work(claim, fate, now),
+                (false, false) => core.refuse_work(claim, now),
+                (false, true) => core.undo_work(claim, fate, now),
+            }
+            core.decide(promise);
         };
-        self.acknowledge(ACK, Scope::Everything, change, then).await
+        self.acknowledge(ACK, change, in_line, then, place).await
     }
 
     pub(super) async fn abandon_work(

@@ -28,7 +28,9 @@ pub trait Store: Send + Sync + 'static {
     /// Where it cannot be read.
     fn recover(&self) -> Result<Recovered, StoreError>;
 
-    /// Keeps a change: all of it by the time this returns, or nothing.
+    /// Keeps a change: all of it by the time this returns, or nothing. Changes are kept in the order in which the futures were
+    /// first polled, as long as fewer than a thousand are under way: what one says may come of what an earlier one says. If it
+    /// does, and the earlier one was refused, so is this one ([`Row::MessageDone`](crate::Row::MessageDone)).
     ///
     /// # Errors
     /// Where nothing of it is kept.

@@ -21,7 +21,8 @@ use check::{Kept, Told};
 #[derive(Clone, Copy, PartialEq)]
 enum Store {
     Durable,
-    /// The same, and its dispatchers do not wait for the disk: what counts is what clients were told, and what anybody saw.
+    /// The same, and its dispatchers do not wait for the disk: what counts is what clients were told, and what
+    /// activities and later turns saw.
     Ordered,
     /// As `Ordered`, and answers before it commits.
     OrderedHasty,
@@ -101,9 +102,9 @@ fn what_was_acknowledged_is_there_and_nothing_is_there_by_half() {
     survives(Store::Durable);
 }
 
-/// What its dispatchers were told may be missing; what clients were told, and what anybody was shown, may not.
+/// What its dispatchers were told may be missing; what clients were told, and what activities were made of, may not.
 #[test]
-fn what_anybody_saw_is_there_though_dispatchers_do_not_wait() {
+fn what_had_an_effect_is_there_though_dispatchers_do_not_wait() {
     survives(Store::Ordered);
 }
 

@@ -16,7 +16,8 @@ use duroxide_onewriter::OneWriter;
 pub enum Counts {
     /// What it was told is kept.
     Acknowledged,
-    /// What a later turn or activity, whoever has it, was shown.
+    /// The histories that later turns, and the activities that workers, whoever they are, were shown. A turn's messages may
+    /// still be on their way: it has no effect before they are there.
     Seen,
 }
 
@@ -65,7 +66,6 @@ impl Provider for Reporting {
             if !item.history.is_empty() {
                 say(&format!("turn {instance} {}", numbers(&item.history)));
             }
-            item.messages.iter().filter_map(executed).for_each(|executed| say(&executed));
         }
         Ok(found)
     }

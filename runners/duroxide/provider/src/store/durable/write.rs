@@ -14,6 +14,8 @@ pub fn apply(connection: &Connection, change: &Change) -> Result<(), StoreError>
     change.rows().iter().try_for_each(|row| write(connection, row))
 }
 
+const DROP_MESSAGE: &str = "DELETE FROM message WHERE id = ?1";
+
 fn write(connection: &Connection, row: &Row) -> Result<(), StoreError> {
     let run = |sql: &str, values: &[&dyn ToSql]| -> Result<(), StoreError> {
         connection.prepare_cached(sql)?.execute(values)?;
@@ -26,7 +28,11 @@ fn write(connection: &Connection, row: &Row) -> Result<(), StoreError> {
         Row::MessageRetry { id, visible, attempts } => {
             run("UPDATE message SET visible = ?2, attempts = ?3 WHERE id = ?1", &[id, visible, attempts])
         }
-        Row::MessageDone { id } => run("DELETE FROM message WHERE id = ?1", &[id]),
+        Row::MessageDone { id } => match connection.prepare_cached(DROP_MESSAGE)?.execute([id])? {
+            0 => Err(StoreError { what: format!("message {id} is not there"), retryable: true }),
+            _ => Ok(()),
+        },
+        Row::MessageGone { id } => run(DROP_MESSAGE, &[id]),
         Row::Work { id, visible, item } => {
             run("INSERT INTO work(id, visible, attempts, item) VALUES (?1, ?2, 0, ?3)", &[id, visible, item])
         }
