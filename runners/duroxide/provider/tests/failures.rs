@@ -6,77 +6,25 @@
 #[expect(dead_code, reason = "nobody is told anything here that has to be there")]
 mod check;
 mod common;
+mod disk;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use check::{Kept, Told};
 use common::*;
+use disk::Disk;
 use duroxide::providers::{Provider, ProviderAdmin, TagFilter};
 use duroxide::runtime::registry::ActivityRegistry;
 use duroxide::runtime::{Runtime, RuntimeOptions};
 use duroxide::{ActivityContext, Client, EventKind, OrchestrationContext, OrchestrationRegistry, OrchestrationStatus};
-use duroxide_onewriter::{Acks, Change, Durable, Loaded, OneWriter, Options, Recovered, Store, StoreError};
+use duroxide_onewriter::{Acks, OneWriter, Options};
 use tempfile::TempDir;
-use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
 /// For what hangs.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// On the disk, but the disk can be full, and commits can be made to wait.
-struct Disk {
-    below: Durable,
-    is_full: AtomicBool,
-    refused: AtomicUsize,
-    may_commit: Semaphore,
-    waits: AtomicBool,
-    /// Those that wait go on in the order in which they came.
-    order: Mutex<()>,
-}
-
-#[async_trait]
-impl Store for Disk {
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn recover(&self) -> Result<Recovered, StoreError> {
-        self.below.recover()
-    }
-
-    async fn commit(&self, change: Change) -> Result<(), StoreError> {
-        let _next = self.order.lock().await;
-        if self.waits.load(Ordering::SeqCst) {
-            self.may_commit.acquire().await.expect("it is never closed").forget();
-        }
-        if self.is_full.load(Ordering::SeqCst) {
-            self.refused.fetch_add(1, Ordering::SeqCst);
-            return Err(StoreError { what: "the disk is full".into(), retryable: true });
-        }
-        self.below.commit(change).await
-    }
-
-    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
-        self.below.load(instance, execution).await
-    }
-
-    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
-        self.below.output(instance, execution).await
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.below.close()
-    }
-}
-
-impl Disk {
-    fn full(&self, is_full: bool) {
-        self.is_full.store(is_full, Ordering::SeqCst);
-    }
-}
 
 fn open() -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
     open_with(&Options::default())
@@ -84,10 +32,7 @@ fn open() -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
 
 fn open_with(options: &Options) -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let below = Durable::open(folder.path().join("orchestrations.db"), &Options::default()).unwrap();
-    let (is_full, may_commit, waits) = (false.into(), Semaphore::new(0), false.into());
-    let disk = Disk { below, is_full, refused: 0.into(), may_commit, waits, order: Mutex::default() };
-    let disk = Arc::new(disk);
+    let disk = Arc::new(Disk::open(&folder.path().join("orchestrations.db")));
     (Arc::new(options.open_on(disk.clone()).unwrap()), disk, folder)
 }
 
@@ -393,46 +338,8 @@ async fn what_the_last_activity_comes_to_is_shown_at_once_with_all_others_of_its
     assert!(work(&*provider).await.is_none());
 }
 
-/// On the disk, but one of so many commits is refused, in the order in which they came.
-struct Refusing {
-    below: Durable,
-    commits: AtomicUsize,
-    order: Mutex<()>,
-}
-
+/// The disk refuses one of so many commits.
 const ONE_OF: usize = 9;
-
-#[async_trait]
-impl Store for Refusing {
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn recover(&self) -> Result<Recovered, StoreError> {
-        self.below.recover()
-    }
-
-    async fn commit(&self, change: Change) -> Result<(), StoreError> {
-        let _next = self.order.lock().await;
-        if self.commits.fetch_add(1, Ordering::SeqCst) % ONE_OF == ONE_OF - 1 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            return Err(StoreError { what: "the disk is full".into(), retryable: true });
-        }
-        self.below.commit(change).await
-    }
-
-    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
-        self.below.load(instance, execution).await
-    }
-
-    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
-        self.below.output(instance, execution).await
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.below.close()
-    }
-}
 
 async fn fan(ctx: OrchestrationContext, _: String) -> Result<String, String> {
     let all = ["a", "b", "c", "d"].map(|name| ctx.schedule_activity("Echo", name)).into();
@@ -446,8 +353,7 @@ async fn all_end_on_a_disk_that_refuses(acks: Acks) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("orchestrations.db");
     let options = Options::default().acks(acks);
-    let below = Durable::open(&path, &options).unwrap();
-    let store = Arc::new(Refusing { below, commits: 0.into(), order: Mutex::default() });
+    let store = Arc::new(Disk::open(&path).refusing(ONE_OF));
     let provider = Arc::new(options.open_on(store.clone()).unwrap());
     let activities =
         ActivityRegistry::builder().register("Echo", |_: ActivityContext, input: String| async move { Ok(input) });
@@ -481,7 +387,7 @@ async fn all_end_on_a_disk_that_refuses(acks: Acks) {
     }
     runtime.shutdown(None).await;
     provider.close().unwrap();
-    assert!(store.commits.load(Ordering::SeqCst) > 20 * ONE_OF, "hardly anything was refused");
+    assert!(store.refused.load(Ordering::SeqCst) > 20, "hardly anything was refused");
     let kept = Kept::read(&path);
     assert_eq!((kept.instances().len(), kept.left()), (40, (0, 0)));
     assert_eq!(kept.compare(&Told::default()), Vec::<String>::new());
