@@ -7,6 +7,7 @@
 mod check;
 mod common;
 mod disk;
+mod through;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,18 +22,20 @@ use duroxide::runtime::{Runtime, RuntimeOptions};
 use duroxide::{ActivityContext, Client, EventKind, OrchestrationContext, OrchestrationRegistry, OrchestrationStatus};
 use duroxide_onewriter::{Acks, OneWriter, Options};
 use tempfile::TempDir;
+use through::Through;
 use tokio::time::timeout;
 
 /// For what hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn open() -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
+fn open() -> (Arc<OneWriter>, Arc<Through<Disk>>, TempDir) {
     open_with(&Options::default())
 }
 
-fn open_with(options: &Options) -> (Arc<OneWriter>, Arc<Disk>, TempDir) {
+fn open_with(options: &Options) -> (Arc<OneWriter>, Arc<Through<Disk>>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Arc::new(Disk::open(&folder.path().join("orchestrations.db")));
+    let disk = Through::open(folder.path().join("orchestrations.db"), &Options::default(), Disk::new());
+    let disk = Arc::new(disk);
     (Arc::new(options.open_on(disk.clone()).unwrap()), disk, folder)
 }
 
@@ -353,7 +356,7 @@ async fn all_end_on_a_disk_that_refuses(acks: Acks) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("orchestrations.db");
     let options = Options::default().acks(acks);
-    let store = Arc::new(Disk::open(&path).refusing(ONE_OF));
+    let store = Arc::new(Through::open(&path, &options, Disk::refusing(ONE_OF)));
     let provider = Arc::new(options.open_on(store.clone()).unwrap());
     let activities =
         ActivityRegistry::builder().register("Echo", |_: ActivityContext, input: String| async move { Ok(input) });

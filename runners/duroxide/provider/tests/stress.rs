@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod through;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -12,41 +14,21 @@ use duroxide::provider_stress_tests::parallel_orchestrations::{
 };
 use duroxide::provider_stress_tests::{StressTestConfig, StressTestResult};
 use duroxide::providers::Provider;
-use duroxide_onewriter::{Acks, Change, Durable, Loaded, Options, Recovered, Store, StoreError};
+use duroxide_onewriter::{Acks, Change, Durable, Options, Store, StoreError};
 use tempfile::TempDir;
+use through::{Commits, Through};
 
-/// On the disk, counting what it refuses.
+/// Counts what the disk refuses.
 struct Watched {
-    below: Durable,
     refused: Arc<AtomicUsize>,
 }
 
 #[async_trait]
-impl Store for Watched {
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn recover(&self) -> Result<Recovered, StoreError> {
-        self.below.recover()
-    }
-
-    async fn commit(&self, change: Change) -> Result<(), StoreError> {
-        let result = self.below.commit(change).await;
+impl Commits for Watched {
+    async fn commit(&self, below: &Arc<Durable>, change: Change) -> Result<(), StoreError> {
+        let result = below.commit(change).await;
         self.refused.fetch_add(usize::from(result.is_err()), Ordering::SeqCst);
         result
-    }
-
-    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
-        self.below.load(instance, execution).await
-    }
-
-    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
-        self.below.output(instance, execution).await
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.below.close()
     }
 }
 
@@ -72,8 +54,8 @@ impl ProviderStressFactory for Factory {
     async fn create_provider(&self) -> Arc<dyn Provider> {
         let Some(kept) = &self.folder else { return Arc::new(self.options.volatile().unwrap()) };
         let folder = tempfile::tempdir().unwrap();
-        let below = Durable::open(folder.path().join("orchestrations.db"), &self.options).unwrap();
-        let store = Watched { below, refused: Arc::clone(&self.refused) };
+        let watched = Watched { refused: Arc::clone(&self.refused) };
+        let store = Through::open(folder.path().join("orchestrations.db"), &self.options, watched);
         let provider = self.options.open_on(Arc::new(store)).unwrap();
         *kept.lock().unwrap() = Some(folder);
         Arc::new(provider)

@@ -137,7 +137,7 @@ impl Core {
         }
         let lease = self.tokens.claim(id).lease;
         self.work.change(id, now, |work| {
-            work.lease = Some(WorkLease { lease, until: now.mono, committing: true, in_line: false, note: None })
+            work.lease = Some(WorkLease { committing: true, ..WorkLease::new(lease, now.mono) });
         });
         true
     }

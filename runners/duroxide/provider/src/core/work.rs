@@ -45,6 +45,13 @@ pub struct WorkLease {
     pub note: Option<Note>,
 }
 
+impl WorkLease {
+    /// Somebody's who has said nothing yet.
+    pub fn new(lease: u64, until: Instant) -> Self {
+        Self { lease, until, committing: false, in_line: false, note: None }
+    }
+}
+
 /// Instance, execution and activity.
 type Identity = (Arc<str>, u64, u64);
 

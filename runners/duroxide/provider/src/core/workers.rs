@@ -121,13 +121,7 @@ impl Core {
         let claim = self.tokens.claim(id);
         self.work.change(id, now, |work| {
             work.attempts += 1;
-            work.lease = Some(WorkLease {
-                lease: claim.lease,
-                until: now.lease(time),
-                committing: false,
-                in_line: false,
-                note: None,
-            });
+            work.lease = Some(WorkLease::new(claim.lease, now.lease(time)));
         });
         let work = self.work.get(id)?;
         if let (Some(session), Some(by)) = (&work.lane.session, &takes.session) {

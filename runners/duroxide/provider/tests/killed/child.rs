@@ -8,9 +8,10 @@ use duroxide::providers::Provider;
 use duroxide::runtime::registry::ActivityRegistry;
 use duroxide::runtime::{Runtime, RuntimeOptions};
 use duroxide::{ActivityContext, Client, OrchestrationContext, OrchestrationRegistry, OrchestrationStatus};
-use duroxide_onewriter::{Acks, Durable, Options};
+use duroxide_onewriter::{Acks, Options};
 
 use crate::stores::{Fault, Faulty};
+use crate::through::Through;
 use reporting::{Counts, Reporting};
 
 #[path = "reporting.rs"]
@@ -50,8 +51,8 @@ pub fn run() {
     let variable = |name: &str| std::env::var(name).expect("the parent sets it");
     let (path, round) = (variable("CHILD_DATABASE"), variable("CHILD_ROUND"));
     let faulty = |fault, options: Options| {
-        let below = Arc::new(Durable::open(&path, &options).unwrap());
-        options.open_on(Arc::new(Faulty { fault, below, order: Arc::default() })).unwrap()
+        let faulty = Faulty { fault, order: Arc::default() };
+        options.open_on(Arc::new(Through::open(&path, &options, faulty))).unwrap()
     };
     let (awaited, ordered) = (Options::default(), Options::default().acks(Acks::Ordered));
     let (provider, counts) = match variable("CHILD_STORE").as_str() {

@@ -9,6 +9,8 @@
 mod check;
 mod child;
 mod stores;
+#[path = "../through/mod.rs"]
+mod through;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use duroxide_onewriter::{Change, Durable, Loaded, Recovered, Store, StoreError};
+use duroxide_onewriter::{Change, Durable, Store, StoreError};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
+
+use crate::through::Commits;
 
 /// How they break it.
 #[derive(Clone, Copy, PartialEq)]
@@ -19,25 +21,15 @@ pub enum Fault {
 
 pub struct Faulty {
     pub fault: Fault,
-    pub below: Arc<Durable>,
     /// Changes still go to the disk one after the other.
     pub order: Arc<Mutex<()>>,
 }
 
 #[async_trait]
-impl Store for Faulty {
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn recover(&self) -> Result<Recovered, StoreError> {
-        self.below.recover()
-    }
-
-    async fn commit(&self, change: Change) -> Result<(), StoreError> {
-        let below = Arc::clone(&self.below);
+impl Commits for Faulty {
+    async fn commit(&self, below: &Arc<Durable>, change: Change) -> Result<(), StoreError> {
         if self.fault == Fault::Hasty {
-            let order = Arc::clone(&self.order);
+            let (order, below) = (Arc::clone(&self.order), Arc::clone(below));
             tokio::spawn(async move {
                 let _turn = order.lock().await;
                 sleep(Duration::from_millis(5)).await;
@@ -56,17 +48,5 @@ impl Store for Faulty {
             sleep(Duration::from_millis(2)).await;
         }
         Ok(())
-    }
-
-    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
-        self.below.load(instance, execution).await
-    }
-
-    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
-        self.below.output(instance, execution).await
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.below.close()
     }
 }

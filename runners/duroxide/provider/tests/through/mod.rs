@@ -1,0 +1,61 @@
+//! A store that does with commits what a test wants, and leaves everything else to the disk.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use duroxide_onewriter::{Change, Durable, Loaded, Options, Recovered, Store, StoreError};
+
+/// What becomes of a commit on its way to the disk.
+#[async_trait]
+pub trait Commits: Send + Sync + 'static {
+    async fn commit(&self, below: &Arc<Durable>, change: Change) -> Result<(), StoreError>;
+}
+
+/// On the disk, through those.
+pub struct Through<T> {
+    below: Arc<Durable>,
+    commits: T,
+}
+
+impl<T: Commits> Through<T> {
+    pub fn open(path: impl AsRef<Path>, options: &Options, commits: T) -> Self {
+        Self { below: Arc::new(Durable::open(path, options).unwrap()), commits }
+    }
+}
+
+impl<T> Deref for Through<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.commits
+    }
+}
+
+#[async_trait]
+impl<T: Commits> Store for Through<T> {
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.below.recover()
+    }
+
+    async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        self.commits.commit(&self.below, change).await
+    }
+
+    async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
+        self.below.load(instance, execution).await
+    }
+
+    async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
+        self.below.output(instance, execution).await
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        self.below.close()
+    }
+}
