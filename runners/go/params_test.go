@@ -12,7 +12,7 @@ import (
 // readJSON reads a file of the protocol.
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("../../protocol/" + name)
+	text, err := os.ReadFile("../../crates/protocol/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 func TestTheCodesAreThoseOfTheProtocol(t *testing.T) {
-	theirs, err := os.ReadFile("../../protocol/result-codes.json")
+	theirs, err := os.ReadFile("../../crates/protocol/result-codes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(theirs, codeTable) {
 		t.Error("result-codes.json differs from protocol/result-codes.json: copy it")
 	}
-	if theirs, err = os.ReadFile("../../protocol/server-codes.json"); err != nil || !bytes.Equal(theirs, serverTable) {
+	if theirs, err = os.ReadFile("../../crates/protocol/server-codes.json"); err != nil || !bytes.Equal(theirs, serverTable) {
 		t.Error("server-codes.json differs from protocol/server-codes.json: copy it", err)
 	}
 	for code, want := range map[int]string{517: "SQLITE_BUSY_SNAPSHOT", 5 | 99<<8: "SQLITE_BUSY", 200: "SQLITE_UNKNOWN"} {

@@ -109,7 +109,8 @@ impl Processes {
 fn watched(folder: &Path, name: &str) -> (Runners, Processes) {
     let runners = common::runners();
     let runner = runners.get(name).expect("found");
-    let program = runner.directory.join(&runner.manifest.command[0]);
+    let command = runner.command("");
+    let program = Path::new(command.get_program());
     let home = folder.join("runners").join(name);
     std::fs::create_dir_all(&home).expect("folder");
     let drivers = &runner.manifest.drivers;

@@ -125,10 +125,12 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
         let described =
             descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
         let skipped = match (described, missing.get(name)) {
-            (Some(described), _) => {
-                check_support(described, arm).map_err(here)?;
-                None
-            }
+            (Some(described), _) => match check_support(described, arm) {
+                Ok(()) => None,
+                // The study was not written for it.
+                Err(e) if !plan.drivers.is_empty() => Some(e),
+                Err(e) => return Err(here(e)),
+            },
             (None, Some(reason)) => Some(reason.clone()),
             (None, None) => Some(match absent.iter().find(|a| a.runner == *name && a.driver == driver.name) {
                 Some(absent) => absent.to_string(),

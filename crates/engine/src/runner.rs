@@ -13,13 +13,15 @@ pub use crate::manifest::{Absent, Manifest, Need, Optional};
 /// Says what a runner was built from.
 const STAMP: &str = ".built";
 
-/// A runner's folder.
+/// A runner: a folder with its manifest, or a part of the command itself.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// Where `runner.toml` lies.
+    /// The folder of `runner.toml`, which its paths are relative to; of a built-in runner, that of the command.
     pub directory: PathBuf,
     /// What it says.
     pub manifest: Manifest,
+    /// The command's own program, where this runner is built into it.
+    built_in: Option<PathBuf>,
 }
 
 /// All runners that were found.
@@ -37,21 +39,6 @@ pub struct Driver<'a> {
     pub name: String,
 }
 
-/// The folder that holds `runners/`: `LITELAB_HOME`, else the nearest one above the program or the working directory.
-#[must_use]
-pub fn home() -> Option<PathBuf> {
-    if let Some(home) = std::env::var_os("LITELAB_HOME") {
-        return Some(PathBuf::from(home));
-    }
-    let starts = [std::env::current_exe().ok(), std::env::current_dir().ok()];
-    starts.into_iter().flatten().find_map(|start| {
-        start
-            .ancestors()
-            .find(|dir| dir.join("runners").join("rusqlite").join("runner.toml").is_file())
-            .map(Path::to_path_buf)
-    })
-}
-
 impl Runners {
     /// Reads every `runners/*/runner.toml` of a folder.
     ///
@@ -60,19 +47,30 @@ impl Runners {
     pub fn find(home: &Path) -> Result<Self, EngineError> {
         let folder = home.join("runners");
         let entries = std::fs::read_dir(&folder).map_err(|e| EngineError::io("list the runners", &folder, &e))?;
-        let mut runners = BTreeMap::new();
+        let mut found = Self::default();
         for directory in entries.flatten().map(|e| e.path()) {
             let file = directory.join("runner.toml");
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            let manifest: Manifest = toml::from_str(&text)
-                .map_err(|e| EngineError::BadInput(format!("{}: {}", file.display(), e.message())))?;
-            manifest.check().map_err(|e| EngineError::BadInput(format!("{}: {e}", file.display())))?;
-            let name = manifest.name.clone();
-            if runners.insert(name.clone(), Runner { directory, manifest }).is_some() {
-                return Err(EngineError::BadInput(format!("{}: two runners are named `{name}`", folder.display())));
-            }
+            found.add(&text, directory, None)?;
         }
-        Ok(Self { runners })
+        Ok(found)
+    }
+
+    /// Adds a runner by the text of its manifest: one in a folder that need not be there yet, or one that is built into
+    /// a program, which then is what its command's first word stands for.
+    ///
+    /// # Errors
+    /// When the text is no manifest, or there is a runner of that name.
+    pub fn add(&mut self, text: &str, directory: PathBuf, built_in: Option<PathBuf>) -> Result<(), EngineError> {
+        let file = directory.join("runner.toml");
+        let bad = |what: &str| EngineError::BadInput(format!("{}: {what}", file.display()));
+        let manifest: Manifest = toml::from_str(text).map_err(|e| bad(e.message()))?;
+        manifest.check().map_err(|e| bad(&e))?;
+        let name = manifest.name.clone();
+        if self.runners.insert(name.clone(), Runner { directory, manifest, built_in }).is_some() {
+            return Err(bad(&format!("two runners are named `{name}`")));
+        }
+        Ok(())
     }
 
     /// All of them, by name.
@@ -146,8 +144,15 @@ impl Runner {
     /// The command that starts it with a verb.
     #[must_use]
     pub fn command(&self, verb: &str) -> Command {
-        // `find` refuses an empty command.
-        let mut command = self.absolute(&self.manifest.command);
+        // `add` refuses an empty command.
+        let mut command = match &self.built_in {
+            Some(program) => {
+                let mut command = Command::new(program);
+                command.args(&self.manifest.command[1..]);
+                command
+            }
+            None => self.absolute(&self.manifest.command),
+        };
         command.arg(verb);
         command
     }
@@ -176,9 +181,18 @@ impl Runner {
         command
     }
 
+    /// Whether it is a part of the command.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.built_in.is_some()
+    }
+
     /// Whether it has been built, as far as its program tells.
     #[must_use]
     pub fn is_built(&self) -> bool {
+        if self.is_built_in() {
+            return true;
+        }
         self.manifest.command.first().is_some_and(|first| !first.contains('/') || self.directory.join(first).exists())
     }
 
@@ -211,10 +225,12 @@ impl Runner {
     /// built from. Tells builds of one version number apart. None where a file cannot be read.
     #[must_use]
     pub fn fingerprint(&self) -> Option<String> {
-        let named = self.manifest.command.iter().filter(|word| self.directory.join(word).is_file());
+        let named = self.manifest.command.iter().map(|word| self.directory.join(word)).filter(|file| file.is_file());
+        let program = self.built_in.clone().into_iter().chain(named.filter(|_| self.built_in.is_none()));
+        let built_from = self.manifest.built_from.iter().map(|name| self.directory.join(name));
         let mut hash = Sha256::new();
-        for name in named.chain(&self.manifest.built_from) {
-            let mut file = std::fs::File::open(self.directory.join(name)).ok()?;
+        for file in program.chain(built_from) {
+            let mut file = std::fs::File::open(file).ok()?;
             let mut piece = vec![0; 1 << 16];
             loop {
                 match std::io::Read::read(&mut file, &mut piece).ok()? {
@@ -226,11 +242,11 @@ impl Runner {
         Some(litelab_protocol::draw::hex(&hash.finalize()))
     }
 
-    /// Builds it with its own tools. Their output goes where `output` says.
+    /// Builds it with its own tools, one command after the other. `output` is asked for the standard output and error of each.
     ///
     /// # Errors
     /// When a command cannot be started or fails.
-    pub fn build(&self, output: fn() -> Stdio) -> Result<(), EngineError> {
+    pub fn build(&self, output: &dyn Fn() -> Stdio) -> Result<(), EngineError> {
         let stamp = self.directory.join(STAMP);
         let _stale = std::fs::remove_file(&stamp);
         for words in &self.manifest.build {

@@ -1,9 +1,11 @@
 //! The `litelab` command: arguments in, exit code out. One file per sub-command in `cmd/`.
 
+mod building;
 mod cmd;
 mod execution;
 mod exit;
 mod files;
+mod installation;
 mod interrupt;
 mod pivot;
 mod progress;
@@ -86,6 +88,11 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    // A trial's process is this program again. It sets nothing up that is the command's: no arguments, no signal handlers.
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some("runner") && arguments.next().as_deref() == Some("rusqlite") {
+        return litelab_runner::main(arguments.next().as_deref());
+    }
     // clap itself ends with 2 on wrong usage.
     let cli = Cli::parse();
     interrupt::install();

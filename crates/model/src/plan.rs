@@ -41,6 +41,9 @@ pub struct Plan {
     /// With their arms found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<CrossoverPlan>,
+    /// Drivers that the command line put the study on: an arm that one of them does not support is skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drivers: Vec<String>,
 }
 
 /// A scenario of a plan.

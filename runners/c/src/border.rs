@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_vector_is_counted() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocol/vectors/histogram.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/protocol/vectors/histogram.json");
         let file: Value = serde_json::from_str(&std::fs::read_to_string(path).expect("vector")).expect("JSON");
         let values: Vec<u64> = serde_json::from_value(file["values"].clone()).expect("values");
         let decode = |wire: &str| litelab_protocol::histogram::Histogram::decode(wire).expect("wire form");

@@ -1,4 +1,4 @@
-/* The messages that the core sends, as C has them; protocol/src/trial.rs and transaction.rs say what each field means.
+/* The messages that the core sends, as C has them; crates/protocol/src/trial.rs and transaction.rs say what each field means.
  * Where a number says how many of something there are, it stands before it. */
 #pragma once
 

@@ -35,7 +35,7 @@ fn rows(scratch: &Scratch) -> Vec<Vec<Value>> {
 
 #[test]
 fn the_vectors_are_bound() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocol/vectors/generator.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/protocol/vectors/generator.json");
     let file: Json = serde_json::from_str(&std::fs::read_to_string(path).expect("vectors")).expect("JSON");
     let params: Vec<Param> = serde_json::from_value(file["params"].clone()).expect("params");
     let name = file["transaction"].as_str().expect("name");

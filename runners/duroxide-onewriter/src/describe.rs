@@ -4,7 +4,7 @@ use litelab_harness::{About, Fault, locked_version};
 use litelab_protocol::SqliteBuild;
 use rusqlite::Connection;
 
-const LOCK: &str = include_str!("../Cargo.lock");
+const LOCK: &str = include_str!("../../../Cargo.lock");
 
 /// Asks the SQLite inside for its build. The version is duroxide's, and ours.
 pub fn ours() -> Result<About, Fault> {

@@ -4,17 +4,16 @@
 //! Everything but the provider is that of the runner `duroxide`. It is a program of its own because duroxide's SQLite provider
 //! needs another SQLite, of which a program has one.
 
+#![forbid(unsafe_code)]
+
 mod describe;
 mod ours;
-
-#[path = "../../duroxide/src/orchestration/mod.rs"]
-mod orchestration;
 
 use std::process::ExitCode;
 
 use litelab_harness::Driver;
+use litelab_orchestration::Orchestrator;
 
-use crate::orchestration::Orchestrator;
 use crate::ours::{Ceiling, OneWriter};
 
 const ACCESSES: [&str; 1] = ["group-commit"];

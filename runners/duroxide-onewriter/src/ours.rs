@@ -5,12 +5,11 @@ use std::sync::Arc;
 use duroxide::providers::Provider;
 use duroxide_onewriter::{Acks, Durability, Options, Polling};
 use litelab_harness::Fault;
+use litelab_orchestration::{Settings, Store};
 use litelab_protocol::{Connection, Database, Part, Setting};
 use onewriter::Counters;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
-
-use crate::orchestration::{Settings, Store};
 
 /// Option: what an acknowledged call survives, `full` (a loss of power; unless told) or `normal` (the end of the process).
 const DURABILITY: &str = "durability";

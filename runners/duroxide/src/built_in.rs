@@ -5,13 +5,11 @@ use std::sync::Arc;
 use duroxide::providers::Provider;
 use duroxide::providers::sqlite::SqliteProvider;
 use litelab_harness::Fault;
+use litelab_orchestration::{Settings, Store};
 use litelab_protocol::{Connection, Database, Setting};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{Executor, Row, SqlitePool, TypeInfo, ValueRef};
-
-use crate::fault::fault;
-use crate::orchestration::{Settings, Store};
 
 /// Connections of its pool. The number is a constant in its source.
 const CONNECTIONS: u32 = 5;
@@ -91,6 +89,15 @@ impl Store for BuiltIn {
         self.kept.clear();
         self.pool.close().await;
         Ok(())
+    }
+}
+
+/// sqlx gives SQLite's extended result code as text. What SQLite did not return is no SQLite error.
+pub fn fault(error: sqlx::Error) -> Fault {
+    let code = error.as_database_error().and_then(|e| e.code()).and_then(|code| code.parse().ok());
+    match (code, error) {
+        (Some(code), sqlx::Error::Database(error)) => Fault::Sqlite { code, message: error.message().into() },
+        (_, error) => Fault::Other(error.to_string()),
     }
 }
 

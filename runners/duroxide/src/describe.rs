@@ -4,7 +4,7 @@ use duroxide::providers::sqlite::SqliteProvider;
 use litelab_harness::{About, Fault, locked_version, waiting};
 use litelab_protocol::SqliteBuild;
 
-use crate::fault::fault;
+use crate::built_in::fault;
 
 /// Asks the SQLite inside for its build, on a database in memory.
 pub fn about() -> Result<About, Fault> {

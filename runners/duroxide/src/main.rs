@@ -1,20 +1,17 @@
 //! A runner for duroxide, a framework for durable orchestrations, with the SQLite provider that it comes with. It takes no
 //! SQL: duroxide keeps its own tables, and offers the operations of interface `orchestration` of `docs/PROTOCOL.md`.
 //!
-//! [`orchestration`] is the interface, [`built_in`] the provider, [`fault`] its errors.
+//! [`litelab_orchestration`] is the interface, [`built_in`] the provider.
 
 mod built_in;
 mod describe;
-#[path = "../../sqlx/src/fault.rs"]
-mod fault;
-mod orchestration;
 
 use std::process::ExitCode;
 
 use litelab_harness::Driver;
+use litelab_orchestration::Orchestrator;
 
 use crate::built_in::BuiltIn;
-use crate::orchestration::Orchestrator;
 
 fn main() -> ExitCode {
     let driver = Driver::awaited::<Orchestrator<BuiltIn>>("duroxide-sqlite", describe::about, &["pool"]);

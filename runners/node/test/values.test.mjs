@@ -14,7 +14,7 @@ import { of32Bits, ofDoubles, positional, typed } from '../src/placeholders.mjs'
 import { agree } from '../src/work.mjs';
 import { statement, transaction } from './runs.mjs';
 
-const protocol = (name) => readFileSync(new URL(`../../../protocol/${name}`, import.meta.url), 'utf8');
+const protocol = (name) => readFileSync(new URL(`../../../crates/protocol/${name}`, import.meta.url), 'utf8');
 const vectors = parse(protocol('vectors/generator.json'));
 
 test('streams and words are those of the vectors', () => {

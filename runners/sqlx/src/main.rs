@@ -1,8 +1,10 @@
-//! A runner for sqlx: asynchronous calls, a thread of the library's own for each connection.
+//! A runner for sqlx, asynchronous calls with a thread of the library's own for each connection, and for what is built on the
+//! same release of it: [`apalis`], a task queue.
 //!
 //! [`pool`] opens and lends connections as an application does, [`session`] is one of them, [`row`] a row that was
 //! fetched.
 
+mod apalis;
 mod describe;
 mod fault;
 mod pool;
@@ -15,5 +17,6 @@ use litelab_harness::Driver;
 
 fn main() -> ExitCode {
     let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
-    litelab_harness::main("sqlx", [Driver::awaited::<pool::Sqlx>("sqlx", describe::about, accesses)])
+    let sqlx = Driver::awaited::<pool::Sqlx>("sqlx", describe::about, accesses);
+    litelab_harness::main("sqlx", [sqlx, apalis::driver()])
 }

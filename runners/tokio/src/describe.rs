@@ -1,9 +1,7 @@
 //! What `describe` says of the libraries.
 
+use litelab_harness::rusqlite::{connect, fault};
 use litelab_harness::{About, Fault, locked_version};
-
-use crate::connect;
-use crate::fault::fault;
 
 /// Of tokio-rusqlite.
 pub fn tokio_rusqlite() -> Result<About, Fault> {

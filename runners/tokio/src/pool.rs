@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use deadpool_sqlite::{Config, InteractError, Object, Pool, PoolConfig, PoolError, Runtime};
+use litelab_harness::rusqlite::{Cached, Known, connect, fault};
 use litelab_harness::{Fault, Hosted, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
-
-use crate::cached::{Cached, Known};
-use crate::connect;
-use crate::fault::fault;
 
 /// A pool of the library. Before it lends a connection it asks that for a row, in a job of its own.
 pub struct Deadpool {

@@ -2,14 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use litelab_harness::rusqlite::{Cached, Known, connect, fault};
 use litelab_harness::{Fault, Hosted, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
 use tokio::sync::Semaphore;
 use tokio_rusqlite::{Connection, Error};
-
-use crate::cached::{Cached, Known};
-use crate::connect;
-use crate::fault::fault;
 
 /// Connections of the library. It has no pool: an application that wants to have several lends them out itself, the
 /// longest waiting first.

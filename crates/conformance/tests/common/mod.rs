@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Once;
 
 use litelab_engine::Runners;
@@ -27,11 +26,15 @@ pub fn home() -> PathBuf {
 
 /// All runners, rusqlite and mock built. Cargo itself holds the lock that other test programs wait for.
 pub fn runners() -> Runners {
-    let runners = Runners::find(&home()).expect("manifests");
+    let mut runners = Runners::find(&home()).expect("manifests");
+    let rusqlite = home().join("target/release/litelab-runner-rusqlite");
+    runners.add(litelab_runner::MANIFEST, home().join("crates/runner"), Some(rusqlite)).expect("manifest");
     BUILT.call_once(|| {
-        for name in ["rusqlite", "mock"] {
-            runners.get(name).and_then(|r| r.build(Stdio::null)).expect("build it by hand to see why");
-        }
+        let packages = ["--package", "litelab-runner", "--package", "litelab-runner-mock"];
+        let mut build = std::process::Command::new("cargo");
+        build.args(["build", "--release", "--locked", "--bins"]).args(packages).current_dir(home());
+        let built = build.output().expect("cargo");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     });
     runners
 }

@@ -17,7 +17,7 @@ use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
 use litelab_report::terminal;
 
 use crate::exit::{BadInput, Exit};
-use crate::{files, interrupt, style};
+use crate::{building, files, interrupt, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -178,6 +178,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         flame: false,
     };
     let stop = AtomicBool::new(false);
+    building::for_plan(runners, &plan)?;
     let run = Run::new(plan, &text.toml, options, runners, &stop)?;
     let (begun, mut told) = (Instant::now(), Instant::now());
     run.execute(&mut |event| {

@@ -17,19 +17,7 @@ pub mod servers;
 pub mod show;
 pub mod verify;
 
-use anyhow::Result;
-use litelab_engine::{EngineError, Runners};
-
-/// The runners of this installation.
-pub fn runners() -> Result<Runners> {
-    let home = litelab_engine::runner::home().ok_or_else(|| {
-        EngineError::BadInput(
-            "no `runners` folder above the program or the working directory: set LITELAB_HOME to litelab's checkout"
-                .into(),
-        )
-    })?;
-    Ok(Runners::find(&home)?)
-}
+pub use crate::installation::runners;
 
 /// A line of progress over a large database: rows, share, rate, time left.
 pub fn bulk_line(p: &litelab_bulk::Progress) -> String {

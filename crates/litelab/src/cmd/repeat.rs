@@ -13,7 +13,7 @@ use litelab_report::{Change, Repetition, ReportError, repeat, terminal};
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{files, interrupt, style};
+use crate::{building, files, interrupt, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -63,7 +63,9 @@ pub fn run(args: &Args) -> Result<Exit> {
             let urls = args.place.urls()?;
             let directory = args.place.dir.as_path();
             let with = With { directory, urls: &urls, runners: &runners, stop: Some(&interrupt::STOP) };
-            let ready = Ready::again(plan(args, &info)?, with)?;
+            let plan = plan(args, &info)?;
+            building::for_plan(&runners, &plan)?;
+            let ready = Ready::again(plan, with)?;
             let here = RunInfo {
                 plan: ready.plan().clone(),
                 environment: ready.environment().clone(),

@@ -10,7 +10,7 @@ use litelab_stats::ClaimVerdict;
 
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
-use crate::{files, interrupt};
+use crate::{building, files, interrupt};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -36,6 +36,9 @@ pub struct Args {
     /// Seed of the order of trials and of all values
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Run the study on this driver in place of its own, or on several: `go:mattn`. A runner that is not built yet is built
+    #[arg(long = "driver", value_name = "DRIVER")]
+    drivers: Vec<String>,
     /// Run every scenario's baseline twice, to see what this machine takes for a difference
     #[arg(long)]
     aa: bool,
@@ -69,6 +72,7 @@ pub fn run(args: Args) -> Result<Exit> {
                 anstream::print!("{}", crate::progress::describe(&plan));
                 return Ok(Exit::Ok);
             }
+            building::for_plan(&runners, &plan)?;
             let file = args.place.file(&study.name)?;
             let run = Run::new(plan, &text.toml, args.place.options(file.clone())?, &runners, &interrupt::STOP)?;
             super::calibrate::warn(&run)?;
@@ -105,6 +109,9 @@ fn is_inconclusive(analysis: &Analysis) -> bool {
 }
 
 fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {
+    for driver in &args.drivers {
+        runners.driver(driver)?;
+    }
     let mut vars = litelab_model::Vars::new();
     for text in &args.vars {
         let (name, value) = litelab_engine::run::variable(text).map_err(|e| BadInput(format!("--set: {e}")))?;
@@ -118,5 +125,6 @@ fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {
         vars,
         dialects: runners.dialects(),
         aa: args.aa,
+        drivers: args.drivers.clone(),
     })
 }

@@ -1,14 +1,10 @@
 //! `litelab runners list|build|check`.
 
-use std::collections::BTreeMap;
-use std::process::Stdio;
-use std::time::Instant;
-
 use anyhow::Result;
 use litelab_engine::runner::Runner;
 
 use crate::exit::Exit;
-use crate::style;
+use crate::{building, style};
 
 /// What to do with them.
 #[derive(clap::Subcommand)]
@@ -17,7 +13,7 @@ pub enum Verb {
     List,
     /// Build runners with their own tools; one whose toolchain is missing is skipped
     Build {
-        /// Names; all unless told otherwise
+        /// Names; default: all
         names: Vec<String>,
         /// Build again what is up to date
         #[arg(long)]
@@ -69,54 +65,9 @@ fn build(names: &[String], force: bool) -> Result<Exit> {
     for name in names {
         runners.get(name)?;
     }
-    // One after another by tool, for cargo locks its folder; what one tool leaves of the machine, another takes.
-    let mut lanes: BTreeMap<Option<&str>, Vec<&Runner>> = BTreeMap::new();
-    for runner in runners.iter().filter(|r| names.is_empty() || names.contains(&r.manifest.name)) {
-        let tool = runner.manifest.build.first().and_then(|command| command.first());
-        lanes.entry(tool.map(String::as_str)).or_default().push(runner);
-    }
-    let is_built = std::thread::scope(|scope| {
-        let lanes: Vec<_> = lanes
-            .values()
-            .map(|lane| scope.spawn(|| lane.iter().filter(|runner| !build_one(runner, force)).count() == 0))
-            .collect();
-        lanes.into_iter().all(|lane| lane.join().unwrap_or(false))
-    });
-    Ok(if is_built { Exit::Ok } else { Exit::Failed })
-}
-
-/// Whether it is built, or skipped: one that cannot be built must not keep the others from it.
-fn build_one(runner: &Runner, force: bool) -> bool {
-    let name = &runner.manifest.name;
-    let missing = runner.missing();
-    if !missing.is_empty() {
-        for need in missing {
-            let style = style::WARNING;
-            anstream::eprintln!("{style}skipped:{style:#} runner `{name}` needs `{}`: {}", need.tool, need.remedy);
-        }
-        return true;
-    }
-    if runner.is_current() && !force {
-        anstream::eprintln!("runner `{name}` is up to date");
-    } else {
-        anstream::eprintln!("building runner `{name}`");
-        let begun = Instant::now();
-        if let Err(e) = runner.build(Stdio::inherit) {
-            anstream::eprintln!("{}error:{} {e}", style::ERROR, style::RESET);
-            return false;
-        }
-        anstream::eprintln!("runner `{name}` is built, in {:.0} s", begun.elapsed().as_secs_f64());
-    }
-    say_absent(runner);
-    true
-}
-
-/// Which of its optional drivers a runner came out without. Only those that have any are asked: some take a second.
-fn say_absent(runner: &Runner) {
-    if runner.manifest.optional.is_empty() {
-        return;
-    }
-    for absent in runner.look().into_iter().flat_map(|(_, absent)| absent) {
-        anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
-    }
+    let chosen: Vec<&Runner> = runners
+        .iter()
+        .filter(|runner| names.contains(&runner.manifest.name) || (names.is_empty() && !runner.manifest.test_double))
+        .collect();
+    Ok(if building::all(&chosen, force) { Exit::Ok } else { Exit::Failed })
 }

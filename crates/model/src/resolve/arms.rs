@@ -89,6 +89,27 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
     Ok(out)
 }
 
+/// Replaces the drivers of all combinations by these; by one alone, which the scenario then has, as no dimension.
+pub(super) fn put_on(combinations: &mut Vec<Dimensions>, drivers: &[String]) {
+    if drivers.is_empty() {
+        return;
+    }
+    let mut out: Vec<Dimensions> = Vec::new();
+    for dimensions in combinations.iter() {
+        for driver in drivers {
+            let mut next = dimensions.clone();
+            next.shift_remove("driver");
+            if drivers.len() > 1 {
+                next.shift_insert(0, "driver".into(), Scalar::Text(driver.clone()));
+            }
+            if !out.contains(&next) {
+                out.push(next);
+            }
+        }
+    }
+    *combinations = out;
+}
+
 /// Whether the law of scalability can be fitted over a dimension: three levels of at least one, all whole numbers.
 pub(super) fn check_usl(arms: &[Arm], name: &str, dimensions: &[String]) -> Result<(), String> {
     if !dimensions.iter().any(|d| d == name) {

@@ -75,8 +75,8 @@ pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> 
         .transpose()
 }
 
-/// The plan's index of an arm of a scenario; none where the scenario was left out on the command line, or `--quick` has
-/// the scenario without this arm.
+/// The plan's index of an arm of a scenario; none where the command line left out the scenario, where `--quick` has the
+/// scenario without this arm, or where the study was put on other drivers.
 fn find(
     context: &Context<'_>,
     plan: &Plan,
@@ -90,6 +90,8 @@ fn find(
     match arms::select(&real, selector) {
         Ok(at) => Ok(Some(first + at)),
         Err(_) if context.options.quick && is_in_full(context, scenario, selector) => Ok(None),
+        // On other drivers there may be no such arm, or several.
+        Err(_) if !context.options.drivers.is_empty() => Ok(None),
         Err(e) => Err(format!("scenario `{scenario}`: {e}")),
     }
 }

@@ -40,6 +40,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Variables, over everything else.
     pub vars: Vars,
+    /// Drivers that every scenario is put on, in place of its own.
+    pub drivers: Vec<String>,
     /// What the database of a driver understands, by each of its names (`postgres`, `go:postgres`); of those that are not
     /// here, SQLite.
     pub dialects: BTreeMap<String, Dialect>,
@@ -99,6 +101,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         left_out: Vec::new(),
         findings: Vec::new(),
         crossovers: Vec::new(),
+        drivers: options.drivers.clone(),
     };
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {
         return Err(context.error(format!("seed {} is above 2^53", plan.seed)));
@@ -126,7 +129,14 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     let place = workload_text.directory.as_deref();
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     let vars = variables(context, scenario, &workload)?;
-    let combinations = arms::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
+    let mut combinations = arms::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
+    let put_on = &context.options.drivers;
+    let mut scenario = std::borrow::Cow::Borrowed(scenario);
+    if let [only] = put_on.as_slice() {
+        scenario.to_mut().driver = Some(only.clone());
+    }
+    let scenario = &*scenario;
+    arms::put_on(&mut combinations, put_on);
     let mut metrics = Vec::new();
     for name in &scenario.metrics {
         metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
@@ -163,6 +173,15 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     }
     let baseline = match &scenario.baseline {
         None => first,
+        // Whose values may be those of other drivers.
+        Some(selector) if !put_on.is_empty() => {
+            let mut selector = selector.clone();
+            selector.shift_remove("driver");
+            plan.arms[first..]
+                .iter()
+                .position(|arm| arms::matches(&arm.dimensions, &selector))
+                .map_or(first, |at| first + at)
+        }
         Some(selector) => {
             first
                 + arms::select(&plan.arms[first..], selector)

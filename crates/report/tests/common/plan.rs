@@ -106,6 +106,7 @@ pub fn empty() -> Plan {
         left_out: vec![],
         findings: vec![],
         crossovers: vec![],
+        drivers: vec![],
     }
 }
 

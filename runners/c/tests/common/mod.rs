@@ -1,10 +1,6 @@
 //! The runner as the core would start it, and trials in short.
 #![allow(dead_code)]
 
-/// The same for all runners in Rust.
-#[path = "../../../harness/src/testing/tries.rs"]
-mod tries;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,7 +11,7 @@ use litelab_protocol::{
     Ready, Retry, Role, Source, Statement, Step, Tick, Transaction, Trial, TrialResult, Until, VERSION, Work,
 };
 
-pub use tries::{timely, tries};
+pub use litelab_harness::testing::{timely, tries};
 
 pub const GO: &str = "{\"type\":\"go\"}\n";
 

@@ -1,0 +1,95 @@
+//! litelab's own speed, against yardsticks, in pairs.
+//!
+//! `cargo run --release -p litelab-bench` runs all; `… -- bulk`, `… -- runner` or `… -- pgbench` one. Each ratio is printed with its interval. Exit codes: 0 every target
+//! met, 3 one missed, 1 the bench itself failed.
+
+mod bulk;
+mod pairs;
+mod pgbench;
+mod runner;
+mod yardstick;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use litelab_engine::Runners;
+
+/// Exit code for a target that was missed.
+const MISSED: u8 = 3;
+
+#[derive(Parser)]
+#[command(about = "litelab's own speed, against yardsticks, in pairs")]
+struct Arguments {
+    /// All, unless told otherwise.
+    #[command(subcommand)]
+    bench: Option<Bench>,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// `litelab generate` and `litelab verify` against the same loops in C.
+    Bulk(bulk::Options),
+    /// Runners against loops written by hand in the same language.
+    Runner(runner::Options),
+    /// The Go runner on PostgreSQL against pgbench, with its own scripts.
+    Pgbench(pgbench::Options),
+    /// One side of a pair; the bench starts itself with this, once per trial.
+    #[command(hide = true)]
+    Side {
+        #[command(subcommand)]
+        side: bulk::Side,
+    },
+}
+
+/// The checkout that this was built from.
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Its runners; the one that is part of the command is what `make build` has built.
+fn runners(home: &Path) -> anyhow::Result<Runners> {
+    let mut runners = Runners::find(home)?;
+    runners.add(litelab_runner::MANIFEST, home.join("crates/runner"), Some(home.join("target/release/litelab")))?;
+    Ok(runners)
+}
+
+/// All benches with what they have unless told otherwise.
+fn all() -> anyhow::Result<bool> {
+    #[derive(Parser)]
+    struct Bulk {
+        #[command(flatten)]
+        options: bulk::Options,
+    }
+    #[derive(Parser)]
+    struct Loops {
+        #[command(flatten)]
+        options: runner::Options,
+    }
+    #[derive(Parser)]
+    struct Scripts {
+        #[command(flatten)]
+        options: pgbench::Options,
+    }
+    let bulk = bulk::run(&Bulk::parse_from(["bulk"]).options)?;
+    let loops = runner::run(&Loops::parse_from(["runner"]).options)?;
+    Ok(pgbench::run(&Scripts::parse_from(["pgbench"]).options)? && loops && bulk)
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().bench {
+        Some(Bench::Bulk(options)) => bulk::run(&options),
+        Some(Bench::Runner(options)) => runner::run(&options),
+        Some(Bench::Pgbench(options)) => pgbench::run(&options),
+        Some(Bench::Side { side }) => bulk::side(&side).map(|()| true),
+        None => all(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(MISSED),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What a runner adds to PostgreSQL's own pgbench: its scripts on its tables, in pairs on one server.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use litelab_engine::outcome::Outcome as TrialOutcome;
+use litelab_engine::runner::Runner;
+use litelab_engine::trial::{self, Bench, Patience};
+use litelab_engine::{Runners, Servers, Urls};
+use litelab_model::quantity::Scalar;
+use litelab_model::{Arm, Plan, library, resolve};
+use litelab_servers::instance::binaries;
+use litelab_servers::{Admin, Instance, Kind, Url};
+use litelab_stats::Schedule;
+
+use crate::pairs::{Comparison, Outcome, Sample, Scratch};
+
+/// The study whose scenarios are pgbench's scripts, and named as they are.
+const SCRIPTS: &str = "bench/data/pgbench.toml";
+
+/// Least ratio of transactions per second.
+const TARGET: f64 = 0.9;
+
+/// What to measure.
+#[derive(Args)]
+pub struct Options {
+    /// Pairs of each script; six are the fewest with an interval.
+    #[arg(long, default_value_t = 8)]
+    pairs: u32,
+    /// Branches; 100,000 accounts each. With fewer than clients, those of tpcb-like mostly wait for each other.
+    #[arg(long, default_value_t = 16)]
+    scale: u32,
+    /// Clients.
+    #[arg(long, default_value_t = 16)]
+    clients: u32,
+    /// Threads that the clients share, pgbench's `-j` and the runner's GOMAXPROCS; unless given, what each has by default:
+    /// one of pgbench's, of Go's as many as there are processors.
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Length of each side.
+    #[arg(long, default_value_t = 5)]
+    seconds: u32,
+    /// Seed of litelab's values and of the order of the sides; pgbench draws its own values.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only this script (select-only, tpcb-like).
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// Runs all pairs of both scripts. `false` if a target was missed; where PostgreSQL, pgbench or the runner is absent, a
+/// line says so, and nothing was missed.
+pub fn run(options: &Options) -> Result<bool> {
+    let home = crate::home();
+    let runners = crate::runners(&home)?;
+    let runner = runners.get("go")?;
+    if runner.describe().is_err() {
+        println!("pgbench: skipped, runner `go` is not built: litelab runners build go");
+        return Ok(true);
+    }
+    let scratch = Scratch::new("pgbench-")?;
+    let pgbench = match program() {
+        Ok(program) => program,
+        Err(why) => {
+            println!("pgbench: skipped, {why}");
+            return Ok(true);
+        }
+    };
+    let folder = std::path::absolute(scratch.path())?;
+    // Dropped, and so stopped, before the folder it lives in.
+    let instance = Instance::start(Kind::Postgres, &folder.join("postgres"))?;
+    let mut plan = plan(options, &home, &runners)?;
+    let mut urls = Urls::default();
+    urls.add(&format!("postgres={}", instance.url())).map_err(anyhow::Error::msg)?;
+    let mut servers = Servers::new(&folder, urls);
+    servers.provide(&mut plan, None)?;
+    let side = Yardstick { program: pgbench, url: Url::parse(instance.url())?, options };
+    println!(
+        "{} on {}: scale {}, {} clients{} for {} s, prepared statements, tables made anew for each side",
+        side.version()?,
+        instance.version(),
+        options.scale,
+        options.clients,
+        options.threads.map(|threads| format!(" in {threads} threads")).unwrap_or_default(),
+        options.seconds
+    );
+    let mut met = true;
+    for (index, arm) in plan.arms.iter().enumerate() {
+        let script = &plan.scenarios[arm.scenario].name;
+        let mut comparison = Comparison::for_a_time(&format!("go/postgres {script}"), TARGET);
+        let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
+        for pair in 0..options.pairs {
+            let mut samples = [None; 2];
+            for side_index in order.order(pair) {
+                checkpoint(instance.url())?;
+                samples[side_index] = Some(match side_index {
+                    0 => side.sample(&servers, arm, script)?,
+                    _ => by_runner(runner, arm, &servers, &scratch)?,
+                });
+            }
+            let [Some(pgbench), Some(litelab)] = samples else { bail!("a side did not run") };
+            comparison.add(pgbench, litelab)?;
+        }
+        met &= comparison.conclude()? != Outcome::Missed;
+    }
+    Ok(met)
+}
+
+/// pgbench; else the line that says what is missing, and which package has it.
+fn program() -> Result<PathBuf, String> {
+    let server = binaries::find(Kind::Postgres).map_err(|e| e.to_string())?.server;
+    near(&server, &std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// It lies beside the server; Debian's one in the path is a script that chooses among versions.
+fn near(server: &Path, path: &OsStr) -> Result<PathBuf, String> {
+    let beside = server.with_file_name("pgbench");
+    let mut candidates = std::iter::once(beside).chain(std::env::split_paths(path).map(|f| f.join("pgbench")));
+    let found = candidates.find(|file| file.is_file());
+    found.ok_or_else(|| "pgbench is not installed: apt-get install postgresql (elsewhere postgresql-contrib)".into())
+}
+
+fn plan(options: &Options, home: &Path, runners: &Runners) -> Result<Plan> {
+    let (study, text) = library::study(&home.join(SCRIPTS).display().to_string())?;
+    let number = |number: u32| Scalar::Integer(number.into());
+    let vars = [("scale", options.scale), ("clients", options.clients), ("seconds", options.seconds)];
+    let resolve = resolve::Options {
+        only: options.only.clone(),
+        vars: vars.map(|(name, value)| (name.to_owned(), number(value))).into_iter().collect(),
+        seed: Some(options.seed),
+        dialects: runners.dialects(),
+        ..resolve::Options::default()
+    };
+    let mut plan = resolve::resolve(&study, &text, &resolve)?;
+    for arm in &mut plan.arms {
+        // As the runner itself names it.
+        "postgres".clone_into(&mut arm.trial.driver);
+        arm.trial.runtime_threads = options.threads;
+    }
+    Ok(plan)
+}
+
+/// Writes what a side before has left, so that no side has another's checkpoint in its time: what one writes stays below
+/// `max_wal_size`.
+fn checkpoint(url: &str) -> Result<()> {
+    Ok(Admin::connect(url)?.script("public", "CHECKPOINT")?)
+}
+
+fn by_runner(runner: &Runner, arm: &Arm, servers: &Servers, scratch: &Scratch) -> Result<Sample> {
+    let folder = std::path::absolute(scratch.fresh("litelab")?)?;
+    let mut bench = Bench {
+        runner,
+        prepared: Path::new(""),
+        servers: Some(servers),
+        directory: &folder,
+        patience: Patience::default(),
+        keep_going: &mut || true,
+    };
+    match trial::run(arm, "bench", &mut bench).0 {
+        TrialOutcome::Measured(m) => {
+            let failed: u64 = m.result.operations.iter().map(|o| o.failed).sum();
+            ensure!(failed == 0, "{failed} of litelab's transactions failed");
+            let committed = m.result.operations.iter().map(|o| o.committed).sum();
+            Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
+        }
+        TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
+    }
+}
+
+/// pgbench itself.
+struct Yardstick<'a> {
+    program: PathBuf,
+    url: Url,
+    options: &'a Options,
+}
+
+impl Yardstick<'_> {
+    fn version(&self) -> Result<String> {
+        let output = Command::new(&self.program).arg("--version").output().context("start pgbench")?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// One run on tables made as for a trial: those of `pgbench -i`, by the loader of the other side, for what a load leaves
+    /// in the server's buffers is written during the run.
+    fn sample(&self, servers: &Servers, arm: &Arm, script: &str) -> Result<Sample> {
+        let tables = servers.tables(arm)?;
+        let schemas = tables.schemas();
+        let schema = schemas.first().context("an arm has a database")?;
+        let of = self.options;
+        let [clients, threads, seconds] = [of.clients, of.threads.unwrap_or(1), of.seconds].map(|n| n.to_string());
+        let (host, port) = self.url.hosts.first().context("a url has a host")?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(["-n", "-M", "prepared", "-b", script, "-c", &clients, "-j", &threads, "-T", &seconds])
+            .args(["-h", host, "-p", &port.to_string(), "-U", &self.url.user])
+            .arg(self.url.database.as_deref().unwrap_or("postgres"))
+            .env("PGPASSWORD", self.url.password.as_deref().unwrap_or_default())
+            .env("PGOPTIONS", format!("-c search_path={schema}"));
+        let output = command.output().context("start pgbench")?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "pgbench ended with {}: {errors}", output.status);
+        let said = String::from_utf8_lossy(&output.stdout);
+        ensure!(said.contains(&format!("scaling factor: {}\n", of.scale)), "pgbench found other tables: {said}");
+        sample(&said)
+    }
+}
+
+/// Reads what pgbench says of a run. Its seconds are those that its own rate is of: without connecting.
+fn sample(said: &str) -> Result<Sample> {
+    let after = |label: &str| said.lines().find_map(|line| line.strip_prefix(label)).map(str::trim);
+    let number = |text: Option<&str>| text.and_then(|text| text.split([' ', '/']).next()?.parse::<f64>().ok());
+    let unread = || format!("pgbench said `{}`", said.trim());
+    let units = number(after("number of transactions actually processed:")).with_context(unread)?;
+    let rate = number(after("tps =")).filter(|_| said.contains("without initial connection time"));
+    let rate = rate.filter(|rate| *rate > 0.0).with_context(unread)?;
+    // Only from PostgreSQL 15 on does it go on after a failure, and say so.
+    let failed = number(after("number of failed transactions:")).unwrap_or(0.0);
+    ensure!(failed == 0.0, "{failed} of pgbench's transactions failed");
+    Ok(Sample { seconds: units / rate, cpu_seconds: None, units: units as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "transaction type: <builtin: select only>\nnumber of transactions actually processed: 3000\n\
+                        number of failed transactions: 0 (0.000%)\nlatency average = 0.1 ms\n\
+                        initial connection time = 9 ms\ntps = 1500.000000 (without initial connection time)\n";
+
+    #[test]
+    fn what_pgbench_says_is_read() {
+        let read = sample(SAID).expect("a sample");
+        assert_eq!((read.units, read.seconds), (3000, 2.0));
+        // Before 15 it says no word of failures, and ends with an error instead.
+        let former = SAID.replace("number of failed transactions: 0 (0.000%)\n", "");
+        assert_eq!(sample(&former).expect("a sample"), read);
+    }
+
+    #[test]
+    fn pgbench_is_looked_for_beside_the_server_and_then_in_the_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [server, other] = ["server", "other"].map(|name| folder.path().join(name));
+        for place in [&server, &other] {
+            std::fs::create_dir(place).expect("made");
+        }
+        let find = || near(&server.join("postgres"), other.as_os_str());
+        let absent = find().expect_err("it is nowhere");
+        assert!(absent.contains("apt-get install postgresql") && !absent.contains('\n'), "{absent}");
+        for place in [&other, &server] {
+            std::fs::write(place.join("pgbench"), "").expect("written");
+            assert_eq!(find(), Ok(place.join("pgbench")));
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_none_is_no_sample() {
+        for (from, to) in [
+            ("transactions: 0 (", "transactions: 3 ("),
+            ("tps = 1500.000000", "tps = 0.000000"),
+            ("without initial", "including"),
+            ("processed: 3000", "processed:"),
+        ] {
+            assert!(sample(&SAID.replace(from, to)).is_err(), "{to}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a runner adds to a loop written by hand in the same language on the same driver: the same table, statement
+//! and random values, in pairs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use litelab_engine::compile;
+use litelab_engine::environment::copy_database;
+use litelab_engine::outcome::Outcome as TrialOutcome;
+use litelab_engine::prepare::Prepared;
+use litelab_engine::runner::Runner;
+use litelab_engine::trial::{self, Bench, Patience};
+use litelab_model::{Arm, Plan, library, resolve};
+use litelab_protocol::{DriverDescription, Until};
+use litelab_stats::Schedule;
+
+use crate::pairs::{Comparison, Outcome, Sample, Scratch};
+
+/// The study whose scenarios are the loops; a scenario's name is the verb of the program written by hand.
+const LOOPS: &str = "bench/data/loops.toml";
+
+/// What to measure.
+#[derive(Args)]
+pub struct Options {
+    /// Runners, or `runner:driver`; all that are built and have loops written by hand, unless told otherwise.
+    names: Vec<String>,
+    /// Pairs of each comparison.
+    #[arg(long, default_value_t = 10)]
+    pairs: u32,
+    /// Seed of the values and of the order of the sides.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only these loops (insert, batch, read).
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Seconds that a side may take, about: a driver whose loop takes longer does less of it. Node has not compiled a loop
+    /// yet that is over in less than one.
+    #[arg(long, default_value_t = 4.0)]
+    longest: f64,
+}
+
+/// Least ratio for a language: the reference runner has to be closer to its loop than the others.
+fn target(language: &str) -> f64 {
+    if language == "rust" || language == "c" { 0.95 } else { 0.90 }
+}
+
+/// Runs all pairs of all runners. `false` if a target was missed.
+pub fn run(options: &Options) -> Result<bool> {
+    ensure!(options.longest > 0.0, "--longest {}: a loop takes some time", options.longest);
+    let home = crate::home();
+    let runners = crate::runners(&home)?;
+    let mut chosen = Vec::new();
+    for name in &options.names {
+        chosen.push(match name.contains(':') {
+            true => runners.driver(name).map(|d| (d.runner.manifest.name.clone(), Some(d.name)))?,
+            false => (runners.get(name)?.manifest.name.clone(), None),
+        });
+    }
+    let has = |runner: &str| chosen.is_empty() || chosen.iter().any(|(name, _)| name == runner);
+    let has_driver = |runner: &str, driver: &str| {
+        let is = |(name, one): &(String, Option<String>)| name == runner && one.as_deref().is_none_or(|d| d == driver);
+        chosen.is_empty() || chosen.iter().any(is)
+    };
+    let scratch = Scratch::new("runner-")?;
+    let folder = std::path::absolute(scratch.fresh("prepared")?)?;
+    let (study, text) = library::study(&home.join(LOOPS).display().to_string())?;
+    let resolve =
+        resolve::Options { only: options.only.clone(), seed: Some(options.seed), ..resolve::Options::default() };
+    let mut plan = resolve::resolve(&study, &text, &resolve)?;
+    compile::compile(&mut plan)?;
+    let mut met = true;
+    let mut compared = 0;
+    for runner in runners.iter().filter(|r| has(&r.manifest.name)) {
+        let name = &runner.manifest.name;
+        if runner.manifest.handwritten.is_empty() {
+            ensure!(options.names.is_empty(), "runner `{name}` has no loops written by hand");
+            continue;
+        }
+        let Ok(description) = runner.describe() else {
+            println!("{name}: skipped, it is not built");
+            continue;
+        };
+        let drivers = description.drivers.iter().filter(|d| has_driver(name, &d.name) && has_loops(d, &plan));
+        for driver in drivers {
+            for (index, arm) in plan.arms.iter().enumerate() {
+                let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
+                let mut comparison = Comparison::new(&title, target(&description.language));
+                let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
+                let prepared = Prepared::new(&folder).file(arm, &mut |_, _| {})?;
+                let verb = &plan.scenarios[arm.scenario].name;
+                let mut arm = arm.clone();
+                driver.name.clone_into(&mut arm.trial.driver);
+                shorten(&mut arm, options.longest, runner, verb, &prepared, &scratch)?;
+                for pair in 0..options.pairs {
+                    let sides = one_pair(runner, verb, &arm, &prepared, &scratch, &order.order(pair))?;
+                    comparison.add(sides[0], sides[1])?;
+                }
+                met &= comparison.conclude()? != Outcome::Missed;
+                compared += 1;
+            }
+        }
+    }
+    ensure!(compared > 0, "nothing was compared: build the runners first");
+    Ok(met)
+}
+
+/// Whether its loops are written by hand: SQL on an SQLite of its own, in threads.
+fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
+    // Neither `noop` nor a server's driver has one inside. On a server the yardstick is pgbench.
+    let sqlite = driver.sqlite.is_some() && driver.interface.is_none();
+    sqlite && plan.arms.iter().all(|arm| driver.executors.contains(&arm.trial.executor))
+}
+
+/// Leaves as many operations as the loop written by hand does in about so many seconds, by what it takes for a fiftieth.
+fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &Path, scratch: &Scratch) -> Result<()> {
+    let all = count(arm)?;
+    let set = |arm: &mut Arm, count: u64| {
+        for role in &mut arm.trial.roles {
+            role.until = Until::Count { transactions: count };
+        }
+    };
+    set(arm, all.div_ceil(50));
+    let folder = std::path::absolute(scratch.fresh("pilot")?)?;
+    let pilot = by_hand(runner, verb, arm, prepared, &folder)?;
+    let rate = pilot.units as f64 / pilot.seconds;
+    let fits = ((rate * longest) as u64).clamp(1, all);
+    if fits < all {
+        println!("  {}/{} {verb}: {fits} operations of {all}", runner.manifest.name, arm.trial.driver);
+    }
+    set(arm, fits);
+    Ok(())
+}
+
+/// The loop written by hand first, then the runner, whatever the order in which they ran.
+fn one_pair(
+    runner: &Runner,
+    verb: &str,
+    arm: &Arm,
+    prepared: &Path,
+    scratch: &Scratch,
+    order: &[usize],
+) -> Result<[Sample; 2]> {
+    let mut samples = [None; 2];
+    for &side in order {
+        let folder = std::path::absolute(scratch.fresh(["hand", "litelab"][side])?)?;
+        samples[side] = Some(match side {
+            0 => by_hand(runner, verb, arm, prepared, &folder)?,
+            _ => by_runner(runner, arm, prepared, &folder)?,
+        });
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let [Some(hand), Some(litelab)] = samples else { bail!("a side did not run") };
+    Ok([hand, litelab])
+}
+
+fn count(arm: &Arm) -> Result<u64> {
+    match arm.trial.roles.first().map(|r| &r.until) {
+        Some(Until::Count { transactions }) => Ok(*transactions),
+        _ => bail!("a loop ends by count"),
+    }
+}
+
+fn by_hand(runner: &Runner, verb: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
+    let database: PathBuf = folder.join("hand.db");
+    copy_database(prepared, &database)?;
+    let count = count(arm)?;
+    let mut command = runner.handwritten().context("no loops written by hand")?;
+    command.arg(&arm.trial.driver).arg(verb).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
+    let output = command.current_dir(folder).output().context("start the loop written by hand")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "{command:?}: {}{}", said, String::from_utf8_lossy(&output.stderr));
+    let rate: f64 = said.trim().parse().with_context(|| format!("{command:?} said `{}`", said.trim()))?;
+    Ok(Sample { seconds: count as f64 / rate, cpu_seconds: None, units: count })
+}
+
+fn by_runner(runner: &Runner, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
+    let mut bench = Bench {
+        runner,
+        prepared,
+        servers: None,
+        directory: folder,
+        patience: Patience::default(),
+        keep_going: &mut || true,
+    };
+    let (outcome, _) = trial::run(arm, "bench", &mut bench);
+    match outcome {
+        TrialOutcome::Measured(m) => {
+            let committed = m.result.operations.iter().map(|o| o.committed).sum();
+            Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
+        }
+        TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_protocol::Executor;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn loops() -> Plan {
+        let (study, text) = library::study(concat!(env!("CARGO_MANIFEST_DIR"), "/data/loops.toml")).unwrap();
+        resolve::resolve(&study, &text, &resolve::Options::default()).unwrap()
+    }
+
+    /// A driver that has loops, but for these members.
+    fn driver(but: &Value) -> DriverDescription {
+        let sqlite = json!({"version": "3.54.1", "source_id": "", "compile_options": []});
+        let mut all = json!({"name": "any", "version": "1", "sqlite": sqlite, "accesses": ["per-worker"], "executors": ["threads"]});
+        all.as_object_mut().unwrap().extend(but.as_object().unwrap().clone());
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn only_drivers_of_sql_on_sqlite_in_threads_have_loops() {
+        let plan = loops();
+        assert!(!plan.arms.is_empty() && plan.arms.iter().all(|arm| arm.trial.executor == Executor::Threads));
+        assert!(has_loops(&driver(&json!({})), &plan));
+        assert!(!has_loops(&driver(&json!({"sqlite": null})), &plan), "noop");
+        assert!(!has_loops(&driver(&json!({"sqlite": null, "dialect": "postgres"})), &plan), "a server's");
+        assert!(!has_loops(&driver(&json!({"interface": "queue"})), &plan), "a queue's");
+        assert!(!has_loops(&driver(&json!({"executors": ["inline"]})), &plan), "an event loop's");
+    }
+}

@@ -1,0 +1,130 @@
+//! A connection of rusqlite that a closure was lent: its statements stay with it in rusqlite's own cache, as they do in an
+//! application, which can keep none beside a connection that is not its own.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::{Call, Effect, Fault, Job, Session};
+use litelab_protocol::{Begin, Prepare, Setting, Statement, Transaction};
+use rusqlite::Connection;
+
+use super::connect;
+use super::execute::run;
+use super::fault::fault;
+
+/// For the length of a closure.
+pub struct Cached<'a> {
+    connection: &'a Connection,
+    known: &'a Known,
+}
+
+/// What has been found out of the statements, by transaction. It is the same for all connections that are prepared for the
+/// same.
+#[derive(Default)]
+pub struct Known(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
+
+/// A statement's number of columns, what is done with each of its rows, and how often it may change something in a
+/// transaction.
+struct Shape {
+    columns: usize,
+    job: Job,
+    changes: u32,
+}
+
+impl Known {
+    /// Whether the transaction changes something by no more than one execution of a statement.
+    pub fn is_one_statement(&self, transaction: usize) -> bool {
+        let shapes = self.0.get().map(|(_, shapes)| &shapes[transaction]);
+        shapes.is_some_and(|shapes| shapes.iter().map(|shape| shape.changes).sum::<u32>() <= 1)
+    }
+}
+
+impl<'a> Cached<'a> {
+    /// For a closure that was lent the connection.
+    pub fn new(connection: &'a Connection, known: &'a Known) -> Self {
+        Self { connection, known }
+    }
+
+    fn check(&self, spec: &Statement) -> Result<Shape, Fault> {
+        let statement = self.connection.prepare_cached(&spec.sql).map_err(fault)?;
+        let (wanted, given) = (statement.parameter_count(), spec.bind.len() * spec.tuples as usize);
+        if wanted != given {
+            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
+        }
+        // A list in one release of rusqlite, an iterator in the next.
+        #[allow(clippy::useless_conversion)]
+        let names: Vec<&str> = statement.column_names().into_iter().collect();
+        if names.len() < spec.yields.len() {
+            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
+        }
+        let changes = if statement.readonly() { 0 } else { spec.repeat };
+        Ok(Shape { columns: names.len(), job: Job::new(&spec.work, &names)?, changes })
+    }
+
+    fn batch(&self, sql: &str) -> Result<(), Fault> {
+        self.connection.execute_batch(sql).map_err(fault)
+    }
+}
+
+impl Session for Cached<'_> {
+    fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
+        let run = |sql: &String| connect::run_to_end(self.connection, sql).map_err(|e| fault(e).during(sql));
+        statements.iter().try_for_each(run)
+    }
+
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        connect::read_back(self.connection, names)
+    }
+
+    fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
+        let shapes = (transactions.iter().enumerate())
+            .map(|(index, transaction)| {
+                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
+                specs.iter().map(|spec| self.check(spec).map_err(|fault| fault.during(&spec.sql))).collect()
+            })
+            .collect::<Result<_, Fault>>()?;
+        // Another connection has found the same.
+        let _known = self.known.0.set((mode, shapes));
+        if mode == Prepare::Each {
+            self.connection.flush_prepared_statement_cache();
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, begin: Begin) -> Result<(), Fault> {
+        begin.sql().map_or(Ok(()), |sql| self.batch(sql))
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.batch("COMMIT")
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        // Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by themselves: https://sqlite.org/lang_transaction.html
+        if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
+    }
+
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let Self { connection, known } = *self;
+        let Some((mode, shapes)) = known.0.get() else {
+            return Err(Fault::Other("nothing was prepared".into()));
+        };
+        let Shape { columns, job, .. } = &shapes[call.transaction][call.statement];
+        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to move.
+        let before = connection.total_changes();
+        let rows = match mode {
+            Prepare::Once => {
+                let mut statement = connection.prepare_cached(&call.spec.sql).map_err(fault)?;
+                run(connection, &mut statement, *columns, job, call, effect)?
+            }
+            Prepare::Each => {
+                let mut statement = connection.prepare(&call.spec.sql).map_err(fault)?;
+                run(connection, &mut statement, *columns, job, call, effect)?
+            }
+        };
+        if *columns > 0 {
+            return Ok(rows);
+        }
+        Ok(if connection.total_changes() == before { 0 } else { connection.changes() })
+    }
+}

@@ -1,0 +1,61 @@
+//! Where a connection is opened, setting it, and asking what took effect.
+
+use std::collections::BTreeMap;
+
+use crate::Fault;
+use litelab_protocol::{Connection as Settings, Database, Setting, SqliteBuild};
+use rusqlite::Connection;
+
+use super::fault::fault;
+use super::row::column;
+
+/// Where the database is, as SQLite's own `open` is told.
+pub fn location(database: &Database) -> String {
+    match database {
+        Database::File { path, .. } => path.clone(),
+        Database::Memory { shared: true, name, .. } => format!("file:{name}?mode=memory&cache=shared"),
+        Database::Memory { shared: false, .. } => ":memory:".into(),
+        Database::Server { .. } => unreachable!("the harness refuses it before any driver sees it"),
+    }
+}
+
+/// Runs the pragmas in order.
+pub fn set(connection: &Connection, settings: &Settings) -> Result<(), Fault> {
+    for pragma in &settings.pragmas {
+        let sql = format!("PRAGMA {} = {}", pragma.name, pragma.value);
+        run_to_end(connection, &sql).map_err(|error| fault(error).during(&sql))?;
+    }
+    Ok(())
+}
+
+/// Runs one statement and drops its rows. rusqlite's `execute_batch` would stop at the first row.
+pub fn run_to_end(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.raw_query();
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+/// The value of each PRAGMA after one read transaction: some settings are only decided when the file is first read.
+pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    run_to_end(connection, "SELECT count(*) FROM sqlite_schema").map_err(fault)?;
+    let read = |name: &String| {
+        let mut statement = connection.prepare(&format!("PRAGMA {name}")).map_err(fault)?;
+        let mut rows = statement.raw_query();
+        let setting = match rows.next().map_err(fault)? {
+            None => Setting::Null,
+            Some(row) => column(row.get_ref(0))?.to_value()?.to_json(),
+        };
+        Ok((name.clone(), setting))
+    };
+    names.iter().map(read).collect()
+}
+
+/// The SQLite inside, asked in a database in memory.
+pub fn build() -> rusqlite::Result<SqliteBuild> {
+    let connection = Connection::open_in_memory()?;
+    let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;
+    let mut options = connection.prepare("PRAGMA compile_options")?;
+    let compile_options = options.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
+}

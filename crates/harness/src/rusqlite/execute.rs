@@ -1,0 +1,135 @@
+//! Executing a statement: what is bound, and how its rows are fetched.
+
+use crate::{Bound, Call, Effect, Fault, Job, Slot};
+use litelab_protocol::Fetch;
+use rusqlite::types::{Null, Value};
+use rusqlite::{Connection, Rows, Statement, ffi};
+
+use super::fault::fault;
+use super::row::{Borrowed, Owned};
+
+/// Binds, steps and fetches. Returns the rows seen, 0 for a statement without columns.
+#[inline(always)]
+pub fn run(
+    connection: &Connection,
+    statement: &mut Statement<'_>,
+    columns: usize,
+    job: &Job,
+    call: &Call<'_>,
+    effect: &mut Effect<'_>,
+) -> Result<u64, Fault> {
+    for (i, slot) in call.slots.iter().enumerate() {
+        match *slot {
+            // Apart from the others, so that no jump by a table, which is slow after a system call, is needed for it.
+            Slot::Integer(value) => statement.raw_bind_parameter(i + 1, value),
+            _ => bind(statement, i + 1, call.values.bound(slot, effect.yielded)),
+        }
+        .map_err(fault)?;
+    }
+    if columns == 0 {
+        statement.raw_execute().map_err(fault)?;
+        return Ok(0);
+    }
+    match call.spec.fetch {
+        Fetch::All => all(statement.raw_query(), columns, job, call, effect),
+        Fetch::None => none(statement.raw_query(), call, effect),
+        Fetch::First => first(connection, statement.raw_query(), columns, job, call, effect),
+        Fetch::Buffer => buffer(statement.raw_query(), columns, job, call, effect),
+    }
+}
+
+#[inline(never)]
+fn bind(statement: &mut Statement<'_>, at: usize, value: Bound<'_>) -> rusqlite::Result<()> {
+    match value {
+        Bound::Null => statement.raw_bind_parameter(at, Null),
+        Bound::Integer(value) => statement.raw_bind_parameter(at, value),
+        Bound::Real(value) => statement.raw_bind_parameter(at, value),
+        Bound::Text(value) => statement.raw_bind_parameter(at, value),
+    }
+}
+
+/// Each row as it comes. The one way of four that becomes part of the worker's loop: together they would make that loop
+/// larger than the processor's first cache of instructions.
+#[inline(always)]
+fn all(mut rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    effect.note_query(call);
+    let mut count = 0;
+    while let Some(row) = rows.next().map_err(fault)? {
+        job.run(columns, &Borrowed(row), effect)?;
+        if count == 0 {
+            effect.note_first_row(call);
+            effect.remember(call, &Borrowed(row))?;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Steps only.
+#[inline(never)]
+fn none(mut rows: Rows<'_>, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    let mut count = 0;
+    while let Some(row) = rows.next().map_err(fault)? {
+        if count == 0 {
+            effect.remember(call, &Borrowed(row))?;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// One row, and the statement is left.
+#[inline(never)]
+fn first(
+    connection: &Connection,
+    mut rows: Rows<'_>,
+    columns: usize,
+    job: &Job,
+    call: &Call<'_>,
+    effect: &mut Effect<'_>,
+) -> Result<u64, Fault> {
+    let mut count = 0;
+    if let Some(row) = rows.next().map_err(fault)? {
+        job.run(columns, &Borrowed(row), effect)?;
+        effect.remember(call, &Borrowed(row))?;
+        count = 1;
+    }
+    drop(rows);
+    reset_error(connection)?;
+    Ok(count)
+}
+
+/// All rows first, then the work on each.
+#[inline(never)]
+fn buffer(rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    let all = collect(rows, columns)?;
+    effect.note_query(call);
+    for (count, row) in all.iter().enumerate() {
+        job.run(columns, &Owned(row), effect)?;
+        if count == 0 {
+            effect.note_first_row(call);
+            effect.remember(call, &Owned(row))?;
+        }
+    }
+    Ok(all.len() as u64)
+}
+
+/// Every row as values of its own, which is what a `fetchall` returns.
+fn collect(mut rows: Rows<'_>, columns: usize) -> Result<Vec<Vec<Value>>, Fault> {
+    let mut all = Vec::new();
+    while let Some(row) = rows.next().map_err(fault)? {
+        all.push((0..columns).map(|i| row.get(i)).collect::<Result<Vec<Value>, _>>().map_err(fault)?);
+    }
+    Ok(all)
+}
+
+/// Under autocommit a statement that is left after its first row commits when it is reset, and that commit can fail
+/// (`SQLITE_BUSY` under a rollback journal); rusqlite drops what the reset returns, the connection still knows.
+fn reset_error(connection: &Connection) -> Result<(), Fault> {
+    // SAFETY: the handle is open as long as the connection is borrowed.
+    let code = unsafe { ffi::sqlite3_extended_errcode(connection.handle()) };
+    match code & 0xFF {
+        ffi::SQLITE_OK | ffi::SQLITE_ROW | ffi::SQLITE_DONE => Ok(()),
+        _ => Err(Fault::Sqlite { code, message: "the commit that ends a statement left after its first row".into() }),
+    }
+}

@@ -1,0 +1,17 @@
+//! rusqlite's errors as the harness counts them.
+
+use crate::Fault;
+use rusqlite::Error;
+
+/// Only what SQLite itself returned is an SQLite error; a column of the wrong type, say, is not.
+#[cold]
+#[inline(never)]
+pub fn fault(error: Error) -> Fault {
+    match error {
+        Error::SqliteFailure(cause, message) => {
+            Fault::Sqlite { code: cause.extended_code, message: message.unwrap_or_else(|| cause.to_string()) }
+        }
+        Error::SqlInputError { error, msg, .. } => Fault::Sqlite { code: error.extended_code, message: msg },
+        other => Fault::Other(other.to_string()),
+    }
+}

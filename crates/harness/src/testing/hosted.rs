@@ -1,0 +1,260 @@
+//! What every library that keeps its connections itself has to do, for the tests of each runner that has some.
+
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{
+    Access, Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Load, Prepare, Retry, Source, Trial,
+    Until, VERSION, Work,
+};
+use serde_json::json;
+
+use super::scratch::{MS, Scratch, insert, trial};
+use super::{Program, count, file, param, pragmas, role, select, statement, timely, transaction, tries};
+
+/// A runner's program and those of its drivers that are such libraries: name, executor, accesses.
+pub struct Hosted(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
+
+/// Makes a test of each of these functions, for `HOSTED` of the test that calls it.
+#[macro_export]
+macro_rules! hosted_tests {
+    ($hosted:expr) => {
+        $crate::hosted_tests!($hosted;
+            describe_names_the_builds
+            counts_are_those_of_the_rows
+            a_database_in_memory_is_set_up_and_torn_down
+            values_yields_and_errors_are_those_of_rusqlite
+            what_cannot_be_done_is_said
+            what_is_no_sqlite_error_ends_the_trial
+            inspect_asks_every_connection
+            a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too
+        );
+    };
+    ($hosted:expr; $($name:ident)+) => {
+        $(#[test]
+        fn $name() {
+            $crate::testing::hosted::$name(&$hosted);
+        })+
+    };
+}
+
+fn accesses(kinds: &[&str]) -> Vec<Access> {
+    let all = [
+        Access::PerWorker,
+        Access::Shared,
+        Access::Pool { connections: 1 },
+        Access::Pool { connections: 3 },
+        Access::WriteLock,
+        Access::Split { readers: 2 },
+    ];
+    all.into_iter().filter(|access| kinds.contains(&access.kind())).collect()
+}
+
+/// See its name.
+pub fn describe_names_the_builds(Hosted(runner, drivers): &Hosted) {
+    let description: Description = serde_json::from_slice(&runner.verb("describe", "").stdout).expect("description");
+    for (name, executor, kinds) in *drivers {
+        let driver = description.drivers.iter().find(|driver| driver.name == *name).expect(name);
+        assert_eq!(driver.executors, [*executor], "{name}");
+        assert_eq!(driver.accesses, *kinds);
+        assert!(driver.version.starts_with("0."), "{}", driver.version);
+        assert_eq!(driver.sqlite.as_ref().map(|s| s.version.as_str()), Some(rusqlite::version()));
+    }
+}
+
+/// See its name.
+pub fn counts_are_those_of_the_rows(Hosted(runner, drivers): &Hosted) {
+    for (name, executor, kinds) in *drivers {
+        for (access, prepare) in accesses(kinds).into_iter().flat_map(|a| [(a, Prepare::Once), (a, Prepare::Each)]) {
+            let (a, b) = (Scratch::new(), Scratch::new());
+            let read = vec![select("SELECT max(id) FROM t", &[], Fetch::All)];
+            let read = transaction("read", Begin::Deferred, vec![], read);
+            let mut roles = vec![role("writer", 3, &[0], count(60)), role("reader", 2, &[1], count(80))];
+            roles[1].first_worker = 3;
+            let transactions = vec![insert(Begin::Immediate), read];
+            let mut trial = trial((name, *executor), vec![a.database(), b.database()], transactions, roles);
+            (trial.access, trial.prepare) = (access, prepare);
+            trial.connection.read_back = vec!["journal_mode".into(), "synchronous".into()];
+            let outcome = runner.run(&trial);
+            let context = format!("{name} {access} {prepare:?}");
+            assert_eq!((a.number("SELECT count(*) FROM t"), b.number("SELECT count(*) FROM t")), (60, 60), "{context}");
+            let (write, read) = (outcome.operation("writer", "insert"), outcome.operation("reader", "read"));
+            assert_eq!((write.committed, write.rows, write.failed), (120, 120, 0), "{context}");
+            assert_eq!((read.committed, read.rows, read.measured), (160, 160, 160), "{context}");
+            let waits = |h: &Option<Histogram>| h.as_ref().map(Histogram::count);
+            let expected = match access {
+                Access::PerWorker => (None, None),
+                Access::WriteLock => (Some(120), None),
+                _ => (Some(120), Some(160)),
+            };
+            assert_eq!((waits(&write.wait), waits(&read.wait)), expected, "{context}");
+            let connections = match access {
+                Access::PerWorker | Access::WriteLock => 5,
+                Access::Pool { connections } => connections as usize,
+                Access::Split { .. } => 3,
+                _ => 1,
+            };
+            assert_eq!(outcome.ready.connections.len(), 2 * connections, "{context}");
+            let settings = json!({"journal_mode": "wal", "synchronous": 0});
+            assert!(outcome.ready.connections.iter().all(|c| json!(c.settings) == settings), "{context}");
+            let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
+            assert_eq!(ticked, 280, "{context}");
+            // All are closed: the last one to go takes the log with it, once this one has gone, too.
+            drop(a.connection.execute_batch("PRAGMA journal_mode = DELETE"));
+            assert_eq!(
+                a.number("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"),
+                1,
+                "{context}"
+            );
+        }
+    }
+}
+
+/// See its name.
+pub fn a_database_in_memory_is_set_up_and_torn_down(Hosted(runner, drivers): &Hosted) {
+    let scratch = Scratch::new();
+    for (name, executor, kinds) in *drivers {
+        for (shared, access) in [(false, Access::Shared), (true, Access::Split { readers: 2 })] {
+            let copy = scratch.path(&format!("{name}-{shared}.db"));
+            let database = Database::Memory {
+                shared,
+                name: "m".into(),
+                setup: vec!["CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)".into()],
+                teardown: vec![format!("VACUUM INTO '{}'", copy.display())],
+            };
+            let roles = vec![role("w", 2, &[0], count(50))];
+            let mut trial = trial((name, *executor), vec![database], vec![insert(Begin::Immediate)], roles);
+            trial.connection.pragmas.clear();
+            trial.access = access;
+            let on = vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()];
+            trial.retry = Retry { attempts: 100_000, multiplier: 1.0, backoff_us: 100, max_backoff_us: 100, on };
+            assert_eq!(runner.run(&trial).only().committed, 50, "{name}");
+            let rows = rusqlite::Connection::open(copy)
+                .and_then(|c| c.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0)));
+            assert_eq!(rows, Ok(50), "{name}");
+            if !shared && kinds.contains(&"pool") {
+                trial.access = Access::Pool { connections: 2 };
+                assert!(runner.refuse(&trial).reason.contains("private"), "{name}");
+            }
+        }
+    }
+}
+
+/// See its name.
+pub fn values_yields_and_errors_are_those_of_rusqlite(Hosted(runner, drivers): &Hosted) {
+    for (name, executor, _) in *drivers {
+        let scratch = Scratch::new();
+        let yielded = || vec![param("id", Source::Yielded { name: "id".into() })];
+        let mut first = select("INSERT INTO t(a) VALUES (0) RETURNING id", &[], Fetch::First);
+        first.yields = vec!["id".into()];
+        let transactions = vec![
+            transaction("start", Begin::Immediate, vec![], vec![first]),
+            transaction("finish", Begin::None, yielded(), vec![statement("UPDATE t SET a = ?1 WHERE id = ?1", &[0])]),
+            transaction(
+                "fails",
+                Begin::Immediate,
+                yielded(),
+                vec![
+                    statement("UPDATE t SET b = 1 WHERE id = ?1", &[0]),
+                    statement("INSERT INTO t(id) VALUES (?1)", &[0]),
+                ],
+            ),
+        ];
+        let roles = vec![role("w", 2, &[0, 1, 2], count(60))];
+        let mut trial = trial((name, *executor), vec![scratch.database()], transactions, roles);
+        trial.access = Access::Shared;
+        let outcome = runner.run(&trial);
+        assert_eq!(outcome.operation("w", "finish").rows, 20, "{name}");
+        let fails = outcome.operation("w", "fails");
+        assert_eq!((fails.failed, fails.errors["SQLITE_CONSTRAINT_PRIMARYKEY"].seen), (20, 20), "{name}");
+        // What failed was rolled back.
+        assert_eq!(scratch.number("SELECT count(*) FROM t WHERE a = id AND b IS NULL"), 20, "{name}");
+    }
+}
+
+/// See its name.
+pub fn what_cannot_be_done_is_said(Hosted(runner, drivers): &Hosted) {
+    let scratch = Scratch::new();
+    for (name, executor, _) in *drivers {
+        let roles = vec![role("w", 1, &[0], count(5))];
+        let mut base = trial((name, *executor), vec![scratch.database()], vec![insert(Begin::None)], roles);
+        base.access = Access::Shared;
+        let refused = |word: &str, change: &dyn Fn(&mut Trial)| {
+            let mut trial = base.clone();
+            change(&mut trial);
+            let reason = runner.refuse(&trial).reason;
+            assert!(reason.contains(word), "{name}: {reason}");
+        };
+        refused("turbo", &|t| drop(t.connection.options.insert("turbo".into(), json!(1))));
+        refused("parameters", &|t| t.transactions[0].statements[0].bind = vec![0]);
+        refused("yields", &|t| t.transactions[0].statements[0].yields = vec!["id".into()]);
+        refused("syntax error", &|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into());
+        let verify = Work::Sha256Verify { value: "a".into(), hash: "b".into() };
+        refused("`a`", &|t| t.transactions[0].statements[0].work = verify.clone());
+        refused("SQLITE_CANTOPEN", &|t| t.databases = vec![file(&scratch.path("no/such.db"))]);
+        assert_eq!(runner.run_without_go(&base).status.code(), Some(0), "{name}");
+        refused("executor threads", &|t| t.executor = Executor::Threads);
+    }
+}
+
+/// See its name.
+pub fn what_is_no_sqlite_error_ends_the_trial(Hosted(runner, drivers): &Hosted) {
+    for (name, executor, _) in *drivers {
+        let scratch = Scratch::new();
+        scratch.connection.execute_batch("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)").expect("insert");
+        let read = transaction("read", Begin::None, vec![], vec![select("SELECT a FROM t", &[], Fetch::All)]);
+        // The other worker would go on for an hour.
+        let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
+        let mut trial = trial((name, *executor), vec![scratch.database()], vec![read, insert(Begin::None)], roles);
+        trial.access = Access::Shared;
+        let failed = runner.fail(&trial);
+        assert!(failed.reason.contains("utf-8") && failed.code.is_none(), "{name}: {failed:?}");
+    }
+}
+
+/// See its name.
+pub fn inspect_asks_every_connection(Hosted(runner, drivers): &Hosted) {
+    let scratch = Scratch::new();
+    for (name, ..) in *drivers {
+        let request = Inspect {
+            protocol: VERSION,
+            driver: (*name).into(),
+            database: scratch.path("test.db").to_str().expect("UTF-8").into(),
+            connections: 3,
+            options: Default::default(),
+            pragmas: pragmas(&[("cache_size", "-777")]),
+            read_back: vec!["cache_size".into()],
+        };
+        let answer = runner.verb("inspect", &serde_json::to_string(&request).expect("JSON")).stdout;
+        let inspection: Inspection = serde_json::from_slice(&answer).expect("inspection");
+        let seen: Vec<_> = inspection.connections.iter().map(|c| c.settings["cache_size"].clone()).collect();
+        assert_eq!(seen, vec![json!(-777); 3], "{name}");
+    }
+}
+
+/// See its name.
+pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Hosted(runner, drivers): &Hosted) {
+    for (name, executor, kinds) in *drivers {
+        let slowest = |access: Access| {
+            let scratch = Scratch::new();
+            let mut write = insert(Begin::Immediate);
+            write.hold_us = 500_000;
+            let read = transaction("read", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::All)]);
+            let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 2, &[1], Until::Role { name: "w".into() })];
+            (roles[1].first_worker, roles[1].load) = (1, Load::Closed { think_us: 5_000 });
+            let mut trial = trial((name, *executor), vec![scratch.database()], vec![write, read], roles);
+            trial.access = access;
+            let outcome = runner.run(&trial);
+            let late = outcome.result.probe.as_ref().and_then(|p| p.lateness.max()).unwrap_or_default();
+            (late, outcome.operation("r", "read").service.max().unwrap_or_default())
+        };
+        let seen = |access: Access, fits: &dyn Fn(u64) -> bool| {
+            tries(|_| {
+                let (late, read) = slowest(access);
+                timely(late < 250 * MS && fits(read), format_args!("{name} {access}: {late} {read}"))
+            });
+        };
+        seen(Access::Shared, &|read| read > 400 * MS);
+        if kinds.contains(&"split") {
+            seen(Access::Split { readers: 2 }, &|read| read < 250 * MS);
+        }
+    }
+}

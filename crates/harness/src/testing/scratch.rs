@@ -1,0 +1,59 @@
+//! Trials of libraries under tokio, and a database to look into.
+
+use super::{file, param, pragmas, statement, transaction, uniform};
+use litelab_protocol::{Begin, Connection, Database, Executor, Role, Source, Transaction, Trial};
+
+/// Nanoseconds.
+pub const MS: u64 = 1_000_000;
+
+/// The insert that most tests use, into `t(id, a, b)`.
+pub fn insert(begin: Begin) -> Transaction {
+    let params = vec![uniform("a", 1, 100), param("b", Source::Hex { bytes: 8 })];
+    transaction("insert", begin, params, vec![statement("INSERT INTO t(a, b) VALUES (?1, ?2)", &[0, 1])])
+}
+
+/// WAL, no sync, no retry, no warm-up, a probe; one thread for tasks.
+pub fn trial(
+    (driver, executor): (&str, Executor),
+    databases: Vec<Database>,
+    transactions: Vec<Transaction>,
+    roles: Vec<Role>,
+) -> Trial {
+    let pragmas = pragmas(&[("journal_mode", "WAL"), ("synchronous", "OFF")]);
+    let connection = Connection { pragmas, ..Connection::default() };
+    let trial = super::trial(driver, databases, transactions, roles);
+    Trial { executor, connection, runtime_threads: Some(1), probe_ms: 5, ..trial }
+}
+
+/// A database file with an empty `t`, in a directory that goes with it.
+pub struct Scratch {
+    directory: tempfile::TempDir,
+    /// For a look at what the runner left.
+    pub connection: rusqlite::Connection,
+}
+
+impl Scratch {
+    /// A new one.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().expect("directory");
+        let connection = rusqlite::Connection::open(directory.path().join("test.db")).expect("open");
+        connection.execute_batch("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)").expect("schema");
+        Self { directory, connection }
+    }
+
+    /// Of a file in its directory.
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The file, for a trial.
+    pub fn database(&self) -> Database {
+        file(&self.path("test.db"))
+    }
+
+    /// The answer to a query of one number.
+    pub fn number(&self, sql: &str) -> i64 {
+        self.connection.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|e| panic!("{sql}: {e}"))
+    }
+}

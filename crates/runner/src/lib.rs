@@ -1,0 +1,46 @@
+//! The runner that is part of the command, `litelab runner rusqlite`: trials on rusqlite, which is the reference, and on
+//! async-sqlite, which is built on the same release of it. `docs/PROTOCOL.md` is its contract, and all of it but the drivers
+//! is in `crates/harness`.
+//!
+//! [`statement`] is the driver under measurement. [`layer`] is access `group-commit`: `onewriter` over the same library.
+//! [`async_sqlite`] is a library whose threads own a connection each.
+
+mod async_sqlite;
+mod layer;
+mod statement;
+
+use std::process::ExitCode;
+
+use litelab_harness::rusqlite::{connect, fault};
+use litelab_harness::{About, Driver, Fault, locked_version};
+use litelab_protocol::Executor;
+
+use crate::async_sqlite::AsyncSqlite;
+use crate::layer::Layer;
+use crate::statement::Rusqlite;
+
+/// What the command has to know of this runner, in the form of the other runners' manifests.
+pub const MANIFEST: &str = include_str!("../runner.toml");
+
+/// Runs a verb of the protocol (`describe`, `run` or `inspect`) on standard input and output.
+#[must_use]
+pub fn main(verb: Option<&str>) -> ExitCode {
+    // After a panic the trial has failed; the other workers must not go on until the core loses patience.
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
+    let rusqlite = Driver::new::<Rusqlite>("rusqlite", || about("rusqlite")).group::<Layer>();
+    let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
+    let async_sqlite =
+        Driver::hosted::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], accesses);
+    litelab_harness::run_verb("rusqlite", verb, [rusqlite, async_sqlite])
+}
+
+/// The release of a library, and the SQLite inside.
+fn about(package: &str) -> Result<About, Fault> {
+    let sqlite = Some(connect::build().map_err(fault)?);
+    let version = locked_version(include_str!("../../../Cargo.lock"), package).unwrap_or("unknown").into();
+    Ok(About { version, sqlite })
+}

@@ -1,0 +1,225 @@
+//! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
+//! prepares once. All unsafe code of this package is here and in [`litelab_harness::rusqlite`].
+
+use std::collections::BTreeMap;
+use std::hint::cold_path;
+use std::ptr::NonNull;
+
+use litelab_harness::rusqlite::{connect, fault, run};
+use litelab_harness::{Call, Effect, Fault, Job, Open, Session, refuse_options};
+use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Setting, Transaction};
+use rusqlite::{Connection, Statement};
+
+/// A connection and the statements prepared on it.
+///
+/// rusqlite's statements borrow their connection, so the two cannot live in one struct without a lifetime being
+/// extended; its statement cache can, but costs a hash and two list operations at each execution, a few per cent of a
+/// point read. The connection has its own allocation, freed in `drop` after the statements.
+pub struct Rusqlite {
+    statements: Vec<Vec<Prepared>>,
+    /// `BEGIN DEFERRED`, `BEGIN IMMEDIATE`, `BEGIN EXCLUSIVE` and `COMMIT`; under [`Prepare::Each`] they are sent as
+    /// text, as rusqlite's own `Transaction` does.
+    brackets: Option<[Statement<'static>; 4]>,
+    connection: NonNull<Connection>,
+    total_changes: u64,
+}
+
+// SAFETY: the connection is reached only through this value and its statements, which move together; SQLite's
+// multi-thread mode asks no more than that no two threads use one connection at the same time.
+unsafe impl Send for Rusqlite {}
+
+impl Drop for Rusqlite {
+    fn drop(&mut self) {
+        self.statements.clear();
+        self.brackets = None;
+        // SAFETY: made by `Box::leak` in `open`; all that borrowed from it was dropped above.
+        drop(unsafe { Box::from_raw(self.connection.as_ptr()) });
+    }
+}
+
+/// One statement of a transaction.
+struct Prepared {
+    /// None under [`Prepare::Each`].
+    statement: Option<Statement<'static>>,
+    columns: usize,
+    job: Job,
+}
+
+impl Rusqlite {
+    /// The lifetime is a lie that stays inside this file: nothing but `self` keeps what borrows from it, and `drop`
+    /// clears that first.
+    #[inline]
+    fn connection(&self) -> &'static Connection {
+        // SAFETY: allocated in `open`, freed only in `drop`.
+        unsafe { self.connection.as_ref() }
+    }
+
+    fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
+        let statement = self.connection().prepare(&spec.sql).map_err(fault)?;
+        let (wanted, given) = (statement.parameter_count(), spec.bind.len() * spec.tuples as usize);
+        if wanted != given {
+            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
+        }
+        let names: Vec<&str> = statement.column_names().collect();
+        if names.len() < spec.yields.len() {
+            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
+        }
+        let job = Job::new(&spec.work, &names)?;
+        let columns = names.len();
+        Ok(Prepared { columns, job, statement: (mode == Prepare::Once).then_some(statement) })
+    }
+}
+
+impl Open for Rusqlite {
+    fn open(database: &Database, settings: &Settings) -> Result<Self, Fault> {
+        refuse_options(settings, &[])?;
+        // With rusqlite's defaults: read-write, created when absent, URI names, no mutex, 5 s busy timeout.
+        let connection = Connection::open(connect::location(database)).map_err(fault)?;
+        connect::set(&connection, settings)?;
+        let connection = NonNull::from(Box::leak(Box::new(connection)));
+        Ok(Self { statements: Vec::new(), brackets: None, connection, total_changes: 0 })
+    }
+}
+
+impl Session for Rusqlite {
+    fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
+        let run = |sql: &String| connect::run_to_end(self.connection(), sql).map_err(|e| fault(e).during(sql));
+        statements.iter().try_for_each(run)
+    }
+
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        connect::read_back(self.connection(), names)
+    }
+
+    fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
+        self.statements = (transactions.iter().enumerate())
+            .map(|(index, transaction)| {
+                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
+                specs.iter().map(|spec| self.check(spec, mode).map_err(|fault| fault.during(&spec.sql))).collect()
+            })
+            .collect::<Result<_, _>>()?;
+        if mode == Prepare::Once {
+            let prepare = |sql| self.connection().prepare(sql).map_err(fault);
+            self.brackets = Some([
+                prepare("BEGIN DEFERRED")?,
+                prepare("BEGIN IMMEDIATE")?,
+                prepare("BEGIN EXCLUSIVE")?,
+                prepare("COMMIT")?,
+            ]);
+        }
+        self.total_changes = self.connection().total_changes();
+        Ok(())
+    }
+
+    #[inline]
+    fn begin(&mut self, begin: Begin) -> Result<(), Fault> {
+        let place = match begin {
+            Begin::None => return Ok(()),
+            Begin::Deferred => 0,
+            Begin::Immediate => 1,
+            Begin::Exclusive => 2,
+        };
+        match (&mut self.brackets, begin.sql()) {
+            (Some(prepared), _) => prepared[place].raw_execute().map(drop).map_err(fault),
+            (None, Some(sql)) => self.connection().execute_batch(sql).map_err(fault),
+            (None, None) => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<(), Fault> {
+        match &mut self.brackets {
+            Some(prepared) => prepared[3].raw_execute().map(drop).map_err(fault),
+            None => self.connection().execute_batch("COMMIT").map_err(fault),
+        }
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        let connection = self.connection();
+        // Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by themselves: https://sqlite.org/lang_transaction.html
+        if !connection.is_autocommit() {
+            connection.execute_batch("ROLLBACK").map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let connection = self.connection();
+        let prepared = &mut self.statements[call.transaction][call.statement];
+        let (columns, job) = (prepared.columns, &prepared.job);
+        let rows = match &mut prepared.statement {
+            Some(statement) => run(connection, statement, columns, job, call, effect)?,
+            None => {
+                // Preparing takes longer than all that the compiler could do for what follows it.
+                cold_path();
+                let mut statement = connection.prepare(&call.spec.sql).map_err(fault)?;
+                run(connection, &mut statement, columns, job, call, effect)?
+            }
+        };
+        if columns > 0 {
+            return Ok(rows);
+        }
+        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to have moved.
+        let total = connection.total_changes();
+        let changed = if total == self.total_changes { 0 } else { connection.changes() };
+        self.total_changes = total;
+        Ok(changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use litelab_harness::{Clock, Values};
+    use litelab_protocol::{Fetch, Work};
+    use rusqlite::ffi;
+    use std::time::Instant;
+
+    /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
+    fn statement_memory(session: &Rusqlite) -> i32 {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: the connection is open, and both are places to write to.
+        unsafe {
+            let db = session.connection().handle();
+            ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0);
+        }
+        current
+    }
+
+    #[test]
+    fn statements_are_kept_or_not() {
+        let spec = litelab_protocol::Statement {
+            sql: "SELECT 1 WHERE 1 = 0 OR 2".into(),
+            bind: vec![],
+            tuples: 1,
+            repeat: 1,
+            fetch: Fetch::All,
+            work: Work::Read,
+            yields: vec![],
+            required: false,
+            hold_us: 0,
+        };
+        let (name, begin, statements) = ("t".into(), Begin::None, vec![spec.clone()]);
+        let transaction =
+            Transaction { name, begin, writes: false, hold_us: 0, timed_rows: true, params: vec![], statements };
+        let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
+        for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
+            let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");
+            session.prepare(std::slice::from_ref(&transaction), &[0], mode).expect("prepare");
+            let (clock, values) = (Clock::at(Instant::now()), Values::default());
+            let call = Call {
+                transaction: 0,
+                statement: 0,
+                spec: &spec,
+                slots: &[],
+                values: &values,
+                yields: &[],
+                timed: false,
+                clock,
+            };
+            assert_eq!(session.execute(&call, &mut Effect::new(&mut [])).expect("a row"), 1);
+            assert_eq!(statement_memory(&session) > 0, kept, "{mode:?}");
+        }
+    }
+}

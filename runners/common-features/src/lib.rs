@@ -1,1 +1,0 @@
-//! Nothing: what this package is for stands in its manifest.

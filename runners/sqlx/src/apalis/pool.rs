@@ -1,0 +1,51 @@
+//! The connection that the library works on, and what is in effect there.
+
+use std::collections::BTreeMap;
+
+use apalis_sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteStorage};
+use litelab_harness::{Fault, Row};
+use litelab_protocol::{Connection, Database, Setting};
+use sqlx::{AssertSqlSafe, Executor};
+
+use super::fault;
+use crate::row::Fetched;
+
+/// A pool of one, for `per-worker` is a connection for each worker. It is opened with sqlx's defaults (foreign keys, 5 s
+/// busy timeout), except that the file may be absent and that the connection is never replaced by a younger one, which
+/// would come without its settings; apalis-sqlite's own `SqliteStorageFactory` asks for the latter, too.
+///
+/// `SqliteStorage::setup` then makes the tables and sets PRAGMAs of its own, `synchronous = OFF` among them, on the one
+/// connection that it is given: in a pool of several the others would have sqlx's. The trial's come after that.
+pub async fn open(database: &Database, settings: &Connection) -> Result<SqlitePool, Fault> {
+    let Database::File { path, .. } = database else {
+        return Err(Fault::Other("a queue is kept in a file, and not in memory".into()));
+    };
+    let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    let one = SqlitePoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
+    let pool = one.connect_with(options).await.map_err(fault::fault)?;
+    SqliteStorage::setup(&pool).await.map_err(|e| fault::apalis(e).during("SqliteStorage::setup"))?;
+    for pragma in &settings.pragmas {
+        let sql = format!("PRAGMA {} = {}", pragma.name, pragma.value);
+        run(&pool, &sql).await?;
+    }
+    Ok(pool)
+}
+
+/// Runs SQL to its end.
+pub async fn run(pool: &SqlitePool, sql: &str) -> Result<(), Fault> {
+    let ran = sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await;
+    ran.map(drop).map_err(|e| fault::fault(e).during(sql))
+}
+
+/// The value of each PRAGMA on the pool's own connection, after one read transaction.
+pub async fn read_back(pool: &SqlitePool, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    run(pool, "SELECT count(*) FROM sqlite_schema").await?;
+    let mut settings = BTreeMap::new();
+    for name in names {
+        let row = pool.fetch_optional(AssertSqlSafe(format!("PRAGMA {name}"))).await.map_err(fault::fault)?;
+        let setting =
+            row.map_or(Ok(Setting::Null), |row| Ok::<_, Fault>(Fetched(row).column(0)?.to_value()?.to_json()));
+        settings.insert(name.clone(), setting?);
+    }
+    Ok(settings)
+}

@@ -1,0 +1,14 @@
+//! The libraries, by what every such library has to do.
+
+mod queue;
+
+use litelab_harness::testing::Program;
+use litelab_harness::testing::hosted::Hosted;
+use litelab_protocol::Executor;
+
+const HOSTED: Hosted = Hosted(
+    Program(env!("CARGO_BIN_EXE_litelab-runner-sqlx")),
+    &[("sqlx", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"])],
+);
+
+litelab_harness::hosted_tests!(HOSTED);

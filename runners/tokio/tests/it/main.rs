@@ -1,0 +1,15 @@
+//! The libraries, by what every such library has to do.
+
+use litelab_harness::testing::Program;
+use litelab_harness::testing::hosted::Hosted;
+use litelab_protocol::Executor;
+
+const HOSTED: Hosted = Hosted(
+    Program(env!("CARGO_BIN_EXE_litelab-runner-tokio")),
+    &[
+        ("tokio-rusqlite", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"]),
+        ("deadpool-sqlite", Executor::Offload, &["shared", "pool", "split"]),
+    ],
+);
+
+litelab_harness::hosted_tests!(HOSTED);
