@@ -1,9 +1,9 @@
-//! The checks in order, for each driver; drivers side by side.
+//! The checks of each driver, many at a time.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use litelab_engine::runner::Runner;
@@ -94,7 +94,7 @@ enum Told {
 }
 
 impl<'a> Suite<'a> {
-    /// All checks, one driver after the other, with the usual limits.
+    /// All checks, one after the other, with the usual limits.
     #[must_use]
     pub fn new(runners: &'a Runners, scratch: &'a Path) -> Self {
         Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None, urls: None }
@@ -112,8 +112,9 @@ impl<'a> Suite<'a> {
         Self { only: Some(names.iter().map(|n| (*n).to_owned()).collect()), ..self }
     }
 
-    /// So many drivers side by side, at least one. A driver is waited for nine tenths of the time: most checks are of
-    /// pauses, deadlines and lost processes.
+    /// So many checks at the same time, at least one. A runner is waited for nine tenths of the time: most checks are of
+    /// pauses, deadlines and lost processes. The checks of one driver of a server stay one after the other, for they share
+    /// that server.
     #[must_use]
     pub fn jobs(self, jobs: usize) -> Self {
         Self { jobs, ..self }
@@ -140,7 +141,7 @@ impl<'a> Suite<'a> {
         self.check_all(&[name], progress)?.pop().ok_or_else(stopped)
     }
 
-    /// Checks runners or drivers (`runner:driver`), several side by side if told so. A report for each, in their order.
+    /// Checks runners or drivers (`runner:driver`). A report for each, in their order.
     ///
     /// # Errors
     /// As [`check()`], before any check is made.
@@ -225,18 +226,14 @@ impl<'a> Suite<'a> {
         for (report, _) in reports.iter().zip(&left).filter(|(_, left)| **left == 0) {
             progress(Progress::Examined(report));
         }
-        let next = AtomicUsize::new(0);
+        let permits = Permits::new(self.jobs);
         let (tell, told) = channel();
         std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, parts.len().max(1)) {
-                let (tell, next) = (tell.clone(), &next);
+            for (i, part) in parts.iter().enumerate() {
+                let (tell, permits) = (tell.clone(), &permits);
                 scope.spawn(move || {
-                    while let Some((i, part)) =
-                        Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, parts.get(i)?)))
-                    {
-                        if let Some(over) = self.examine(i, part, directory, servers, &tell) {
-                            let _listening = tell.send(over);
-                        }
+                    if let Some(over) = self.examine(i, part, directory, servers, permits, &tell) {
+                        let _listening = tell.send(over);
                     }
                 });
             }
@@ -286,9 +283,11 @@ impl<'a> Suite<'a> {
         part: &Part<'_>,
         directory: &Path,
         servers: &Servers<'_>,
+        permits: &Permits,
         tell: &Sender<Told>,
     ) -> Option<Told> {
-        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        let permit = permits.take();
+        if self.is_stopped() {
             return None;
         }
         let described = part.described()?;
@@ -303,31 +302,107 @@ impl<'a> Suite<'a> {
                 return Some(Told::Over(i, vec![failed]));
             }
         };
-        let mut outcomes: Vec<CheckOutcome> = Vec::new();
-        let checks = check::of(described);
-        for (number, check) in checks.iter().copied().filter(|c| self.wants(c)).enumerate() {
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return None;
-            }
-            let begun = Instant::now();
-            let _listening = tell.send(Told::Started(i, check.name));
-            // What does not even insert ten rows would take every deadline of every other check.
-            let dead = outcomes.first().is_some_and(|o| o.name == checks[0].name && o.verdict == Verdict::Failed);
-            let found = if dead {
-                Ok(Finding::Skipped(format!("not tried, for `{}` failed", checks[0].name)))
-            } else {
-                let folder = directory.join(format!("{}-{}-{number}", part.runner.manifest.name, part.driver));
-                let found = std::fs::create_dir(&folder)
-                    .map_err(|e| format!("{}: {e}", folder.display()))
-                    .and_then(|()| (check.run)(&Subject::new(part.runner, described, self.limits, &folder, server)));
-                let _left = std::fs::remove_dir_all(&folder);
-                found
-            };
-            let outcome = outcome(check.name, found, begun);
-            let _listening = tell.send(Told::Ended(i, outcome.clone()));
-            outcomes.push(outcome);
+        drop(permit);
+        let all = check::of(described);
+        let checks: Vec<&Check> = all.iter().copied().filter(|check| self.wants(check)).collect();
+        let subject = (part, described, server);
+        let (Some(first), rest) = (checks.first(), checks.get(1..).unwrap_or_default()) else {
+            return Some(Told::Over(i, Vec::new()));
+        };
+        let first = self.make(i, subject, directory, (0, first), permits, tell)?;
+        // What does not even insert ten rows would take every deadline of every other check.
+        if first.name == all[0].name && first.verdict == Verdict::Failed {
+            let untried = rest.iter().map(|check| {
+                let why = format!("not tried, for `{}` failed", first.name);
+                let skipped = outcome(check.name, Ok(Finding::Skipped(why)), Instant::now());
+                let _listening = tell.send(Told::Ended(i, skipped.clone()));
+                skipped
+            });
+            let untried = untried.collect::<Vec<_>>();
+            return Some(Told::Over(i, std::iter::once(first).chain(untried).collect()));
         }
-        Some(Told::Over(i, outcomes))
+        let width = if server.is_some() { 1 } else { self.jobs.clamp(1, rest.len().max(1)) };
+        let next = AtomicUsize::new(0);
+        let found = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..width {
+                let (tell, next, found) = (tell.clone(), &next, &found);
+                scope.spawn(move || {
+                    while let Some((at, check)) =
+                        Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, *rest.get(at)?)))
+                    {
+                        let Some(outcome) = self.make(i, subject, directory, (at + 1, check), permits, &tell) else {
+                            return;
+                        };
+                        found.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
+                    }
+                });
+            }
+        });
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_by_key(|(at, _)| *at);
+        let is_whole = found.len() == rest.len();
+        let outcomes = std::iter::once(first).chain(found.into_iter().map(|(_, outcome)| outcome));
+        is_whole.then(|| Told::Over(i, outcomes.collect()))
+    }
+
+    /// Makes one check of a driver, in a folder of its own; nothing if the suite was stopped before.
+    fn make(
+        &self,
+        i: usize,
+        (part, described, server): (&Part<'_>, &DriverDescription, Option<&str>),
+        directory: &Path,
+        (number, check): (usize, &Check),
+        permits: &Permits,
+        tell: &Sender<Told>,
+    ) -> Option<CheckOutcome> {
+        let _permit = permits.take();
+        if self.is_stopped() {
+            return None;
+        }
+        let begun = Instant::now();
+        let _listening = tell.send(Told::Started(i, check.name));
+        let folder = directory.join(format!("{}-{}-{number}", part.runner.manifest.name, part.driver));
+        let found = std::fs::create_dir(&folder)
+            .map_err(|e| format!("{}: {e}", folder.display()))
+            .and_then(|()| (check.run)(&Subject::new(part.runner, described, self.limits, &folder, server)));
+        let _left = std::fs::remove_dir_all(&folder);
+        let outcome = outcome(check.name, found, begun);
+        let _listening = tell.send(Told::Ended(i, outcome.clone()));
+        Some(outcome)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
+
+/// Limits how many checks are made at the same time.
+struct Permits {
+    free: Mutex<usize>,
+    returned: Condvar,
+}
+
+/// Held while a check is made.
+struct Permit<'a>(&'a Permits);
+
+impl Permits {
+    fn new(count: usize) -> Self {
+        Self { free: Mutex::new(count.max(1)), returned: Condvar::new() }
+    }
+
+    fn take(&self) -> Permit<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.returned.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        Permit(self)
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.returned.notify_one();
     }
 }
 

@@ -32,6 +32,12 @@ pub struct Place {
 }
 
 impl Place {
+    /// In the usual folder, without measuring the harness first.
+    pub fn brief() -> Self {
+        let dir = files::DIRECTORY.into();
+        Self { dir, output: None, urls: Vec::new(), no_calibration: true, flame: false }
+    }
+
     /// Of a run into this file.
     ///
     /// # Errors

@@ -22,11 +22,12 @@ use clap::{Parser, Subcommand};
 #[command(version, max_term_width = 110, after_long_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  litelab                                 ten seconds: what a commit costs on this disk
   litelab run                             a minute: what a commit costs here, and how writers should share
   litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
   litelab run my-study.toml               your own schema and queries
@@ -83,6 +84,8 @@ enum Command {
     Generate(cmd::generate::Args),
     /// Check every hash of a sqlite3perf database
     Verify(cmd::verify::Args),
+    /// Check whether this installation measures correctly
+    SelfCheck(cmd::self_check::Args),
     /// Print shell completions
     Completions(cmd::completions::Args),
 }
@@ -96,7 +99,10 @@ fn main() -> std::process::ExitCode {
     // clap itself ends with 2 on wrong usage.
     let cli = Cli::parse();
     interrupt::install();
-    let outcome = match cli.command {
+    let Some(command) = cli.command else {
+        return end(cmd::look::run());
+    };
+    end(match command {
         Command::Run(args) => cmd::run::run(args),
         Command::Show(args) => cmd::show::run(&args),
         Command::Repeat(args) => cmd::repeat::run(&args),
@@ -112,8 +118,13 @@ fn main() -> std::process::ExitCode {
         Command::Pragma(args) => cmd::pragma::run(&args),
         Command::Generate(args) => cmd::generate::run(&args),
         Command::Verify(args) => cmd::verify::run(&args),
+        Command::SelfCheck(args) => cmd::self_check::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
-    };
+    })
+}
+
+/// The exit code; an error is printed.
+fn end(outcome: anyhow::Result<exit::Exit>) -> std::process::ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error).into(),

@@ -16,4 +16,4 @@ PROTOCOL = 1
 RUNNER = "python"
 
 # The runner lies in `runners/python` of the project, whose `protocol` folder all runners share.
-SHARED = Path(__file__).resolve().parents[3] / "protocol"
+SHARED = Path(__file__).resolve().parents[3] / "crates" / "protocol"

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1]
-PROTOCOL = FOLDER.parents[1] / "protocol"
+PROTOCOL = FOLDER.parents[1] / "crates" / "protocol"
 
 SCHEMA = "CREATE TABLE kv(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, v TEXT NOT NULL)"
 WAL = [{"name": "journal_mode", "value": "WAL"}, {"name": "synchronous", "value": "NORMAL"}]

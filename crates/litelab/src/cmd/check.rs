@@ -1,5 +1,6 @@
 //! `litelab runners check`: the conformance suite.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -19,9 +20,9 @@ pub struct Args {
     /// Directory for the databases
     #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
     dir: std::path::PathBuf,
-    /// Drivers that are checked side by side: most of the time they are waited for
-    #[arg(short, long, value_name = "N", default_value = "3")]
-    jobs: std::num::NonZeroUsize,
+    /// Checks made at the same time: most of the time a runner is waited for. Default: three for each processor
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<std::num::NonZeroUsize>,
     /// Examine drivers of servers on one you have, in schemas of their own, in place of one that is started: postgres=URL,
     /// mysql=URL
     #[arg(long = "url", value_name = "SERVER=URL")]
@@ -38,7 +39,10 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let urls = crate::execution::urls(&args.urls)?;
-    let suite = Suite::new(&runners, &args.dir).jobs(args.jobs.get()).stop(&interrupt::STOP).urls(&urls);
+    let suite = Suite::new(&runners, &args.dir)
+        .jobs(args.jobs.map_or_else(usual_jobs, usize::from))
+        .stop(&interrupt::STOP)
+        .urls(&urls);
     let reports = suite.check_all(&names, &mut |progress| match progress {
         Progress::Started { .. } => {}
         Progress::Ended { runner, driver, outcome } => show(runner, driver, outcome, args.verbose),
@@ -57,7 +61,21 @@ pub fn run(args: &Args) -> Result<Exit> {
         count(Verdict::Passed),
         count(Verdict::Skipped) + absent
     );
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for outcome in all.iter().filter(|outcome| outcome.verdict == Verdict::Skipped) {
+        *reasons.entry(&outcome.detail).or_default() += 1;
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (reason, count) in reasons {
+        anstream::println!("  does not apply, {count}: {reason}");
+    }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+/// Checks that keep the processors busy and no runner waiting for one.
+pub fn usual_jobs() -> usize {
+    3 * std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 /// Says whether a runner may be used, and what of it is not here.

@@ -35,6 +35,14 @@ pub fn run(verb: &Verb) -> Result<Exit> {
 fn list() -> Result<Exit> {
     for runner in super::runners()?.iter().filter(|r| !r.manifest.test_double) {
         let name = &runner.manifest.name;
+        if !runner.is_built() {
+            let style = style::STRONG;
+            anstream::println!(
+                "{style}{name}{style:#}  built when a study needs it: {}",
+                runner.manifest.drivers.join(", ")
+            );
+            continue;
+        }
         match runner.look() {
             Err(e) => anstream::println!("{}{name}{}  {}", style::STRONG, style::RESET, e),
             Ok((d, absent)) => {

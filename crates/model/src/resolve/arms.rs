@@ -89,17 +89,18 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
     Ok(out)
 }
 
-/// Replaces the drivers of all combinations by these; by one alone, which the scenario then has, as no dimension.
+/// Replaces the drivers of all combinations by these. One alone is no dimension where there was none before.
 pub(super) fn put_on(combinations: &mut Vec<Dimensions>, drivers: &[String]) {
     if drivers.is_empty() {
         return;
     }
+    let named = drivers.len() > 1 || combinations.iter().any(|dimensions| dimensions.contains_key("driver"));
     let mut out: Vec<Dimensions> = Vec::new();
     for dimensions in combinations.iter() {
         for driver in drivers {
             let mut next = dimensions.clone();
             next.shift_remove("driver");
-            if drivers.len() > 1 {
+            if named {
                 next.shift_insert(0, "driver".into(), Scalar::Text(driver.clone()));
             }
             if !out.contains(&next) {

@@ -1,0 +1,62 @@
+//! `litelab` without arguments: ten seconds of three profiles, and where to go from there.
+
+use anyhow::Result;
+use litelab_engine::Run;
+use litelab_engine::record::RunFile;
+use litelab_model::metric::Measure;
+use litelab_model::{Metric, Options, library, resolve};
+use litelab_report::analysis::{self, ArmAnalysis};
+use litelab_report::number;
+
+use crate::execution::{self, Place};
+use crate::exit::Exit;
+use crate::{files, interrupt, style};
+
+const STUDY: &str = "look";
+
+/// Runs the study `look` and prints a line for each profile.
+pub fn run() -> Result<Exit> {
+    let runners = super::runners()?;
+    let (study, text) = library::study(STUDY)?;
+    let plan = resolve::resolve(&study, &text, &Options { dialects: runners.dialects(), ..Options::default() })?;
+    let place = Place::brief();
+    let file = place.file(STUDY)?;
+    let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, &interrupt::STOP)?;
+    let ended = execution::carry_out(run)?;
+    if ended.interrupted {
+        execution::say_resume(ended.blocks, &format!("litelab run --resume {}", file.display()));
+        return Ok(Exit::Interrupted);
+    }
+    let run = RunFile::open(&file)?;
+    let info = run.info()?;
+    let analysis = analysis::analyse(&run, &info)?;
+    anstream::println!(
+        "{}One writer, one row per commit, on the disk of ./{}:{}\n",
+        style::STRONG,
+        files::DIRECTORY,
+        style::RESET
+    );
+    for arm in &analysis.arms {
+        anstream::println!("{}", line(arm));
+    }
+    anstream::println!(
+        "\nNext:\n  litelab run              a minute: what batches bring, and how writers should share the database\n  \
+         litelab pragma app.db    the settings that a database of yours has in effect\n\n\
+         `litelab --help` lists every command."
+    );
+    Ok(if ended.failed == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+/// What a profile does and what it leaves after a loss of power.
+fn line(arm: &ArmAnalysis) -> String {
+    let rate = Metric::from(Measure::Throughput);
+    let median = arm.metrics.get(&rate).and_then(|values| values.estimate.as_ref()).map(|estimate| estimate.value);
+    let name = format!("  {}{:<12}{}", style::STRONG, arm.profile, style::RESET);
+    let (Some(rate_value), Some(durability)) = (median, arm.durability) else {
+        let why = arm.failures.first().map_or("no trial gave a measurement", |failure| failure.reason.as_str());
+        return format!("{name}{}failed:{} {why}", style::ERROR, style::RESET);
+    };
+    let commits = number::value(rate_value, rate.measure.unit()).replace("/s", " commits/s");
+    let each = number::value(1e9 / rate_value, litelab_model::metric::Unit::Nanos);
+    format!("{name}{commits:>16}, {each:>8} each: {}", durability.meaning())
+}

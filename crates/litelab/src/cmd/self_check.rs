@@ -1,0 +1,141 @@
+//! `litelab self-check`: whether this installation measures correctly, one line per part.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use litelab_conformance::{Suite, Verdict};
+use litelab_engine::calibration::Clock;
+use litelab_engine::environment::Environment;
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions, Runners, Urls};
+use litelab_model::metric::Unit;
+use litelab_model::{Options, library, resolve};
+use litelab_report::number;
+
+use crate::exit::{BadInput, Exit};
+use crate::interrupt;
+use crate::style;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Directory whose disk is checked; files are made in a folder there and removed
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+/// What a part found: a sentence, or what is wrong and the remedy.
+type Found = Result<String, String>;
+
+/// Checks the parts in turn. Ends with 1 if one of them failed.
+pub fn run(args: &Args) -> Result<Exit> {
+    let runners = super::runners()?;
+    let folder = tempfile::Builder::new().prefix(".litelab-self-check-").tempdir_in(&args.dir);
+    let folder = folder.map_err(|e| BadInput(format!("{}: cannot make a folder in it: {e}", args.dir.display())))?;
+    let begun = Instant::now();
+    let mut sound = true;
+    let mut show = |part: &str, found: Found| {
+        let (style, mark, text) = match &found {
+            Ok(text) => (style::STRONG, "ok", text),
+            Err(text) => (style::ERROR, "FAILED", text),
+        };
+        sound &= found.is_ok();
+        anstream::println!("{style}{mark:<7}{style:#}{part:<12}{text}");
+    };
+    show("clock", clock());
+    let environment = Environment::capture(folder.path());
+    show("disk", disk(&environment));
+    for warning in &environment.warnings {
+        let style = style::WARNING;
+        anstream::println!("{style}{:<7}{style:#}{:<12}{}; {}", "note", "host", warning.message, warning.remedy);
+    }
+    show("runner", conformance(&runners, folder.path())?);
+    show("trials", smoke(&runners, folder.path())?);
+    let seconds = begun.elapsed().as_secs_f64();
+    anstream::println!(
+        "{} in {seconds:.0} s",
+        if sound { "this installation measures correctly" } else { "do not trust measurements of this installation" }
+    );
+    Ok(if sound { Exit::Ok } else { Exit::Failed })
+}
+
+/// The monotonic clock moves in steps that are short beside a transaction in memory, about a microsecond.
+fn clock() -> Found {
+    /// Nanoseconds.
+    const COARSE: f64 = 1000.0;
+    let Clock { cost_ns, resolution_ns } = Clock::measure();
+    let text = format!(
+        "a reading takes {}, the smallest step is {}",
+        number::value(cost_ns, Unit::Nanos),
+        number::value(resolution_ns as f64, Unit::Nanos)
+    );
+    if cost_ns < COARSE && (resolution_ns as f64) < COARSE {
+        return Ok(text);
+    }
+    Err(format!("{text}: too coarse for transactions of microseconds; see /sys/devices/system/clocksource"))
+}
+
+/// A synchronous write comes back.
+fn disk(environment: &Environment) -> Found {
+    let kind = environment
+        .filesystem
+        .as_ref()
+        .and_then(|filesystem| filesystem.kind.as_deref())
+        .unwrap_or("unknown file system");
+    match &environment.fsync {
+        Some(probe) => {
+            let sync = number::value(probe.overwrite.p50_ns as f64, Unit::Nanos);
+            Ok(format!("{kind}, a synchronous write takes {sync}"))
+        }
+        None => Err(format!("{kind}: a scratch file cannot be written and synced here; name another --dir")),
+    }
+}
+
+/// The conformance suite on the driver that is part of the command.
+fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
+    let suite = Suite::new(runners, folder).stop(&interrupt::STOP).jobs(super::check::usual_jobs());
+    let report = suite.check("rusqlite:rusqlite", &mut |_| {})?;
+    if let Some((_, failure)) = report.failures().next() {
+        return Ok(Err(format!("{}: {}", failure.name, failure.detail)));
+    }
+    let checks = report.drivers.iter().flat_map(|driver| &driver.checks).chain(&report.checks);
+    let passed = checks.filter(|check| check.verdict == Verdict::Passed).count();
+    Ok(if report.passed() {
+        Ok(format!("rusqlite: {passed} checks of the conformance suite passed"))
+    } else {
+        Err("rusqlite: nothing was checked".into())
+    })
+}
+
+/// One round of the study `smoke`.
+fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
+    let (study, text) = library::study("smoke")?;
+    let options = Options { blocks: Some(1), dialects: runners.dialects(), ..Options::default() };
+    let plan = resolve::resolve(&study, &text, &options)?;
+    let arms = plan.arms.len();
+    let options = RunOptions {
+        file: folder.join("smoke.db"),
+        directory: folder.to_path_buf(),
+        urls: Urls::default(),
+        patience: Patience::default(),
+        calibrate: false,
+        flame: false,
+    };
+    let run = Run::new(plan, &text.toml, options, runners, &interrupt::STOP)?;
+    let mut reason = None;
+    let ended = run.execute(&mut |event| {
+        if let litelab_engine::event::Event::TrialEnded { record, .. } = event
+            && let litelab_engine::outcome::Outcome::Failed(failure) = &record.outcome
+        {
+            reason.get_or_insert_with(|| failure.reason.clone());
+        }
+    })?;
+    if ended.interrupted {
+        return Err(litelab_engine::EngineError::Interrupted).context("study smoke");
+    }
+    Ok(match reason {
+        None => Ok(format!("study smoke: {arms} trials, settings read back and results verified in each")),
+        Some(reason) => Err(format!("study smoke: {} of {arms} trials failed: {reason}", ended.failed)),
+    })
+}
