@@ -83,6 +83,9 @@ enum Command {
     Verify(cmd::verify::Args),
     /// Print shell completions
     Completions(cmd::completions::Args),
+    /// Write man pages, for packages
+    #[command(hide = true)]
+    Man(cmd::man::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -106,6 +109,7 @@ fn main() -> std::process::ExitCode {
         Command::Generate(args) => cmd::generate::run(&args),
         Command::Verify(args) => cmd::verify::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
+        Command::Man(args) => cmd::man::run(&args),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -8,6 +8,7 @@ pub mod confirm;
 pub mod export;
 pub mod generate;
 pub mod library;
+pub mod man;
 pub mod pragma;
 pub mod repeat;
 pub mod report;
