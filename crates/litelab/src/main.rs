@@ -88,6 +88,9 @@ enum Command {
     SelfCheck(cmd::self_check::Args),
     /// Print shell completions
     Completions(cmd::completions::Args),
+    /// Write man pages, for packages
+    #[command(hide = true)]
+    Man(cmd::man::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -118,6 +121,7 @@ fn main() -> std::process::ExitCode {
         Command::Pragma(args) => cmd::pragma::run(&args),
         Command::Generate(args) => cmd::generate::run(&args),
         Command::Verify(args) => cmd::verify::run(&args),
+        Command::Man(args) => cmd::man::run(&args),
         Command::SelfCheck(args) => cmd::self_check::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
     })

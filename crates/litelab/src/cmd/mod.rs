@@ -9,6 +9,7 @@ pub mod export;
 pub mod generate;
 pub mod library;
 pub mod look;
+pub mod man;
 pub mod pragma;
 pub mod repeat;
 pub mod report;

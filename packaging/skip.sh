@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# Sourced by the scripts that build and try packages.
+
+# skip WHAT REASON: one line for what cannot be done here. With LITELAB_NO_SKIP=1 it is a failure, unless LITELAB_MAY_SKIP, a
+# list separated by commas, has a prefix of WHAT.
+skip() {
+    echo "skipped: $1: $2"
+    [ "${LITELAB_NO_SKIP:-}" = 1 ] || return 0
+    local allowed prefix
+    IFS=, read -ra allowed <<<"${LITELAB_MAY_SKIP:-}"
+    for prefix in "${allowed[@]}"; do
+        if [ -n "$prefix" ] && [[ $1 == "$prefix"* ]]; then return 0; fi
+    done
+    echo "LITELAB_NO_SKIP=1 allows no skips: supply what is missing, or add it to LITELAB_MAY_SKIP" >&2
+    exit 1
+}
