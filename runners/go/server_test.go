@@ -629,26 +629,30 @@ func TestALostConnectionIsOpenedAgain(t *testing.T) {
 	servers(t, func(t *testing.T, s *server) {
 		place, _ := parseServerURL(s.url, s.driver, "1")
 		for _, retried := range []bool{false, true} {
-			s.run(t, "DELETE FROM "+s.schema+".t")
-			d := newDoor(t, place.hosts[0])
-			slow := insert()
-			slow.HoldUs = 200_000
-			trial := s.trial(perWorker, 1, 3, slow)
-			trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], d.Addr().String(), 1)
-			if retried {
-				trial.Retry = Retry{3, 0, 1, 0, []string{"CONNECTION_LOST"}}
-			}
-			got := errorsOf(t, trial, func() {
-				time.AfterFunc(100*time.Millisecond, func() { d.set(true) })
-				time.AfterFunc(600*time.Millisecond, func() { d.set(false) })
+			// On a busy machine all may be over when the connection is cut, or it is cut within a COMMIT.
+			inOneOfFive(t, func() error {
+				s.run(t, "DELETE FROM "+s.schema+".t")
+				d := newDoor(t, place.hosts[0])
+				slow := insert()
+				slow.HoldUs = 200_000
+				trial := s.trial(perWorker, 1, 3, slow)
+				trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], d.Addr().String(), 1)
+				if retried {
+					trial.Retry = Retry{3, 0, 1, 0, []string{"CONNECTION_LOST"}}
+				}
+				got := errorsOf(t, trial, func() {
+					time.AfterFunc(100*time.Millisecond, func() { d.set(true) })
+					time.AfterFunc(600*time.Millisecond, func() { d.set(false) })
+				})
+				want, rows := "2 1 map[CONNECTION_LOST:{1 0}]", int64(4)
+				if retried {
+					want, rows = "3 0 map[CONNECTION_LOST:{1 1}]", 6
+				}
+				if left := s.ask(t, "SELECT count(*) FROM $t"); got != want || left != rows {
+					return fmt.Errorf("%s, %d rows", got, left)
+				}
+				return nil
 			})
-			want, rows := "2 1 map[CONNECTION_LOST:{1 0}]", int64(4)
-			if retried {
-				want, rows = "3 0 map[CONNECTION_LOST:{1 1}]", 6
-			}
-			if left := s.ask(t, "SELECT count(*) FROM $t"); got != want || left != rows {
-				t.Errorf("%s, %d rows", got, left)
-			}
 		}
 	})
 }
@@ -673,23 +677,28 @@ func TestAServerThatStaysAwayFailsTheTrial(t *testing.T) {
 func TestWorkersAreSpreadOverTheHosts(t *testing.T) {
 	servers(t, func(t *testing.T, s *server) {
 		place, _ := parseServerURL(s.url, s.driver, "1")
-		first, away, last := newDoor(t, place.hosts[0]), newDoor(t, place.hosts[0]), newDoor(t, place.hosts[0])
-		_ = away.Close()
-		slow := insert()
-		slow.HoldUs = 100_000
-		trial := s.trial(perWorker, 3, 12, slow)
-		hosts := []string{first.Addr().String(), away.Addr().String(), last.Addr().String()}
-		trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], strings.Join(hosts, ","), 1)
-		trial.Retry = Retry{5, 0, 1, 0, []string{"CONNECTION_LOST"}}
-		got := errorsOf(t, trial, func() {
-			first.count(t, 1)
-			last.count(t, 2)
-			time.AfterFunc(150*time.Millisecond, func() { first.set(true) })
+		// On a busy machine all may be over when the connection is cut, or it is cut within a COMMIT.
+		inOneOfFive(t, func() error {
+			s.run(t, "DELETE FROM "+s.schema+".t")
+			first, away, last := newDoor(t, place.hosts[0]), newDoor(t, place.hosts[0]), newDoor(t, place.hosts[0])
+			_ = away.Close()
+			slow := insert()
+			slow.HoldUs = 100_000
+			trial := s.trial(perWorker, 3, 12, slow)
+			hosts := []string{first.Addr().String(), away.Addr().String(), last.Addr().String()}
+			trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], strings.Join(hosts, ","), 1)
+			trial.Retry = Retry{5, 0, 1, 0, []string{"CONNECTION_LOST"}}
+			got := errorsOf(t, trial, func() {
+				first.count(t, 1)
+				last.count(t, 2)
+				time.AfterFunc(150*time.Millisecond, func() { first.set(true) })
+			})
+			if got != "12 0 map[CONNECTION_LOST:{1 1}]" {
+				return errors.New(got)
+			}
+			first.count(t, 0)
+			return nil
 		})
-		if got != "12 0 map[CONNECTION_LOST:{1 1}]" {
-			t.Error(got)
-		}
-		first.count(t, 0)
 	})
 }
 

@@ -138,7 +138,7 @@ impl Started {
         for process in &mut self.processes {
             process.close_input();
             match process.next_line(self.limits.silence, &mut || true) {
-                Ok(line) => return Err(format!("its input ended before `go`, and it said {}", brief(&line))),
+                Ok(line) => return Err(format!("it was not told to go, and then said {}", brief(&line))),
                 Err(e) if e.contains("said nothing for") => {
                     return Err(format!("its input ended before `go`, and {e}"));
                 }

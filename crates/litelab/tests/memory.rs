@@ -24,6 +24,11 @@ name = "many"
 role.readers = { run = "read", workers = 1, count = 10000000 }
 "#;
 
+/// What one read more may add to the highest resident memory, in bytes. A runner that keeps anything of each read keeps
+/// a byte of it at least. Two trials that do the same differ by a megabyte, a tenth of a byte for each of these reads,
+/// in what the allocator has given back, and the shorter one may be the one that took more.
+const OF_A_READ: f64 = 0.5;
+
 /// By scenario: how many operations were measured, and the highest resident memory in bytes.
 fn trial(csv: &str, scenario: &str) -> (u64, f64) {
     let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
@@ -43,5 +48,6 @@ fn ten_million_reads_take_the_memory_of_a_hundred_thousand() {
     let csv = ends(&run(dir, &["export", "run.db", "--format", "csv"]), 0);
     let ((few, small), (many, large)) = (trial(&csv, "few"), trial(&csv, "many"));
     assert_eq!((few, many), (100_000, 10_000_000));
-    assert!((0.9..=1.1).contains(&(large / small)), "{small} bytes for {few} reads, {large} for {many}");
+    let most = small + OF_A_READ * (many - few) as f64;
+    assert!(large < most, "{small} bytes for {few} reads, {large} for {many}, and {most} at most");
 }

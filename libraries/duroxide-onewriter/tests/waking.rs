@@ -71,8 +71,16 @@ async fn as_many_are_notified_as_there_is_work_for() {
     for id in 0..2 {
         provider.enqueue_for_worker(activity("one", id)).await.unwrap();
     }
+    let finished = || waiting.iter().filter(|waiting| waiting.is_finished()).count();
+    let two = async {
+        while finished() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(SOON, two).await.expect("two have been notified");
+    // And no third, for which there is nothing.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(waiting.iter().filter(|waiting| waiting.is_finished()).count(), 2);
+    assert_eq!(finished(), 2);
     provider.enqueue_for_worker(activity("one", 2)).await.unwrap();
     for waiting in waiting {
         soon(waiting).await;

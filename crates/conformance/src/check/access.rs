@@ -10,6 +10,9 @@ use crate::subject::Subject;
 
 const INSERTS: u64 = 61;
 const READS: u64 = 20;
+/// Of three writers at once, half a millisecond each. Who is done before a busy machine lets the next one begin meets
+/// nobody, so that it is some 20 ms for each.
+const CONTENDED: u64 = 120;
 
 /// Two writers and a reader, every combination that the driver says it has.
 pub fn access(subject: &Subject<'_>) -> Found {
@@ -111,7 +114,7 @@ pub fn exclusion(subject: &Subject<'_>) -> Found {
         let path = subject.database(&format!("exclusion-{}-{executor}.db", access.kind()), TABLE)?;
         let mut draft = Draft::new(subject).on(&path).pragma("busy_timeout", "0").transaction(slow_insert(500));
         (draft.trial.executor, draft.trial.access) = (*executor, *access);
-        let trial = draft.role("w", 3, &["insert"], count(30)).build();
+        let trial = draft.role("w", 3, &["insert"], count(CONTENDED)).build();
         let heard = subject.run(&trial).map_err(|e| format!("{access} on {executor}: {e}"))?;
         let errors = &heard.result.operations[0].errors;
         ensure!(errors.is_empty(), "{access} on {executor}: its writers met at SQLite's lock: {errors:?}");

@@ -126,23 +126,26 @@ fn survives(store: Store) {
 
 #[test]
 fn a_store_that_answers_before_it_commits_is_caught() {
-    let folder = tempfile::tempdir().unwrap();
-    let wrong = kill(&folder.path().join("orchestrations.db"), Store::Hasty, 20, |wrong| !wrong.is_empty());
-    assert!(wrong.iter().any(|wrong| wrong.contains("was acknowledged")), "{wrong:?}");
+    is_caught(Store::Hasty, 20, "was acknowledged");
 }
 
 #[test]
 fn what_was_seen_too_early_is_caught() {
-    let folder = tempfile::tempdir().unwrap();
-    let wrong = kill(&folder.path().join("orchestrations.db"), Store::OrderedHasty, 20, |wrong| !wrong.is_empty());
-    assert!(wrong.iter().any(|wrong| wrong.contains(": event ")), "{wrong:?}");
+    is_caught(Store::OrderedHasty, 20, ": event ");
 }
 
 #[test]
 fn a_store_that_commits_by_halves_is_caught() {
+    is_caught(Store::Halving, 30, "by half");
+}
+
+/// Kills until it is found wrong in these words: what a kill shows first depends on its moment, and may be something
+/// else that the same fault has done.
+fn is_caught(store: Store, times: u64, words: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let wrong = kill(&folder.path().join("orchestrations.db"), Store::Halving, 30, |wrong| !wrong.is_empty());
-    assert!(wrong.iter().any(|wrong| wrong.contains("by half")), "{wrong:?}");
+    let says = |wrong: &[String]| wrong.iter().any(|wrong| wrong.contains(words));
+    let wrong = kill(&folder.path().join("orchestrations.db"), store, times, says);
+    assert!(says(&wrong), "{wrong:?}");
 }
 
 #[test]
