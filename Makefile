@@ -1,46 +1,99 @@
-# litelab: `make run` shows what SQLite costs on this disk, `make test` checks everything. Both set up what they need
-# on a machine that has the language toolchains.
+# litelab: `make run` shows what SQLite costs on this disk, `make test` checks everything a change needs. Both set up what
+# they need on a machine that has the language toolchains.
 
 LITELAB := target/release/litelab
+# Everything but the bench, in one command, so that cargo compiles what the packages share once.
+CARGO_ALL := --locked --features servers
+# The runners that cargo does not build with the rest: other toolchains, and Rust with another SQLite.
+RUNNERS := duroxide go node python sqlx tokio
+# Stages that run at the same time: most of them wait, for timers, servers or a single compiler.
+JOBS ?= 4
 
-.PHONY: build run test lint packages unit runners bench clean
+.PHONY: build run test test-all lint fmt bench clean stages
+.PHONY: stage-packages stage-core stage-runners stage-lint stage-unit stage-conformance stage-rust-runners \
+    stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
-build:
-	cargo build --release --locked -p litelab
-	$(LITELAB) runners build
-
-# A runner that cannot be built here must not keep the others from running; its arms are skipped, and that is said.
+# The command with its default runner; no other toolchain is needed, and no server is compiled in.
 run:
 	cargo build --release --locked -p litelab
-	-$(LITELAB) runners build
 	$(LITELAB) run first-look
 
-test: packages build lint unit runners
-	scripts/test-docs
-	scripts/test-action
-	scripts/test-page
+build:
+	cargo build --release $(CARGO_ALL)
+	$(LITELAB) runners build $(RUNNERS)
 
-# The servers that litelab compares with; where they cannot be installed, their tests are skipped.
-packages:
-	scripts/servers-packages
+# Every stage writes target/stages/NAME.log; the table of them, with what was skipped and why, comes last. A stage that
+# fails does not keep the others from running.
+test:
+	rm -rf target/stages
+	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages
+	scripts/summary
 
-lint: build
+# And the rarest and slowest: a hundred kills of each kind, every timing check five times.
+test-all:
+	rm -rf target/stages
+	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages stage-rare
+	scripts/summary
+
+stages: stage-lint stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
+    stage-install
+
+# What apt can install: the servers that litelab compares with, Chromium, perf.
+stage-packages:
+	@scripts/stage packages scripts/install-packages
+
+stage-core:
+	@scripts/stage core cargo build --release $(CARGO_ALL)
+
+stage-runners: stage-core
+	@scripts/stage runners $(LITELAB) runners build $(RUNNERS)
+
+stage-lint:
+	@scripts/stage lint $(MAKE) --no-print-directory lint
+
+# After the lints: both write into target/debug, and cargo lets one at a time.
+stage-unit: stage-lint stage-packages stage-runners
+	@scripts/stage unit scripts/test-rust
+
+stage-conformance: stage-runners stage-packages
+	@scripts/stage conformance $(LITELAB) runners check
+
+stage-rust-runners: stage-runners
+	@scripts/stage rust-runners scripts/test-runners rust
+
+stage-other-runners: stage-runners stage-packages
+	@scripts/stage other-runners scripts/test-runners other
+
+stage-docs: stage-runners stage-packages
+	@scripts/stage docs scripts/test-docs
+
+stage-action: stage-core
+	@scripts/stage action scripts/test-action
+
+stage-page: stage-core stage-packages
+	@scripts/stage page scripts/test-page
+
+stage-install: stage-core
+	@scripts/stage install scripts/test-packages
+
+stage-rare: stage-unit
+	@scripts/stage rare scripts/test-rare
+
+fmt:
+	cargo fmt --all
+	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt) || exit 1; done
+
+# One command for the workspace, one for each runner that has a lock file of its own.
+lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	scripts/lint-runners
-
-# Properties are tried with the same cases each time, so that what was green stays green; to look for others:
-# PROPTEST_RNG_SEED=2 PROPTEST_CASES=5000 make unit
-unit:
-	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test --workspace --locked
-
-# The suite that admits a runner, as it was built, then each runner's own tests, which build it without optimising links.
-runners: build
-	$(LITELAB) runners check
-	scripts/test-runners
+	cargo clippy --workspace --all-targets $(CARGO_ALL) -- -D warnings
+	for runner in duroxide sqlx tokio; do \
+	    (cd runners/$$runner && cargo fmt --check && cargo clippy --release --all-targets --locked -- -D warnings) || exit 1; \
+	done
 
 # Ratios against hand-written loops, measured side by side.
 bench: build
+	cargo build --release --locked -p litelab-runner -p litelab-runner-c --examples
 	cargo run --release --locked -p litelab-bench
 
 clean:

@@ -5,13 +5,12 @@ set -euo pipefail
 
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 litelab=${LITELAB:-$home/target/release/litelab}
-export LITELAB_HOME=${LITELAB_HOME:-$home}
 
 build() {
     (cd "$home" && cargo build --release --locked -p litelab)
     local runners
     read -r -a runners <<<"$INPUT_RUNNERS"
-    "$litelab" runners build "${runners[@]}"
+    [ ${#runners[@]} = 0 ] || "$litelab" runners build "${runners[@]}"
 }
 
 output() { echo "$1=$2" >>"$GITHUB_OUTPUT"; }

@@ -9,8 +9,7 @@ use tempfile::TempDir;
 
 fn litelab(folder: &Path) -> Command {
     let mut command = Command::cargo_bin("litelab").unwrap();
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    command.current_dir(folder).env("LITELAB_HOME", home).env("NO_COLOR", "1");
+    command.current_dir(folder).env("NO_COLOR", "1");
     command
 }
 

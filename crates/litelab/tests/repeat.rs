@@ -49,7 +49,6 @@ fn litelab(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_litelab"))
         .args(arguments)
         .current_dir(folder)
-        .env("LITELAB_HOME", Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env("LITELAB_MOCK_SCRIPT", folder.join("script.json"))
         .env("NO_COLOR", "1")
         .stdin(Stdio::null())

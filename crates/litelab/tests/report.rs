@@ -7,9 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
-    command.args(arguments).current_dir(folder).env("LITELAB_HOME", home).env("NO_COLOR", "1").output().unwrap()
+    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").output().unwrap()
 }
 
 fn ok(output: &Output) -> String {

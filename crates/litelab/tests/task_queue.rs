@@ -15,7 +15,6 @@ fn run(scenarios: &str, blocks: &str, more: &[&str], code: i32) -> Value {
         let output = Command::new(env!("CARGO_BIN_EXE_litelab"))
             .args(arguments)
             .current_dir(folder.path())
-            .env("LITELAB_HOME", Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .output()

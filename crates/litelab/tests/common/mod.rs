@@ -10,8 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 pub fn litelab(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    command.args(arguments).current_dir(folder).env("LITELAB_HOME", home).env("NO_COLOR", "1").stdin(Stdio::null());
+    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }
 
