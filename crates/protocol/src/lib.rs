@@ -6,6 +6,7 @@
 //! Runners in other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
 
 pub mod codes;
+pub mod content;
 pub mod dialect;
 pub mod draw;
 pub mod generator;
