@@ -13,6 +13,7 @@ pub mod generator;
 pub mod histogram;
 pub mod invocation;
 pub mod message;
+pub mod sql;
 pub mod transaction;
 pub mod trial;
 
