@@ -6,12 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use litelab_engine::outcome::Outcome as TrialOutcome;
 use litelab_engine::runner::Runner;
 use litelab_engine::trial::{self, Bench, Patience};
 use litelab_engine::{Runners, Servers, Urls};
 use litelab_model::quantity::Scalar;
 use litelab_model::{Arm, Plan, library, resolve};
+use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_servers::instance::binaries;
 use litelab_servers::{Admin, Instance, Kind, Url};
 use litelab_stats::Schedule;

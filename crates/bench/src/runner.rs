@@ -7,13 +7,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use litelab_engine::compile;
-use litelab_engine::environment::copy_database;
-use litelab_engine::outcome::Outcome as TrialOutcome;
+use litelab_engine::copy_database;
 use litelab_engine::prepare::Prepared;
 use litelab_engine::runner::Runner;
 use litelab_engine::trial::{self, Bench, Patience};
 use litelab_model::{Arm, Plan, library, resolve};
 use litelab_protocol::{DriverDescription, Until};
+use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_stats::Schedule;
 
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};

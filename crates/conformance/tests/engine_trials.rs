@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use litelab_engine::Runners;
-use litelab_engine::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
 use litelab_engine::prepare::Prepared;
 use litelab_engine::trial::{Bench, Patience, run};
+use litelab_record::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
 
 const WORKLOAD: &str = r#"
 schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)"

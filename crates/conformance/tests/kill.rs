@@ -10,13 +10,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use litelab_engine::Runners;
-use litelab_engine::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
 use litelab_engine::prepare::Prepared;
 use litelab_engine::trial::{Bench, Patience, run};
 use litelab_engine::verify;
 use litelab_model::Plan;
 use litelab_protocol::TrialResult;
 use litelab_protocol::histogram::Histogram;
+use litelab_record::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
 use serde_json::json;
 
 const WORKLOAD: &str = r#"

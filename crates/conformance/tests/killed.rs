@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use litelab_engine::outcome::{FailureKind, Outcome};
-use litelab_engine::record::RunFile;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions};
 use litelab_model::Plan;
+use litelab_record::RunFile;
+use litelab_record::outcome::{FailureKind, Outcome};
 use rusqlite::Connection;
 use serde_json::json;
 

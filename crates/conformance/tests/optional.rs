@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use litelab_conformance::{Suite, Verdict};
-use litelab_engine::outcome::Outcome;
-use litelab_engine::record::RunFile;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
+use litelab_record::RunFile;
+use litelab_record::outcome::Outcome;
 
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use litelab_engine::event::Event;
-use litelab_engine::outcome::{FailureKind, Measurement, Outcome};
-use litelab_engine::record::{RunFile, StoredTrial};
 use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions};
 use litelab_model::Plan;
 use litelab_protocol::histogram::Histogram;
+use litelab_record::outcome::{FailureKind, Measurement, Outcome};
+use litelab_record::{RunFile, StoredTrial};
 use litelab_stats::Schedule;
 use serde_json::json;
 

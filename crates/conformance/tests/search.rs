@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use litelab_engine::event::Event;
-use litelab_engine::measure::Meter;
-use litelab_engine::outcome::{Failure, FailureKind, Measurement, Outcome, Probe, SearchOutcome};
-use litelab_engine::record::{RunFile, StoredTrial};
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
 use litelab_model::Plan;
+use litelab_record::measure::Meter;
+use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Probe, SearchOutcome};
+use litelab_record::{RunFile, StoredTrial};
 use serde_json::{Value, json};
 
 const WORKLOAD: &str = r#"

@@ -12,11 +12,11 @@ mod common;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use litelab_engine::measure::Meter;
-use litelab_engine::outcome::{Measurement, Outcome};
-use litelab_engine::record::RunFile;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
+use litelab_record::RunFile;
+use litelab_record::measure::Meter;
+use litelab_record::outcome::{Measurement, Outcome};
 use serde_json::json;
 
 const MS: f64 = 1e6;

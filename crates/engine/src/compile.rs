@@ -10,8 +10,9 @@ use rusqlite::Connection;
 
 use litelab_model::error::unknown;
 use litelab_protocol::invocation::INTERFACES;
+use litelab_record::{describe, open_read_only};
 
-use crate::error::{EngineError, describe};
+use crate::error::EngineError;
 
 /// Compiles all statements of all arms on SQLite, sets `writes` of each transaction, and leaves reads to autocommit where the
 /// `begin` of a scenario was meant for writes.
@@ -176,7 +177,7 @@ fn empty(arm: &Arm) -> Result<Connection, String> {
     let connection = Connection::open_in_memory().map_err(|e| describe(&e))?;
     let mut schema = arm.schema.clone();
     if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
-        let original = crate::prepare::open_read_only(std::path::Path::new(from)).map_err(|e| e.to_string())?;
+        let original = open_read_only(std::path::Path::new(from)).map_err(|e| e.to_string())?;
         let read = || -> rusqlite::Result<Vec<String>> {
             // Internal tables and indexes come with what they belong to.
             let mut statement = original

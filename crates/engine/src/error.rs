@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use litelab_model::ModelError;
+use litelab_record::RecordError;
 
 /// What went wrong. A failed trial is none of these: it is a row in the run.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +11,9 @@ pub enum EngineError {
     /// A file that cannot be read as what it should be. Exit code 2.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A file of litelab's that cannot be read or written. Exit code 2 or 1.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// Something else that the user gave and must change. Exit code 2.
     #[error("{0}")]
     BadInput(String),
@@ -25,49 +29,20 @@ impl EngineError {
     /// Whether the user has to change the input.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Model(_) | Self::BadInput(_))
+        match self {
+            Self::Model(_) | Self::BadInput(_) => true,
+            Self::Record(error) => error.is_bad_input(),
+            Self::Failed(_) | Self::Interrupted => false,
+        }
     }
 
     /// A failed operation on a path; a full disk and a missing permission get their remedy.
     pub(crate) fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
-        let line = format!("{}: cannot {what}: {error}", path.display());
-        match error.kind() {
-            std::io::ErrorKind::StorageFull => {
-                Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
-            }
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-                Self::BadInput(format!("{line}; choose a directory you can write to with --dir"))
-            }
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Self::BadInput(line),
-            _ => Self::Failed(line),
-        }
+        RecordError::io(what, path, error).into()
     }
 
     /// A failed call of SQLite on a file of ours.
     pub(crate) fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
-        let line = format!("{}: cannot {what}: {}", path.display(), describe(error));
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => {
-                Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
-            }
-            Some(rusqlite::ErrorCode::NotADatabase) => {
-                Self::BadInput(format!("{}: file is no database", path.display()))
-            }
-            Some(
-                rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied,
-            ) => Self::BadInput(line),
-            _ => Self::Failed(line),
-        }
-    }
-}
-
-/// SQLite's message with the extended name of its code.
-pub(crate) fn describe(error: &rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqliteFailure(code, message) => {
-            let name = litelab_protocol::codes::name(code.extended_code);
-            message.as_ref().map_or_else(|| name.to_owned(), |m| format!("{m} ({name})"))
-        }
-        other => other.to_string(),
+        RecordError::sqlite(what, path, error).into()
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use litelab_model::Plan;
 
-use crate::environment::Environment;
-use crate::outcome::{Probe, Series, TrialRecord};
+use litelab_observe::environment::Environment;
+use litelab_record::outcome::{Probe, Series, TrialRecord};
 
 /// One thing that happened.
 #[derive(Debug)]

@@ -4,22 +4,18 @@
 
 pub mod calibration;
 pub mod compile;
-pub mod environment;
+mod copy;
 mod error;
 pub mod event;
 pub mod flame;
 mod kills;
 mod manifest;
-pub mod measure;
 pub mod merge;
 mod noop;
-pub mod observe;
-pub mod outcome;
 mod placed;
 pub mod prepare;
 pub mod process;
 pub mod ready;
-pub mod record;
 pub mod run;
 pub mod runner;
 pub mod scratch;
@@ -29,6 +25,7 @@ pub mod stall;
 pub mod trial;
 pub mod verify;
 
+pub use copy::{CopyError, CopyKind, CopyMethod, copy_database, copy_database_by};
 pub use error::EngineError;
 pub use ready::{Ready, With};
 pub use run::{Run, RunOptions};

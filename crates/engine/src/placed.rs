@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use litelab_model::Arm;
 use litelab_model::study::Location;
 use litelab_protocol::{Database, TrialResult};
+use litelab_record::outcome::FailureKind;
 
-use crate::environment::copy_database;
-use crate::outcome::FailureKind;
+use crate::copy::copy_database;
 use crate::prepare::setup_statements;
 use crate::servers::Schemas;
 use crate::trial::{Bench, Stop};

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use litelab_observe::{Exited, MeasuredChild};
 use litelab_protocol::{Line, Trial};
 
-use crate::observe::{Exited, MeasuredChild};
 use crate::runner::Runner;
 
 /// Longest line a runner may say; histograms make a few hundred kilobytes.

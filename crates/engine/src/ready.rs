@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use litelab_model::{Plan, Server};
+use litelab_observe::environment::Environment;
 use litelab_protocol::Description;
+use litelab_record::ServerRecord;
 
-use crate::environment::Environment;
 use crate::error::EngineError;
 use crate::runner::{Runners, check_support};
-use crate::servers::{ServerRecord, Servers, Urls};
+use crate::servers::{Servers, Urls};
 
 /// A plan that can be run here.
 #[derive(Debug)]

@@ -7,20 +7,20 @@ use std::time::Instant;
 
 use litelab_model::resolve::AA;
 use litelab_model::{Plan, Scalar};
+use litelab_observe::environment::{Environment, LoadProbe};
 use litelab_protocol::Description;
+use litelab_record::calibration::{self, Host, StoredCalibration};
+use litelab_record::outcome::{Outcome, Series, TrialRecord};
+use litelab_record::{Recorder, RunFile};
 use litelab_stats::Schedule;
 
-use crate::calibration::{self, Host, StoredCalibration};
-use crate::environment::{Environment, LoadProbe};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::flame;
 use crate::flame::perf::Perf;
 use crate::noop;
-use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::prepare::Prepared;
 use crate::ready::{self, Ready, With, make_directory};
-use crate::record::{Recorder, RunFile};
 use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::search;
@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
         }
         let mut rates = BTreeMap::new();
         for block in self.done..blocks {
-            let started = crate::record::now();
+            let started = litelab_record::now();
             let load = LoadProbe::start();
             let mut trials = Vec::new();
             let order = Schedule::new(self.plan.seed, self.plan.arms.len()).order(block);
@@ -325,7 +325,7 @@ impl<'a> Run<'a> {
         scratch: &Scratch,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(TrialRecord, Series), EngineError> {
-        let started = crate::record::now();
+        let started = litelab_record::now();
         let begun = Instant::now();
         let plan = &self.plan.arms[arm];
         let driver = self.runners.driver(&plan.driver)?;

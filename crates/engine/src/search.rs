@@ -5,9 +5,11 @@ use litelab_model::Arm;
 use litelab_model::condition::SearchPlan;
 use litelab_model::metric::{Measure, Quantile, Timing};
 use litelab_protocol::Load;
+use litelab_record::measure::Meter;
+use litelab_record::outcome::{
+    Failure, FailureKind, Flag, Measurement, Outcome, Probe, ResponseTimes, SearchOutcome, Series,
+};
 
-use crate::measure::Meter;
-use crate::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Probe, ResponseTimes, SearchOutcome, Series};
 use crate::trial::{self, Bench};
 
 /// Runs trials until the rate is known. The outcome is the last trial at that rate, with the search beside it; where no
@@ -116,9 +118,9 @@ fn broken_by(search: &SearchPlan, measurement: &Measurement) -> Option<(String, 
 #[cfg(test)]
 mod tests {
     use litelab_model::condition::LimitPlan;
+    use litelab_observe::Summary;
 
     use super::*;
-    use crate::observe::Summary;
 
     fn search() -> SearchPlan {
         let limit = LimitPlan {

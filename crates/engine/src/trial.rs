@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::study::Location;
+use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult, Until};
+use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 
 use crate::flame::perf::Perf;
 use crate::kills::Kills;
 use crate::merge::merge;
-use crate::observe::{FileSizes, Sampler, SamplerConfig, Summary};
-use crate::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 use crate::placed::{Placed, place};
 use crate::process::RunnerProcess;
 use crate::runner::Runner;

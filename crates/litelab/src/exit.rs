@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use litelab_bulk::BulkError;
 use litelab_engine::EngineError;
 use litelab_model::ModelError;
+use litelab_record::RecordError;
 use litelab_report::ReportError;
 use litelab_servers::ServersError;
 
@@ -67,6 +68,9 @@ fn code(error: &anyhow::Error) -> Exit {
                 e if e.is_bad_input() => Exit::BadInput,
                 _ => Exit::Failed,
             };
+        }
+        if let Some(record) = cause.downcast_ref::<RecordError>() {
+            return if record.is_bad_input() { Exit::BadInput } else { Exit::Failed };
         }
         if let Some(servers) = cause.downcast_ref::<ServersError>() {
             return match servers {

@@ -12,7 +12,7 @@ pub const DIRECTORY: &str = "litelab-runs";
 
 /// A new run's file: `first-look-20260131-123456.db`, and `…-2.db` where that second has a run already.
 pub fn new_run(directory: &Path, study: &str) -> PathBuf {
-    let stamp: String = litelab_engine::record::now().chars().take(19).filter(char::is_ascii_digit).collect();
+    let stamp: String = litelab_record::now().chars().take(19).filter(char::is_ascii_digit).collect();
     let (day, time) = stamp.split_at_checked(8).unwrap_or((&stamp, ""));
     // A user's study may be named by a path.
     let name: String =

@@ -1,8 +1,8 @@
 //! Which tables of a run are asked for: options that `show` and `export` share.
 
 use anyhow::Result;
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse_with};
 use litelab_report::pivot::{self, Filter, Pivot, PivotOptions};
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use litelab_engine::event::Event;
-use litelab_engine::measure::Meter;
-use litelab_engine::outcome::Outcome;
 use litelab_model::Plan;
+use litelab_record::measure::Meter;
+use litelab_record::outcome::Outcome;
 use litelab_report::number;
 use litelab_stats::{Confidence, minimum_blocks};
 
@@ -139,7 +139,7 @@ impl Progress {
         }
     }
 
-    fn ended(&mut self, record: &litelab_engine::outcome::TrialRecord) {
+    fn ended(&mut self, record: &litelab_record::outcome::TrialRecord) {
         self.trials += 1;
         self.bar.inc(1);
         let name = self.name(record.arm);

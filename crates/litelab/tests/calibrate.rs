@@ -5,8 +5,8 @@
 mod common;
 
 use common::{ends, run};
-use litelab_engine::calibration::{HostCalibration, Work};
-use litelab_engine::record::RunFile;
+use litelab_record::RunFile;
+use litelab_record::calibration::{HostCalibration, Work};
 
 #[test]
 fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::servers::{built, nothing_is_left, possible, trials};
 use common::{ends, run};
-use litelab_engine::outcome::{FailureKind, Outcome};
+use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_servers::Kind;
 
 /// A folder that a server's user may enter, with files.

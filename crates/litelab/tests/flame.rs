@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Output;
 
 use common::{ends, litelab, run};
-use litelab_engine::flame::Stacks;
-use litelab_engine::record::{Recorder, RunFile};
+use litelab_record::stacks::Stacks;
+use litelab_record::{Recorder, RunFile};
 
 /// Work by count and not by time, so that a busy machine samples no less CPU time of it.
 const STUDY: &str = r#"

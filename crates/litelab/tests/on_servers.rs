@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use common::servers::{built, nothing_is_left, open_folder, possible, processes, trials};
 use common::{ends, litelab, run};
-use litelab_engine::outcome::{FailureKind, Outcome};
 use litelab_model::Server;
+use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_servers::Kind;
 
 const WORKLOAD: &str = r#"

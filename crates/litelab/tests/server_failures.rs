@@ -14,7 +14,7 @@ use common::servers::{
     children, family, installed, is_built, nothing_is_left, open_folder, send, states, trials, until,
 };
 use common::{ends, litelab, run};
-use litelab_engine::outcome::{Failure, FailureKind, Outcome, TrialRecord};
+use litelab_record::outcome::{Failure, FailureKind, Outcome, TrialRecord};
 use litelab_servers::{Instance, Kind};
 
 const WORKLOAD: &str = r#"

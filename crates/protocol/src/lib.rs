@@ -6,12 +6,14 @@
 //! Runners in other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
 
 pub mod codes;
+pub mod content;
 pub mod dialect;
 pub mod draw;
 pub mod generator;
 pub mod histogram;
 pub mod invocation;
 pub mod message;
+pub mod sql;
 pub mod transaction;
 pub mod trial;
 

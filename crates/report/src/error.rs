@@ -1,6 +1,6 @@
 //! Why there is no report.
 
-use litelab_engine::EngineError;
+use litelab_record::RecordError;
 
 use crate::compare::Difference;
 
@@ -9,7 +9,7 @@ use crate::compare::Difference;
 pub enum ReportError {
     /// The run file cannot be read.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Record(#[from] RecordError),
     /// A trial names an arm that the plan does not have.
     #[error("the run file is damaged: a trial is of arm {arm}, and the plan has {arms} arms")]
     Damaged {

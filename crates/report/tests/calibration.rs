@@ -6,12 +6,12 @@ mod common;
 
 use common::plan::{outcome, study};
 use common::record;
-use litelab_engine::calibration::{
+use litelab_protocol::{Begin, Transaction};
+use litelab_record::calibration::{
     Clock, Effect, Host, HostCalibration, Noise, RunnerCost, StoredCalibration, SyncDistribution, SyncQuantiles, Work,
 };
-use litelab_engine::environment::LoadWindow;
-use litelab_engine::record::{Recorder, RunFile, RunInfo};
-use litelab_protocol::{Begin, Transaction};
+use litelab_record::environment::LoadWindow;
+use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::calibration::{forecasts, noise};
 use litelab_report::terminal::show_calibration;
 use litelab_report::{Analysis, Style, analyse, show};

@@ -6,8 +6,8 @@ mod common;
 
 use common::plan::{empty, outcome, study};
 use common::{Gives, record};
-use litelab_engine::record::RunInfo;
 use litelab_model::plan::Plan;
+use litelab_record::RunInfo;
 use litelab_report::compare::{Pairing, Unlike};
 use litelab_report::export::markdown;
 use litelab_report::{

@@ -6,8 +6,8 @@ mod common;
 
 use common::plan::{outcome, study};
 use common::{Gives, record};
-use litelab_engine::record::RunInfo;
 use litelab_model::Plan;
+use litelab_record::RunInfo;
 use litelab_report::compare::{Builds, Comparison, Means, Pairing, Unlike, confirm};
 use litelab_report::export::markdown;
 use litelab_report::terminal::show_confirmation;

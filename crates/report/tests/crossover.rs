@@ -6,10 +6,10 @@ mod common;
 
 use common::plan::{arm, empty, metric, scenario, text};
 use common::{Gives, Numbers, record};
-use litelab_engine::outcome::FailureKind;
-use litelab_engine::record::RunInfo;
 use litelab_model::crossover::{CrossoverPlan, LinePlan};
 use litelab_model::{Plan, Scalar};
+use litelab_record::RunInfo;
+use litelab_record::outcome::FailureKind;
 use litelab_report::export::{json, shape, splice};
 use litelab_report::{Analysis, Style, analyse, html, show};
 

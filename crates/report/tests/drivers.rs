@@ -6,9 +6,9 @@ mod common;
 
 use common::plan::{arm, empty, scenario, text};
 use common::{Numbers, environment, record};
-use litelab_engine::record::Recorder;
 use litelab_model::plan::Plan;
 use litelab_protocol::{Description, SqliteBuild};
+use litelab_record::Recorder;
 use litelab_report::{Style, analyse, show};
 
 /// The runner of the other tests under another name, its first driver with this SQLite and these options.

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 use common::plan::{arm, empty, metric, outcome, scenario, study, text};
 use common::{Gives, Numbers, record, study_file};
-use litelab_engine::flame::Stacks;
-use litelab_engine::observe::Sample;
-use litelab_engine::outcome::Series;
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Tick, TickCount};
+use litelab_record::Sample;
+use litelab_record::outcome::Series;
+use litelab_record::stacks::Stacks;
 use litelab_report::html::{LIMIT, page, read};
 
 fn of(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> String {
@@ -241,7 +241,7 @@ fn the_rates_of_a_search_are_a_picture() {
 /// A page in whose run every arm has these call stacks.
 fn with_stacks(plan: &Plan, folded: &str) -> (String, String) {
     let directory = tempfile::tempdir().unwrap();
-    let store = |recorder: &litelab_engine::record::Recorder| {
+    let store = |recorder: &litelab_record::Recorder| {
         (0..plan.arms.len()).for_each(|arm| recorder.stacks(arm, &Stacks::parse(folded, 199)).unwrap());
     };
     let (file, info) = record(&directory.path().join("run.db"), plan, store, outcome);

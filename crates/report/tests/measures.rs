@@ -7,10 +7,10 @@ mod common;
 use common::measurement::operation;
 use common::plan::{arm, metric};
 use common::{Numbers, plan};
-use litelab_engine::measure::{Meter, cost};
-use litelab_engine::outcome::Measurement;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ErrorCount, Operation, Part, Probe, WorkerResult};
+use litelab_record::measure::{Meter, cost};
+use litelab_record::outcome::Measurement;
 
 /// HdrHistogram keeps what is below 2048 ns exactly.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {

@@ -6,11 +6,11 @@ mod common;
 
 use common::plan::{arm, metric, scenario, text};
 use common::{Gives, Numbers};
-use litelab_engine::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
-use litelab_engine::record::RunInfo;
 use litelab_model::condition::LimitPlan;
 use litelab_model::plan::Arm;
 use litelab_model::{Plan, Scalar};
+use litelab_record::RunInfo;
+use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
 use litelab_report::analysis::{AlertResult, Scalability};
 use litelab_report::export::{json, shape};
 use litelab_report::{Analysis, Collector, Style, analyse, show};

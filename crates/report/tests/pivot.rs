@@ -6,11 +6,11 @@ mod common;
 
 use common::plan::{arm, empty, metric, outcome, scenario, study, text};
 use common::{Gives, Numbers, record};
-use litelab_engine::outcome::FailureKind;
-use litelab_engine::record::RunInfo;
 use litelab_model::Scalar;
 use litelab_model::plan::{Arm, Plan};
 use litelab_protocol::{Begin, Step, Transaction};
+use litelab_record::RunInfo;
+use litelab_record::outcome::FailureKind;
 use litelab_report::export::markdown;
 use litelab_report::pivot::needed;
 use litelab_report::{Analysis, Pivot, PivotOptions, Style, analysis::analyse_with, pivot, show_pivot};

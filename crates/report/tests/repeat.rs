@@ -6,10 +6,10 @@ mod common;
 
 use common::plan::{outcome, study};
 use common::{Gives, Numbers, record};
-use litelab_engine::outcome::FailureKind;
-use litelab_engine::record::RunInfo;
-use litelab_engine::servers::ServerRecord;
 use litelab_model::{Plan, Server};
+use litelab_record::RunInfo;
+use litelab_record::ServerRecord;
+use litelab_record::outcome::FailureKind;
 use litelab_report::compare::Unlike;
 use litelab_report::repeat::{About, judge};
 use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, analyse, show_repetition};

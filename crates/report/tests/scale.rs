@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use common::plan::{arm, empty, outcome, scenario, text};
 use common::{Gives, record};
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Plan;
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::{Style, analyse, html, show};
 
 fn plan(arms: usize, blocks: u32) -> Plan {

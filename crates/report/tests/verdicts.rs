@@ -6,13 +6,13 @@ mod common;
 
 use common::plan::{arm, empty, metric, scenario, text};
 use common::{Gives, Numbers, record};
-use litelab_engine::outcome::FailureKind;
-use litelab_engine::record::RunInfo;
 use litelab_model::Server;
 use litelab_model::plan::{Arm, ClaimPlan, Plan};
 use litelab_model::pragma::Durability;
 use litelab_model::study::Location;
 use litelab_protocol::Dialect;
+use litelab_record::RunInfo;
+use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::{Measured, Noise};
 use litelab_report::{Analysis, Style, analyse, show};
 use litelab_stats::{ClaimVerdict, Verdict};

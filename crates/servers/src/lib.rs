@@ -6,7 +6,6 @@
 //! to be believed.
 
 pub mod admin;
-pub mod content;
 mod error;
 pub mod instance;
 

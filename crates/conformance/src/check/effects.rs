@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use litelab_engine::observe::DatabaseHeader;
+use litelab_observe::DatabaseHeader;
 use litelab_protocol::{Begin, Dialect, Source, Transaction, Trial};
 
 use super::{Found, NO_DATABASE, ensure, passed, server_effects, skipped};

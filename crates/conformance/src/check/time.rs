@@ -1,8 +1,8 @@
 //! Time: limits, pauses, the warm-up, and whether all of it is accounted for.
 
-use litelab_engine::outcome::Flag;
 use litelab_engine::verify;
 use litelab_protocol::{Load, Until};
+use litelab_record::outcome::Flag;
 
 use super::{Found, Wrong, access, ensure, passed, timely, tries};
 use crate::draft::{Draft, TABLE, count, slow_insert};

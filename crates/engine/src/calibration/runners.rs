@@ -4,32 +4,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use litelab_model::Arm;
+use litelab_record::calibration::RunnerCost;
+use litelab_record::measure;
+use litelab_record::outcome::Outcome;
 use litelab_stats::{Confidence, median};
-use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::measure;
 use crate::noop;
-use crate::outcome::Outcome;
 use crate::prepare::Prepared;
 use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::trial::{self, Bench};
-
-/// A runner's own cost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunnerCost {
-    /// The runner.
-    pub runner: String,
-    /// What it is written in.
-    pub language: String,
-    /// Version of its runtime.
-    pub runtime: String,
-    /// Nanoseconds per transaction of one insert, inside it and between two: median, least and most over its trials.
-    pub nanos: (f64, f64, f64),
-    /// Trials.
-    pub trials: u32,
-}
 
 /// The cost of every runner that is built, in `trials` short trials each of an arm's work with a driver that calls no
 /// database; as before every run. A runner without such a driver is not in it. `begins` gets each runner's name.

@@ -1,65 +1,18 @@
-//! The distribution of what a synchronous write takes.
+//! What a synchronous write takes, measured.
 
 use std::io;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use litelab_observe::environment::{FsyncConfig, FsyncProbe};
+use litelab_record::calibration::{SyncDistribution, SyncQuantiles};
 
-use crate::environment::fsync::{FsyncConfig, FsyncProbe};
-
-/// Both kinds of write that [`FsyncProbe`] makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SyncDistribution {
-    /// A block within the file is overwritten.
-    pub overwrite: SyncQuantiles,
-    /// A block is added at the end.
-    pub append: SyncQuantiles,
-}
-
-/// Nearest-rank quantiles, nanoseconds; of a few writes the far ones are the slowest write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names say what they are")]
-pub struct SyncQuantiles {
-    pub writes: u64,
-    pub min_ns: u64,
-    pub p10_ns: u64,
-    pub p50_ns: u64,
-    pub p90_ns: u64,
-    pub p99_ns: u64,
-    pub p999_ns: u64,
-    pub max_ns: u64,
-}
-
-impl SyncDistribution {
-    /// Writes and syncs in an existing directory until a bound is reached.
-    ///
-    /// # Errors
-    /// When the files cannot be made, written or synced.
-    pub fn measure(dir: &Path, bounds: FsyncConfig) -> io::Result<Self> {
-        let (mut overwrite, mut append) = FsyncProbe::times(dir, bounds)?;
-        Ok(Self { overwrite: SyncQuantiles::of(&mut overwrite), append: SyncQuantiles::of(&mut append) })
-    }
-}
-
-impl SyncQuantiles {
-    /// Of times in nanoseconds, which are sorted. All zeros without any.
-    pub(crate) fn of(times: &mut [u64]) -> Self {
-        times.sort_unstable();
-        let per_mille = |share: usize| {
-            let rank = (times.len() * share).div_ceil(1000).max(1);
-            times.get(rank - 1).copied().unwrap_or(0)
-        };
-        Self {
-            writes: times.len() as u64,
-            min_ns: per_mille(0),
-            p10_ns: per_mille(100),
-            p50_ns: per_mille(500),
-            p90_ns: per_mille(900),
-            p99_ns: per_mille(990),
-            p999_ns: per_mille(999),
-            max_ns: per_mille(1000),
-        }
-    }
+/// Writes and syncs in an existing directory until a bound is reached.
+///
+/// # Errors
+/// When the files cannot be made, written or synced.
+pub fn sync(dir: &Path, bounds: FsyncConfig) -> io::Result<SyncDistribution> {
+    let (mut overwrite, mut append) = FsyncProbe::times(dir, bounds)?;
+    Ok(SyncDistribution { overwrite: SyncQuantiles::of(&mut overwrite), append: SyncQuantiles::of(&mut append) })
 }
 
 #[cfg(test)]
@@ -67,23 +20,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_by_nearest_rank() {
-        let mut times: Vec<u64> = (1..=2000).rev().collect();
-        let of = SyncQuantiles::of(&mut times);
-        let all = [of.min_ns, of.p10_ns, of.p50_ns, of.p90_ns, of.p99_ns, of.p999_ns, of.max_ns];
-        assert_eq!(all, [1, 200, 1000, 1800, 1980, 1998, 2000]);
-        let few = SyncQuantiles::of(&mut [7, 3]);
-        assert_eq!((few.writes, few.min_ns, few.p50_ns, few.p90_ns, few.p999_ns), (2, 3, 3, 7, 7));
-        assert_eq!(SyncQuantiles::of(&mut []).max_ns, 0);
-    }
-
-    #[test]
     fn a_real_directory_within_its_bounds() {
         let dir = tempfile::tempdir().expect("a directory");
         let bounds = FsyncConfig { writes: 10, limit: std::time::Duration::from_secs(5) };
-        let of = SyncDistribution::measure(dir.path(), bounds).expect("measured");
+        let of = sync(dir.path(), bounds).expect("measured");
         assert!((1..=10).contains(&of.append.writes));
         assert!(0 < of.overwrite.min_ns && of.overwrite.p50_ns <= of.overwrite.max_ns);
-        assert!(SyncDistribution::measure(Path::new("/nonexistent/x"), bounds).is_err());
+        assert!(sync(Path::new("/nonexistent/x"), bounds).is_err());
     }
 }

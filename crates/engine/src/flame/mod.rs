@@ -3,21 +3,18 @@
 //! | file | is |
 //! |---|---|
 //! | `perf` | the tool: whether this machine allows it, begun and ended with a trial, its samples read |
-//! | [`stacks`] | its samples as folded call stacks, bounded in size |
 //!
 //! A sample is taken each time a thread has used a certain CPU time, so a thread that waits (for a lock, the disk, a
 //! timer) is in none of them.
 
 pub(crate) mod perf;
-pub mod stacks;
 #[cfg(test)]
 mod tests;
 
-pub use stacks::{Frame, Leaf, Stacks};
-
 use litelab_model::Arm;
+use litelab_record::outcome::Outcome;
+use litelab_record::stacks::Stacks;
 
-use crate::outcome::Outcome;
 use crate::trial::{self, Bench};
 use perf::Perf;
 

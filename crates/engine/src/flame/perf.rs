@@ -12,7 +12,7 @@ use inferno::collapse::Collapse;
 use inferno::collapse::perf::{Folder, Options};
 use litelab_model::Arm;
 
-use super::stacks::Stacks;
+use litelab_record::stacks::Stacks;
 
 /// Samples per second of CPU time; odd, so that it does not beat with timers.
 pub(super) const HERTZ: u32 = 199;

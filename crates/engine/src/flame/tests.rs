@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+use litelab_record::stacks::Stacks;
+
 use super::perf::{HERTZ, MISSING, Perf, SAMPLES, explain, fold, hertz};
-use super::stacks::Stacks;
 
 /// What `perf script` of version 6.1 said of a runner, its path shortened.
 const SAMPLE: &str = include_str!("sample.txt");

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::condition::KillPlan;
+use litelab_record::outcome::Fault;
 use litelab_servers::{Instance, Options};
 
 use super::Servers;
 use super::target::{Target, set};
-use crate::outcome::Fault;
 
 /// How often the end of a start is looked for.
 const POLL: Duration = Duration::from_millis(20);

@@ -21,8 +21,8 @@ use std::sync::atomic::AtomicBool;
 
 use litelab_model::condition::KillPlan;
 use litelab_model::{Arm, Plan, Server};
+use litelab_record::ServerRecord;
 use litelab_servers::{Admin, Instance, Options, ServersError};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub(crate) use compile::compile;
@@ -32,17 +32,6 @@ use target::Target;
 pub use url::Urls;
 
 use crate::error::EngineError;
-
-/// A server that a run used, as its file keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ServerRecord {
-    /// Its name and version, as it says them.
-    pub version: String,
-    /// Where it was, without the password.
-    pub url: String,
-    /// Whether it was the user's, and not one that litelab started.
-    pub own: bool,
-}
 
 /// The servers of a run. Those that litelab started are stopped when this is dropped, and their folder is removed.
 #[derive(Debug)]

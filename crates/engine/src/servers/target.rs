@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use litelab_model::Arm;
 use litelab_model::pragma::Reported;
 use litelab_model::setting;
+use litelab_record::ServerRecord;
 use litelab_servers::admin::without_password;
 use litelab_servers::{Admin, Instance, ServersError};
-
-use super::ServerRecord;
 
 /// A server that answers.
 #[derive(Debug)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use litelab_model::{Arm, expression};
+use litelab_protocol::content::ContentHash;
 use litelab_protocol::{Operation, TrialResult};
-use litelab_servers::content::ContentHash;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use crate::error::describe;
+use litelab_record::describe;
 
 /// Beyond this size a database is not searched for corruption after every trial: it would take longer than the trial.
 const INTEGRITY_BYTES: u64 = 256 << 20;

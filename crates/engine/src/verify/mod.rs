@@ -10,8 +10,8 @@ use litelab_model::setting;
 use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
 use litelab_stats::{LittleOutcome, LittlesLaw};
 
-use crate::outcome::Flag;
 pub use contents::{Contents, Files, content_hash, databases};
+use litelab_record::outcome::Flag;
 pub use nodes::{lost, nodes};
 
 /// Little's law holds exactly; what is left is the harness's own work and the histogram's precision.

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use litelab_engine::calibration::{self, Clock, Host, HostCalibration, SyncDistribution, Work};
-use litelab_engine::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
+use litelab_engine::calibration::{clock, runner_costs, sync};
 use litelab_engine::event::Event;
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, library, resolve};
+use litelab_observe::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
+use litelab_record::calibration::{self, Host, HostCalibration, Work};
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
 use litelab_report::terminal;
@@ -95,9 +96,9 @@ pub fn run(args: &Args) -> Result<Exit> {
     let rest = LoadProbe::start();
     std::thread::sleep(scale.rest);
     let rest = rest.finish();
-    let clock = Clock::measure();
+    let clock = clock();
     say("syncs of the disk");
-    let sync = SyncDistribution::measure(&args.dir, scale.sync).ok();
+    let sync = sync(&args.dir, scale.sync).ok();
 
     // Kept no longer than it takes: what matters of it is in the calibration.
     let folder = tempfile::Builder::new().prefix(".calibration-").tempdir_in(data).context("make a folder for it")?;
@@ -117,17 +118,15 @@ pub fn run(args: &Args) -> Result<Exit> {
 
     let writes = info.plan.arms.iter().find(|arm| scenario(&info.plan, arm.scenario) == Work::Commits.name());
     let costs = match writes {
-        Some(arm) => {
-            calibration::runner_costs(arm, &runners, &args.dir, scale.trials, &interrupt::STOP, &mut |name| {
-                say(&format!("the harness itself: runner {name}"));
-            })?
-        }
+        Some(arm) => runner_costs(arm, &runners, &args.dir, scale.trials, &interrupt::STOP, &mut |name| {
+            say(&format!("the harness itself: runner {name}"));
+        })?,
         None => Vec::new(),
     };
     let steal = |load: &LoadWindow| load.steal_share.unwrap_or(0.0);
     let result = HostCalibration {
         litelab: env!("CARGO_PKG_VERSION").into(),
-        made: litelab_engine::record::now(),
+        made: litelab_record::now(),
         made_unix: calibration::unix_now(),
         quick: args.quick,
         seconds: begun.elapsed().as_secs_f64(),

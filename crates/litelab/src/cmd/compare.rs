@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse_with};
 use litelab_report::compare::{self, CompareOptions, Side};
 use litelab_report::{Style, export, terminal};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::{Metric, Plan};
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse_with;
 use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
 

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::record::RunFile;
+use litelab_record::RunFile;
 use litelab_report::analysis::analyse;
 use litelab_report::export;
 

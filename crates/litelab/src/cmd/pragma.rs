@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::observe::DatabaseHeader;
-use litelab_engine::prepare::open_read_only;
 use litelab_model::pragma::{self, Kind};
+use litelab_observe::DatabaseHeader;
+use litelab_record::open_read_only;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 

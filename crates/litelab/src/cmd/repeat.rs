@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_engine::{Ready, Run, Runners, With};
 use litelab_model::Plan;
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::compare::{Difference, Side};
 use litelab_report::{Change, Repetition, ReportError, repeat, terminal};

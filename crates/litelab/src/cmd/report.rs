@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::unknown;
+use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::{ReportError, export, html};
 

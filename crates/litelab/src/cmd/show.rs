@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_engine::record::RunFile;
+use litelab_record::RunFile;
 use litelab_report::analysis::{self, Analysis};
 use litelab_report::terminal;
 

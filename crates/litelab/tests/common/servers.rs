@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use litelab_engine::outcome::TrialRecord;
-use litelab_engine::record::{RunFile, RunInfo};
+use litelab_record::outcome::TrialRecord;
+use litelab_record::{RunFile, RunInfo};
 use litelab_servers::instance::binaries;
 use litelab_servers::{Kind, State};
 

@@ -1,15 +1,15 @@
 //! What the core must know of SQL text: its named parameters, its `VALUES` tuple, and whether it writes. Nothing else is
 //! parsed here; the database itself compiles every statement before a run.
 
-mod token;
-
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use litelab_protocol::Dialect;
+use litelab_protocol::sql::{Token, tokens, values};
 
 use crate::quantity::Vars;
-use token::{Token, tokens, tuple};
 
 /// A statement with the parameters that its database understands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional
         let sql = numbers.text(&tokens, 0);
         return Ok(Positional { sql, names: numbers.names });
     }
-    let (start, end) = tuple(&tokens).ok_or("`rows` repeats the tuple of `VALUES (…)`, and there is none")?;
+    let Range { start, end } = values(&tokens).ok_or("`rows` repeats the tuple of `VALUES (…)`, and there is none")?;
     if let Some(Token::Name(name)) = tokens[..start].iter().chain(&tokens[end..]).find(|t| matches!(t, Token::Name(_)))
     {
         return Err(format!("with `rows`, parameter `:{name}` must stand inside of `VALUES (…)`"));
@@ -116,7 +116,7 @@ pub fn substitute_in(sql: &str, vars: &Vars, dialect: Dialect) -> Result<String,
                 out.push(':');
                 out.push_str(name);
             }
-            Token::Other(text) => out.push_str(text),
+            Token::Word(text) | Token::Quoted(text) | Token::Comment(text) | Token::Other(text) => out.push_str(text),
         }
     }
     Ok(out)
@@ -129,7 +129,7 @@ pub fn writes(sql: &str, dialect: Dialect) -> bool {
     let tokens = tokens(sql, dialect);
     let words = || {
         tokens.iter().filter_map(|t| match t {
-            Token::Other(word) if word.starts_with(|c: char| c.is_alphabetic()) => Some(*word),
+            Token::Word(word) if word.starts_with(char::is_alphabetic) => Some(*word),
             _ => None,
         })
     };
@@ -155,7 +155,7 @@ pub fn is_copy(sql: &str) -> bool {
 /// `COPY t(a, b) FROM STDIN (:a, :b)` without its last parenthesis.
 fn copy(tokens: &[Token<'_>], mut numbers: Numbers) -> Result<Positional, String> {
     let form = "write `COPY table(columns) FROM STDIN (:a, :b)`, the parameters of one row at the end";
-    let at = tokens.iter().position(|t| matches!(t, Token::Other(w) if w.eq_ignore_ascii_case("stdin"))).ok_or(form)?;
+    let at = tokens.iter().position(|t| matches!(t, Token::Word(w) if w.eq_ignore_ascii_case("stdin"))).ok_or(form)?;
     let (before, row) = tokens.split_at(at + 1);
     if before.iter().any(|t| matches!(t, Token::Name(_))) {
         return Err(form.into());
@@ -197,7 +197,9 @@ impl Numbers {
                     out.push('$');
                     out.push_str(name);
                 }
-                Token::Other(text) => out.push_str(text),
+                Token::Word(text) | Token::Quoted(text) | Token::Comment(text) | Token::Other(text) => {
+                    out.push_str(text);
+                }
             }
         }
         out

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use litelab_engine::outcome::FailureKind;
 use litelab_model::metric::Metric;
 use litelab_model::pragma::Durability;
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Dialect, ErrorCount};
+use litelab_record::outcome::FailureKind;
 use litelab_stats::{Confidence, Estimate, median};
 
 /// What an arm's trials amount to.

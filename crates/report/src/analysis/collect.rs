@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litelab_engine::measure::Meter;
-use litelab_engine::outcome::{FailureKind, Measurement, Outcome, Series, TrialRecord};
-use litelab_engine::record::RunInfo;
 use litelab_model::Plan;
 use litelab_model::metric::{Metric, Unit};
 use litelab_model::plan::FindingValuePlan;
 use litelab_protocol::ErrorCount;
+use litelab_record::RunInfo;
+use litelab_record::measure::Meter;
+use litelab_record::outcome::{FailureKind, Measurement, Outcome, Series, TrialRecord};
 
 use super::arm::{ArmAnalysis, FailureCount, Values};
 use super::durability::{Rung, shown};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_engine::outcome::Flag;
+use litelab_record::outcome::Flag;
 
 use crate::number;
 

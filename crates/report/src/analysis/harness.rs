@@ -1,8 +1,8 @@
 //! What the harness itself costs: the same work with a driver that calls no database. Reported, never subtracted.
 
-use litelab_engine::measure;
-use litelab_engine::record::RunInfo;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_record::RunInfo;
+use litelab_record::measure;
 
 use super::arm::ArmAnalysis;
 
@@ -24,7 +24,7 @@ pub struct HarnessCost {
 pub(super) fn costs(scenario: usize, arms: &[&ArmAnalysis], info: &RunInfo) -> Vec<HarnessCost> {
     let calibrations: Vec<_> = info.calibrations.iter().filter(|c| c.scenario == scenario).collect();
     let only = calibrations.len() == 1;
-    let cost = |calibration: &&litelab_engine::record::Calibration| {
+    let cost = |calibration: &&litelab_record::Calibration| {
         let nanos = measure::cost(&calibration.result)?;
         let of_runner = |arm: &&&ArmAnalysis| only || runner_has(info, &calibration.runner, &arm.driver);
         let time = |arm: &&&ArmAnalysis| {

@@ -23,8 +23,8 @@ mod scalability;
 mod scenario;
 pub mod timeline;
 
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Metric;
+use litelab_record::{RunFile, RunInfo};
 
 pub use alert::{AlertResult, Fired};
 pub use arm::{ArmAnalysis, FailureCount, Values};

@@ -1,8 +1,8 @@
 //! A scenario: every arm against the baseline.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_model::plan::ScenarioPlan;
+use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Tolerance, Verdict, holm};
 
 use super::Analysis;

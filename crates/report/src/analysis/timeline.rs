@@ -1,6 +1,6 @@
 //! How trials went over their time: windows of equal length, each a median over blocks.
 
-use litelab_engine::outcome::{Measurement, Series};
+use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
 
 /// An arm's windows.
@@ -79,8 +79,8 @@ pub(super) fn timeline(arm: usize, trials: &Trials) -> Option<Timeline> {
 
 #[cfg(test)]
 mod tests {
-    use litelab_engine::observe::Sample;
     use litelab_protocol::{Tick, TickCount, TrialResult};
+    use litelab_record::Sample;
 
     use super::*;
 

@@ -1,10 +1,10 @@
 //! Whether a host can show what a study asks for.
 
-use litelab_engine::calibration::{HostCalibration, Work};
-use litelab_engine::record::RunInfo;
 use litelab_model::plan::ScenarioPlan;
 use litelab_model::study::Location;
 use litelab_model::{Arm, Metric, Plan};
+use litelab_record::RunInfo;
+use litelab_record::calibration::{HostCalibration, Work};
 use litelab_stats::{Confidence, Tolerance};
 
 use crate::analysis::{judged, planner};

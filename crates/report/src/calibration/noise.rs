@@ -1,6 +1,6 @@
 //! From a run of identical arms to the noise of its host.
 
-use litelab_engine::calibration::{Effect, Noise, Work};
+use litelab_record::calibration::{Effect, Noise, Work};
 use litelab_stats::{Aa, Confidence, PairedRatio, Planner};
 
 use crate::analysis::{Analysis, pairs};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use litelab_engine::record::RunInfo;
 use litelab_protocol::Description;
+use litelab_record::RunInfo;
 
 /// What runners say of themselves, and fingerprints of their programs: of a run, or of those that are here now.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use litelab_engine::record::RunInfo;
 use litelab_model::{Metric, Plan, interleave};
+use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
 
 use super::build::Builds;

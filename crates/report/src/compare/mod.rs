@@ -8,8 +8,8 @@ pub mod confirm;
 mod select;
 mod unlike;
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
+use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, Tolerance, UnpairedRatio, Verdict};
 
 pub use build::Builds;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use litelab_engine::record::RunInfo;
-use litelab_engine::servers::ServerRecord;
 use litelab_model::Arm;
 use litelab_protocol::Trial;
+use litelab_record::RunInfo;
+use litelab_record::ServerRecord;
 
 /// What a difference is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 //! What a host can show.
 
-use litelab_engine::calibration::{Host, HostCalibration, Noise, SyncQuantiles, Work};
-use litelab_engine::environment::LoadWindow;
 use litelab_model::metric::Unit;
+use litelab_record::calibration::{Host, HostCalibration, Noise, SyncQuantiles, Work};
+use litelab_record::environment::LoadWindow;
 use litelab_stats::{Confidence, Estimate, proportion};
 
 use super::table::{Cell, Column, Table};
@@ -180,7 +180,7 @@ fn runners(calibration: &HostCalibration) -> Table {
         Column::right("least", 2),
         Column::right("most", 2),
     ];
-    let row = |cost: &litelab_engine::calibration::RunnerCost| {
+    let row = |cost: &litelab_record::calibration::RunnerCost| {
         let ns = |value: f64| Cell::plain(number::value(value, Unit::Nanos));
         let (middle, least, most) = cost.nanos;
         let mut cells = [&cost.runner, &cost.language, &cost.runtime].map(|text| Cell::plain(text.as_str())).to_vec();

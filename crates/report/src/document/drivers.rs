@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use litelab_engine::record::RunInfo;
 use litelab_protocol::{Description, DriverDescription, SqliteBuild};
+use litelab_record::RunInfo;
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Document};

@@ -1,7 +1,7 @@
 //! The functions in which an arm spends its CPU time.
 
-use litelab_engine::flame::stacks;
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
+use litelab_record::stacks;
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Tone};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use litelab_engine::environment::{Environment, LoadWindow, SyncLatency};
-use litelab_engine::record::RunInfo;
-use litelab_engine::servers::ServerRecord;
 use litelab_model::Server;
 use litelab_model::metric::Unit;
+use litelab_record::RunInfo;
+use litelab_record::ServerRecord;
+use litelab_record::environment::{Environment, LoadWindow, SyncLatency};
 
 use super::{Block, Document, Marked, calibration, drivers};
 use crate::analysis::Analysis;
@@ -185,7 +185,7 @@ fn skipped(info: &RunInfo) -> Vec<Marked> {
 fn warnings(info: &RunInfo) -> Vec<Marked> {
     let steal = |load: &LoadWindow| load.steal_share.unwrap_or(0.0);
     let worst = info.loads.iter().max_by(|a, b| steal(a).total_cmp(&steal(b)));
-    let during = worst.and_then(litelab_engine::environment::warning::steal);
+    let during = worst.and_then(litelab_record::environment::warning::steal);
     let seen = |code| info.environment.warnings.iter().any(|w| w.code == code);
     let during = during.filter(|w| !seen(w.code)).map(|mut w| {
         w.message = format!("in one block {}", w.message);

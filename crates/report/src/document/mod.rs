@@ -20,7 +20,7 @@ mod scenario;
 mod table;
 mod timeline;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 
 pub use calibration::of_calibration;
 pub(crate) use cell::{tone as verdict_tone, verdict as verdict_words};

@@ -1,7 +1,7 @@
 //! Scenarios that vary the same one dimension, beside each other: a row for each of its values.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Scalar;
+use litelab_record::RunInfo;
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, drivers};

@@ -1,6 +1,6 @@
 //! A run's arms in rows and columns: values, ratios, settings and footnotes in one table.
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 use litelab_stats::Verdict;
 
 use super::footnote::Footnotes;

@@ -5,11 +5,11 @@
 
 use std::io::Write;
 
-use litelab_engine::measure;
-use litelab_engine::outcome::{Measurement, Outcome, TrialRecord};
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_protocol::Operation;
 use litelab_protocol::histogram::Histogram;
+use litelab_record::measure;
+use litelab_record::outcome::{Measurement, Outcome, TrialRecord};
+use litelab_record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 

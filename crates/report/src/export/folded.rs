@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 
 use crate::document::clean;
 use crate::error::ReportError;

@@ -1,8 +1,8 @@
 //! An analysis as JSON: everything that was computed, in the shape of [`super::shape`].
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
 use litelab_model::metric::Unit;
+use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Reach, Verdict};
 
 use super::shape::{

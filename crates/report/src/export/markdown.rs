@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, Confirmation};

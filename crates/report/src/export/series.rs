@@ -5,8 +5,8 @@
 
 use std::io::Write;
 
-use litelab_engine::outcome::{Outcome, Series};
-use litelab_engine::record::{RunFile, RunInfo};
+use litelab_record::outcome::{Outcome, Series};
+use litelab_record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 
@@ -96,8 +96,8 @@ fn rows(series: &Series) -> Vec<[String; 13]> {
 
 #[cfg(test)]
 mod tests {
-    use litelab_engine::observe::Sample;
     use litelab_protocol::{Tick, TickCount};
+    use litelab_record::Sample;
 
     use super::*;
 

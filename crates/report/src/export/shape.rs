@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use litelab_engine::environment::{Environment, LoadWindow};
-use litelab_engine::servers::ServerRecord;
 use litelab_model::Scalar;
 use litelab_protocol::Description;
+use litelab_record::ServerRecord;
+use litelab_record::environment::{Environment, LoadWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -10,8 +10,8 @@
 //! `STUDY/crossovers` those of crossovers. What lies between the comments is replaced, and the second one says how it was
 //! made.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::unknown;
+use litelab_record::RunInfo;
 
 use super::markdown;
 use crate::analysis::Analysis;

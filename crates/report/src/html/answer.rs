@@ -1,6 +1,6 @@
 //! The first screen: what was asked, what was found, what became of the claims, where it was measured.
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Verdict};
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! How a part of a run is run again.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::library::Kind;
+use litelab_record::RunInfo;
 
 use crate::analysis::ScenarioAnalysis;
 use crate::document::clean;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litelab_engine::measure::Meter;
-use litelab_engine::outcome::{Outcome, Probe, TrialRecord};
-use litelab_engine::record::{RunFile, RunInfo};
 use litelab_model::Plan;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_record::measure::Meter;
+use litelab_record::outcome::{Outcome, Probe, TrialRecord};
+use litelab_record::{RunFile, RunInfo};
 
 use super::sketch::Sketch;
 use super::timing::{self, Course};

@@ -1,7 +1,7 @@
 //! What would show that the page is wrong: for what was decided the interval that carries it, for what is open the blocks
 //! that it takes, and the command that tries.
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Interval, Tolerance, Verdict};
 use maud::{Markup, html};
 

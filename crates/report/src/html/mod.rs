@@ -27,7 +27,7 @@ mod size;
 mod sketch;
 mod timing;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 use maud::{Markup, html};
 
 pub use evidence::{Evidence, read};

@@ -1,6 +1,6 @@
 //! One trial over its time, in windows of equal length.
 
-use litelab_engine::outcome::Series;
+use litelab_record::outcome::Series;
 
 /// More lines in one picture are hard to follow.
 pub(super) const MOST_ARMS: usize = 4;
@@ -116,8 +116,8 @@ impl Course {
 
 #[cfg(test)]
 mod tests {
-    use litelab_engine::observe::Sample;
     use litelab_protocol::{Tick, TickCount};
+    use litelab_record::Sample;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Units laid out in rows and columns.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
+use litelab_record::RunInfo;
 use litelab_stats::Tolerance;
 
 use super::change::compare;

@@ -1,7 +1,7 @@
 //! Which scenarios share a table.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
+use litelab_record::RunInfo;
 
 use super::arrange::grid;
 use super::select::{self, SCENARIO, TRANSACTION};

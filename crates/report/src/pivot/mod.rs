@@ -22,8 +22,8 @@ mod select;
 mod settings;
 mod unit;
 
-use litelab_engine::record::RunInfo;
 use litelab_model::{Metric, Plan};
+use litelab_record::RunInfo;
 use litelab_stats::Estimate;
 
 pub use select::Filter;

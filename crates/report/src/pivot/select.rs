@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use litelab_engine::record::RunInfo;
 use litelab_model::{Arm, Plan, nearest};
+use litelab_record::RunInfo;
 
 use super::PivotOptions;
 use crate::analysis::{Analysis, ArmAnalysis};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 
 use super::Line;
 use crate::analysis::{Analysis, ArmAnalysis};

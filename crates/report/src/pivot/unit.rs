@@ -1,8 +1,8 @@
 //! An arm in one metric: of all its transactions together, or of one.
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
 use litelab_model::metric::{Measure, Timing};
+use litelab_record::RunInfo;
 
 use super::PivotOptions;
 use super::select::{self, TRANSACTION};

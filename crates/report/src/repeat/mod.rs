@@ -7,9 +7,9 @@ mod change;
 
 use std::collections::BTreeMap;
 
-use litelab_engine::record::RunInfo;
 use litelab_model::Metric;
 use litelab_model::plan::{Arm, Plan};
+use litelab_record::RunInfo;
 use litelab_stats::Estimate;
 
 pub use change::{Change, Judgement};

@@ -4,8 +4,8 @@ mod table;
 
 use std::fmt::Write as _;
 
-use litelab_engine::calibration::HostCalibration;
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
+use litelab_record::calibration::HostCalibration;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 

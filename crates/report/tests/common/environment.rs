@@ -1,10 +1,10 @@
 //! A machine and a runner that do not exist.
 
-use litelab_engine::environment::{
+use litelab_protocol::{Description, DriverDescription, SqliteBuild};
+use litelab_record::environment::{
     Cpu, DeviceKind, Disk, Environment, Filesystem, FsyncProbe, Kernel, LoadWindow, Memory, SyncLatency, Warning,
     WarningCode,
 };
-use litelab_protocol::{Description, DriverDescription, SqliteBuild};
 
 pub fn quiet() -> Environment {
     let latency = |p50_ns, p99_ns| SyncLatency { writes: 100, p50_ns, p99_ns, max_ns: p99_ns, per_second: 500.0 };

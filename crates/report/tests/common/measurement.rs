@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use litelab_engine::observe::Summary;
-use litelab_engine::outcome::{Flag, Measurement, Probe, ResponseTimes, SearchOutcome, Series};
 use litelab_model::Arm;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ConnectionSettings, Operation, TrialResult, WorkerResult};
+use litelab_record::Summary;
+use litelab_record::outcome::{Flag, Measurement, Probe, ResponseTimes, SearchOutcome, Series};
 
 /// The numbers of a trial of one role and one transaction, measured for one second.
 #[derive(Clone, Debug)]

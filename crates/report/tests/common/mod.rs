@@ -9,10 +9,10 @@ pub mod plan;
 
 use std::path::Path;
 
-use litelab_engine::environment::LoadWindow;
-use litelab_engine::outcome::{Failure, FailureKind, Outcome, Series, TrialRecord};
-use litelab_engine::record::{Recorder, RunFile, RunInfo};
 use litelab_model::Plan;
+use litelab_record::environment::LoadWindow;
+use litelab_record::outcome::{Failure, FailureKind, Outcome, Series, TrialRecord};
+use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::{Analysis, analyse};
 
 pub use measurement::Numbers;

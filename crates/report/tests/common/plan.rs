@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use litelab_engine::outcome::{FailureKind, Flag};
 use litelab_model::plan::{Arm, ClaimPlan, FindingPlan, FindingValuePlan, Plan, ScenarioPlan};
 use litelab_model::study::Location;
 use litelab_model::{Metric, Scalar};
 use litelab_protocol::{Access, Connection, Executor, Load, Order, Prepare, Retry, Role, Step, Trial, Until};
+use litelab_record::outcome::{FailureKind, Flag};
 
 use super::{Gives, Numbers};
 

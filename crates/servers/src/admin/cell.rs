@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
+use litelab_protocol::content::ContentHash;
 use litelab_protocol::draw::Value;
 
 use crate::ServersError;
-use crate::content::ContentHash;
 
 /// A value of one of SQLite's storage classes.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
+use litelab_protocol::{Dialect, sql};
 
 use crate::ServersError;
 use cell::Cell;
@@ -13,7 +13,6 @@ use tuple::Tuple;
 
 mod cell;
 mod connect;
-mod lex;
 mod line;
 mod mysql;
 mod postgres;
@@ -145,7 +144,7 @@ impl Admin {
     /// The first that the server refuses.
     pub fn script(&mut self, schema: &str, sql: &str) -> Result<(), ServersError> {
         self.enter(schema)?;
-        for statement in lex::statements(self.dialect(), sql) {
+        for statement in sql::statements(sql, self.dialect()) {
             ask!(self, execute(statement))?;
         }
         Ok(())
@@ -223,7 +222,7 @@ impl Admin {
         }
     }
 
-    /// The hash of a table's content ([`crate::content::ContentHash`]): of the same rows the same as SQLite's. Integers of
+    /// The hash of a table's content ([`litelab_protocol::content::ContentHash`]): of the same rows the same as SQLite's. Integers of
     /// any width are integers, integral decimals too; a boolean is 0 or 1.
     ///
     /// # Errors

@@ -1,8 +1,7 @@
 //! An INSERT of one row made one of many: a round trip per row is most of what a row costs.
 
 use litelab_protocol::Dialect;
-
-use super::lex::{Piece, piece, word};
+use litelab_protocol::sql::{Token, tokens, values};
 
 /// PostgreSQL's and MySQL's largest number of bound values.
 const PARAMETERS: usize = 65_535;
@@ -25,55 +24,46 @@ pub(super) struct Tuple<'a> {
 impl<'a> Tuple<'a> {
     /// Understands `… VALUES (tuple) …` with all placeholders in the tuple; anything else is none and is run row by row.
     pub fn find(dialect: Dialect, sql: &'a str) -> Option<Self> {
-        let (mut at, mut depth, mut values, mut open, mut close) = (0, 0_usize, None, None, None);
+        let tokens = tokens(sql, dialect);
+        let tuple = values(&tokens)?;
+        let (mut at, mut depth, mut open, mut close) = (0, 0_usize, 0, 0);
         let mut placeholders = Vec::new();
-        while at < sql.len() {
-            let here = piece(dialect, sql, at);
-            let mut end = here.end(at);
-            if let Piece::Code(byte) = here {
-                let begins_word = word(byte) && (at == 0 || !word(sql.as_bytes()[at - 1]));
-                let tail = close.is_some();
-                match byte {
-                    b'(' => {
-                        if depth == 0 && values.is_some() && open.is_none() {
-                            open = Some(at);
-                        }
-                        depth += 1;
-                    }
-                    b')' => {
-                        depth = depth.checked_sub(1)?;
-                        if depth == 0 && open.is_some() && !tail {
-                            close = Some(at + 1);
-                        }
-                    }
-                    // A second tuple.
-                    b',' if depth == 0 && tail => return None,
-                    b'?' if dialect == Dialect::Mysql => placeholders.push((at..at + 1, placeholders.len() + 1)),
-                    b'$' if dialect == Dialect::Postgres => {
-                        let digits = sql[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-                        end = at + 1 + digits;
-                        placeholders.push((at..end, sql[at + 1..end].parse().ok()?));
-                    }
-                    _ if begins_word && depth == 0 => {
-                        let length = sql[at..].bytes().take_while(|b| word(*b)).count();
-                        if values.is_none() && sql[at..at + length].eq_ignore_ascii_case("values") {
-                            values = Some(at);
-                        } else if values.is_some() && open.is_none() {
-                            return None;
-                        }
-                        end = at + length;
-                    }
-                    _ => {}
+        for (index, token) in tokens.iter().enumerate() {
+            let end = at + token.bytes();
+            if index == tuple.start {
+                if depth > 0 {
+                    return None;
                 }
+                open = at;
+            }
+            let number = match token {
+                Token::Other("(") => {
+                    depth += 1;
+                    None
+                }
+                Token::Other(")") => {
+                    depth = depth.checked_sub(1)?;
+                    None
+                }
+                // A second tuple.
+                Token::Other(",") if depth == 0 && index >= tuple.end => return None,
+                Token::Other("?") if dialect == Dialect::Mysql => Some(placeholders.len() + 1),
+                Token::Other("$") if dialect == Dialect::Postgres => return None,
+                Token::Variable(number) if dialect == Dialect::Postgres => Some(number.parse().ok()?),
+                _ => None,
+            };
+            if let Some(number) = number {
+                if !tuple.contains(&index) {
+                    return None;
+                }
+                placeholders.push((at - open..end - open, number));
             }
             at = end;
-        }
-        let (open, close) = (open?, close?);
-        if placeholders.iter().any(|(range, _)| range.start < open || range.end > close) {
-            return None;
+            if index + 1 == tuple.end {
+                close = at;
+            }
         }
         let parameters = placeholders.iter().map(|(_, number)| *number).max()?;
-        let placeholders = placeholders.into_iter().map(|(r, n)| (r.start - open..r.end - open, n)).collect();
         let (head, tuple, tail) = (&sql[..open], &sql[open..close], &sql[close..]);
         Some(Self { head, tuple, tail, placeholders, parameters, dialect })
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use litelab_engine::observe::DatabaseHeader;
+use litelab_observe::DatabaseHeader;
 use litelab_protocol::{ConnectionSettings, Setting, Trial};
 
 use super::{done, draft, empty};

@@ -1,6 +1,6 @@
 //! Where CPU time goes: a flame graph for each of the leading arms.
 
-use litelab_engine::flame::{Frame, Stacks, stacks};
+use litelab_record::stacks::{self, Frame, Stacks};
 
 use super::{Figure, Source};
 use crate::chart::{Bar, Flame};

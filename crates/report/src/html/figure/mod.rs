@@ -20,7 +20,7 @@ mod load;
 mod ratios;
 mod workers;
 
-use litelab_engine::record::RunInfo;
+use litelab_record::RunInfo;
 
 use super::evidence::Evidence;
 use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};

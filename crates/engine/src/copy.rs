@@ -1,0 +1,381 @@
+//! A fresh copy of a database for a trial, on storage before the trial begins.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use litelab_observe::environment::reflink::reflink;
+use litelab_observe::{WalFile, sidecar};
+use thiserror::Error;
+
+/// First bytes of a rollback journal that is in use. A journal kept by `journal_mode=PERSIST` has zeros there
+/// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
+const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+const BUFFER: usize = 1 << 20;
+
+/// Which ways of copying are allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CopyMethod {
+    /// The fastest there is: reflink, copying in the kernel, reading and writing.
+    #[default]
+    Fastest,
+    /// Reading and writing only, so that the copy certainly has its own blocks. Shared blocks have to be parted at
+    /// their first overwrite, which a trial that overwrites the database pays for and a production database does not.
+    OwnBlocks,
+}
+
+/// How a copy was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyKind {
+    /// Shares all blocks with the original.
+    Reflink,
+    /// Copied inside the kernel, which may share blocks or leave it to a file server.
+    CopyFileRange,
+    /// Read and written; its blocks are its own.
+    ReadWrite,
+}
+
+/// Why there is no copy. Nothing is left behind at the destination.
+#[derive(Debug, Error)]
+pub enum CopyError {
+    /// The source alone is not the database.
+    #[error("{} holds transactions that are not in {} itself: close every connection after `PRAGMA wal_checkpoint(TRUNCATE)`, or copy with VACUUM INTO", beside.display(), source_path.display())]
+    Unclean {
+        /// The database that was to be copied.
+        source_path: PathBuf,
+        /// The log or journal with content.
+        beside: PathBuf,
+    },
+    /// The destination, or a log or journal that SQLite would take for the copy's own.
+    #[error("{} exists already: remove it, or choose another directory", .0.display())]
+    Exists(PathBuf),
+    /// The disk or the user's quota is full.
+    #[error("not enough space for a copy of {needed_bytes} bytes in {}: free some, or use a smaller database", dir.display())]
+    NotEnoughSpace {
+        /// Directory of the copy.
+        dir: PathBuf,
+        /// Length of the source.
+        needed_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Anything else; [`CopyError::errno`] has the system's number.
+    #[error("cannot {step}")]
+    Io {
+        /// What was being done.
+        step: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl CopyError {
+    /// The system's error number, where a system call failed.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            CopyError::NotEnoughSpace { source, .. } | CopyError::Io { source, .. } => source.raw_os_error(),
+            CopyError::Unclean { .. } | CopyError::Exists(_) => None,
+        }
+    }
+}
+
+/// Copies a closed database by the fastest means. See [`copy_database_by`].
+///
+/// # Errors
+/// A [`CopyError`]; nothing is left behind.
+pub fn copy_database(from: &Path, to: &Path) -> Result<CopyKind, CopyError> {
+    copy_database_by(CopyMethod::Fastest, from, to)
+}
+
+/// Copies the closed database `from` to `to`, which must not exist, and syncs file and directory: no page of the copy
+/// is left for the kernel to write while a trial runs. The copy appears under its name only when it is complete.
+///
+/// Neither may be open in this process through SQLite, since closing the files here would drop its locks
+/// (see [`litelab_observe`]).
+///
+/// # Errors
+/// A [`CopyError`]; nothing is left behind.
+pub fn copy_database_by(method: CopyMethod, from: &Path, to: &Path) -> Result<CopyKind, CopyError> {
+    refuse_unclean(from)?;
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let path = sidecar(to, suffix);
+        if path.symlink_metadata().is_ok() {
+            return Err(CopyError::Exists(path));
+        }
+    }
+    let source = File::open(from).map_err(io_error("open the database to copy"))?;
+    let metadata = source.metadata().map_err(io_error("read the database's length"))?;
+    place(to, metadata.len(), |file| {
+        let kind = transfer(method, &source, file, metadata.len())?;
+        file.set_permissions(metadata.permissions())?;
+        Ok(kind)
+    })
+}
+
+fn refuse_unclean(from: &Path) -> Result<(), CopyError> {
+    let unclean = |beside| Err(CopyError::Unclean { source_path: from.to_owned(), beside });
+    let wal = sidecar(from, "-wal");
+    match WalFile::read(&wal).map_err(io_error("read the database's log"))? {
+        Some(log) if log.frames() != Some(0) => return unclean(wal),
+        _ => {}
+    }
+    let journal = sidecar(from, "-journal");
+    let mut start = Vec::new();
+    match File::open(&journal).and_then(|file| file.take(8).read_to_end(&mut start)) {
+        Ok(_) if start == JOURNAL_MAGIC => unclean(journal),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(io_error("read the database's journal")(error)),
+    }
+}
+
+/// Has `fill` write a file with a temporary name, syncs it, gives it its name and syncs the directory.
+fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<CopyKind>) -> Result<CopyKind, CopyError> {
+    let dir = match to.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let failed = |step| move |error| classified(step, error, dir, bytes);
+    // Deleted when dropped, so on every error below.
+    let mut scratch = tempfile::Builder::new()
+        .prefix(".litelab-copy-")
+        .tempfile_in(dir)
+        .map_err(failed("create a file for the copy"))?;
+    let kind = fill(scratch.as_file_mut()).map_err(failed("copy the database"))?;
+    // Here at the latest a file system that allocates late says that it is full.
+    scratch.as_file().sync_all().map_err(failed("sync the copy"))?;
+    scratch.persist_noclobber(to).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => CopyError::Exists(to.to_owned()),
+        _ => failed("name the copy")(error.error),
+    })?;
+    if let Err(error) = sync_directory(dir) {
+        // Best effort: the error worth reporting is the first.
+        let _ = std::fs::remove_file(to);
+        return Err(failed("sync the copy's directory")(error));
+    }
+    Ok(kind)
+}
+
+fn transfer(method: CopyMethod, from: &File, to: &mut File, bytes: u64) -> io::Result<CopyKind> {
+    if method == CopyMethod::Fastest {
+        match reflink(from, to) {
+            Ok(()) => return Ok(CopyKind::Reflink),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(error) => return Err(error),
+        }
+        if copy_in_kernel(from, to, bytes)? {
+            return Ok(CopyKind::CopyFileRange);
+        }
+        to.set_len(0)?;
+    }
+    let copied = read_and_write(from, to)?;
+    if copied == bytes {
+        Ok(CopyKind::ReadWrite)
+    } else {
+        Err(io::Error::other("the database changed its length while it was copied"))
+    }
+}
+
+/// `false` where the kernel cannot copy between these files, or stopped before the end as it does on some virtual
+/// file systems.
+#[cfg(target_os = "linux")]
+fn copy_in_kernel(from: &File, to: &File, bytes: u64) -> io::Result<bool> {
+    use rustix::io::Errno;
+    let (mut read_at, mut written_to) = (0u64, 0u64);
+    while read_at < bytes {
+        let step = usize::try_from(bytes - read_at).unwrap_or(usize::MAX).min(1 << 30);
+        match rustix::fs::copy_file_range(from, Some(&mut read_at), to, Some(&mut written_to), step) {
+            Ok(0) => return Ok(false),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copy_in_kernel(_: &File, _: &File, _: u64) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// By hand, because `std::io::copy` between files lets the kernel copy, and hence share blocks.
+fn read_and_write(mut from: &File, to: &mut File) -> io::Result<u64> {
+    from.rewind()?;
+    to.rewind()?;
+    let mut buffer = vec![0; BUFFER];
+    let mut copied = 0;
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(copied),
+            Ok(bytes) => {
+                to.write_all(&buffer[..bytes])?;
+                copied += bytes as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn sync_directory(dir: &Path) -> io::Result<()> {
+    // Elsewhere directories cannot be opened as files, and their entries are journalled.
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+fn io_error(step: &'static str) -> impl Fn(io::Error) -> CopyError {
+    move |source| CopyError::Io { step, source }
+}
+
+fn classified(step: &'static str, source: io::Error, dir: &Path, needed_bytes: u64) -> CopyError {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            CopyError::NotEnoughSpace { dir: dir.to_owned(), needed_bytes, source }
+        }
+        _ => CopyError::Io { step, source },
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    fn files_in(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Not a multiple of the buffer, and no two blocks alike.
+    fn content() -> Vec<u8> {
+        (0..700_000u32).flat_map(u32::to_le_bytes).skip(3).collect()
+    }
+
+    #[test]
+    fn both_methods_give_the_same_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("a.db");
+        std::fs::write(&from, content()).unwrap();
+        let fastest = copy_database(&from, &dir.path().join("b.db")).unwrap();
+        let own = copy_database_by(CopyMethod::OwnBlocks, &from, &dir.path().join("c.db")).unwrap();
+        assert_eq!(own, CopyKind::ReadWrite);
+        if cfg!(target_os = "linux") {
+            assert_ne!(fastest, CopyKind::ReadWrite);
+        }
+        for copy in ["b.db", "c.db"] {
+            assert!(std::fs::read(dir.path().join(copy)).unwrap() == content(), "{copy}");
+        }
+        assert_eq!(files_in(dir.path()), ["a.db", "b.db", "c.db"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_the_original_s() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let [from, to] = ["a.db", "b.db"].map(|name| dir.path().join(name));
+        std::fs::write(&from, "").unwrap();
+        std::fs::set_permissions(&from, PermissionsExt::from_mode(0o640)).unwrap();
+        copy_database(&from, &to).unwrap();
+        assert_eq!(to.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_full_disk_is_recognised_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("b.db");
+        let full = |errno: i32| {
+            place(&to, 7, |file| {
+                file.write_all(b"half a d")?;
+                Err(io::Error::from_raw_os_error(errno))
+            })
+            .unwrap_err()
+        };
+        #[cfg(unix)]
+        for errno in [libc::ENOSPC, libc::EDQUOT] {
+            let error = full(errno);
+            assert!(matches!(error, CopyError::NotEnoughSpace { needed_bytes: 7, .. }), "{error:?}");
+            assert_eq!(error.errno(), Some(errno));
+        }
+        assert!(matches!(full(5), CopyError::Io { .. }), "another error is not a full disk");
+        assert_eq!(files_in(dir.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_database_that_is_more_than_its_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("a.db");
+        let wal = sidecar(&from, "-wal");
+        let open = rusqlite::Connection::open(&from).unwrap();
+        open.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE t(x);").unwrap();
+        // Away from the live connection, whose locks an open and close of these files would drop.
+        let other = dir.path().join("other.db");
+        std::fs::write(&other, "").unwrap();
+        std::fs::copy(&wal, sidecar(&other, "-wal")).unwrap();
+        drop(open);
+        let error = copy_database(&other, &dir.path().join("b.db")).unwrap_err();
+        assert!(matches!(error, CopyError::Unclean { .. }), "{error:?}");
+        assert!(error.to_string().contains("wal_checkpoint"), "{error}");
+        // Closed, the log is gone, and the copy is the database.
+        copy_database(&from, &dir.path().join("b.db")).unwrap();
+        let copy = rusqlite::Connection::open(dir.path().join("b.db")).unwrap();
+        assert_eq!(copy.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_hot_journal_is_refused_and_a_kept_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("a.db");
+        std::fs::write(&from, "x").unwrap();
+        std::fs::write(sidecar(&from, "-journal"), [&JOURNAL_MAGIC[..], &[0; 100]].concat()).unwrap();
+        let refused = copy_database(&from, &dir.path().join("b.db"));
+        assert!(matches!(refused, Err(CopyError::Unclean { .. })), "{refused:?}");
+        std::fs::write(sidecar(&from, "-journal"), [0; 108]).unwrap();
+        copy_database(&from, &dir.path().join("b.db")).unwrap();
+    }
+
+    #[test]
+    fn the_journal_magic_is_sqlite_s_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let open = rusqlite::Connection::open(&path).unwrap();
+        open.execute_batch(
+            "PRAGMA cache_size=1; CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(50000));
+             BEGIN; UPDATE t SET x=zeroblob(60000);",
+        )
+        .unwrap();
+        open.cache_flush().unwrap();
+        let journal = std::fs::read(sidecar(&path, "-journal")).unwrap();
+        assert_eq!(journal[..8], JOURNAL_MAGIC);
+    }
+
+    #[test]
+    fn what_is_there_is_never_overwritten_or_adopted() {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, to] = ["a.db", "b.db"].map(|name| dir.path().join(name));
+        std::fs::write(&from, "new").unwrap();
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let leftover = sidecar(&to, suffix);
+            std::fs::write(&leftover, "old").unwrap();
+            assert!(matches!(copy_database(&from, &to), Err(CopyError::Exists(path)) if path == leftover));
+            assert_eq!(std::fs::read(&leftover).unwrap(), b"old");
+            std::fs::remove_file(leftover).unwrap();
+        }
+        assert_eq!(files_in(dir.path()), ["a.db"]);
+    }
+
+    #[test]
+    fn absent_source_and_absent_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let absent = copy_database(&dir.path().join("no.db"), &dir.path().join("b.db")).unwrap_err();
+        assert!(absent.errno().is_some() && matches!(absent, CopyError::Io { .. }), "{absent:?}");
+        std::fs::write(dir.path().join("a.db"), "x").unwrap();
+        assert!(copy_database(&dir.path().join("a.db"), &dir.path().join("no/b.db")).is_err());
+        assert_eq!(files_in(dir.path()), ["a.db"]);
+    }
+}

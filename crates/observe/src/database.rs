@@ -1,0 +1,226 @@
+//! One database followed over time: what changed between two looks at its files.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::files::{FileSizes, sidecar};
+use super::shm::WalIndex;
+use super::wal::{WalFile, WalHeader};
+
+/// A first salt that moved further than this within one look was drawn anew, not counted up: no log restarts that
+/// often between two looks, and a random draw lands this near with a chance of 1 in 65,536.
+const COUNTED_UP: u32 = 1 << 16;
+
+/// One look at the files of a database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseState {
+    /// Sizes of database, log, wal-index and rollback journal.
+    pub files: FileSizes,
+    /// Header of the `-wal` file.
+    pub wal: Option<WalHeader>,
+    /// The wal-index.
+    pub index: Option<WalIndex>,
+}
+
+impl DatabaseState {
+    /// Live frames in the log; from the file's length where there is no readable wal-index, as in exclusive locking
+    /// mode, which keeps the index in its own memory.
+    #[must_use]
+    pub fn frames(&self) -> Option<u64> {
+        match (self.index, self.wal) {
+            (Some(index), _) => Some(index.frames.into()),
+            (None, Some(header)) => Some(header.frames_in(self.files.wal.unwrap_or(0))),
+            (None, None) => (self.files.wal == Some(0)).then_some(0),
+        }
+    }
+}
+
+/// What happened to a log since the probe's first look. Sampling sees states, not events, so these are lower bounds
+/// unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseTotals {
+    /// Times the log began anew after a checkpoint had emptied it.
+    pub wal_restarts: u64,
+    /// Whether `wal_restarts` is exact. It is while the salts count up; a connection that writes its first header, or
+    /// a log deleted and made again, draws them at random, and then that one change is counted as one restart.
+    pub wal_restarts_exact: bool,
+    /// Frames copied from the log into the database.
+    pub frames_backfilled: u64,
+}
+
+/// Follows one database.
+#[derive(Debug)]
+pub struct DatabaseProbe {
+    database: PathBuf,
+    log: PathBuf,
+    index: PathBuf,
+    state: DatabaseState,
+    totals: DatabaseTotals,
+    salts: Option<[u32; 2]>,
+    backfill: Option<WalIndex>,
+}
+
+impl DatabaseProbe {
+    /// A probe of the database at this path, which need not be there yet. Nothing is read.
+    #[must_use]
+    pub fn new(database: PathBuf) -> Self {
+        DatabaseProbe {
+            log: sidecar(&database, "-wal"),
+            index: sidecar(&database, "-shm"),
+            database,
+            state: DatabaseState::default(),
+            totals: DatabaseTotals { wal_restarts: 0, wal_restarts_exact: true, frames_backfilled: 0 },
+            salts: None,
+            backfill: None,
+        }
+    }
+
+    /// Looks at the files. What cannot be read, for whatever reason, is absent from the state.
+    pub fn read(&mut self) -> DatabaseState {
+        let files = FileSizes::of(&self.database);
+        let wal = if files.wal > Some(0) { WalFile::read(&self.log).ok().flatten() } else { None };
+        let index = if files.shm > Some(0) { WalIndex::read(&self.index).ok().flatten() } else { None };
+        self.note(DatabaseState { files, wal: wal.and_then(|wal| wal.header), index });
+        self.state
+    }
+
+    /// The last look.
+    #[must_use]
+    pub fn state(&self) -> DatabaseState {
+        self.state
+    }
+
+    /// Everything that changed since the first look.
+    #[must_use]
+    pub fn totals(&self) -> DatabaseTotals {
+        self.totals
+    }
+
+    fn note(&mut self, state: DatabaseState) {
+        self.state = state;
+        if let Some(header) = state.wal {
+            if let Some(before) = self.salts
+                && before != header.salts
+            {
+                let moved = header.salts[0].wrapping_sub(before[0]);
+                let counted = (1..=COUNTED_UP).contains(&moved);
+                self.totals.wal_restarts += if counted { moved.into() } else { 1 };
+                self.totals.wal_restarts_exact &= counted;
+            }
+            self.salts = Some(header.salts);
+        }
+        if let Some(index) = state.index {
+            if let Some(before) = self.backfill {
+                self.totals.frames_backfilled += backfilled_between(&before, &index);
+            }
+            self.backfill = Some(index);
+        }
+    }
+}
+
+/// Frames backfilled from one wal-index to a later one. The log restarts only when all of it has been copied, so
+/// what was left of the old log counts too.
+fn backfilled_between(before: &WalIndex, now: &WalIndex) -> u64 {
+    if before.salts == now.salts {
+        now.backfilled.saturating_sub(before.backfilled).into()
+    } else {
+        // `nBackfill` is zeroed just after the new header appears: more than the new log holds is of the old one.
+        let of_new = if now.backfilled <= now.frames { now.backfilled } else { 0 };
+        u64::from(before.backlog()) + u64::from(of_new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::Sqlite;
+
+    #[test]
+    fn restarts_and_backfill_over_several_checkpoints() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let mut probe = DatabaseProbe::new(sqlite.path().to_owned());
+        probe.read();
+        assert_eq!(probe.totals().wal_restarts, 0);
+        let mut backfilled = 0;
+        for round in 1..=3 {
+            backfilled += sqlite.checkpoint("PASSIVE")[2];
+            probe.read();
+            sqlite.exec("INSERT INTO t(x) VALUES (zeroblob(9000))");
+            probe.read();
+            assert_eq!(probe.totals().wal_restarts, round);
+        }
+        assert!(probe.totals().wal_restarts_exact);
+        assert_eq!(probe.totals().frames_backfilled, backfilled as u64);
+    }
+
+    #[test]
+    fn restarts_missed_between_two_looks_are_counted_by_the_salts() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let mut probe = DatabaseProbe::new(sqlite.path().to_owned());
+        let before = probe.read().index.unwrap();
+        for _ in 0..5 {
+            sqlite.checkpoint("PASSIVE");
+            sqlite.exec("INSERT INTO t(x) VALUES (1)");
+        }
+        probe.read();
+        assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (5, true));
+        // Of the logs in between nothing was seen; of the first one, that it had to be copied whole.
+        assert_eq!(probe.totals().frames_backfilled, u64::from(before.frames));
+    }
+
+    /// The reason not to count by the checkpoint sequence: after three restarts by one connection, the first by
+    /// another one writes sequence number 1.
+    #[test]
+    fn restarts_by_several_connections() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        sqlite.exec_second("PRAGMA wal_autocheckpoint=0");
+        let mut probe = DatabaseProbe::new(sqlite.path().to_owned());
+        probe.read();
+        for _ in 0..3 {
+            sqlite.checkpoint("PASSIVE");
+            sqlite.exec("INSERT INTO t(x) VALUES (1)");
+        }
+        assert_eq!(probe.read().wal.unwrap().checkpoint_sequence, 3);
+        sqlite.checkpoint("PASSIVE");
+        sqlite.exec_second("INSERT INTO t(x) VALUES (1)");
+        assert_eq!(probe.read().wal.unwrap().checkpoint_sequence, 1);
+        assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (4, true));
+    }
+
+    #[test]
+    fn a_log_made_again_is_one_restart_and_said_to_be_inexact() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let mut probe = DatabaseProbe::new(sqlite.path().to_owned());
+        probe.read();
+        // Leaving WAL mode deletes the log, as does closing the last connection.
+        sqlite.exec("PRAGMA journal_mode=DELETE");
+        assert_eq!(probe.read().files.wal, None);
+        sqlite.exec("PRAGMA journal_mode=WAL");
+        sqlite.exec("INSERT INTO t(x) VALUES (1)");
+        probe.read();
+        assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (1, false));
+    }
+
+    #[test]
+    fn an_absent_database_is_no_error() {
+        let mut probe = DatabaseProbe::new("/nonexistent/x.db".into());
+        assert_eq!(probe.read(), DatabaseState::default());
+        assert_eq!(probe.state().frames(), None);
+    }
+
+    #[test]
+    fn exclusive_locking_has_frames_by_length() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.exec("PRAGMA locking_mode=EXCLUSIVE");
+        sqlite.wal_database(4096);
+        let state = DatabaseProbe::new(sqlite.path().to_owned()).read();
+        assert_eq!(state.index, None);
+        assert_eq!(state.frames(), Some(sqlite.checkpoint("PASSIVE")[1] as u64));
+    }
+}

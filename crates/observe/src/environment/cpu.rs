@@ -1,0 +1,91 @@
+//! The processor.
+
+use std::io::BufReader;
+use std::path::Path;
+
+use procfs_core::{CpuInfo, FromBufRead};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::proc_file;
+
+/// Kind, number and speed of the processors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Model name, as the processor gives it.
+    pub model: Option<String>,
+    /// Logical processors of the machine.
+    pub logical: Option<usize>,
+    /// Processors this process may use at once: after affinity and, in a container, its quota.
+    pub usable: Option<usize>,
+    /// Frequency governor of the first processor, such as `performance` or `powersave`.
+    pub governor: Option<String>,
+    /// Frequency driver. With `intel_pstate` and `amd-pstate-epp` a governor of that name does not hold the clock low.
+    pub frequency_driver: Option<String>,
+    /// Highest frequency the governor may choose, kHz.
+    pub max_frequency_khz: Option<u64>,
+    /// Whether this is a virtual machine.
+    pub virtualised: Option<bool>,
+}
+
+impl Cpu {
+    /// Asks the system.
+    #[must_use]
+    pub fn capture() -> Self {
+        let cpuinfo = proc_file("/proc/cpuinfo").unwrap_or_default();
+        Self::from_parts(&cpuinfo, Path::new("/sys/devices/system/cpu/cpu0/cpufreq"))
+    }
+
+    fn from_parts(cpuinfo: &str, cpufreq: &Path) -> Self {
+        let setting = |name: &str| Some(proc_file(cpufreq.join(name))?.trim().to_owned());
+        // The parser finds one processor in an empty text.
+        let text = Some(cpuinfo).filter(|text| !text.trim().is_empty());
+        let info = text.and_then(|text| CpuInfo::from_buf_read(BufReader::new(text.as_bytes())).ok());
+        let first = info.as_ref().and_then(|info| info.get_info(0)).unwrap_or_default();
+        // The hypervisor bit of CPUID; other architectures have no "flags" and then it is not known.
+        let flags = first.get("flags").map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+        Cpu {
+            model: first.get("model name").map(|model| (*model).to_owned()),
+            logical: info.as_ref().map(CpuInfo::num_cores),
+            usable: std::thread::available_parallelism().ok().map(usize::from),
+            governor: setting("scaling_governor"),
+            frequency_driver: setting("scaling_driver"),
+            max_frequency_khz: setting("scaling_max_freq").and_then(|khz| khz.parse().ok()),
+            virtualised: flags,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X86: &str = "processor\t: 0\nmodel name\t: A CPU @ 2.00GHz\nflags\t\t: fpu vme hypervisor sse\n\n\
+                       processor\t: 1\nmodel name\t: A CPU @ 2.00GHz\nflags\t\t: fpu vme hypervisor sse\n\n";
+
+    #[test]
+    fn model_count_and_hypervisor_bit() {
+        let cpu = Cpu::from_parts(X86, Path::new("/nonexistent"));
+        assert_eq!((cpu.model.as_deref(), cpu.logical), (Some("A CPU @ 2.00GHz"), Some(2)));
+        assert_eq!((cpu.virtualised, cpu.governor), (Some(true), None));
+        let bare = Cpu::from_parts(&X86.replace(" hypervisor", ""), Path::new("/nonexistent"));
+        assert_eq!(bare.virtualised, Some(false));
+    }
+
+    #[test]
+    fn arm_has_no_model_and_no_flags() {
+        let arm = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\n\n";
+        let cpu = Cpu::from_parts(arm, Path::new("/nonexistent"));
+        assert_eq!((cpu.model, cpu.logical, cpu.virtualised), (None, Some(1), None));
+        assert_eq!(Cpu::from_parts("", Path::new("/nonexistent")).logical, None);
+    }
+
+    #[test]
+    fn governor_from_its_files() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("scaling_governor"), "powersave\n").unwrap();
+        std::fs::write(dir.path().join("scaling_max_freq"), "3600000\n").unwrap();
+        let cpu = Cpu::from_parts("", dir.path());
+        assert_eq!((cpu.governor.as_deref(), cpu.max_frequency_khz), (Some("powersave"), Some(3_600_000)));
+    }
+}

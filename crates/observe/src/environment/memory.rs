@@ -1,0 +1,68 @@
+//! Memory: how much of a database the page cache can hold.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{number, proc_file};
+
+/// Sizes in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// Of the machine.
+    pub total_bytes: Option<u64>,
+    /// That can be had without swapping.
+    pub available_bytes: Option<u64>,
+    /// Swap space.
+    pub swap_bytes: Option<u64>,
+    /// The least limit of the control groups this process is in; `None` without a limit. Page cache counts against it.
+    pub limit_bytes: Option<u64>,
+}
+
+impl Memory {
+    /// Asks the system.
+    #[must_use]
+    pub fn capture() -> Self {
+        let meminfo = proc_file("/proc/meminfo").unwrap_or_default();
+        let cgroup = proc_file("/proc/self/cgroup").unwrap_or_default();
+        Self::from_parts(&meminfo, &cgroup, Path::new("/sys/fs/cgroup"))
+    }
+
+    fn from_parts(meminfo: &str, cgroup: &str, cgroups: &Path) -> Self {
+        Memory {
+            total_bytes: number(meminfo, "MemTotal"),
+            available_bytes: number(meminfo, "MemAvailable"),
+            swap_bytes: number(meminfo, "SwapTotal"),
+            limit_bytes: limit(cgroup, cgroups),
+        }
+    }
+}
+
+/// Version 2 of the control groups only: `0::/path`. A group is held by the limits of all its parents as well.
+fn limit(cgroup: &str, cgroups: &Path) -> Option<u64> {
+    let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let groups = Path::new(own).ancestors().filter_map(|group| proc_file(cgroups.join(group).join("memory.max")));
+    // "max" is no number, hence no limit.
+    groups.filter_map(|limit| limit.trim().parse().ok()).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_limit_of_the_groups_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("outer/inner");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(inner.join("memory.max"), "max\n").unwrap();
+        std::fs::write(dir.path().join("outer/memory.max"), "1048576\n").unwrap();
+        let meminfo = "MemTotal:  2000 kB\nMemAvailable: 1000 kB\nSwapTotal:  0 kB\n";
+        let memory = Memory::from_parts(meminfo, "1:name=x:/other\n0::/outer/inner\n", dir.path());
+        assert_eq!(memory.limit_bytes, Some(1_048_576));
+        assert_eq!((memory.total_bytes, memory.swap_bytes), (Some(2_048_000), Some(0)));
+        assert_eq!(Memory::from_parts("", "0::/\n", dir.path()).limit_bytes, None);
+        assert_eq!(Memory::from_parts("", "", dir.path()).total_bytes, None);
+    }
+}

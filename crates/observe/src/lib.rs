@@ -1,0 +1,40 @@
+//! Databases, processes and the host as they are seen from outside, the same for every language.
+//!
+//! Nothing here opens a database with SQLite, and nothing takes a lock. Files are read through fresh read-only
+//! descriptors, which has one hazard: POSIX drops **all** record locks that a process holds on a file when it closes
+//! *any* descriptor of that file (<https://sqlite.org/howtocorrupt.html>, section 2.2). That is harmless exactly as
+//! long as this process holds no SQLite connection on the observed databases. So the contract of this crate is: a
+//! [`Sampler`] runs while the trial's runner processes own the database, and is stopped before this process opens it.
+//!
+//! Sources of the layouts: <https://sqlite.org/fileformat2.html#walformat> and <https://sqlite.org/walformat.html>.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
+
+mod checksum;
+mod database;
+pub mod environment;
+mod files;
+mod header;
+mod proc_text;
+mod process;
+mod rusage;
+mod sample;
+mod sampler;
+mod shm;
+mod summary;
+mod wal;
+
+#[cfg(test)]
+mod testkit;
+
+pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals};
+pub use files::{FileSizes, sidecar};
+pub use header::{DatabaseHeader, DatabaseHeaderError};
+use proc_text::{number, proc_file};
+pub use process::{ProcessProbe, ProcessUsage};
+pub use rusage::{Exited, MeasuredChild, ResourceUsage};
+pub use sample::{Sample, Series};
+pub use sampler::{Recording, Sampler, SamplerConfig};
+pub use shm::{WalIndex, WalIndexError};
+pub use summary::Summary;
+pub use wal::{WalFile, WalHeader, WalHeaderError};

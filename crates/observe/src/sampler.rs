@@ -1,0 +1,362 @@
+//! The thread that looks at a trial at regular times.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::database::DatabaseProbe;
+use super::process::{ProcessProbe, ProcessUsage};
+use super::sample::{Sample, Series};
+use super::summary::Summary;
+
+/// Databases looked at in one moment; with more, they take turns and the others stand as last seen. At some ten
+/// microseconds each, a moment takes about a hundredth of the default interval.
+const DATABASES_AT_ONCE: usize = 64;
+/// The threads of a process are looked at one by one no more often than this.
+const THREADS_EVERY: Duration = Duration::from_secs(1);
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// What to look at, and how often.
+#[derive(Debug, Clone)]
+pub struct SamplerConfig {
+    /// Processes; more can be added later.
+    pub pids: Vec<u32>,
+    /// Databases, by the path of their main file. They need not exist yet.
+    pub databases: Vec<PathBuf>,
+    /// Time between two samples, at least 1 ms.
+    pub interval: Duration,
+    /// Most samples kept; beyond it pairs are merged and the interval is doubled.
+    pub limit: usize,
+}
+
+impl Default for SamplerConfig {
+    fn default() -> Self {
+        SamplerConfig { pids: vec![], databases: vec![], interval: Duration::from_millis(50), limit: 20_000 }
+    }
+}
+
+/// Everything a sampler saw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recording {
+    /// In order of time. The first was taken at the start, the last when the sampler was stopped.
+    pub samples: Vec<Sample>,
+    /// All of them in a few figures; for a part see [`Summary::within`].
+    pub summary: Summary,
+    /// Nanoseconds between two samples at the end: the one asked for, doubled at every thinning.
+    pub interval_ns: u64,
+}
+
+/// A running sampler. Dropping it stops the thread and throws the samples away.
+///
+/// The databases must not be open in this process while it runs: see the [crate].
+#[derive(Debug)]
+pub struct Sampler {
+    requests: Option<Sender<Request>>,
+    thread: Option<JoinHandle<Recording>>,
+    begin: Instant,
+}
+
+#[derive(Debug)]
+enum Request {
+    Add(u32),
+    Sample(Sender<u64>),
+}
+
+impl Sampler {
+    /// Takes the first sample, then starts the thread.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start(config: SamplerConfig) -> io::Result<Self> {
+        let begin = Instant::now();
+        let (requests, received) = channel();
+        let mut state = State::new(config, begin);
+        state.sample(Instant::now(), 0, true);
+        let thread =
+            std::thread::Builder::new().name("litelab-sampler".to_owned()).spawn(move || state.run(&received))?;
+        Ok(Sampler { requests: Some(requests), thread: Some(thread), begin })
+    }
+
+    /// Looks at this process too, from the next sample on.
+    pub fn add_process(&self, pid: u32) {
+        self.request(Request::Add(pid));
+    }
+
+    /// The time on the clock of [`Sample::at_ns`], nanoseconds.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        nanoseconds(self.begin.elapsed())
+    }
+
+    /// Takes a sample out of turn, threads included, and returns its [`Sample::at_ns`]: for the boundaries of the
+    /// measured window. `None` if the thread has died.
+    pub fn sample_now(&self) -> Option<u64> {
+        let (reply, received) = channel();
+        self.request(Request::Sample(reply));
+        received.recv().ok()
+    }
+
+    /// Takes the last sample and ends. Call it while the processes still exist, if only as ended children that
+    /// nobody has waited for ([`super::MeasuredChild::has_ended`]), or what they did since the last sample is lost.
+    #[must_use]
+    pub fn stop(mut self) -> Recording {
+        self.finish().unwrap_or_else(|| Recording { samples: vec![], summary: Summary::default(), interval_ns: 0 })
+    }
+
+    fn request(&self, request: Request) {
+        if let Some(requests) = &self.requests {
+            // It fails only when the thread has panicked; then `stop` returns an empty recording.
+            let _ = requests.send(request);
+        }
+    }
+
+    fn finish(&mut self) -> Option<Recording> {
+        drop(self.requests.take());
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+struct State {
+    begin: Instant,
+    interval: Duration,
+    processes: Vec<ProcessProbe>,
+    databases: Vec<DatabaseProbe>,
+    turn: usize,
+    threads_due: Instant,
+    series: Series,
+}
+
+impl State {
+    fn new(config: SamplerConfig, begin: Instant) -> Self {
+        State {
+            begin,
+            interval: config.interval.max(SHORTEST),
+            processes: config.pids.into_iter().map(ProcessProbe::new).collect(),
+            databases: config.databases.into_iter().map(DatabaseProbe::new).collect(),
+            turn: 0,
+            threads_due: begin,
+            series: Series::new(config.limit),
+        }
+    }
+
+    fn run(mut self, requests: &Receiver<Request>) -> Recording {
+        // Due times are absolute: a late sample does not push back those after it.
+        let mut due = self.begin + self.interval;
+        loop {
+            match requests.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Request::Add(pid)) => self.processes.push(ProcessProbe::new(pid)),
+                Ok(Request::Sample(reply)) => {
+                    // The asker may have gone away; the sample is taken all the same.
+                    let _ = reply.send(self.sample(Instant::now(), 0, true));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    // Slots that passed unused are given up, so as not to sample in a burst afterwards.
+                    let missed = self.slots_since(due);
+                    due += self.interval * missed;
+                    self.sample(due, missed.into(), false);
+                    due += self.interval;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let now = Instant::now();
+        let missed = if now < due { 0 } else { u64::from(self.slots_since(due)) + 1 };
+        self.sample(now, missed, true);
+        let samples = self.series.into_samples();
+        Recording { summary: Summary::of(&samples), samples, interval_ns: nanoseconds(self.interval) }
+    }
+
+    /// Whole intervals from `due` until now.
+    fn slots_since(&self, due: Instant) -> u32 {
+        let slots = Instant::now().saturating_duration_since(due).as_nanos() / self.interval.as_nanos();
+        u32::try_from(slots).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the sample's time.
+    fn sample(&mut self, due: Instant, missed: u64, every_thread: bool) -> u64 {
+        let now = Instant::now();
+        let late = now.saturating_duration_since(due);
+        let every_thread = every_thread || now >= self.threads_due;
+        if every_thread {
+            self.threads_due = now + THREADS_EVERY;
+        }
+        let mut sample = Sample {
+            at_ns: nanoseconds(now.saturating_duration_since(self.begin)),
+            late_ns: nanoseconds(late),
+            moments: 1,
+            late_moments: u32::from(late > self.interval / 2),
+            missed,
+            process: self.look_at_processes(every_thread),
+            wal_restarts_exact: true,
+            ..Sample::default()
+        };
+        self.look_at_databases(&mut sample);
+        let at_ns = sample.at_ns;
+        if self.series.push(sample) {
+            self.interval *= 2;
+        }
+        at_ns
+    }
+
+    fn look_at_processes(&mut self, every_thread: bool) -> Option<ProcessUsage> {
+        let usages = self.processes.iter_mut().filter_map(|process| process.read(every_thread));
+        usages.reduce(|sum, usage| sum.plus(&usage))
+    }
+
+    fn look_at_databases(&mut self, sample: &mut Sample) {
+        let count = self.databases.len();
+        for offset in 0..count.min(DATABASES_AT_ONCE) {
+            self.databases[(self.turn + offset) % count].read();
+        }
+        self.turn = (self.turn + DATABASES_AT_ONCE) % count.max(1);
+        for database in &self.databases {
+            let (state, totals) = (database.state(), database.totals());
+            sample.database_bytes += state.files.database.unwrap_or(0);
+            sample.wal_bytes += state.files.wal.unwrap_or(0);
+            sample.journal_bytes += state.files.journal.unwrap_or(0);
+            add(&mut sample.wal_frames, state.frames());
+            add(&mut sample.wal_backlog, state.index.map(|index| index.backlog().into()));
+            sample.frames_backfilled += totals.frames_backfilled;
+            sample.wal_restarts += totals.wal_restarts;
+            sample.wal_restarts_exact &= totals.wal_restarts_exact;
+        }
+    }
+}
+
+fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0) + more);
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::Sqlite;
+
+    fn config(sqlite: &Sqlite, interval_ms: u64) -> SamplerConfig {
+        SamplerConfig {
+            pids: vec![sqlite.pid()],
+            databases: vec![sqlite.path().to_owned()],
+            interval: Duration::from_millis(interval_ms),
+            ..SamplerConfig::default()
+        }
+    }
+
+    #[test]
+    fn a_log_that_grows_and_is_truncated_leaves_its_peak() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let sampler = Sampler::start(config(&sqlite, 5)).unwrap();
+        let begin = sampler.sample_now().unwrap();
+        for _ in 0..5 {
+            sqlite.exec("INSERT INTO t(x) VALUES (zeroblob(100000))");
+        }
+        sampler.sample_now().unwrap();
+        let [_, log, backfilled] = sqlite.checkpoint("PASSIVE");
+        sampler.sample_now().unwrap();
+        sqlite.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        let end = sampler.sample_now().unwrap();
+        let Recording { samples, summary, .. } = sampler.stop();
+
+        let length = |frames: i64| 32 + frames as u64 * (24 + 4096);
+        assert_eq!((summary.wal_peak_bytes, summary.wal_last_bytes), (length(log), 0));
+        assert_eq!((summary.frames_peak, summary.backlog_peak), (Some(log as u64), Some(log as u64)));
+        assert_eq!(summary.frames_backfilled, backfilled as u64);
+        // Five times 100,000 bytes went through the log into the database.
+        assert!(summary.database_last_bytes >= 500_000 + summary.database_first_bytes, "{summary:?}");
+        let within = Summary::within(&samples, begin..=end);
+        assert_eq!(within.wal_peak_bytes, summary.wal_peak_bytes);
+        #[cfg(target_os = "linux")]
+        {
+            let written = within.written_call_bytes.unwrap();
+            // Into the log, and again into the database.
+            assert!(written >= 1_000_000, "{written}");
+            assert!(summary.rss_peak_bytes > Some(1_000_000), "{summary:?}");
+            assert!(summary.voluntary_switches.is_some() && summary.cpu_user_s.is_some());
+        }
+        assert!(samples.is_sorted_by_key(|sample| sample.at_ns));
+    }
+
+    #[test]
+    fn due_times_do_not_drift() {
+        // A busy machine may have the sampler hear its end before the slots it is late for, but not each time.
+        assert!((0..5).any(|_| slots_add_up()), "slots taken and slots missed are not all there are");
+    }
+
+    /// Whether the slots of a sampler that ran for a while were all taken or missed.
+    fn slots_add_up() -> bool {
+        let sampler =
+            Sampler::start(SamplerConfig { interval: Duration::from_millis(10), ..SamplerConfig::default() }).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        let Recording { samples, summary, interval_ns } = sampler.stop();
+        assert_eq!(interval_ns, 10_000_000);
+        // Every sample but the first and last was due at a whole multiple of the interval, however late others were.
+        for sample in &samples[1..samples.len() - 1] {
+            assert_eq!((sample.at_ns - sample.late_ns) % 10_000_000, 0, "{sample:?}");
+        }
+        let slots = summary.samples - 2 + summary.missed_samples;
+        let expected = samples.last().unwrap().at_ns / 10_000_000;
+        slots.abs_diff(expected) <= 1
+    }
+
+    #[test]
+    fn the_series_is_bounded_and_the_interval_doubles() {
+        let sampler =
+            Sampler::start(SamplerConfig { interval: Duration::from_millis(1), limit: 8, ..SamplerConfig::default() })
+                .unwrap();
+        for _ in 0..20 {
+            sampler.sample_now().unwrap();
+        }
+        let recording = sampler.stop();
+        assert!(recording.samples.len() <= 8);
+        assert!(recording.summary.samples >= 22);
+        assert!(recording.interval_ns >= 4_000_000, "{}", recording.interval_ns);
+    }
+
+    #[test]
+    fn many_databases_take_turns_and_all_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let databases: Vec<PathBuf> = (0..150).map(|n| dir.path().join(format!("{n}.db"))).collect();
+        databases.iter().for_each(|path| std::fs::write(path, [0; 10]).unwrap());
+        let interval = Duration::from_secs(60);
+        let sampler = Sampler::start(SamplerConfig { databases, interval, ..SamplerConfig::default() }).unwrap();
+        sampler.sample_now().unwrap();
+        let samples = sampler.stop().samples;
+        assert_eq!(samples.iter().map(|sample| sample.database_bytes).collect::<Vec<_>>(), [640, 1280, 1500]);
+    }
+
+    #[test]
+    fn a_process_added_later_and_ended_keeps_its_totals() {
+        let sampler =
+            Sampler::start(SamplerConfig { interval: Duration::from_secs(60), ..SamplerConfig::default() }).unwrap();
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        sampler.add_process(sqlite.pid());
+        sampler.sample_now().unwrap();
+        sqlite.close();
+        let Recording { samples, .. } = sampler.stop();
+        assert_eq!(samples[0].process, None);
+        if cfg!(target_os = "linux") {
+            let [alive, ended] = [1, 2].map(|at: usize| samples[at].process.unwrap());
+            assert!(alive.rss_bytes > Some(0));
+            assert_eq!(ended.rss_bytes, Some(0));
+            assert!(ended.write_call_bytes >= alive.write_call_bytes && alive.write_call_bytes > Some(20_000));
+        }
+    }
+}

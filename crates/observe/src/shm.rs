@@ -1,0 +1,278 @@
+//! The wal-index: the first 136 bytes of a `-shm` file (<https://sqlite.org/walformat.html#the_wal_index_header>).
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::checksum::{Words, checksum, word};
+use super::files::absent_is_none;
+use super::wal::valid_page_size;
+
+const VERSION: u32 = 3_007_000;
+const COPY: usize = 48;
+const SUMMED: usize = 40;
+const CHECKPOINT_INFO: usize = 2 * COPY;
+/// SQLite's READMARK_NOT_USED.
+const UNUSED: u32 = u32::MAX;
+/// A writer holds the header apart for some tens of nanoseconds, so a second look nearly always succeeds.
+const ATTEMPTS: usize = 4;
+
+/// What the connections of a WAL database share about the log, at one moment.
+///
+/// Header and checkpoint information are not written as one, so `backfilled` may for an instant belong to the log
+/// before a restart: use [`WalIndex::backlog`], which never goes below zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WalIndex {
+    /// Goes up with every write transaction, wrapping.
+    pub change_counter: u32,
+    /// Page size in bytes; `None` before the first frame of a fresh log.
+    pub page_size: Option<u32>,
+    /// `mxFrame`: the last committed frame, so the number of live frames. Zero right after a restart.
+    pub frames: u32,
+    /// `nPage`: size of the database in pages, the log included.
+    pub database_pages: u32,
+    /// The salts of the log, as in [`super::WalHeader::salts`].
+    pub salts: [u32; 2],
+    /// `nBackfill`: frames already copied into the database file.
+    pub backfilled: u32,
+    /// `nBackfillAttempted`: frames a checkpoint has begun to copy; at least `backfilled`.
+    pub backfill_attempted: u32,
+    /// Reader marks: the last frame that readers of each slot may see. `None` is an unused slot. A mark stays after
+    /// its readers have gone, so it is a limit on checkpoints only while somebody holds the slot's lock.
+    pub read_marks: [Option<u32>; 5],
+}
+
+/// Why 136 bytes are not a usable wal-index header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum WalIndexError {
+    /// Fewer than 136 bytes.
+    #[error("{0} bytes are too few for a wal-index header")]
+    Short(usize),
+    /// The two copies differ: caught in the middle of a write.
+    #[error("the two copies of the wal-index header differ")]
+    Torn,
+    /// No connection has recovered the log yet.
+    #[error("the wal-index is not initialised")]
+    Uninitialised,
+    /// Format version other than 3007000.
+    #[error("unknown wal-index version {0}")]
+    Version(u32),
+    /// Not a power of two between 512 and 65,536.
+    #[error("impossible page size {0}")]
+    PageSize(u32),
+    /// Garbage, or caught in the middle of a write.
+    #[error("checksum of the wal-index header does not match")]
+    Checksum,
+}
+
+impl WalIndex {
+    /// Bytes read from the start of a `-shm` file.
+    pub const BYTES: usize = 136;
+
+    /// Reads a wal-index header in this machine's byte order.
+    ///
+    /// # Errors
+    /// A [`WalIndexError`]; [`WalIndexError::Torn`] and [`WalIndexError::Checksum`] may be gone at the next look.
+    pub fn parse(bytes: &[u8]) -> Result<Self, WalIndexError> {
+        if bytes.len() < Self::BYTES {
+            return Err(WalIndexError::Short(bytes.len()));
+        }
+        let (first, second) = (&bytes[..COPY], &bytes[COPY..2 * COPY]);
+        if first != second {
+            return Err(WalIndexError::Torn);
+        }
+        let at = |offset| u32::from_ne_bytes(word(bytes, offset));
+        if first[12] == 0 {
+            return Err(WalIndexError::Uninitialised);
+        }
+        if at(0) != VERSION {
+            return Err(WalIndexError::Version(at(0)));
+        }
+        if checksum(&first[..SUMMED], Words::NATIVE) != [at(40), at(44)] {
+            return Err(WalIndexError::Checksum);
+        }
+        let page_size = match u16::from_ne_bytes([first[14], first[15]]) {
+            0 => None,
+            // 65,536 does not fit in 16 bits and is written as 1.
+            1 => Some(65_536),
+            size if valid_page_size(size.into()) => Some(size.into()),
+            size => return Err(WalIndexError::PageSize(size.into())),
+        };
+        // Copied byte by byte from the WAL header, so these two alone are big-endian.
+        let salts = [32, 36].map(|offset| u32::from_be_bytes(word(bytes, offset)));
+        let read_marks = [4, 8, 12, 16, 20].map(|offset| {
+            let mark = at(CHECKPOINT_INFO + offset);
+            (mark != UNUSED).then_some(mark)
+        });
+        Ok(WalIndex {
+            change_counter: at(8),
+            page_size,
+            frames: at(16),
+            database_pages: at(20),
+            salts,
+            backfilled: at(CHECKPOINT_INFO),
+            backfill_attempted: at(CHECKPOINT_INFO + 32),
+            read_marks,
+        })
+    }
+
+    /// Reads the wal-index of the `-shm` file at `path`, looking again when it was caught in the middle of a write.
+    /// `None` when there is no such file, or nothing readable in it yet.
+    ///
+    /// # Errors
+    /// Any I/O error but "not found". On Windows that includes a lock violation, since byte-range locks there are
+    /// mandatory and lie inside the header.
+    pub fn read(path: &Path) -> io::Result<Option<Self>> {
+        for _ in 0..ATTEMPTS {
+            let Some(file) = absent_is_none(File::open(path))? else {
+                return Ok(None);
+            };
+            let mut start = Vec::with_capacity(Self::BYTES);
+            file.take(Self::BYTES as u64).read_to_end(&mut start)?;
+            match Self::parse(&start) {
+                Ok(index) => return Ok(Some(index)),
+                Err(WalIndexError::Torn | WalIndexError::Checksum) => std::thread::yield_now(),
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Frames that no checkpoint has copied into the database yet.
+    #[must_use]
+    pub fn backlog(&self) -> u32 {
+        self.frames.saturating_sub(self.backfilled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testkit::Sqlite;
+    use crate::{WalFile, sidecar};
+
+    #[test]
+    fn agrees_with_what_a_passive_checkpoint_reports() {
+        for page_size in [512, 65_536] {
+            let mut sqlite = Sqlite::spawn();
+            sqlite.wal_database(page_size);
+            let shm = sidecar(sqlite.path(), "-shm");
+            let before = WalIndex::read(&shm).unwrap().expect("a wal-index");
+            assert_eq!(before.page_size, Some(page_size));
+            assert_eq!(before.backfilled, 0);
+            assert_eq!(before.salts, wal_header(&sqlite).salts);
+            let [_, log, backfilled] = sqlite.checkpoint("PASSIVE");
+            let after = WalIndex::read(&shm).unwrap().unwrap();
+            assert_eq!((i64::from(before.frames), before.backlog()), (log, before.frames));
+            assert_eq!((i64::from(after.frames), i64::from(after.backfilled)), (log, backfilled));
+            assert_eq!(after.backlog(), 0);
+            assert_eq!(i64::from(after.database_pages), sqlite.number("PRAGMA page_count"));
+        }
+    }
+
+    #[test]
+    fn a_reader_stops_the_checkpoint_at_its_mark() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let shm = sidecar(sqlite.path(), "-shm");
+        sqlite.begin_reader();
+        let seen = WalIndex::read(&shm).unwrap().unwrap().frames;
+        sqlite.exec("INSERT INTO t(x) VALUES (zeroblob(20000))");
+        let [_, log, backfilled] = sqlite.checkpoint("PASSIVE");
+        let index = WalIndex::read(&shm).unwrap().unwrap();
+        assert!(i64::from(seen) < log);
+        assert_eq!((i64::from(index.frames), i64::from(index.backfilled)), (log, backfilled));
+        assert_eq!(index.backfilled, seen);
+        assert!(index.read_marks.contains(&Some(seen)), "{index:?}");
+        assert_eq!(i64::from(index.backlog()), log - backfilled);
+    }
+
+    #[test]
+    fn change_counter_moves_with_each_write_transaction() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let shm = sidecar(sqlite.path(), "-shm");
+        let before = WalIndex::read(&shm).unwrap().unwrap().change_counter;
+        sqlite.exec("INSERT INTO t(x) VALUES (1)");
+        sqlite.exec("INSERT INTO t(x) VALUES (2)");
+        assert_eq!(WalIndex::read(&shm).unwrap().unwrap().change_counter, before.wrapping_add(2));
+    }
+
+    #[test]
+    fn a_header_being_written_is_read_all_the_same() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let shm = sidecar(sqlite.path(), "-shm");
+        let writer = std::thread::spawn(move || {
+            (0..400).for_each(|_| drop(sqlite.exec("INSERT INTO t(x) VALUES (1)")));
+            // Alive until the last read, or the files would go.
+            sqlite
+        });
+        let (mut frames, mut missed) = (vec![], 0);
+        while !writer.is_finished() {
+            // A writer that loses the CPU in the middle of a write leaves the header torn for longer than it is looked at.
+            match WalIndex::read(&shm).unwrap() {
+                Some(index) => frames.push(index.frames),
+                None => missed += 1,
+            }
+        }
+        assert!(frames.is_sorted() && frames.first() < frames.last(), "{} reads", frames.len());
+        assert!(missed * 20 <= frames.len(), "{missed} of {} reads missed", frames.len() + missed);
+        drop(writer.join().unwrap());
+    }
+
+    #[test]
+    fn spoilt_headers_are_refused() {
+        let mut sqlite = Sqlite::spawn();
+        sqlite.wal_database(4096);
+        let good = std::fs::read(sidecar(sqlite.path(), "-shm")).unwrap();
+        let good = good[..WalIndex::BYTES].to_vec();
+        WalIndex::parse(&good).expect("untouched, it is accepted");
+        let spoil = |at: &[usize]| {
+            let mut bad = good.clone();
+            at.iter().for_each(|&at| bad[at] ^= 0x10);
+            WalIndex::parse(&bad)
+        };
+        assert_eq!(spoil(&[16]), Err(WalIndexError::Torn));
+        assert_eq!(spoil(&[16, 16 + COPY]), Err(WalIndexError::Checksum));
+        assert!(matches!(spoil(&[0, COPY]), Err(WalIndexError::Version(_))));
+        let mut blank = good.clone();
+        blank[12] = 0;
+        blank[12 + COPY] = 0;
+        assert_eq!(WalIndex::parse(&blank), Err(WalIndexError::Uninitialised));
+        assert_eq!(WalIndex::parse(&good[..135]), Err(WalIndexError::Short(135)));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(WalIndex::parse(&bytes).is_err());
+        }
+
+        #[test]
+        fn garbage_with_a_right_checksum_never_panics(body in proptest::array::uniform32(any::<u8>()), rest in proptest::array::uniform32(any::<u8>())) {
+            let mut copy = [0u8; COPY];
+            copy[..32].copy_from_slice(&body);
+            copy[..4].copy_from_slice(&VERSION.to_ne_bytes());
+            copy[12] = 1;
+            let [a, b] = checksum(&copy[..SUMMED], Words::NATIVE);
+            copy[40..44].copy_from_slice(&a.to_ne_bytes());
+            copy[44..].copy_from_slice(&b.to_ne_bytes());
+            let bytes = [&copy[..], &copy[..], &rest, &rest].concat();
+            match WalIndex::parse(&bytes) {
+                Ok(index) => prop_assert!(index.backlog() <= index.frames),
+                Err(error) => prop_assert!(matches!(error, WalIndexError::PageSize(_)), "{error}"),
+            }
+        }
+    }
+
+    fn wal_header(sqlite: &Sqlite) -> crate::WalHeader {
+        WalFile::read(&sidecar(sqlite.path(), "-wal")).unwrap().unwrap().header.unwrap()
+    }
+}

@@ -1,0 +1,82 @@
+//! The statements of a script.
+
+use super::token::{Token, tokens};
+use crate::Dialect;
+
+/// The statements of a script, without what is only blank or comment. A semicolon within quotes, comments or PostgreSQL's
+/// dollar quotes ends nothing. One within a compound statement (`BEGIN … END` of a routine) does: on MySQL a routine
+/// cannot stand in a script, on PostgreSQL its body has to be quoted.
+#[must_use]
+pub fn statements(sql: &str, dialect: Dialect) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut begin, mut at, mut code) = (0, 0, false);
+    for token in tokens(sql, dialect) {
+        let end = at + token.bytes();
+        match token {
+            Token::Other(";") => {
+                if code {
+                    found.push(sql[begin..at].trim());
+                }
+                (begin, code) = (end, false);
+            }
+            Token::Other(text) => code |= !text.bytes().all(|b| b.is_ascii_whitespace()),
+            // MariaDB and MySQL run what stands in a comment that begins so.
+            Token::Comment(text) => code |= dialect == Dialect::Mysql && text.starts_with("/*!"),
+            Token::Name(_) | Token::Variable(_) | Token::Word(_) | Token::Quoted(_) => code = true,
+        }
+        at = end;
+    }
+    if code {
+        found.push(sql[begin..].trim());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(dialect: Dialect, sql: &str) -> Vec<&str> {
+        statements(sql, dialect)
+    }
+
+    #[test]
+    fn semicolons_end_statements_only_in_code() {
+        let common = "a 'x;''y' ; b \"q;\" -- c;\n d /* ; */ ;; \n;e";
+        for dialect in [Dialect::Postgres, Dialect::Mysql] {
+            assert_eq!(split(dialect, common), ["a 'x;''y'", "b \"q;\" -- c;\n d /* ; */", "e"]);
+        }
+    }
+
+    #[test]
+    fn postgres_has_dollar_quotes_nested_comments_and_escape_strings() {
+        let pg = |sql| split(Dialect::Postgres, sql);
+        assert_eq!(pg("DO $$ a; b $$; c"), ["DO $$ a; b $$", "c"]);
+        assert_eq!(pg("f $t$ ; $$ ; $t$; c"), ["f $t$ ; $$ ; $t$", "c"]);
+        assert_eq!(pg("a $1;b $2"), ["a $1", "b $2"]);
+        assert_eq!(pg("a$x$;b$x$"), ["a$x$", "b$x$"]);
+        assert_eq!(pg("a /* /* ; */ ; */ ; b"), ["a /* /* ; */ ; */", "b"]);
+        assert_eq!(pg("a E'\\';' ; b"), ["a E'\\';'", "b"]);
+        // In a plain string a backslash is one.
+        assert_eq!(pg("a '\\' ; b ''"), ["a '\\'", "b ''"]);
+    }
+
+    #[test]
+    fn mysql_has_hashes_backticks_and_backslashes() {
+        let my = |sql| split(Dialect::Mysql, sql);
+        assert_eq!(my("a # ;\n; b"), ["a # ;", "b"]);
+        assert_eq!(my("a `;` 'x\\';' ; b"), ["a `;` 'x\\';'", "b"]);
+        assert_eq!(my("a 5--1; b"), ["a 5--1", "b"]);
+        assert_eq!(my("/*! SET x = 1 */; /* nothing */; b"), ["/*! SET x = 1 */", "b"]);
+        assert_eq!(my("a $$;$$"), ["a $$", "$$"]);
+    }
+
+    #[test]
+    fn what_says_nothing_is_no_statement() {
+        for dialect in [Dialect::Postgres, Dialect::Mysql] {
+            assert_eq!(split(dialect, " ;; -- only this\n ; /* ; */ "), [""; 0]);
+            assert_eq!(split(dialect, "a 'not closed; b"), ["a 'not closed; b"]);
+            assert_eq!(split(dialect, "SELECT 'äöü;'; ß"), ["SELECT 'äöü;'", "ß"]);
+        }
+    }
+}

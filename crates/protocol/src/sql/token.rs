@@ -1,0 +1,259 @@
+//! SQL text in pieces.
+
+use crate::Dialect;
+
+/// A piece of SQL text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// A named parameter `:name`, without its colon.
+    Name(&'a str),
+    /// `$name` without its dollar: a variable of a study, or a parameter of PostgreSQL by its number.
+    Variable(&'a str),
+    /// Letters, digits and underscores.
+    Word(&'a str),
+    /// A string or a quoted name with its quotes. One that is not closed ends with the text. A doubled quote within it ends
+    /// one piece and begins the next.
+    Quoted(&'a str),
+    /// A comment with its marks. One that is not closed ends with the text.
+    Comment(&'a str),
+    /// Any other single character, or `::`.
+    Other(&'a str),
+}
+
+impl Token<'_> {
+    /// Length of the piece in its text, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Name(name) | Self::Variable(name) => 1 + name.len(),
+            Self::Word(text) | Self::Quoted(text) | Self::Comment(text) | Self::Other(text) => text.len(),
+        }
+    }
+}
+
+/// The pieces of a text in order; put together they are the text.
+#[must_use]
+pub fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
+    let mut out = Vec::new();
+    let mut rest = sql;
+    while let Some(c) = rest.chars().next() {
+        let token = token(c, rest, out.last(), dialect);
+        rest = &rest[token.bytes()..];
+        out.push(token);
+    }
+    out
+}
+
+/// The piece that `rest` begins with, whose first character is `c`.
+fn token<'a>(c: char, rest: &'a str, before: Option<&Token<'a>>, dialect: Dialect) -> Token<'a> {
+    let (mysql, postgres) = (dialect == Dialect::Mysql, dialect == Dialect::Postgres);
+    let other = || Token::Other(&rest[..c.len_utf8()]);
+    let line = || Token::Comment(&rest[..rest.find('\n').unwrap_or(rest.len())]);
+    match c {
+        '\'' => Token::Quoted(quoted(rest, '\'', mysql || postgres && before.is_some_and(is_escape))),
+        '"' => Token::Quoted(quoted(rest, '"', mysql)),
+        '`' if !postgres => Token::Quoted(quoted(rest, '`', false)),
+        '[' if dialect == Dialect::Sqlite => Token::Quoted(quoted(rest, ']', false)),
+        '#' if mysql => line(),
+        // MySQL wants a blank after it: `5--1` is 6.
+        '-' if rest.starts_with("--") && (!mysql || rest[2..].starts_with(|c: char| c.is_ascii_whitespace())) => line(),
+        '-' if mysql && rest == "--" => line(),
+        '/' if rest.starts_with("/*") => Token::Comment(&rest[..comment(rest, postgres)]),
+        // A cast.
+        ':' if rest.starts_with("::") => Token::Other(&rest[..2]),
+        ':' => name(rest).map_or_else(other, Token::Name),
+        '$' => match dollar(rest).filter(|_| postgres && !before.is_some_and(is_word_like)) {
+            Some(end) => Token::Quoted(&rest[..end]),
+            None => name(rest).map_or_else(other, Token::Variable),
+        },
+        c if is_word(c) => Token::Word(&rest[..word(rest)]),
+        _ => other(),
+    }
+}
+
+/// Whether a character can stand in a name.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where the word ends that a text begins with.
+fn word(text: &str) -> usize {
+    text.find(|c| !is_word(c)).unwrap_or(text.len())
+}
+
+/// The word behind a text's first byte.
+fn name(rest: &str) -> Option<&str> {
+    match &rest[1..=word(&rest[1..])] {
+        "" => None,
+        name => Some(name),
+    }
+}
+
+/// Whether a dollar after this piece belongs to the same name, as in `a$b`.
+fn is_word_like(before: &Token<'_>) -> bool {
+    matches!(before, Token::Word(_) | Token::Variable(_) | Token::Name(_))
+}
+
+/// Whether the string after this piece is PostgreSQL's `E'…'`, in which a backslash escapes.
+fn is_escape(before: &Token<'_>) -> bool {
+    matches!(before, Token::Word("e" | "E"))
+}
+
+/// A text up to the quote that closes its first.
+fn quoted(rest: &str, close: char, backslash: bool) -> &str {
+    let mut escaped = false;
+    let end = rest.char_indices().skip(1).find(|(_, c)| {
+        let closes = *c == close && !escaped;
+        escaped = backslash && !escaped && *c == '\\';
+        closes
+    });
+    end.map_or(rest, |(at, c)| &rest[..at + c.len_utf8()])
+}
+
+/// The end of `/* … */`; they nest in PostgreSQL.
+fn comment(rest: &str, nests: bool) -> usize {
+    let bytes = rest.as_bytes();
+    let (mut depth, mut at) = (1, 2);
+    while at < bytes.len() {
+        match &bytes[at..] {
+            [b'*', b'/', ..] => {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            [b'/', b'*', ..] if nests => {
+                depth += 1;
+                at += 2;
+            }
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// The end of `$tag$ … $tag$`; none where the dollar begins no such quote (`$1`, `$name`). `$$` that is not closed goes to
+/// the end of the text; a tag that is not repeated is taken for a variable.
+fn dollar(rest: &str) -> Option<usize> {
+    let length = 1 + word(&rest[1..]);
+    let tag =
+        rest.get(..=length).filter(|tag| tag.ends_with('$') && !tag[1..].starts_with(|c: char| c.is_ascii_digit()))?;
+    match rest[tag.len()..].find(tag) {
+        Some(at) => Some(at + 2 * tag.len()),
+        None => (tag == "$$").then_some(rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Token::{Comment, Name, Other, Quoted, Variable, Word};
+
+    const ALL: [Dialect; 3] = Dialect::ALL;
+
+    #[test]
+    fn pieces_are_told_apart() {
+        let sql = "a_1 := :b::c+$n -- :x\n'y''z'/* $x */";
+        let of_all = [
+            Word("a_1"),
+            Other(" "),
+            Other(":"),
+            Other("="),
+            Other(" "),
+            Name("b"),
+            Other("::"),
+            Word("c"),
+            Other("+"),
+            Variable("n"),
+            Other(" "),
+            Comment("-- :x"),
+            Other("\n"),
+            Quoted("'y'"),
+            Quoted("'z'"),
+            Comment("/* $x */"),
+        ];
+        for dialect in ALL {
+            assert_eq!(tokens(sql, dialect), of_all, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn each_dialect_has_its_quotes_and_comments() {
+        let is = |sql: &str, of: [&[Token<'_>]; 3]| {
+            for (dialect, tokens_of) in ALL.into_iter().zip(of) {
+                assert_eq!(tokens(sql, dialect), tokens_of, "{dialect}: {sql}");
+            }
+        };
+        is("`a`", [&[Quoted("`a`")], &[Other("`"), Word("a"), Other("`")], &[Quoted("`a`")]]);
+        is("[a]", [&[Quoted("[a]")], &[Other("["), Word("a"), Other("]")], &[Other("["), Word("a"), Other("]")]]);
+        is(r"'\'", [&[Quoted(r"'\'")], &[Quoted(r"'\'")], &[Quoted(r"'\'")]]);
+        is(
+            r"'\' '",
+            [
+                &[Quoted(r"'\'"), Other(" "), Quoted("'")],
+                &[Quoted(r"'\'"), Other(" "), Quoted("'")],
+                &[Quoted(r"'\' '")],
+            ],
+        );
+        is(
+            r"E'\''",
+            [&[Word("E"), Quoted(r"'\'"), Quoted("'")], &[Word("E"), Quoted(r"'\''")], &[Word("E"), Quoted(r"'\''")]],
+        );
+        is("#a", [&[Other("#"), Word("a")], &[Other("#"), Word("a")], &[Comment("#a")]]);
+        is("--1", [&[Comment("--1")], &[Comment("--1")], &[Other("-"), Other("-"), Word("1")]]);
+        is("--", [&[Comment("--")], &[Comment("--")], &[Comment("--")]]);
+        is(
+            "/*/**/*/",
+            [
+                &[Comment("/*/**/"), Other("*"), Other("/")],
+                &[Comment("/*/**/*/")],
+                &[Comment("/*/**/"), Other("*"), Other("/")],
+            ],
+        );
+        is(
+            "$$:a$$",
+            [
+                &[Other("$"), Other("$"), Name("a"), Other("$"), Other("$")],
+                &[Quoted("$$:a$$")],
+                &[Other("$"), Other("$"), Name("a"), Other("$"), Other("$")],
+            ],
+        );
+        is(
+            "$t$:a$t$",
+            [
+                &[Variable("t"), Other("$"), Name("a"), Variable("t"), Other("$")],
+                &[Quoted("$t$:a$t$")],
+                &[Variable("t"), Other("$"), Name("a"), Variable("t"), Other("$")],
+            ],
+        );
+        is("a$$", [&[Word("a"), Other("$"), Other("$")]; 3]);
+        is("$1$2", [&[Variable("1"), Variable("2")]; 3]);
+        is("$a$b", [&[Variable("a"), Variable("b")]; 3]);
+    }
+
+    #[test]
+    fn what_is_not_closed_goes_to_the_end() {
+        for (sql, dialect) in [
+            ("'a ;", Dialect::Sqlite),
+            ("[a ;", Dialect::Sqlite),
+            ("/* a", Dialect::Sqlite),
+            ("$$ a", Dialect::Postgres),
+            ("`a \\", Dialect::Mysql),
+        ] {
+            assert_eq!(tokens(sql, dialect).len(), 1, "{sql}");
+        }
+    }
+
+    #[test]
+    fn pieces_together_are_the_text() {
+        let sql = "é:ñ$$ $ü$''\"`[#--/*\\\n*/;🦀";
+        let starts = (0..sql.len()).filter(|at| sql.is_char_boundary(*at));
+        for text in starts.map(|at| &sql[at..]) {
+            for dialect in ALL {
+                let bytes: usize = tokens(text, dialect).iter().map(Token::bytes).sum();
+                assert_eq!(bytes, text.len(), "{dialect}: {text}");
+            }
+        }
+    }
+}

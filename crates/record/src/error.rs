@@ -1,0 +1,68 @@
+//! Why a file of litelab's cannot be read or written.
+
+use std::path::Path;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Something that the user gave and must change. Exit code 2.
+    #[error("{0}")]
+    BadInput(String),
+    /// Something that failed. Exit code 1.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl RecordError {
+    /// Whether the user has to change the input.
+    #[must_use]
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Self::BadInput(_))
+    }
+
+    /// A failed operation on a path; a full disk and a missing permission get their remedy.
+    #[must_use]
+    pub fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
+        let line = format!("{}: cannot {what}: {error}", path.display());
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => {
+                Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
+            }
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                Self::BadInput(format!("{line}; choose a directory you can write to with --dir"))
+            }
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Self::BadInput(line),
+            _ => Self::Failed(line),
+        }
+    }
+
+    /// A failed call of SQLite on a file of ours.
+    #[must_use]
+    pub fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
+        let line = format!("{}: cannot {what}: {}", path.display(), describe(error));
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => {
+                Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
+            }
+            Some(rusqlite::ErrorCode::NotADatabase) => {
+                Self::BadInput(format!("{}: file is no database", path.display()))
+            }
+            Some(
+                rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied,
+            ) => Self::BadInput(line),
+            _ => Self::Failed(line),
+        }
+    }
+}
+
+/// SQLite's message with the extended name of its code.
+#[must_use]
+pub fn describe(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(code, message) => {
+            let name = litelab_protocol::codes::name(code.extended_code);
+            message.as_ref().map_or_else(|| name.to_owned(), |m| format!("{m} ({name})"))
+        }
+        other => other.to_string(),
+    }
+}

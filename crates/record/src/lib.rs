@@ -1,0 +1,85 @@
+//! What a run is, and its file: one SQLite database with everything needed to redo or re-analyse it.
+//!
+//! | module | is |
+//! |---|---|
+//! | [`outcome`] | what became of a trial: its evidence, its time series, or why it failed |
+//! | [`measure`] | each metric, computed from that evidence |
+//! | [`calibration`] | what a host and its disk can show at all |
+//! | [`stacks`] | call stacks of an arm |
+//! | [`environment`] | the machine; what is known of it is observed by `litelab-observe` |
+//!
+//! [`Recorder`] writes the file and [`RunFile`] reads it. Blocks are committed one by one, in rollback-journal mode with
+//! `synchronous = EXTRA`, so that the file is whole and alone at any moment: a killed run is a shorter valid run.
+
+pub mod calibration;
+mod error;
+pub mod measure;
+pub mod outcome;
+mod read;
+mod read_only;
+mod server;
+pub mod stacks;
+mod write;
+
+pub use error::{RecordError, describe};
+/// Observations that are part of a run.
+pub use litelab_observe::{Sample, Summary, environment};
+pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
+pub use read_only::open_read_only;
+pub use server::ServerRecord;
+pub use write::{Recorder, now};
+
+/// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.
+pub const APPLICATION_ID: i32 = 0x6C69_6C61;
+/// Version of the tables below (`PRAGMA user_version`).
+pub const FORMAT: i32 = 1;
+
+/// Tables of a run. JSON columns hold the Rust types named beside them.
+pub(crate) const SCHEMA: &str = "
+CREATE TABLE run(
+  key   TEXT PRIMARY KEY,  -- litelab, created, finished, study_toml, plan (Plan), environment (Environment),
+                           -- host_calibration (StoredCalibration), builds (BTreeMap of runners), servers (of ServerRecord)
+  value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE runner(
+  name        TEXT PRIMARY KEY,
+  description TEXT NOT NULL  -- Description
+) WITHOUT ROWID;
+CREATE TABLE block(
+  id       INTEGER PRIMARY KEY,  -- from 0
+  started  TEXT NOT NULL,
+  finished TEXT NOT NULL,
+  load     TEXT NOT NULL  -- LoadWindow of the block
+);
+CREATE TABLE trial(
+  id          INTEGER PRIMARY KEY,
+  block       INTEGER NOT NULL REFERENCES block(id),
+  arm         INTEGER NOT NULL,  -- index into the plan's arms
+  position    INTEGER NOT NULL,  -- place in the order of its block
+  started     TEXT NOT NULL,
+  seconds     REAL NOT NULL,     -- copying and checking included
+  measurement TEXT,              -- Measurement, or
+  failure     TEXT,              -- Failure
+  UNIQUE (block, arm),
+  CHECK ((measurement IS NULL) <> (failure IS NULL))
+);
+CREATE TABLE series(
+  trial INTEGER PRIMARY KEY REFERENCES trial(id),
+  data  TEXT NOT NULL  -- Series
+);
+CREATE TABLE calibration(
+  scenario INTEGER NOT NULL,  -- index into the plan's scenarios
+  runner   TEXT NOT NULL,
+  result   TEXT NOT NULL,     -- TrialResult of the no-op driver
+  PRIMARY KEY (scenario, runner)
+) WITHOUT ROWID;
+";
+
+/// Made when the first call stacks are stored: a file of before, or of a run that took none, has no such table.
+pub(crate) const FLAME: &str = "
+CREATE TABLE IF NOT EXISTS flame(
+  arm    INTEGER PRIMARY KEY,  -- index into the plan's arms
+  hertz  INTEGER NOT NULL,     -- samples per second of CPU time
+  folded BLOB NOT NULL         -- lines of `thread;function;function samples`, compressed by zlib
+);
+";

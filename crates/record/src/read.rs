@@ -1,0 +1,273 @@
+//! Reading a run file.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use flate2::read::ZlibDecoder;
+use litelab_model::{Plan, Server};
+use litelab_observe::environment::{Environment, LoadWindow};
+use litelab_observe::sidecar;
+use litelab_protocol::{Description, TrialResult};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use serde::de::DeserializeOwned;
+
+use super::{APPLICATION_ID, FORMAT};
+use crate::calibration::StoredCalibration;
+use crate::error::RecordError;
+use crate::outcome::{Outcome, Series, TrialRecord};
+use crate::server::ServerRecord;
+use crate::stacks::Stacks;
+
+/// What is read of an arm's folded stacks: far more than this litelab stores.
+const FOLDED_AT_MOST: u64 = 16 << 20;
+
+/// A run file, open for reading only.
+#[derive(Debug)]
+pub struct RunFile {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// A run without its trials.
+#[derive(Clone, Debug)]
+pub struct RunInfo {
+    /// Where its file lies.
+    pub path: PathBuf,
+    /// Version of litelab that made it.
+    pub litelab: String,
+    /// When it began, UTC.
+    pub created: String,
+    /// When its last block ended, if it is complete.
+    pub finished: Option<String>,
+    /// The study's text as it was.
+    pub study_toml: String,
+    /// The resolved study.
+    pub plan: Plan,
+    /// The machine.
+    pub environment: Environment,
+    /// The runners.
+    pub runners: Vec<Description>,
+    /// Fingerprints of the runners' programs, by runner; empty in a file of before they were taken.
+    pub builds: BTreeMap<String, String>,
+    /// The servers it used, by name.
+    pub servers: BTreeMap<Server, ServerRecord>,
+    /// Blocks that are complete.
+    pub blocks: u32,
+    /// Machine load of each block.
+    pub loads: Vec<LoadWindow>,
+    /// What the harness itself costs.
+    pub calibrations: Vec<Calibration>,
+    /// What the host can show, if it had been calibrated when the run began.
+    pub host: Option<StoredCalibration>,
+    /// Call stacks by arm, where they were asked for (`--flame`).
+    pub stacks: BTreeMap<usize, Stacks>,
+}
+
+/// A no-op trial.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Index of the scenario.
+    pub scenario: usize,
+    /// The runner.
+    pub runner: String,
+    /// What it counted and timed.
+    pub result: TrialResult,
+}
+
+/// A trial and its number in the file.
+#[derive(Clone, Debug)]
+pub struct StoredTrial {
+    /// Number of its row.
+    pub id: i64,
+    /// The trial.
+    pub record: TrialRecord,
+}
+
+impl RunFile {
+    /// Opens a run file.
+    ///
+    /// # Errors
+    /// When there is none, it is no run of litelab, or one of another format.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        roll_back(path);
+        let connection = crate::open_read_only(path)?;
+        let pragma = |name: &str| -> Result<i32, RecordError> {
+            connection
+                .pragma_query_value(None, name, |row| row.get(0))
+                .map_err(|e| RecordError::sqlite("read", path, &e))
+        };
+        if pragma("application_id")? != APPLICATION_ID {
+            return Err(RecordError::BadInput(format!("{}: this database is no litelab run", path.display())));
+        }
+        let format = pragma("user_version")?;
+        if format != FORMAT {
+            return Err(RecordError::BadInput(format!(
+                "{}: it has format {format}, this litelab reads format {FORMAT}: use the litelab that made it",
+                path.display()
+            )));
+        }
+        Ok(Self { connection, path: path.to_path_buf() })
+    }
+
+    fn fail(&self, what: &str) -> impl Fn(rusqlite::Error) -> RecordError + '_ {
+        let what = what.to_owned();
+        move |e| RecordError::sqlite(&what, &self.path, &e)
+    }
+
+    fn get(&self, key: &str) -> Result<Option<String>, RecordError> {
+        self.connection
+            .query_row("SELECT value FROM run WHERE key = ?1", [key], |row| row.get(0))
+            .optional()
+            .map_err(self.fail("read"))
+    }
+
+    fn need(&self, key: &str) -> Result<String, RecordError> {
+        self.get(key)?.ok_or_else(|| RecordError::BadInput(format!("{}: its `{key}` is missing", self.path.display())))
+    }
+
+    fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, RecordError> {
+        serde_json::from_str(text)
+            .map_err(|e| RecordError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display())))
+    }
+
+    /// Everything but the trials.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn info(&self) -> Result<RunInfo, RecordError> {
+        let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        let runners = texts("SELECT description FROM runner ORDER BY name").map_err(self.fail("read"))?;
+        let loads = texts("SELECT load FROM block ORDER BY id").map_err(self.fail("read"))?;
+        let calibrations = || -> rusqlite::Result<Vec<(i64, String, String)>> {
+            self.connection
+                .prepare("SELECT scenario, runner, result FROM calibration ORDER BY scenario, runner")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect()
+        };
+        Ok(RunInfo {
+            path: self.path.clone(),
+            litelab: self.need("litelab")?,
+            created: self.need("created")?,
+            finished: self.get("finished")?,
+            study_toml: self.need("study_toml")?,
+            plan: self.parse("plan", &self.need("plan")?)?,
+            environment: self.parse("environment", &self.need("environment")?)?,
+            runners: runners.iter().map(|t| self.parse("runner", t)).collect::<Result<_, _>>()?,
+            blocks: loads.len() as u32,
+            servers: self.get("servers")?.map_or(Ok(BTreeMap::new()), |t| self.parse("servers", &t))?,
+            builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
+            // A help beside the run: one that another version wrote otherwise must not keep the run from being read.
+            host: self.get("host_calibration")?.and_then(|text| serde_json::from_str(&text).ok()),
+            loads: loads.iter().map(|t| self.parse("load", t)).collect::<Result<_, _>>()?,
+            calibrations: calibrations()
+                .map_err(self.fail("read"))?
+                .into_iter()
+                .map(|(scenario, runner, text)| {
+                    Ok(Calibration { scenario: scenario as usize, runner, result: self.parse("calibration", &text)? })
+                })
+                .collect::<Result<_, RecordError>>()?,
+            stacks: self.stacks().map_err(self.fail("read"))?,
+        })
+    }
+
+    /// What is damaged is left out: a help beside the run, without which it is whole.
+    fn stacks(&self) -> rusqlite::Result<BTreeMap<usize, Stacks>> {
+        if !self.connection.table_exists(None, "flame")? {
+            return Ok(BTreeMap::new());
+        }
+        let mut statement = self.connection.prepare("SELECT arm, hertz, folded FROM flame ORDER BY arm")?;
+        let rows = statement.query_map([], |row| {
+            let (arm, hertz, folded): (i64, u32, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let mut text = String::new();
+            let whole = ZlibDecoder::new(folded.as_slice()).take(FOLDED_AT_MOST).read_to_string(&mut text);
+            Ok(whole.ok().map(|_| (arm as usize, Stacks::parse(&text, hertz))))
+        })?;
+        Ok(rows.filter_map(Result::ok).flatten().collect())
+    }
+
+    /// All trials in the order in which they ran, one at a time: a long run does not fit in memory.
+    ///
+    /// # Errors
+    /// When the file is damaged, or the first that `each` returns.
+    pub fn trials(&self, each: &mut dyn FnMut(StoredTrial) -> Result<(), RecordError>) -> Result<(), RecordError> {
+        keep_freed_memory();
+        let mut statement = self
+            .connection
+            .prepare("SELECT id, block, arm, position, started, seconds, measurement, failure FROM trial ORDER BY id")
+            .map_err(self.fail("read"))?;
+        let mut rows = statement.query([]).map_err(self.fail("read"))?;
+        while let Some(row) = rows.next().map_err(self.fail("read"))? {
+            let read = || -> rusqlite::Result<_> {
+                let (measurement, failure): (Option<String>, Option<String>) = (row.get(6)?, row.get(7)?);
+                let arm: i64 = row.get(2)?;
+                Ok((row.get(0)?, row.get(1)?, arm, row.get(3)?, row.get(4)?, row.get(5)?, measurement, failure))
+            };
+            let (id, block, arm, position, started, seconds, measurement, failure) =
+                read().map_err(self.fail("read"))?;
+            let outcome = match (measurement, failure) {
+                (Some(text), _) => Outcome::Measured(self.parse("measurement", &text)?),
+                (None, Some(text)) => Outcome::Failed(self.parse("failure", &text)?),
+                (None, None) => {
+                    return Err(RecordError::BadInput(format!("{}: trial {id} is empty", self.path.display())));
+                }
+            };
+            let record = TrialRecord { block, arm: arm as usize, position, started, seconds, outcome };
+            each(StoredTrial { id, record })?;
+        }
+        Ok(())
+    }
+
+    /// The time series of a trial.
+    ///
+    /// # Errors
+    /// When there is none, or the file is damaged.
+    pub fn series(&self, trial: i64) -> Result<Series, RecordError> {
+        let text: String = self
+            .connection
+            .query_row("SELECT data FROM series WHERE trial = ?1", [trial], |row| row.get(0))
+            .map_err(self.fail("read the series of a trial from"))?;
+        self.parse("series", &text)
+    }
+}
+
+/// Histograms are a quarter of a megabyte each, and freed one trial after the other: glibc would give that memory back
+/// to the system each time and ask for it anew, page by page, which takes as long as all the rest. It gives back no
+/// less than twice the largest mapping that was ever freed (mallopt(3), `M_TRIM_THRESHOLD`); nothing of this one is
+/// touched. Other allocators do not care.
+fn keep_freed_memory() {
+    const MAPPING: usize = 16 << 20;
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(MAPPING)));
+}
+
+/// A run killed in the middle of a commit leaves its journal, which a connection for reading only must not play back.
+/// One that may write does so with its first read. Only of a file that is marked as ours: of any other, nothing may be
+/// written.
+fn roll_back(path: &Path) {
+    if !sidecar(path, "-journal").exists() || !is_marked(path).unwrap_or(false) {
+        return;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Where it cannot be done, the next to open the file says why.
+    let _done = Connection::open_with_flags(path, flags)
+        .and_then(|c| c.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())));
+}
+
+/// Whether the file itself, whatever its journal says, has our application id. Asked through SQLite: closing a
+/// descriptor of one's own would drop the locks that this process may hold on the file.
+fn is_marked(path: &Path) -> rusqlite::Result<bool> {
+    let mut uri = String::from("file:");
+    for character in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string().chars() {
+        match character {
+            '%' | '?' | '#' => uri.push_str(&format!("%{:02x}", character as u32)),
+            other => uri.push(other),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let id: i32 =
+        Connection::open_with_flags(uri, flags)?.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(id == APPLICATION_ID)
+}

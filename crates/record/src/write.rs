@@ -1,0 +1,234 @@
+//! Writing a run file.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use litelab_model::{Plan, Server};
+use litelab_observe::environment::{Environment, LoadWindow};
+use litelab_protocol::{Description, TrialResult};
+use rusqlite::{Connection, params};
+use serde::Serialize;
+
+use super::{APPLICATION_ID, FLAME, FORMAT, SCHEMA};
+use crate::calibration::StoredCalibration;
+use crate::error::RecordError;
+use crate::outcome::{Outcome, Series, TrialRecord};
+use crate::server::ServerRecord;
+use crate::stacks::Stacks;
+
+/// An open run file.
+#[derive(Debug)]
+pub struct Recorder {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Recorder {
+    /// Makes a new file.
+    ///
+    /// # Errors
+    /// When it exists already, or cannot be written.
+    pub fn create(path: &Path, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<Self, RecordError> {
+        if path.exists() {
+            return Err(RecordError::BadInput(format!(
+                "{}: this file exists; choose another name, or --resume it",
+                path.display()
+            )));
+        }
+        let recorder = Self::open(path)?;
+        // In one transaction: a run killed here must not leave a file that lacks half of what it is read with.
+        recorder.execute("create", |c| {
+            c.execute_batch("BEGIN IMMEDIATE")?;
+            c.pragma_update(None, "application_id", APPLICATION_ID)?;
+            c.pragma_update(None, "user_version", FORMAT)?;
+            c.execute_batch(SCHEMA)
+        })?;
+        recorder.set("litelab", env!("CARGO_PKG_VERSION"))?;
+        recorder.set("created", &now())?;
+        recorder.set("study_toml", study_toml)?;
+        recorder.set_json("plan", plan)?;
+        recorder.set_json("environment", environment)?;
+        recorder.execute("create", |c| c.execute_batch("COMMIT"))?;
+        Ok(recorder)
+    }
+
+    /// Opens a file to go on with it.
+    ///
+    /// # Errors
+    /// When it cannot be opened for writing.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let connection = Connection::open(path).map_err(|e| RecordError::sqlite("open", path, &e))?;
+        let recorder = Self { connection, path: path.to_path_buf() };
+        recorder.execute("open", |c| {
+            c.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000")
+        })?;
+        Ok(recorder)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn execute<T>(&self, what: &str, f: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, RecordError> {
+        f(&self.connection).map_err(|e| RecordError::sqlite(what, &self.path, &e))
+    }
+
+    fn set(&self, key: &str, value: &str) -> Result<(), RecordError> {
+        self.execute("write", |c| {
+            c.execute("INSERT OR REPLACE INTO run(key, value) VALUES (?1, ?2)", [key, value]).map(|_| ())
+        })
+    }
+
+    fn set_json(&self, key: &str, value: &impl Serialize) -> Result<(), RecordError> {
+        self.set(key, &json(value)?)
+    }
+
+    /// Stores what a runner said of itself.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn runner(&self, description: &Description) -> Result<(), RecordError> {
+        let text = json(description)?;
+        self.execute("write", |c| {
+            c.execute(
+                "INSERT OR REPLACE INTO runner(name, description) VALUES (?1, ?2)",
+                params![description.runner, text],
+            )
+            .map(|_| ())
+        })
+    }
+
+    /// Stores the fingerprints of the runners' programs, by runner.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn builds(&self, builds: &BTreeMap<String, String>) -> Result<(), RecordError> {
+        self.set_json("builds", builds)
+    }
+
+    /// Stores the servers that the run uses, by name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn servers(&self, servers: &BTreeMap<Server, ServerRecord>) -> Result<(), RecordError> {
+        if servers.is_empty() { Ok(()) } else { self.set_json("servers", servers) }
+    }
+
+    /// Stores what is known of the host's noise.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn host(&self, calibration: &StoredCalibration) -> Result<(), RecordError> {
+        self.set_json("host_calibration", calibration)
+    }
+
+    /// Stores what the no-op driver of a runner took for a scenario's work.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn calibration(&self, scenario: usize, runner: &str, result: &TrialResult) -> Result<(), RecordError> {
+        let text = json(result)?;
+        self.execute("write", |c| {
+            c.execute(
+                "INSERT OR REPLACE INTO calibration(scenario, runner, result) VALUES (?1, ?2, ?3)",
+                params![scenario as i64, runner, text],
+            )
+            .map(|_| ())
+        })
+    }
+
+    /// Stores a finished block in one transaction.
+    ///
+    /// # Errors
+    /// When the file cannot be written; then nothing of the block is in it.
+    pub fn block(
+        &mut self,
+        id: u32,
+        started: &str,
+        load: &LoadWindow,
+        trials: &[(TrialRecord, Series)],
+    ) -> Result<(), RecordError> {
+        let load = json(load)?;
+        let mut rows = Vec::new();
+        for (record, series) in trials {
+            let (measurement, failure) = match &record.outcome {
+                Outcome::Measured(m) => (Some(json(m)?), None),
+                Outcome::Failed(f) => (None, Some(json(f)?)),
+            };
+            rows.push((record, measurement, failure, json(series)?));
+        }
+        let write = |connection: &mut Connection| -> rusqlite::Result<()> {
+            let transaction = connection.transaction()?;
+            transaction.execute(
+                "INSERT INTO block(id, started, finished, load) VALUES (?1, ?2, ?3, ?4)",
+                params![id, started, now(), load],
+            )?;
+            for (record, measurement, failure, series) in &rows {
+                transaction.execute(
+                    "INSERT INTO trial(block, arm, position, started, seconds, measurement, failure) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    params![
+                        record.block,
+                        record.arm as i64,
+                        record.position,
+                        record.started,
+                        record.seconds,
+                        measurement,
+                        failure
+                    ],
+                )?;
+                let trial = transaction.last_insert_rowid();
+                transaction.execute("INSERT INTO series(trial, data) VALUES (?1, ?2)", params![trial, series])?;
+            }
+            transaction.commit()
+        };
+        write(&mut self.connection).map_err(|e| RecordError::sqlite("write the block to it", &self.path, &e))
+    }
+
+    /// Marks the run as complete; one that is so keeps its time.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finished(&self) -> Result<(), RecordError> {
+        self.execute("write", |c| {
+            c.execute("INSERT OR IGNORE INTO run(key, value) VALUES ('finished', ?1)", [now()]).map(|_| ())
+        })
+    }
+
+    /// Stores an arm's call stacks.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn stacks(&self, arm: usize, stacks: &Stacks) -> Result<(), RecordError> {
+        let mut folded = ZlibEncoder::new(Vec::new(), Compression::best());
+        // Writing to memory does not fail.
+        let folded = folded.write_all(stacks.folded().as_bytes()).and_then(|()| folded.finish());
+        let folded = folded.map_err(|e| RecordError::Failed(format!("call stacks cannot be compressed: {e}")))?;
+        self.execute("write", |c| {
+            c.execute_batch(FLAME)?;
+            c.execute(
+                "INSERT OR REPLACE INTO flame(arm, hertz, folded) VALUES (?1, ?2, ?3)",
+                params![arm as i64, stacks.hertz, folded],
+            )
+            .map(|_| ())
+        })
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, RecordError> {
+    serde_json::to_string(value).map_err(|e| RecordError::Failed(format!("cannot be written as JSON: {e}")))
+}
+
+/// UTC now, ISO 8601.
+#[must_use]
+pub fn now() -> String {
+    match litelab_protocol::draw::now(litelab_protocol::NowUnit::Iso) {
+        litelab_protocol::draw::Value::Text(text) => text,
+        _ => String::new(),
+    }
+}
