@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use litelab_engine::Run;
-use litelab_engine::record::RunFile;
 use litelab_model::metric::Measure;
 use litelab_model::{Metric, Options, library, resolve};
+use litelab_record::RunFile;
 use litelab_report::analysis::{self, ArmAnalysis};
 use litelab_report::number;
 

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use litelab_conformance::{Suite, Verdict};
-use litelab_engine::calibration::Clock;
-use litelab_engine::environment::Environment;
+use litelab_engine::calibration;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners, Urls};
 use litelab_model::metric::Unit;
 use litelab_model::{Options, library, resolve};
+use litelab_observe::environment::Environment;
+use litelab_record::calibration::Clock;
 use litelab_report::number;
 
 use crate::exit::{BadInput, Exit};
@@ -64,7 +65,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 fn clock() -> Found {
     /// Nanoseconds.
     const COARSE: f64 = 1000.0;
-    let Clock { cost_ns, resolution_ns } = Clock::measure();
+    let Clock { cost_ns, resolution_ns } = calibration::clock();
     let text = format!(
         "a reading takes {}, the smallest step is {}",
         number::value(cost_ns, Unit::Nanos),
@@ -126,7 +127,7 @@ fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     let mut reason = None;
     let ended = run.execute(&mut |event| {
         if let litelab_engine::event::Event::TrialEnded { record, .. } = event
-            && let litelab_engine::outcome::Outcome::Failed(failure) = &record.outcome
+            && let litelab_record::outcome::Outcome::Failed(failure) = &record.outcome
         {
             reason.get_or_insert_with(|| failure.reason.clone());
         }
