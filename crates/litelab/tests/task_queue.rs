@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
