@@ -72,9 +72,10 @@ pub fn run(args: Args) -> Result<Exit> {
                 anstream::print!("{}", crate::progress::describe(&plan));
                 return Ok(Exit::Ok);
             }
-            building::for_plan(&runners, &plan)?;
             let file = args.place.file(&study.name)?;
-            let run = Run::new(plan, &text.toml, args.place.options(file.clone())?, &runners, &interrupt::STOP)?;
+            let options = args.place.options(file.clone())?;
+            building::for_plan(&runners, &plan)?;
+            let run = Run::new(plan, &text.toml, options, &runners, &interrupt::STOP)?;
             super::calibrate::warn(&run)?;
             (file, run)
         }
