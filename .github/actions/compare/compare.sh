@@ -7,7 +7,7 @@ home=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 litelab=${LITELAB:-$home/target/release/litelab}
 
 build() {
-    (cd "$home" && cargo build --release --locked -p litelab)
+    (cd "$home" && cargo build --release --locked -p litelab --features servers)
     local runners
     read -r -a runners <<<"$INPUT_RUNNERS"
     [ ${#runners[@]} = 0 ] || "$litelab" runners build "${runners[@]}"

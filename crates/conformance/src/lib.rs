@@ -16,11 +16,17 @@ mod file;
 mod place;
 mod proxy;
 mod report;
+#[cfg(feature = "servers")]
 mod server;
 mod subject;
 mod suite;
+mod unavailable;
+#[cfg(not(feature = "servers"))]
+mod without_servers;
 
 pub use check::{CHECKS, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS};
 pub use conversation::Limits;
 pub use report::{CheckOutcome, DriverReport, Report, Verdict};
 pub use suite::{Progress, Suite, check};
+#[cfg(not(feature = "servers"))]
+use without_servers as server;

@@ -2,16 +2,14 @@
 //!
 //! The suite looks by a connection of its own: a runner is believed in nothing that can be seen another way.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use litelab_protocol::Database;
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Database, Dialect};
-use litelab_servers::{Admin, ServersError};
 
 use crate::file::{self, Rows};
+use crate::server::{self, Schema};
 
 /// Where a check has its tables.
 pub enum Place {
@@ -21,41 +19,25 @@ pub enum Place {
     Schema(Schema),
 }
 
-/// A schema on a server (of MySQL: a database).
-pub struct Schema {
-    // A check is on one thread.
-    admin: RefCell<Admin>,
-    url: String,
-    name: String,
-}
-
 /// A lock of the suite's, which ends when this is dropped.
 pub enum Held {
     /// A transaction on the file.
     File(#[expect(dead_code, reason = "held")] rusqlite::Connection),
     /// One on the server.
-    Schema(#[expect(dead_code, reason = "held")] Box<Admin>),
+    Schema(#[allow(dead_code, reason = "held")] server::Held),
 }
 
 impl Place {
     /// An empty schema of its own on the server, and the tables of a script in it.
     pub fn on_server(url: &str, script: &str) -> Result<Self, String> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("litelab_check_{}_{number}", std::process::id());
-        let mut admin = Admin::connect(url).map_err(said)?;
-        admin.create_schema(&name).map_err(said)?;
-        // From here on dropping it drops the schema.
-        let schema = Schema { admin: RefCell::new(admin), url: url.to_owned(), name };
-        schema.ask(|admin, name| admin.script(name, script))?;
-        Ok(Self::Schema(schema))
+        Schema::make(url, script).map(Self::Schema)
     }
 
     /// What a trial is given.
     pub fn database(&self) -> Database {
         match self {
             Self::File(path) => Database::File { path: path.display().to_string() },
-            Self::Schema(schema) => Database::Server { url: schema.url.clone(), schema: schema.name.clone() },
+            Self::Schema(schema) => schema.database(),
         }
     }
 
@@ -71,7 +53,7 @@ impl Place {
     pub fn rows(&self, sql: &str) -> Result<Rows, String> {
         match self {
             Self::File(path) => file::rows(path, sql),
-            Self::Schema(schema) => schema.ask(|admin, name| admin.rows(name, sql)).map_err(|e| format!("{sql}: {e}")),
+            Self::Schema(schema) => schema.rows(sql).map_err(|e| format!("{sql}: {e}")),
         }
     }
 
@@ -92,8 +74,6 @@ impl Place {
     /// Inserts rows into a table, which has one column for each value.
     pub fn insert(&self, table: &str, rows: Vec<Vec<Value>>) -> Result<(), String> {
         let columns = rows.first().map_or(0, Vec::len);
-        let marks = |mark: &dyn Fn(usize) -> String| (1..=columns).map(mark).collect::<Vec<_>>().join(", ");
-        let sql = |marks: String| format!("INSERT INTO {table} VALUES ({marks})");
         match self {
             Self::File(path) => {
                 let mut connection = file::open(path)?;
@@ -101,17 +81,13 @@ impl Place {
                     let transaction = connection.transaction()?;
                     for row in &rows {
                         let values = rusqlite::params_from_iter(row.iter().map(file::Bound));
-                        transaction.prepare_cached(&sql(marks(&|i| format!("?{i}"))))?.execute(values)?;
+                        transaction.prepare_cached(&insert(table, columns, |i| format!("?{i}")))?.execute(values)?;
                     }
                     transaction.commit()
                 };
                 fill().map_err(|e| e.to_string())
             }
-            Self::Schema(schema) => schema.ask(|admin, name| {
-                let mark = |i| if admin.dialect() == Dialect::Postgres { format!("${i}") } else { "?".into() };
-                let sql = sql(marks(&mark));
-                admin.insert(name, &sql, rows).map(drop)
-            }),
+            Self::Schema(schema) => schema.insert(table, rows),
         }
     }
 
@@ -121,7 +97,7 @@ impl Place {
             Self::File(path) => {
                 litelab_engine::verify::content_hash(&file::open(path)?, table).map_err(|e| e.to_string())
             }
-            Self::Schema(schema) => schema.ask(|admin, name| admin.content_hash(name, table)),
+            Self::Schema(schema) => schema.content(table),
         }
     }
 
@@ -134,15 +110,7 @@ impl Place {
                 lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
                 Ok(Held::File(lock))
             }
-            Self::Schema(schema) => {
-                let mut admin = Admin::connect(&schema.url).map_err(said)?;
-                let sql = match admin.dialect() {
-                    Dialect::Postgres => format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE"),
-                    _ => format!("START TRANSACTION; SELECT * FROM {table} FOR UPDATE"),
-                };
-                admin.script(&schema.name, &sql).map_err(said)?;
-                Ok(Held::Schema(Box::new(admin)))
-            }
+            Self::Schema(schema) => schema.hold(table).map(Held::Schema),
         }
     }
 
@@ -156,7 +124,7 @@ impl Place {
                 connection.pragma_update(None, "synchronous", "OFF").map_err(|e| e.to_string())?;
                 Box::new(move || connection.execute_batch(sql).map_err(|e| e.to_string()))
             }
-            Self::Schema(schema) => Box::new(|| schema.ask(|admin, name| admin.script(name, sql))),
+            Self::Schema(schema) => Box::new(|| schema.script(sql)),
         };
         while begun.elapsed() < long {
             std::thread::sleep(Duration::from_millis(10));
@@ -166,21 +134,8 @@ impl Place {
     }
 }
 
-impl Schema {
-    fn ask<T>(&self, what: impl FnOnce(&mut Admin, &str) -> Result<T, ServersError>) -> Result<T, String> {
-        what(&mut self.admin.borrow_mut(), &self.name).map_err(said)
-    }
-}
-
-impl Drop for Schema {
-    fn drop(&mut self) {
-        // Where the server itself is gone, so are its schemas.
-        if self.admin.get_mut().drop_schema(&self.name).is_err() {
-            let _left = Admin::connect(&self.url).and_then(|mut admin| admin.drop_schema(&self.name));
-        }
-    }
-}
-
-fn said(error: ServersError) -> String {
-    error.to_string()
+/// An INSERT of one row, with the mark of each of its values.
+pub fn insert(table: &str, columns: usize, mark: impl Fn(usize) -> String) -> String {
+    let marks: Vec<String> = (1..=columns).map(mark).collect();
+    format!("INSERT INTO {table} VALUES ({})", marks.join(", "))
 }

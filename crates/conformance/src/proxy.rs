@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use litelab_servers::Url;
+use crate::server::Url;
 
 /// How often a thread looks whether it is still wanted.
 const POLL: Duration = Duration::from_millis(5);
@@ -144,7 +144,7 @@ pub fn elsewhere(url: &str, address: SocketAddr) -> String {
     format!("{}{address}{}", &url[..host], &url[end..])
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "servers"))]
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
     use super::*;

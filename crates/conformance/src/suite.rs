@@ -9,13 +9,13 @@ use std::time::Instant;
 use litelab_engine::runner::Runner;
 use litelab_engine::{EngineError, Runners, Urls, scratch};
 use litelab_protocol::{Description, DriverDescription};
-use litelab_servers::Kind;
 
 use crate::check::{self, Check, Finding};
 use crate::conversation::Limits;
 use crate::report::{CheckOutcome, DriverReport, Report, Verdict};
-use crate::server::{Servers, Unavailable};
+use crate::server::Servers;
 use crate::subject::Subject;
+use crate::unavailable::Unavailable;
 
 /// One step of the suite.
 #[derive(Debug)]
@@ -161,9 +161,9 @@ impl<'a> Suite<'a> {
         let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
         scratch::remove_stale(self.scratch);
         let refused = |e| EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()));
-        let prefix = scratch::prefix();
-        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(self.scratch).map_err(refused)?;
-        let servers = scratch::for_servers(self.scratch, Kind::Postgres).map_err(refused)?;
+        let directory =
+            tempfile::Builder::new().prefix(&scratch::prefix()).tempdir_in(self.scratch).map_err(refused)?;
+        let servers = Servers::new(self.scratch, self.urls, self.stop).map_err(refused)?;
         // Runners work in another directory than the suite.
         let absolute = std::path::absolute(directory.path())
             .map_err(|e| EngineError::BadInput(format!("{}: {e}", directory.path().display())))?;
@@ -173,8 +173,6 @@ impl<'a> Suite<'a> {
             reports.push(report);
             parts.extend(drivers);
         }
-        let folder = std::path::absolute(servers.path()).map_err(refused)?;
-        let servers = Servers::new(&folder, folder.with_file_name(prefix), self.urls, self.stop);
         for driver in parts.iter().filter_map(Part::described) {
             servers.reach(driver.dialect).map_err(EngineError::BadInput)?;
         }

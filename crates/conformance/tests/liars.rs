@@ -9,7 +9,6 @@ use std::time::Duration;
 use litelab_conformance::{
     CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite, Verdict,
 };
-use litelab_engine::Urls;
 
 /// Driver, the check that must fail, and what it must say.
 const LIES: &[(&str, &str, &str)] = &[
@@ -128,12 +127,13 @@ fn every_lie_is_caught_and_named() {
     });
 }
 
+#[cfg(feature = "servers")]
 #[test]
 fn every_lie_about_a_server_is_caught_and_named() {
     let Some(server) = common::server() else { return };
     let runners = common::runners();
     let scratch = common::scratch();
-    let mut urls = Urls::default();
+    let mut urls = litelab_engine::Urls::default();
     urls.add(&format!("postgres={}", server.url())).expect("its url");
     let suite = Suite::new(&runners, scratch.path()).urls(&urls);
     // The honest driver passes them all: what is caught is the lie.

@@ -20,10 +20,13 @@ pub mod run;
 pub mod runner;
 pub mod scratch;
 pub mod search;
+#[cfg(feature = "servers")]
 pub mod servers;
 pub mod stall;
 pub mod trial;
 pub mod verify;
+#[cfg(not(feature = "servers"))]
+mod without_servers;
 
 pub use copy::{CopyError, CopyKind, CopyMethod, copy_database, copy_database_by};
 pub use error::EngineError;
@@ -31,3 +34,8 @@ pub use ready::{Ready, With};
 pub use run::{Run, RunOptions};
 pub use runner::Runners;
 pub use servers::{Servers, Urls};
+#[cfg(not(feature = "servers"))]
+use without_servers as servers;
+
+/// Why an arm or a driver of a server is skipped where the feature `servers` is off, and the remedy.
+pub const WITHOUT_SERVERS: &str = "this litelab was built without servers: build it with `--features servers`";

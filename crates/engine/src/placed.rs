@@ -62,7 +62,7 @@ fn on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
     let stop = |e: String| Stop::new(FailureKind::Preparation, e);
     let servers = bench.servers.ok_or_else(|| stop("the run has no servers".into()))?;
     let mut schemas = servers.schemas(arm).map_err(stop)?;
-    servers.settle(arm, schemas.server()).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    servers.settle(arm, &mut schemas).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     Ok(Placed::Schemas(schemas))
 }
 

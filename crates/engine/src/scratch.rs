@@ -1,10 +1,7 @@
 //! A run's own folder on the disk under test, and what others of its kind are told apart by.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use litelab_servers::Kind;
-use litelab_servers::instance::may_enter;
 use tempfile::TempDir;
 
 use crate::error::EngineError;
@@ -40,31 +37,6 @@ impl Scratch {
     }
 }
 
-/// A folder for servers, which run as users of their own: in `directory`, or where those may not enter it, in the system's
-/// folder for temporary files, if that lies on the same file system, so that what is measured is the same disk.
-///
-/// # Errors
-/// When it cannot be made. Where neither will do it is in `directory`, and the server says which folder is closed.
-pub fn for_servers(directory: &Path, kind: Kind) -> std::io::Result<TempDir> {
-    let elsewhere = std::env::temp_dir();
-    let is_closed = may_enter(kind, directory).is_err();
-    let there = if is_closed && may_enter(kind, &elsewhere).is_ok() && on_one_disk(directory, &elsewhere) {
-        &elsewhere
-    } else {
-        directory
-    };
-    let prefix = prefix();
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix);
-    builder.permissions(PermissionsExt::from_mode(0o755));
-    builder.tempdir_in(there)
-}
-
-fn on_one_disk(a: &Path, b: &Path) -> bool {
-    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
-    device(a).is_some_and(|dev| device(b) == Some(dev))
-}
-
 /// What the names of this process's folders begin with: others find by it whether their process is gone.
 #[must_use]
 pub fn prefix() -> String {
@@ -82,30 +54,5 @@ pub fn remove_stale(directory: &Path) {
         if is_number && Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists() {
             let _left = std::fs::remove_dir_all(entry.path());
         }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_live_where_their_user_may_enter() {
-        let mode =
-            |folder: &TempDir, mode| std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(mode)).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        if let Err(e) = may_enter(Kind::Postgres, &std::env::temp_dir()) {
-            println!("skipped: {e}");
-            return;
-        }
-        mode(&folder, 0o755);
-        assert!(for_servers(folder.path(), Kind::Postgres).unwrap().path().starts_with(folder.path()));
-        mode(&folder, 0o700);
-        // Who is not root runs the server, and may enter what is closed to all others.
-        let is_closed = may_enter(Kind::Postgres, folder.path()).is_err();
-        let made = for_servers(folder.path(), Kind::Postgres).unwrap();
-        assert_eq!(made.path().starts_with(folder.path()), !is_closed);
-        may_enter(Kind::Postgres, made.path()).unwrap();
     }
 }

@@ -7,9 +7,8 @@ use litelab_engine::EngineError;
 use litelab_model::ModelError;
 use litelab_record::RecordError;
 use litelab_report::ReportError;
-use litelab_servers::ServersError;
 
-use crate::style;
+use crate::{cmd, style};
 
 /// How the command ends. The numbers are documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +71,8 @@ fn code(error: &anyhow::Error) -> Exit {
         if let Some(record) = cause.downcast_ref::<RecordError>() {
             return if record.is_bad_input() { Exit::BadInput } else { Exit::Failed };
         }
-        if let Some(servers) = cause.downcast_ref::<ServersError>() {
-            return match servers {
-                ServersError::Interrupted => Exit::Interrupted,
-                e if e.is_bad_input() => Exit::BadInput,
-                _ => Exit::Failed,
-            };
+        if let Some(exit) = cmd::servers::exit(cause) {
+            return exit;
         }
         if let Some(bulk) = cause.downcast_ref::<BulkError>() {
             return match bulk {

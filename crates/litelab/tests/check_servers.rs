@@ -1,5 +1,6 @@
 //! `litelab runners check` on drivers of servers: on the user's own, and where there is none.
 
+#![cfg(feature = "servers")]
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;

@@ -1,6 +1,7 @@
 //! Nodes that are killed while workers write, and come back. Where the Go runner is not built or a server is not
 //! installed, a test says so and ends.
 
+#![cfg(feature = "servers")]
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;

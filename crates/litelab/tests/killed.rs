@@ -1,6 +1,7 @@
 //! Servers that litelab started for the conformance suite or a run do not outlive it, whichever way it ends, and neither do
 //! its folders.
 
+#![cfg(feature = "servers")]
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;

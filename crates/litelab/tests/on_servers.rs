@@ -1,6 +1,7 @@
 //! `litelab run` on database servers, with the drivers of the Go runner. Where that is not built or a server is not
 //! installed, a test says so and ends.
 
+#![cfg(feature = "servers")]
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;

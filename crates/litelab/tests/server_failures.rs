@@ -1,6 +1,7 @@
 //! What is wrong with a server is a line or a row with a reason, and never a run that hangs: a wrong url, a server that dies
 //! or stops in the middle of a trial, one that has no connection left. For every driver of a server that is built here.
 
+#![cfg(feature = "servers")]
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;

@@ -1,5 +1,6 @@
 //! `litelab servers`: one line each, and nothing is left.
 
+#![cfg(feature = "servers")]
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 mod common;

@@ -5,12 +5,12 @@ use litelab_protocol::{Database, Dialect, Executor, Trial};
 use std::net::TcpListener;
 
 use litelab_protocol::codes::CONNECTION_REFUSED;
-use litelab_servers::Url;
 
 use super::{Found, ensure, passed};
 use crate::dialect::by;
 use crate::draft::{Draft, TABLE, count, insert};
 use crate::proxy::elsewhere;
+use crate::server::Url;
 use crate::subject::Subject;
 
 pub fn refusals(subject: &Subject<'_>) -> Found {

@@ -7,7 +7,6 @@ use std::sync::Once;
 
 use litelab_engine::Runners;
 use litelab_model::{Options, Plan, library, resolve};
-use litelab_servers::{Instance, Kind, ServersError};
 
 /// A workload of one transaction, which inserts a row.
 pub const INSERTS: &str = r#"
@@ -41,7 +40,10 @@ pub fn runners() -> Runners {
 
 /// A PostgreSQL for the mock's lies about one; none, which is said, where it is not installed or the runner `go`, which is
 /// honest, is not built.
-pub fn server() -> Option<Instance> {
+#[cfg(feature = "servers")]
+pub fn server() -> Option<litelab_servers::Instance> {
+    use litelab_servers::{Instance, Kind, ServersError};
+
     if !home().join("runners/go/litelab-runner-go").exists() {
         println!("skipped: run `litelab runners build go`");
         return None;

@@ -31,7 +31,7 @@ pub(crate) fn compile(plan: &Plan, servers: &Servers) -> Result<(), EngineError>
 
 fn one(arm: &Arm, servers: &Servers) -> Result<(), String> {
     let mut schemas = Schemas::none(servers.target(arm)?.url())?;
-    servers.settle(arm, schemas.server())?;
+    servers.settle(arm, &mut schemas)?;
     let (admin, name) = schemas.make_empty(servers.next_schema(), arm)?;
     let name = name.as_str();
     let data = arm.data.as_ref().and_then(|d| d.transaction.as_ref());

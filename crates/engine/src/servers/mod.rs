@@ -6,6 +6,7 @@
 
 mod compile;
 mod fault;
+mod folder;
 mod schema;
 mod target;
 mod url;
@@ -22,11 +23,12 @@ use std::sync::atomic::AtomicBool;
 use litelab_model::condition::KillPlan;
 use litelab_model::{Arm, Plan, Server};
 use litelab_record::ServerRecord;
-use litelab_servers::{Admin, Instance, Options, ServersError};
+use litelab_servers::{Instance, Options, ServersError};
 use sha2::{Digest, Sha256};
 
 pub(crate) use compile::compile;
 pub(crate) use fault::NodeFault;
+pub use folder::folder;
 pub(crate) use schema::Schemas;
 use target::Target;
 pub use url::Urls;
@@ -104,7 +106,7 @@ impl Servers {
             source,
         };
         if self.folder.is_none() {
-            let made = crate::scratch::for_servers(&self.directory, server);
+            let made = folder(&self.directory, server);
             self.folder = Some(made.map_err(|e| failed(&self.directory, e))?);
         }
         let path = self.folder.as_ref().map_or(self.directory.as_path(), tempfile::TempDir::path);
@@ -137,8 +139,8 @@ impl Servers {
     ///
     /// # Errors
     /// What the server refuses, or the first difference.
-    pub(crate) fn settle(&self, arm: &Arm, admin: &mut Admin) -> Result<(), String> {
-        self.target(arm)?.settle(arm, admin)
+    pub(crate) fn settle(&self, arm: &Arm, schemas: &mut Schemas) -> Result<(), String> {
+        self.target(arm)?.settle(arm, schemas.server())
     }
 
     /// The tables of a trial with their rows, for something else than a runner to work on.

@@ -78,7 +78,7 @@ impl Schemas {
     }
 
     /// A connection that works in no schema.
-    pub(crate) fn server(&mut self) -> &mut Admin {
+    pub(super) fn server(&mut self) -> &mut Admin {
         &mut self.admin
     }
 

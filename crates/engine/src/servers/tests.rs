@@ -4,6 +4,7 @@ use std::path::Path;
 
 use litelab_model::{Options, library, resolve};
 use litelab_protocol::Dialect;
+use litelab_servers::Admin;
 
 use super::*;
 use crate::verify::Contents;
@@ -137,7 +138,7 @@ fn a_setting_of_the_server_holds_for_the_arms_that_ask_for_it() {
     let [unsafe_arm, safe] = plan.arms.as_slice() else { panic!("two arms") };
     let fsync = |arm| {
         let mut schemas = servers.schemas(arm).unwrap_or_else(|e| panic!("{e}"));
-        servers.settle(arm, schemas.server()).unwrap_or_else(|e| panic!("{e}"));
+        servers.settle(arm, &mut schemas).unwrap_or_else(|e| panic!("{e}"));
         let url = servers.targets[&Server::Postgres].url();
         Admin::connect(url).and_then(|mut admin| admin.setting("fsync")).unwrap()
     };
@@ -181,7 +182,7 @@ fn workload_pgbench_is_what_pgbench_makes() {
     let mut plan = resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"));
     let Some(servers) = provided(&mut plan, folder.path()) else { return };
     let mut program = std::process::Command::new(
-        litelab_servers::instance::binaries::find(litelab_servers::Kind::Postgres)
+        litelab_servers::instance::binaries::find(Server::Postgres)
             .unwrap_or_else(|e| panic!("{e}"))
             .server
             .with_file_name("pgbench"),

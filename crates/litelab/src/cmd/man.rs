@@ -53,7 +53,7 @@ mod tests {
         let mut pages = BTreeSet::new();
         expected(&crate::Cli::command(), "litelab", &mut pages);
         assert_eq!(written, pages);
-        assert!(written.contains("litelab-servers-up.1") && !written.contains("litelab-man.1"), "{written:?}");
+        assert!(written.contains("litelab-runners-check.1") && !written.contains("litelab-man.1"), "{written:?}");
         Ok(())
     }
 

@@ -16,11 +16,16 @@ pub mod report;
 pub mod run;
 pub mod runners;
 pub mod self_check;
+#[cfg(feature = "servers")]
 pub mod servers;
 pub mod show;
 pub mod verify;
+#[cfg(not(feature = "servers"))]
+pub mod without_servers;
 
 pub use crate::installation::runners;
+#[cfg(not(feature = "servers"))]
+pub use without_servers as servers;
 
 /// A line of progress over a large database: rows, share, rate, time left.
 pub fn bulk_line(p: &litelab_bulk::Progress) -> String {

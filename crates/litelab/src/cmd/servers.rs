@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use litelab_engine::scratch;
+use litelab_engine::servers::folder;
+use litelab_model::Server as Kind;
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
-use litelab_servers::{Instance, Kind, ServersError};
+use litelab_servers::{Instance, ServersError};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::exit::Exit;
@@ -108,6 +109,15 @@ pub fn run(verb: &Verb) -> Result<Exit> {
     }
 }
 
+/// The exit code of an error of a server; none of any other.
+pub fn exit(error: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    error.downcast_ref::<ServersError>().map(|error| match error {
+        ServersError::Interrupted => Exit::Interrupted,
+        e if e.is_bad_input() => Exit::BadInput,
+        _ => Exit::Failed,
+    })
+}
+
 fn up(args: &Args) -> Result<Exit> {
     let (kind, folder) = args.place();
     let options = Options { stop: Some(&interrupt::STOP), ..Options::default() };
@@ -168,7 +178,7 @@ fn with(args: &With) -> Result<Exit> {
     let mut up = Vec::new();
     for kind in args.servers.iter().map(|name| name.kind()) {
         let refused = || format!("{}: a folder for servers cannot be made in it", args.dir.display());
-        let folder = scratch::for_servers(&args.dir, kind).with_context(refused)?;
+        let folder = folder(&args.dir, kind).with_context(refused)?;
         let place = std::path::absolute(folder.path())?.join(kind.name());
         let scratch = place.parent();
         let options = Options { stop: Some(&interrupt::STOP), scratch, ..Options::default() };

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+#[cfg(feature = "servers")]
 pub mod servers;
 
 use std::path::Path;

@@ -1,23 +1,33 @@
 //! The servers that drivers are examined on: one of each kind for all of them.
 
+mod schema;
+
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use litelab_engine::Urls;
+use litelab_engine::{Urls, scratch, servers};
+use litelab_model::Server as Kind;
 use litelab_protocol::Dialect;
-use litelab_servers::{Admin, Instance, Kind, Options, ServersError};
+use litelab_servers::{Admin, Instance, Options, ServersError};
+use tempfile::TempDir;
+
+pub use litelab_servers::Url;
+pub use schema::{Held, Schema};
 
 use crate::dialect::by;
+use crate::unavailable::Unavailable;
 
 /// Started when the first driver wants one, stopped and removed when this is dropped.
 pub struct Servers<'a> {
-    folder: &'a Path,
     scratch: PathBuf,
     urls: Option<&'a Urls>,
     stop: Option<&'a AtomicBool>,
     postgres: OnceLock<Result<Server, Unavailable>>,
     mysql: OnceLock<Result<Server, Unavailable>>,
+    path: PathBuf,
+    // Removed after the servers in it.
+    _folder: TempDir,
 }
 
 /// A server that answers.
@@ -26,30 +36,18 @@ pub struct Server {
     _instance: Option<Instance>,
 }
 
-/// Why there is none.
-#[derive(Clone, Debug)]
-pub enum Unavailable {
-    /// It is not installed; names the packages.
-    Missing(String),
-    /// It did not start, or the user's own does not answer.
-    Failed(String),
-    /// The user asked to stop while it was being started.
-    Interrupted,
-}
-
-impl std::fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing(why) | Self::Failed(why) => f.write_str(why),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
 impl<'a> Servers<'a> {
-    /// None yet. They will live in `folder`, and should this program be killed, what begins with `scratch` goes with them.
-    pub fn new(folder: &'a Path, scratch: PathBuf, urls: Option<&'a Urls>, stop: Option<&'a AtomicBool>) -> Self {
-        Self { folder, scratch, urls, stop, postgres: OnceLock::new(), mysql: OnceLock::new() }
+    /// None yet. They will live in a folder of their own in `directory`, which is removed with this.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(directory: &Path, urls: Option<&'a Urls>, stop: Option<&'a AtomicBool>) -> std::io::Result<Self> {
+        let folder = servers::folder(directory, Kind::Postgres)?;
+        let path = std::path::absolute(folder.path())?;
+        // Should this program be killed, what begins so goes with them.
+        let scratch = path.with_file_name(scratch::prefix());
+        let (postgres, mysql) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { scratch, urls, stop, postgres, mysql, path, _folder: folder })
     }
 
     /// Makes sure that the user's own server answers, if there is one for a dialect.
@@ -84,7 +82,7 @@ impl<'a> Servers<'a> {
             return Ok(Server { url: url.to_owned(), _instance: None });
         }
         let options = Options { stop: self.stop, scratch: Some(&self.scratch), ..Options::default() };
-        let instance = Instance::start_with(kind, &self.folder.join(kind.name()), &options)?;
+        let instance = Instance::start_with(kind, &self.path.join(kind.name()), &options)?;
         if kind == Kind::Mariadb {
             // A session cannot choose it, and no check asks what survives a power loss.
             Admin::connect(instance.url())?.set_server("innodb_flush_log_at_trx_commit", "2")?;

@@ -1,0 +1,58 @@
+//! The folder of servers.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use litelab_model::Server;
+use litelab_servers::instance::may_enter;
+use tempfile::TempDir;
+
+/// A folder for servers, which run as users of their own: in `directory`, or where those may not enter it, in the system's
+/// folder for temporary files, if that lies on the same file system, so that what is measured is the same disk.
+///
+/// # Errors
+/// When it cannot be made. Where neither will do it is in `directory`, and the server says which folder is closed.
+pub fn folder(directory: &Path, server: Server) -> std::io::Result<TempDir> {
+    let elsewhere = std::env::temp_dir();
+    let is_closed = may_enter(server, directory).is_err();
+    let there = if is_closed && may_enter(server, &elsewhere).is_ok() && on_one_disk(directory, &elsewhere) {
+        &elsewhere
+    } else {
+        directory
+    };
+    let prefix = crate::scratch::prefix();
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    builder.permissions(PermissionsExt::from_mode(0o755));
+    builder.tempdir_in(there)
+}
+
+fn on_one_disk(a: &Path, b: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(a).is_some_and(|dev| device(b) == Some(dev))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_live_where_their_user_may_enter() {
+        let mode =
+            |folder: &TempDir, mode| std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(mode)).unwrap();
+        let closed = tempfile::tempdir().unwrap();
+        if let Err(e) = may_enter(Server::Postgres, &std::env::temp_dir()) {
+            println!("skipped: {e}");
+            return;
+        }
+        mode(&closed, 0o755);
+        assert!(super::folder(closed.path(), Server::Postgres).unwrap().path().starts_with(closed.path()));
+        mode(&closed, 0o700);
+        // Who is not root runs the server, and may enter what is closed to all others.
+        let is_closed = may_enter(Server::Postgres, closed.path()).is_err();
+        let made = super::folder(closed.path(), Server::Postgres).unwrap();
+        assert_eq!(made.path().starts_with(closed.path()), !is_closed);
+        may_enter(Server::Postgres, made.path()).unwrap();
+    }
+}

@@ -1,0 +1,155 @@
+//! What takes the place of [`crate::servers`] where the feature of that name is off: the same interface, and no server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use litelab_model::{Arm, Plan, Server};
+use litelab_protocol::Database;
+use litelab_record::ServerRecord;
+use litelab_record::outcome::Fault;
+
+use crate::WITHOUT_SERVERS;
+use crate::error::EngineError;
+use crate::verify::Contents;
+
+/// The user's own servers: none can be named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Urls(());
+
+impl Urls {
+    /// Takes none.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn add(&mut self, _text: &str) -> Result<(), String> {
+        Err(WITHOUT_SERVERS.into())
+    }
+}
+
+/// The servers of a run: none.
+#[derive(Debug)]
+pub struct Servers;
+
+impl Servers {
+    /// None, now and later.
+    #[must_use]
+    pub fn new(_directory: &Path, _urls: Urls) -> Self {
+        Self
+    }
+
+    /// Skips the arms of a plan that need one.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn provide(&mut self, plan: &mut Plan, _stop: Option<&AtomicBool>) -> Result<(), EngineError> {
+        for arm in plan.arms.iter_mut().filter(|arm| arm.skipped.is_none() && arm.server.is_some()) {
+            arm.skipped = Some(WITHOUT_SERVERS.into());
+        }
+        Ok(())
+    }
+
+    /// What the run's file keeps of them: nothing.
+    #[must_use]
+    pub fn records(&self) -> BTreeMap<Server, ServerRecord> {
+        BTreeMap::new()
+    }
+
+    pub(crate) fn schemas(&self, _arm: &Arm) -> Result<Schemas, String> {
+        Err(WITHOUT_SERVERS.into())
+    }
+
+    pub(crate) fn settle(&self, _arm: &Arm, schemas: &mut Schemas) -> Result<(), String> {
+        match *schemas {}
+    }
+}
+
+/// There is nothing to compile on.
+pub(crate) fn compile(_plan: &Plan, _servers: &Servers) -> Result<(), EngineError> {
+    Ok(())
+}
+
+/// A trial's schemas, of which there are never any.
+pub(crate) enum Schemas {}
+
+impl Schemas {
+    pub(crate) fn databases(&self) -> Vec<Database> {
+        match *self {}
+    }
+
+    pub(crate) fn on_each_node(&self) -> Result<Vec<Self>, String> {
+        match *self {}
+    }
+}
+
+impl Contents for Schemas {
+    fn databases(&self) -> usize {
+        match *self {}
+    }
+
+    fn number(&mut self, _database: usize, _sql: &str) -> Result<f64, String> {
+        match *self {}
+    }
+
+    fn content(&mut self, _database: usize, _table: &str) -> Result<String, String> {
+        match *self {}
+    }
+}
+
+/// The killed node of a server; see [`NoFault`].
+pub(crate) type NodeFault<'s> = NoFault;
+
+/// A killed node, of which there is never any.
+pub(crate) enum NoFault {}
+
+impl NoFault {
+    pub(crate) fn of(_arm: &Arm, _servers: Option<&Servers>) -> Result<Option<Self>, String> {
+        Ok(None)
+    }
+
+    pub(crate) fn begin(&mut self, _go: Instant) {
+        match *self {}
+    }
+
+    pub(crate) fn poll(&mut self) {
+        match *self {}
+    }
+
+    pub(crate) fn finish(&mut self, _keep_going: &mut dyn FnMut() -> bool) -> Result<Fault, String> {
+        match *self {}
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use litelab_model::{Options, library, resolve};
+
+    use super::*;
+
+    const STUDY: &str = "name = 's'\ntitle = '?'\n[[scenario]]\nname = 'one'\nworkload = 'w.toml'\n\
+        role.r = { run = 'insert', count = 1 }\nvary.driver = ['rusqlite', 'pg']\n";
+    const WORKLOAD: &str = "name = 'w'\nschema.sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY)'\n[transaction.insert]\n\
+        sql = 'INSERT INTO t VALUES (:id)'\nparam.id = { sequence = {} }\n";
+
+    #[test]
+    fn arms_on_a_server_are_skipped_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
+        let directory = Some(folder.path().to_path_buf());
+        let text = library::Text { file: "s.toml".into(), directory, toml: STUDY.into() };
+        let study = library::parse(&text).unwrap();
+        let dialects = [("pg".to_owned(), litelab_protocol::Dialect::Postgres)].into();
+        let mut plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).unwrap();
+        Servers::new(folder.path(), Urls::default()).provide(&mut plan, None).unwrap();
+        let skipped: Vec<_> = plan.arms.iter().map(|arm| (arm.server, arm.skipped.as_deref())).collect();
+        assert_eq!(skipped, [(None, None), (Some(Server::Postgres), Some(WITHOUT_SERVERS))]);
+    }
+
+    #[test]
+    fn a_url_is_refused_with_the_remedy() {
+        let refused = Urls::default().add("postgres=postgres://localhost/db").unwrap_err();
+        assert!(refused.contains("--features servers"), "{refused}");
+    }
+}
