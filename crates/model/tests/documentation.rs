@@ -69,6 +69,6 @@ fn the_examples_of_servers_work_together() {
 #[test]
 fn the_manifest_in_the_protocol_page_is_a_table() {
     let (name, toml) = blocks("PROTOCOL.md").into_iter().next().expect("a block");
-    assert_eq!(name, "rusqlite");
+    assert_eq!(name, "tokio");
     toml.parse::<toml::Table>().expect("TOML");
 }
