@@ -1,10 +1,12 @@
 //! What may stand once for all kinds of database, or once for each: SQL.
 
+#[cfg(feature = "schema")]
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 use litelab_protocol::Dialect;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, value};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -22,10 +24,11 @@ pub enum ByDialect<T> {
 }
 
 /// A value for each dialect; of those that are absent, SQLite's is taken.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
-#[schemars(rename = "Each{T}")]
+#[cfg_attr(feature = "schema", schemars(rename = "Each{T}"))]
 pub struct Each<T> {
     /// For SQLite, and for those that have none of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +158,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Again<A> {
     }
 }
 
+#[cfg(feature = "schema")]
 impl<T: JsonSchema> JsonSchema for ByDialect<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("ByDialect{}", T::schema_name()).into()

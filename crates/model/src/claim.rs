@@ -1,13 +1,15 @@
 //! Claims: published sentences as comparisons over arms; findings: sentences about the outcome.
 
 use indexmap::IndexMap;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Quantity, Scalar};
 
 /// A published sentence, and the comparison that examines it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Unique in the study.
@@ -39,7 +41,8 @@ pub struct Claim {
 }
 
 /// A plain sentence about the outcome; `{name}` in it is replaced by a value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     /// The sentence.
@@ -50,7 +53,8 @@ pub struct Finding {
 }
 
 /// A value of a finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FindingValue {
     /// Scenario.

@@ -1,6 +1,7 @@
 //! Conditions on a trial: alerts, the search for the highest rate that is kept, processes and nodes that are killed.
 
 use litelab_protocol::MAX_SAFE_INTEGER;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,8 @@ use crate::metric::Metric;
 use crate::quantity::Quantity;
 
 /// A bound on a metric of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// Metric that is looked at.
@@ -24,7 +26,8 @@ pub struct Limit {
 
 /// The search for the highest rate of arrivals at which all conditions are kept: by steps of a factor until one is not,
 /// then by halving what lies between.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// The role whose rate is sought; it gets the rate from the search alone.
@@ -43,7 +46,8 @@ pub struct Search {
 }
 
 /// What is killed while it works: runner processes (`role` and `processes`), or a node of the server (`node`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Kill {
     /// The role whose processes are killed, its first ones first.

@@ -1,6 +1,7 @@
 //! Crossovers: from how many workers on (or rows, or whatever number grows) one way overtakes another.
 
 use indexmap::IndexMap;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,8 @@ use crate::metric::Metric;
 use crate::quantity::Scalar;
 
 /// Ways to be compared over a dimension that grows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Crossover {
     /// Scenarios in which to look, each by itself.

@@ -21,6 +21,7 @@ pub mod pragma;
 pub mod profile;
 pub mod quantity;
 pub mod resolve;
+#[cfg(feature = "schema")]
 pub mod schema;
 pub mod server;
 pub mod setting;

@@ -1,9 +1,11 @@
 //! Keys that take one thing or a list of them, with error messages as good as those of either.
 
+#[cfg(feature = "schema")]
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -56,6 +58,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
+#[cfg(feature = "schema")]
 impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("OneOrMany{}", T::schema_name()).into()

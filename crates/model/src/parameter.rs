@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{NowUnit, Param, Source};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use crate::quantity::{Quantity, Scalar, Vars};
 use crate::zipf;
 
 /// Where a named parameter's value comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Generator {
     /// Always this; text may be `"$name"`, the value of a variable.
@@ -42,7 +44,8 @@ pub enum Generator {
 }
 
 /// A Zipf distribution over a range of integers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Zipf {
     /// The most frequent one.
@@ -54,7 +57,8 @@ pub struct Zipf {
 }
 
 /// An arithmetic sequence.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sequence {
     /// Value of row 0; 0 unless told otherwise.

@@ -2,13 +2,15 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Retry};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Quantity, Scalar, Vars};
 
 /// A profile file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Name, as in its file's name.
@@ -30,7 +32,8 @@ pub struct Profile {
 }
 
 /// What a worker does after an error that another try may cure: roll back, pause, begin again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RetrySpec {
     /// Tries in all.

@@ -1,9 +1,11 @@
 //! Numbers as people write them: plain, as an expression over variables, with a unit of time or size.
 
+#[cfg(feature = "schema")]
 use std::borrow::Cow;
 use std::fmt;
 
 use indexmap::IndexMap;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -13,7 +15,8 @@ use crate::expression;
 pub type Vars = IndexMap<String, Scalar>;
 
 /// A TOML scalar.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Scalar {
     /// `true`, `false`.
@@ -97,6 +100,7 @@ impl<'de> Deserialize<'de> for Quantity {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Quantity {
     fn schema_name() -> Cow<'static, str> {
         "Quantity".into()

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Arrivals, Executor};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,8 @@ use crate::server::Server;
 use crate::workload::Invariant;
 
 /// A study file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Name, as in its file's name.
@@ -95,7 +97,8 @@ fn default_tolerance() -> f64 {
 }
 
 /// What `--quick` changes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
     /// Blocks.
@@ -106,7 +109,8 @@ pub struct Quick {
 }
 
 /// A workload, its roles, and what varies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Unique in the study.
@@ -202,7 +206,8 @@ pub struct Scenario {
 }
 
 /// What `--quick` changes in a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuickScenario {
     /// Blocks.
@@ -219,7 +224,8 @@ pub struct QuickScenario {
 }
 
 /// Where the database lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Location {
     /// A file in the run's directory.
@@ -232,7 +238,8 @@ pub enum Location {
 }
 
 /// Who runs which transactions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RoleSpec {
     /// Workers per database; 1 unless told otherwise.

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Begin, Fetch, Work};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,7 +12,8 @@ use crate::parameter::Generator;
 use crate::quantity::{Quantity, Vars};
 
 /// A workload file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// Name, as in its file's name.
@@ -39,7 +41,8 @@ pub struct Workload {
 }
 
 /// Tables and indexes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SchemaSpec {
     /// SQL statements, or a table of them by dialect.
@@ -51,7 +54,8 @@ pub struct SchemaSpec {
 }
 
 /// Rows present before the trial starts. The core makes them once per run; every trial gets its own copy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
     /// A transaction of this workload whose statements insert the rows.
@@ -65,7 +69,8 @@ pub struct DataSpec {
 }
 
 /// A named transaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TransactionSpec {
     /// How it begins: `none` (autocommit), `deferred`, `immediate`, `exclusive`. Unless told otherwise, `none` for one
@@ -112,7 +117,8 @@ pub struct StatementSpec {
 }
 
 /// The long form of a statement.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct StatementTable {
     sql: ByDialect<String>,
@@ -144,6 +150,7 @@ impl<'de> Deserialize<'de> for StatementSpec {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for StatementSpec {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Statement".into()
@@ -155,7 +162,8 @@ impl JsonSchema for StatementSpec {
 }
 
 /// Client-side work per row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkSpec {
     /// Columns are not read.
@@ -179,7 +187,8 @@ impl WorkSpec {
 }
 
 /// What must hold of the database after every trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Invariant {
     /// In words.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,8 @@ use super::wal::{WalFile, WalHeader};
 const COUNTED_UP: u32 = 1 << 16;
 
 /// One look at the files of a database.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseState {
     /// Sizes of database, log, wal-index and rollback journal.
     pub files: FileSizes,
@@ -39,7 +41,8 @@ impl DatabaseState {
 
 /// What happened to a log since the probe's first look. Sampling sees states, not events, so these are lower bounds
 /// unless said otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseTotals {
     /// Times the log began anew after a checkpoint had emptied it.
     pub wal_restarts: u64,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use procfs_core::FromRead;
 use procfs_core::process::{Io, Stat};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ use super::proc_text::{number, proc_file};
 
 /// Resources used by a process, or by several together. Every field is a total since the process began, except
 /// `rss_bytes` and `threads`, which are of the moment. `None` where the system does not tell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessUsage {
     /// CPU time in user mode, nanoseconds, in steps of a clock tick (10 ms as a rule).
     pub user_ns: u64,

@@ -4,6 +4,7 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ const POLL: Duration = Duration::from_millis(1);
 
 /// What a process used from its start to its end, and with it those children of its own that it waited for. Without
 /// the 10 ms steps of `/proc`, so good for short trials too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ResourceUsage {
     /// CPU time in user mode, nanoseconds.
     pub user_ns: u64,

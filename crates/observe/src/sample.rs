@@ -1,5 +1,6 @@
 //! One point of a trial's time series, and the bounded series of them.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use super::process::ProcessUsage;
 
 /// All observed databases and processes together, at one moment. After thinning a sample stands for several moments:
 /// **totals** are those of the last, everything of the moment (sizes, frames, memory) is the highest of them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Sample {
     /// Nanoseconds since the sampler's start.
     pub at_ns: u64,

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -25,7 +26,8 @@ const ATTEMPTS: usize = 4;
 ///
 /// Header and checkpoint information are not written as one, so `backfilled` may for an instant belong to the log
 /// before a restart: use [`WalIndex::backlog`], which never goes below zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WalIndex {
     /// Goes up with every write transaction, wrapping.
     pub change_counter: u32,

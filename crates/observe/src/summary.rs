@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ use super::sample::Sample;
 /// observed processes, from the window's first sample to its last.
 ///
 /// Peaks are those that were sampled: a log that grew and was truncated within one interval was higher.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Summary {
     /// From the first sample to the last, seconds.
     pub seconds: f64,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// A server that a run used, as its file keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
     /// Its name and version, as it says them.
     pub version: String,

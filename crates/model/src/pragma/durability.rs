@@ -5,12 +5,14 @@
 //! disks that keep what they acknowledge.
 
 use super::read_back::Reported;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How far an acknowledged transaction can be trusted; a higher rung is greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum Durability {
     /// In memory: nothing survives the process.
     Volatile,
@@ -27,7 +29,8 @@ pub enum Durability {
 }
 
 /// `PRAGMA journal_mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "SQLite's own words")]
 pub enum JournalMode {
@@ -40,7 +43,8 @@ pub enum JournalMode {
 }
 
 /// `PRAGMA synchronous`, as it acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "SQLite's own words")]
 pub enum Synchronous {
@@ -51,7 +55,8 @@ pub enum Synchronous {
 }
 
 /// Where the database is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Storage {
     /// A file.

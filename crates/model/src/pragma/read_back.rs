@@ -18,7 +18,8 @@ pub enum ReadBack {
 }
 
 /// What a driver returned for `PRAGMA name`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Reported {
     /// A number.

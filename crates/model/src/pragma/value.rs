@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A value as a profile gives it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum PragmaInput {
     /// `foreign_keys = true`

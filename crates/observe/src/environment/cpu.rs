@@ -4,13 +4,15 @@ use std::io::BufReader;
 use std::path::Path;
 
 use procfs_core::{CpuInfo, FromBufRead};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
 /// Kind, number and speed of the processors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Cpu {
     /// Model name, as the processor gives it.
     pub model: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use super::mount::Mount;
 use crate::proc_file;
 
 /// What a device is, as far as it can be told from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// Spinning disk.
@@ -41,7 +43,8 @@ impl DeviceKind {
 }
 
 /// How the kernel treats the device's own write cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
     /// Volatile: a sync sends the device a flush.
@@ -51,7 +54,8 @@ pub enum WriteCache {
 }
 
 /// A block device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Disk {
     /// The kernel's name: `sda`, `nvme0n1`, `dm-0`. Names of volume groups, which often are host names, are not used.
     pub device: String,

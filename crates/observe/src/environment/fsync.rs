@@ -5,6 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,8 @@ impl Default for FsyncConfig {
 }
 
 /// Latency of one kind of write, 4 KiB and then a data sync. Percentiles are nearest-rank, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SyncLatency {
     /// Writes made.
     pub writes: u64,
@@ -46,7 +48,8 @@ pub struct SyncLatency {
 /// Synchronous writes as SQLite makes them. The two kinds take turns, so that a disturbance hits both.
 ///
 /// On Apple systems the sync is `F_FULLFSYNC`, which SQLite only uses with `PRAGMA fullfsync`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FsyncProbe {
     /// A block within the file is overwritten: as in a log that was restarted.
     pub overwrite: SyncLatency,

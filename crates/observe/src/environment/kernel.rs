@@ -1,12 +1,14 @@
 //! The operating system.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
 /// Name and version of kernel and distribution.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Kernel {
     /// `linux`, `macos`, `windows`, …
     pub os: String,

@@ -19,6 +19,7 @@ mod testkit;
 
 use std::path::Path;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,8 @@ pub use memory::Memory;
 pub use warning::{Warning, WarningCode};
 
 /// The machine, as far as it bears on measurements in one directory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Environment {
     /// Operating system.
     pub kernel: Kernel,

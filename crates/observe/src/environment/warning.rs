@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,8 @@ pub const FREE_LIMIT: u64 = 2 << 30;
 pub const SYNC_FLOOR_NS: u64 = 10_000;
 
 /// What a warning is about, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {
     /// The database is on a network or shared file system.
@@ -41,7 +43,8 @@ pub enum WarningCode {
 }
 
 /// A condition and its remedy, one sentence each. Holds no path and no name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Warning {
     /// What it is about.
     pub code: WarningCode,

@@ -13,6 +13,7 @@ use crate::analysis::{self, Analysis, ArmAnalysis, ClaimResult, Measured, Scenar
 use crate::error::ReportError;
 
 /// The JSON Schema of [`Export`].
+#[cfg(feature = "schema")]
 #[must_use]
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(Export)

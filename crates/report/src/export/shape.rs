@@ -10,6 +10,7 @@ use litelab_model::Scalar;
 use litelab_protocol::Description;
 use litelab_record::ServerRecord;
 use litelab_record::environment::{Environment, LoadWindow};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,8 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// A run analysed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Export {
     /// [`SCHEMA`].
@@ -47,7 +49,8 @@ pub struct Export {
 }
 
 /// What was run and when.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Version of litelab that made it.
@@ -73,7 +76,8 @@ pub struct Run {
 }
 
 /// A number and how precisely it is known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The point estimate.
@@ -91,7 +95,8 @@ pub struct Estimate {
 }
 
 /// A scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Its name.
@@ -127,7 +132,8 @@ pub struct Scenario {
 }
 
 /// What a choice does on the average over all others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
     /// The metric.
@@ -146,7 +152,8 @@ pub struct Effect {
 }
 
 /// A table that arms with the same work were to leave alike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Content {
     /// The table; `table#1` for one of several databases.
@@ -160,7 +167,8 @@ pub struct Content {
 }
 
 /// An arm over the time of its trials.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
     /// Index of the arm.
@@ -170,7 +178,8 @@ pub struct Timeline {
 }
 
 /// A part of the time of an arm's trials; medians over blocks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Window {
     /// Seconds from the start to its beginning.
@@ -183,7 +192,8 @@ pub struct Window {
 }
 
 /// A bound that every trial was looked at by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alert {
     /// What is looked at.
@@ -199,7 +209,8 @@ pub struct Alert {
 }
 
 /// An arm in which an alert fired.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fired {
     /// Index of the arm.
@@ -213,7 +224,8 @@ pub struct Fired {
 }
 
 /// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scalability {
     /// What the arms have in common.
@@ -239,7 +251,8 @@ pub struct Scalability {
 }
 
 /// An arm against another in one metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Index of the arm.
@@ -265,7 +278,8 @@ pub struct Comparison {
 }
 
 /// What the harness itself costs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Harness {
     /// The runner.
@@ -279,7 +293,8 @@ pub struct Harness {
 }
 
 /// An arm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Arm {
     /// Its place among the arms.
@@ -317,7 +332,8 @@ pub struct Arm {
 }
 
 /// How often a transaction met an error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Errors {
     /// The transaction.
@@ -331,7 +347,8 @@ pub struct Errors {
 }
 
 /// Trials that failed for one reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The kind of failure.
@@ -343,7 +360,8 @@ pub struct Failure {
 }
 
 /// A metric of an arm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Values {
     /// `per_second`, `nanoseconds`, `bytes`, `share` or `count`.
@@ -359,7 +377,8 @@ pub struct Values {
 }
 
 /// A claim examined.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Its name.
@@ -391,7 +410,8 @@ pub struct Claim {
 }
 
 /// From where on one way is ahead of another, up to the last value measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Crossover {
     /// The scenario's name.
@@ -429,7 +449,8 @@ pub struct Crossover {
 }
 
 /// A place among the levels of a crossover.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// `up_to_first` (at the first level or below it), `at`, or `beyond_last`.
