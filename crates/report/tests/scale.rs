@@ -1,7 +1,10 @@
 //! Long runs: every trial leaves numbers and nothing else.
+//!
+//! A program of its own: it reads the peak memory of its process.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::time::{Duration, Instant};

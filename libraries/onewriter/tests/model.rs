@@ -1,5 +1,7 @@
 //! The queue under a model checker, which tries the orders in which threads can meet: nothing is lost, nobody waits forever,
 //! two never write at once, and what one thread pushes is done in its order.
+//!
+//! A program of its own: the queue finds the primitives of the model checker at `crate::sync`.
 
 mod sync {
     pub use loom::sync::{Condvar, Mutex, MutexGuard};

@@ -1,6 +1,8 @@
 //! A process is killed at many moments while it runs orchestrations: whatever it was told is on the disk has to be there
 //! afterwards, and nothing may be there by half.
 //!
+//! A program of its own: the child is this program again, and a kill ends all of it.
+//!
 //! `KILLS` says how often (6 unless told). A kill leaves to the disk what the operating system has; a loss of power would not,
 //! and is another crate's test.
 
@@ -9,7 +11,7 @@
 mod check;
 mod child;
 mod stores;
-#[path = "../through/mod.rs"]
+#[path = "../it/through/mod.rs"]
 mod through;
 
 use std::io::{BufRead, BufReader};

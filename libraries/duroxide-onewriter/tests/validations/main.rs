@@ -1,5 +1,7 @@
 //! The checks that duroxide has for providers, all of them, on both stores; and on the durable one also without a cache, and
 //! with dispatchers that do not wait for the disk.
+//!
+//! A program of its own: leases of a second have bounds of tenths of one, which no other test is to use up.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

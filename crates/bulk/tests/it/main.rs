@@ -1,0 +1,6 @@
+//! The integration tests of this package in one program.
+
+mod common;
+mod content;
+mod refusals;
+mod verify;

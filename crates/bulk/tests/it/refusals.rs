@@ -1,0 +1,197 @@
+//! What `generate` refuses, and what it leaves when it is stopped.
+
+use crate::common::{alter, check, count, make, rows, scratch};
+use litelab_bulk::{BulkError, GenerateOptions, Phase, Setting, generate};
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn replacing(path: &Path, rows: u64) -> GenerateOptions {
+    GenerateOptions { replace: true, ..GenerateOptions::new(path, rows) }
+}
+
+#[test]
+fn a_file_that_exists_is_left_alone() {
+    let (_folder, path) = scratch();
+    fs::write(&path, "a letter").expect("written");
+    for options in [GenerateOptions::new(&path, 10), replacing(&path, 10)] {
+        let error = make(&options).expect_err("refused");
+        assert!(error.to_string().contains("choose another name"), "{error}");
+        assert_eq!(fs::read(&path).expect("is there"), b"a letter");
+    }
+    assert!(matches!(make(&GenerateOptions::new(&path, 10)), Err(BulkError::Exists { .. })));
+    assert!(matches!(make(&replacing(&path, 10)), Err(BulkError::NotOurs { .. })));
+}
+
+#[test]
+fn only_a_generated_database_is_replaced() {
+    let (_folder, path) = scratch();
+    make(&GenerateOptions::new(&path, 5000)).expect("made");
+    assert!(matches!(make(&GenerateOptions::new(&path, 10)), Err(BulkError::Exists { .. })));
+    make(&replacing(&path, 100)).expect("replaced");
+    assert_eq!(count(&path), 100);
+    for (add, remove) in [
+        ("CREATE TABLE other(x)", "DROP TABLE other"),
+        ("CREATE INDEX by_hash ON bench(hash)", "DROP INDEX by_hash"),
+        ("CREATE VIEW v AS SELECT 1", "DROP VIEW v"),
+        ("ALTER TABLE bench ADD COLUMN note", "ALTER TABLE bench DROP COLUMN note"),
+    ] {
+        alter(&path, add);
+        let error = make(&replacing(&path, 10)).expect_err(add);
+        assert!(matches!(error, BulkError::NotOurs { .. }), "{add}: {error}");
+        assert_eq!(count(&path), 100);
+        alter(&path, remove);
+    }
+    make(&replacing(&path, 50)).expect("replaced again");
+    assert_eq!(count(&path), 50);
+}
+
+#[test]
+fn a_database_in_use_is_not_replaced() {
+    for mode in ["WAL", "DELETE"] {
+        let (_folder, path) = scratch();
+        let settings = vec![Setting::new("journal_mode", mode)];
+        make(&GenerateOptions { settings, ..GenerateOptions::new(&path, 500) }).expect("made");
+        let user = Connection::open(&path).expect("opens");
+        user.execute_batch("BEGIN; SELECT * FROM bench").expect("reads");
+        let error = make(&replacing(&path, 10)).expect_err(mode);
+        assert!(error.to_string().contains("in use"), "{error}");
+        drop(user);
+        assert_eq!(count(&path), 500);
+        make(&replacing(&path, 10)).expect("free now");
+    }
+}
+
+#[test]
+fn the_log_of_another_database_is_left_alone() {
+    let (folder, path) = scratch();
+    let log = folder.path().join("bench.db-wal");
+    fs::write(&log, "frames").expect("written");
+    assert!(matches!(make(&GenerateOptions::new(&path, 10)), Err(BulkError::NotOurs { .. })));
+    assert_eq!(fs::read(&log).expect("is there"), b"frames");
+    assert!(!path.exists());
+
+    // What a read-only connection leaves behind holds nothing: an empty log and its index.
+    fs::write(&log, "").expect("written");
+    fs::write(folder.path().join("bench.db-shm"), [0; 32_768]).expect("written");
+    make(&GenerateOptions::new(&path, 10)).expect("free");
+    assert_eq!(count(&path), 10);
+}
+
+#[test]
+fn settings_that_do_not_hold_are_refused_and_leave_nothing() {
+    let (folder, path) = scratch();
+    let settings = vec![Setting::new("journal_mode", "WAL"), Setting::new("synchronous", "WAL")];
+    let error = make(&GenerateOptions { settings, ..GenerateOptions::new(&path, 10) }).expect_err("refused");
+    assert_eq!(error.to_string(), "PRAGMA synchronous = WAL did not take effect: SQLite reports 1");
+    assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 0);
+
+    // An empty file was there before, so it is there afterwards.
+    fs::write(&path, "").expect("written");
+    let settings = vec![Setting::new("page_size", "1000")];
+    make(&GenerateOptions { settings, ..GenerateOptions::new(&path, 10) }).expect_err("refused");
+    assert_eq!(fs::metadata(&path).expect("is there").len(), 0);
+    make(&GenerateOptions::new(&path, 10)).expect("an empty file is free");
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let (_folder, path) = scratch();
+    for options in [
+        GenerateOptions::new(&path, 0),
+        GenerateOptions::new(&path, u64::MAX),
+        GenerateOptions { batch: 0, ..GenerateOptions::new(&path, 10) },
+        GenerateOptions::new(":memory:", 10),
+    ] {
+        assert!(matches!(make(&options), Err(BulkError::Options(_))), "{options:?}");
+    }
+    let nowhere = path.join("no/folder.db");
+    assert!(matches!(make(&GenerateOptions::new(nowhere, 10)), Err(BulkError::Io { .. })));
+    assert!(!path.exists());
+}
+
+#[test]
+fn cancelling_leaves_whole_batches() {
+    // Batches of one statement, and batches of several.
+    for batch in [1000, 5000] {
+        let (_folder, path) = scratch();
+        let cancel = AtomicBool::new(false);
+        let options =
+            GenerateOptions { batch, report_every: Duration::from_millis(1), ..GenerateOptions::new(&path, 5_000_000) };
+        let mut stop = |progress: litelab_bulk::Progress| {
+            if progress.rows >= 20_000 {
+                cancel.store(true, Ordering::Relaxed);
+            }
+        };
+        let Err(BulkError::Cancelled { rows: done }) = generate(&options, &mut stop, &cancel) else {
+            panic!("not cancelled")
+        };
+        assert!((20_000..5_000_000).contains(&done) && done % batch == 0, "{done}");
+        assert_eq!(count(&path), done);
+        assert_eq!(check(&path, 1).expect("verifies").mismatch_count, 0);
+    }
+}
+
+#[test]
+fn cancelling_a_vacuum_leaves_all_rows() {
+    let (_folder, path) = scratch();
+    let cancel = AtomicBool::new(false);
+    let options = GenerateOptions { vacuum: true, ..GenerateOptions::new(&path, 100_000) };
+    let mut stop = |progress: litelab_bulk::Progress| cancel.store(progress.phase == Phase::Vacuum, Ordering::Relaxed);
+    let result = generate(&options, &mut stop, &cancel);
+    assert!(matches!(result, Err(BulkError::Cancelled { rows: 100_000 })), "{result:?}");
+    assert_eq!(count(&path), 100_000);
+}
+
+#[test]
+fn progress_grows_and_knows_its_end() {
+    let (_folder, path) = scratch();
+    let mut seen = Vec::new();
+    let options = GenerateOptions { report_every: Duration::from_millis(5), ..GenerateOptions::new(&path, 100_000) };
+    generate(&options, &mut |progress| seen.push(progress), &AtomicBool::new(false)).expect("made");
+    assert!(!seen.is_empty());
+    assert!(seen.is_sorted_by(|a, b| a.rows <= b.rows && a.elapsed < b.elapsed));
+    assert!(seen.iter().all(|progress| progress.total == 100_000 && progress.phase == Phase::Insert));
+}
+
+#[test]
+fn a_full_database_keeps_its_batches_and_says_so() {
+    for batch in [1000, 5000] {
+        let (_folder, path) = scratch();
+        let mut settings = litelab_bulk::default_settings();
+        settings.push(Setting::new("max_page_count", "500"));
+        let error =
+            make(&GenerateOptions { batch, settings, ..GenerateOptions::new(&path, 1_000_000) }).expect_err("full");
+        assert_eq!(error.code(), Some("SQLITE_FULL"));
+        let BulkError::Stopped { rows: kept, .. } = error else { panic!("{error}") };
+        assert!(kept > 0 && kept % batch == 0, "{kept}");
+        assert_eq!(count(&path), kept);
+        assert_eq!(rows(&path).len() as u64, kept);
+    }
+}
+
+/// A real full disk: a small tmpfs, where this user may mount one.
+#[test]
+fn a_full_disk_keeps_its_batches_and_says_so() {
+    let (folder, _) = scratch();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).expect("made");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(&disk).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no right to mount");
+        return;
+    }
+    let path = disk.join("bench.db");
+    let error = make(&GenerateOptions::new(&path, 1_000_000)).map_err(|error| (error.to_string(), error));
+    let kept = count(&path);
+    Command::new("umount").arg(&disk).output().expect("unmounts");
+    let (message, error) = error.expect_err("full");
+    assert!(message.contains("SQLITE_FULL") && message.contains("free space"), "{message}");
+    assert!(
+        matches!(error, BulkError::Stopped { rows, .. } if rows == kept && kept > 0 && kept.is_multiple_of(2000)),
+        "{message}"
+    );
+}

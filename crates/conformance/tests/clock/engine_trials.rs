@@ -1,0 +1,198 @@
+//! What the core's own checks of a trial make of each lie: a failed row of the right kind, or a flag beside the numbers.
+
+use crate::common;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use litelab_engine::Runners;
+use litelab_engine::prepare::Prepared;
+use litelab_engine::trial::{Bench, Patience, run};
+use litelab_record::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
+
+const WORKLOAD: &str = r#"
+schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)"
+content = ["t"]
+[transaction.insert]
+begin = "immediate"
+hold = "500us"
+sql = "INSERT INTO t VALUES (:id, :worker, :value)"
+param.id = { sequence = {} }
+param.worker = "worker"
+param.value = { hex = 8 }
+[[invariant]]
+about = "every insert is a row"
+sql = "SELECT count(*) FROM t"
+equals = "committed.insert"
+"#;
+
+/// For 200 ms, so that ticks come, and that no count is known beforehand; and so long that a busy machine does not make a
+/// twentieth of it.
+const LONG: &str = r#"role.w = { run = "insert", workers = 1, for = "2s" }"#;
+const BY_TIME: &str = r#"role.w = { run = "insert", workers = 1, for = "200ms" }"#;
+const BY_COUNT: &str = r#"role.w = { run = "insert", workers = 2, count = 20 }"#;
+
+/// Little with those that hang, and much with all others, whom a busy machine may hold up.
+fn patience(driver: &str) -> Patience {
+    let second = Duration::from_secs(1);
+    let usual = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second };
+    match driver {
+        "hangs" => Patience { silence: second, ..usual },
+        "hangs-before-ready" => Patience { ready: 3 * second, ..usual },
+        _ => usual,
+    }
+}
+
+fn trial(runners: &Runners, driver: &str, role: &str) -> (Outcome, Series) {
+    trial_until(runners, driver, role, &mut || true)
+}
+
+fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn FnMut() -> bool) -> (Outcome, Series) {
+    let folder = common::scratch();
+    let study = format!(
+        "[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\ndriver = \"{driver}\"\n{role}"
+    );
+    let mut plan = common::plan(folder.path(), WORKLOAD, &study);
+    litelab_engine::compile::compile(&mut plan).expect("compiles");
+    let found = runners.driver(driver).expect("driver");
+    // A run does this once it knows which runner has the driver.
+    plan.arms[0].trial.driver.clone_from(&found.name);
+    let arm = &plan.arms[0];
+    let prepared = Prepared::new(folder.path()).file(arm, &mut |_, _| {}).expect("prepared");
+    let directory = folder.path().join("trial");
+    std::fs::create_dir(&directory).expect("folder");
+    let mut bench = Bench {
+        runner: found.runner,
+        prepared: &prepared,
+        servers: None,
+        directory: &directory,
+        patience: patience(&found.name),
+        keep_going,
+    };
+    let out = run(arm, "test", &mut bench);
+    assert!(is_empty(&directory), "{driver} left files");
+    out
+}
+
+fn is_empty(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn failed(outcome: Outcome) -> Failure {
+    match outcome {
+        Outcome::Failed(failure) => *failure,
+        Outcome::Measured(m) => panic!("it passed: {:?}", m.result),
+    }
+}
+
+fn measured(outcome: Outcome) -> Measurement {
+    match outcome {
+        Outcome::Measured(measurement) => *measurement,
+        Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
+    }
+}
+
+#[test]
+fn an_honest_trial_is_measured_without_a_flag_that_accuses_it() {
+    let runners = common::runners();
+    let accused = |m: &Measurement| m.flags.iter().any(|f| matches!(f, Flag::LittlesLaw { .. }));
+    for role in [LONG, BY_COUNT] {
+        // A worker that a busy machine lets begin late misses a part of its time, and the flag says so; not each time.
+        let mut tries = (0..3).map(|_| {
+            let (outcome, series) = trial(&runners, "rusqlite:rusqlite", role);
+            (measured(outcome), series)
+        });
+        let (measurement, series) = tries.find(|(m, _)| !accused(m)).expect("a trial without that flag");
+        assert_eq!(measurement.content.keys().collect::<Vec<_>>(), ["t"]);
+        assert!(!series.ticks.is_empty() && !series.samples.is_empty());
+        assert!(measurement.cpu_ns > 0 && measurement.database_bytes >= 8192);
+    }
+}
+
+#[test]
+fn each_lie_is_a_failed_row_of_its_kind() {
+    let runners = common::runners();
+    let lies = [
+        ("hangs", BY_TIME, FailureKind::Runner, "it said nothing for 1 s"),
+        ("hangs-before-ready", BY_TIME, FailureKind::Runner, "it said nothing for 3 s"),
+        ("prints-garbage", BY_TIME, FailureKind::Runner, "Inserting rows, please wait..."),
+        ("endless-line", BY_TIME, FailureKind::Runner, "no line of the protocol"),
+        ("dies", BY_TIME, FailureKind::Runner, "the runner died (exit status: 9)"),
+        ("dies-by-signal", BY_TIME, FailureKind::Runner, "signal: 6"),
+        ("no-last-line", BY_TIME, FailureKind::Runner, "the runner died (exit status: 0)"),
+        ("exits-badly", BY_TIME, FailureKind::Runner, "exit status: 3"),
+        (
+            "ignores-pragma",
+            BY_TIME,
+            FailureKind::Settings,
+            "`synchronous` is 2, asked for was normal (reads back as 1)",
+        ),
+        ("miscounts", BY_TIME, FailureKind::Counts, "workers committed"),
+        ("miscounts-consistently", BY_COUNT, FailureKind::Counts, "was to do 20 transactions and did 21"),
+        ("miscounts-consistently", BY_TIME, FailureKind::Invariant, "every insert is a row"),
+        ("loses-row", BY_TIME, FailureKind::Invariant, "every insert is a row"),
+        ("loses-row", BY_COUNT, FailureKind::Invariant, "found 19, expected 20"),
+    ];
+    for (driver, role, kind, words) in lies {
+        let begun = Instant::now();
+        let outcome = trial(&runners, &format!("mock:{driver}"), role).0;
+        let failure = failed(outcome);
+        assert_eq!(failure.kind, kind, "{driver}: {}", failure.reason);
+        assert!(failure.reason.contains(words), "{driver}: {}", failure.reason);
+        // A second or three of patience, and no further grace, of ten seconds, for a process that is to be killed anyway.
+        if driver.starts_with("hangs") {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{driver} took {:?}", begun.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_runs_slow_is_flagged_by_littles_law() {
+    let runners = common::runners();
+    let difference = || {
+        let measurement = measured(trial(&runners, "mock:slow-clock", LONG).0);
+        measurement.flags.iter().find_map(|f| match f {
+            Flag::LittlesLaw { difference } => Some(*difference),
+            _ => None,
+        })
+    };
+    // Half of the time in transactions is missing, and nearly all of the time is in transactions. Where a busy machine
+    // lets the worker begin late, that time is missing, too; not each time.
+    let mut seen = Vec::new();
+    let is_half = (0..3).any(|_| {
+        let missing = difference().expect("it is flagged each time");
+        seen.push(missing);
+        (-0.52..-0.35).contains(&missing)
+    });
+    assert!(is_half, "{seen:?}");
+}
+
+#[test]
+fn transactions_that_failed_are_said_beside_the_numbers() {
+    // Keys 0 to 9 and 1 to 10: nine are drawn twice, and the second insert fails, honestly counted.
+    let measurement = measured(trial(&common::runners(), "mock:draws-anew", BY_COUNT).0);
+    assert!(measurement.flags.contains(&Flag::Failures { failed: 9, of: 20 }), "{:?}", measurement.flags);
+}
+
+#[test]
+fn values_that_differ_show_in_the_content() {
+    let runners = common::runners();
+    let content = |driver: &str| measured(trial(&runners, driver, BY_COUNT).0).content["t"].clone();
+    let honest = content("rusqlite:rusqlite");
+    // A lie about something else leaves it as it is.
+    assert_eq!(content("mock:no-probe"), honest);
+    assert_ne!(content("mock:wrong-values"), honest);
+}
+
+#[test]
+fn a_stop_ends_a_trial_at_once() {
+    let runners = common::runners();
+    for driver in ["mock:hangs", "mock:hangs-before-ready", "rusqlite:rusqlite"] {
+        let begun = Instant::now();
+        let mut keep_going = || begun.elapsed() < Duration::from_millis(150);
+        let role = r#"role.w = { run = "insert", workers = 1, for = "30s" }"#;
+        let failure = failed(trial_until(&runners, driver, role, &mut keep_going).0);
+        assert_eq!(failure.reason, "stopped", "{driver}");
+        // Long before the trial would have ended by itself.
+        assert!(begun.elapsed() < Duration::from_secs(20), "{driver}: {:?}", begun.elapsed());
+    }
+}

@@ -1,0 +1,239 @@
+//! Negative controls: every lie of the mock runner is caught, by the check that is there for it and in words that name
+//! it; and every check catches at least one.
+
+use crate::common;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use litelab_conformance::{
+    CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite, Verdict,
+};
+
+/// Driver, the check that must fail, and what it must say.
+const LIES: &[(&str, &str, &str)] = &[
+    ("accepts-any-option", "refusals", "an unknown option"),
+    ("closes-loop", "open-load", "60 arrivals are due"),
+    ("commits-piecemeal", "rollback", "that failed left"),
+    ("counts-empty-as-committed", "empty", "5 claims and 4 in vain are due"),
+    ("dies", "answers", "exit status: 9"),
+    ("dies-by-signal", "answers", "signal: 6"),
+    ("draws-anew", "operations", "9 transactions write 6 rows each"),
+    ("endless-line", "answers", "no line of the protocol"),
+    ("exits-badly", "answers", "exit status: 3"),
+    ("fetches-one", "fetch", "60 rows are due, and it counts 5"),
+    ("forgets-teardown", "memory", "left no file"),
+    ("hangs", "answers", "said nothing for 1 s"),
+    ("hangs-before-ready", "answers", "said nothing for 4 s"),
+    ("hides-unserved", "late-starts", "100 arrivals are due"),
+    ("ignores-access", "access", "its connections are"),
+    ("ignores-access", "write-lock", "met at SQLite's lock"),
+    ("ignores-pragma", "read-back", "`synchronous` = "),
+    ("ignores-retry", "retry", "3 tries"),
+    ("ignores-think", "think", "outside them"),
+    ("ignores-weights", "order", "by weight"),
+    ("lies-about-pragma", "settings-by-effect", "journal_mode: WAL was asked for"),
+    ("lies-about-pragma", "settings-by-sql", "` = "),
+    ("lies-about-synchronous", "settings-by-sql", "`synchronous` = "),
+    ("loses-row", "access", "rows are there"),
+    ("loses-row", "databases", "rows are there"),
+    ("loses-row", "content", "the content's hash is"),
+    ("loses-row", "yields", "rows, and 6 are due"),
+    ("measures-warm-up", "warm-up", "half of the time is warm-up"),
+    ("miscounts", "answers", "workers committed"),
+    ("miscounts-consistently", "time-limit", "rows are there"),
+    ("miscounts-consistently", "access", "was to do 61 transactions and did 62"),
+    ("never-ticks", "ticks", "ticks were heard"),
+    ("no-last-line", "answers", "the runner died (exit status: 0)"),
+    ("no-probe", "probe", "there is none"),
+    ("one-database", "databases", ""),
+    ("orchestration-accepts-sql", "orchestration-refusals", "SQL: it said `ready` in place of `failed`"),
+    ("orchestration-answers-nothing", "orchestration-answers", "it counts 0, 10 in vain and 0 rows"),
+    ("orchestration-does-not-wait", "orchestration-waits", "activities take 60 ms"),
+    ("orchestration-forgets", "orchestration-workers", "have ended and are not in the file"),
+    ("orchestration-forgets", "orchestration-killed", "were acknowledged, and [4] are not in the file"),
+    ("orchestration-lies-about-pragma", "orchestration-settings", "the file, opened by the suite, has delete"),
+    ("orchestration-never-ticks", "orchestration-ticks", "0 ticks were heard"),
+    ("orchestration-shrinks-payload", "orchestration-large", "activities handed back 24576 bytes"),
+    ("outlives-core", "ends-alone", "nobody hears it any more"),
+    ("primary-codes", "error-names", "SQLITE_CONSTRAINT_UNIQUE is due"),
+    ("prints-garbage", "answers", "Inserting rows, please wait..."),
+    ("probe-exaggerates", "stall", "inline: of "),
+    ("probe-sees-nothing", "stall", "its timers saw 0 ms"),
+    ("queue-accepts-sql", "queue-refusals", "SQL: it said `ready` in place of `failed`"),
+    ("queue-changes-payload", "queue-claims", "that of task 0 was 0 times"),
+    ("queue-claims-twice", "queue-workers", "that of task 99 was 2 times"),
+    ("queue-claims-unlocked", "queue-workers", "was 2 times"),
+    ("queue-completes-nothing", "queue-completes", "left the file as it was"),
+    ("queue-keeps-failed", "queue-fails", "were [(1, 3), (1, 0), (0, 0)]"),
+    ("queue-lies-about-pragma", "queue-settings", "the file, opened by the suite, has delete"),
+    ("queue-lies-about-pragma", "queue-busy", "a busy_timeout of 0ns"),
+    ("queue-loses-task", "queue-answers", "10 times `enqueue` are due"),
+    ("queue-loses-task", "queue-claims", "of 40 tasks and 4 claims more"),
+    ("queue-loses-task", "queue-killed", "claimed and claimed in vain were"),
+    ("queue-never-empty", "queue-claims", "of 40 tasks and 4 claims more"),
+    ("queue-never-ticks", "queue-ticks", "0 ticks were heard"),
+    ("skips-late-starts", "late-starts", "longest lag"),
+    ("slow-clock", "time-limit", "one took"),
+    ("starts-early", "waits-for-go", "it was not told to go"),
+    ("stops-late", "until-role", "the trial took"),
+    ("ticks-hide-busy", "retry", "6 errors, 0 of them busy"),
+    ("ticks-hide-lag", "probe", "ticks tell how late its timers ran"),
+    ("ticks-shorten-lag", "stall", "its ticks told of 1 ms"),
+    ("trusts-hashes", "sha256-verify", "checked and wrong"),
+    ("wrong-values", "values", "the reference draws"),
+    ("wrong-values", "content", "the content's hash is"),
+    // The mock has no `inspect`.
+    ("miscounts", "inspect", "exit status: 1"),
+];
+
+/// The same of lies about a server.
+const SERVER_LIES: &[(&str, &str, &str)] = &[
+    ("server-counts-more", "access", "was to do 61 transactions and did 62"),
+    ("server-counts-more", "time-limit", "rows are there"),
+    ("server-hides-errors", "connection-gone", "failed with the code None"),
+    ("server-hides-errors", "connection-lost", "is CONNECTION_LOST, and it saw [\"internal_error\"]"),
+    ("server-hides-errors", "deadlock", "a deadlock is deadlock_detected, and it saw [\"internal_error\"]"),
+    ("server-hides-errors", "error-names", "unique_violation is due"),
+    ("server-hides-errors", "refusals", "its code is none, not"),
+    ("server-loses-row", "content", "the content's hash is"),
+    ("server-loses-row", "databases", "rows are there"),
+    ("server-takes-settings-back", "settings-by-effect", "default_transaction_read_only: on was asked for"),
+    ("server-takes-settings-back", "settings-by-sql", "on the connection of worker"),
+    ("server-tries-once", "connection-lost", "one of 40 lost its connection"),
+    ("server-tries-once", "deadlock", "with 100 attempts"),
+    ("server-tries-once", "retry", "3 tries"),
+];
+
+fn look(suite: &Suite<'_>, driver: &str, check: &str) -> CheckOutcome {
+    let report =
+        suite.clone().only(&[check]).check(&format!("mock:{driver}"), &mut |_| {}).expect("a driver of the mock");
+    assert!(!report.passed() || report.drivers[0].checks[0].verdict == Verdict::Passed);
+    report.drivers[0].checks[0].clone()
+}
+
+#[test]
+fn every_lie_is_caught_and_named() {
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let suite = Suite::new(&runners, scratch.path());
+    // Who hangs is not waited for as long as others are, whom a busy machine may hold up.
+    let impatient = suite.clone().limits(Limits { ready: Duration::from_secs(4), ..Limits::default() });
+    let silent = suite.clone().limits(Limits { silence: Duration::from_secs(1), ..Limits::default() });
+    all_are_caught(LIES, &|driver| match driver {
+        "hangs" => &silent,
+        "hangs-before-ready" => &impatient,
+        _ => &suite,
+    });
+}
+
+#[cfg(feature = "servers")]
+#[test]
+fn every_lie_about_a_server_is_caught_and_named() {
+    let Some(server) = common::server() else { return };
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let mut urls = litelab_engine::Urls::default();
+    urls.add(&format!("postgres={}", server.url())).expect("its url");
+    let suite = Suite::new(&runners, scratch.path()).urls(&urls);
+    // The honest driver passes them all: what is caught is the lie.
+    let checks: BTreeSet<&str> = SERVER_LIES.iter().map(|(_, check, _)| *check).collect();
+    let checks: Vec<&str> = checks.into_iter().collect();
+    std::thread::scope(|scope| {
+        let honest = scope.spawn(|| suite.clone().only(&checks).check("mock:server", &mut |_| {}).expect("a driver"));
+        all_are_caught(SERVER_LIES, &|_| &suite);
+        let honest = honest.join().expect("no panic");
+        assert!(honest.passed() && honest.drivers[0].checks.len() == checks.len(), "{honest:#?}");
+    });
+    let mut admin = litelab_servers::Admin::connect(server.url()).expect("it answers");
+    let left = admin.number("public", "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'litelab%'");
+    assert_eq!(left.expect("a number"), 0.0, "schemas are left");
+}
+
+/// Looks at each lie with the suite that its driver calls for.
+fn all_are_caught<'a>(lies: &[(&str, &str, &str)], suite: &(dyn Fn(&str) -> &'a Suite<'a> + Sync)) {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let wrong = std::sync::Mutex::new(Vec::new());
+    // Most of a check is waiting.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some((driver, check, words)) =
+                    lies.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
+                    let found = look(suite(driver), driver, check);
+                    if found.verdict != Verdict::Failed || !found.detail.contains(words) {
+                        wrong.lock().expect("no panic").push(format!("{driver}: {found:?} lacks `{words}`"));
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_check_and_every_lie_has_its_line() {
+    let lies = || LIES.iter().chain(SERVER_LIES);
+    let checked: BTreeSet<&str> = lies().map(|(_, check, _)| *check).collect();
+    let all = [CHECKS, QUEUE_CHECKS, ORCHESTRATION_CHECKS, SERVER_CHECKS];
+    let known: BTreeSet<&str> = all.iter().flat_map(|checks| checks.iter()).map(|c| c.name).collect();
+    assert_eq!(checked, known);
+    let runners = common::runners();
+    let drivers = &runners.get("mock").expect("found").manifest.drivers;
+    let lying: BTreeSet<&str> = lies().map(|(driver, ..)| *driver).collect();
+    let listed: BTreeSet<&str> = drivers
+        .iter()
+        .map(String::as_str)
+        .filter(|d| !["scripted", "noop", "queue", "orchestration", "server"].contains(d))
+        .collect();
+    assert_eq!(lying, listed);
+}
+
+#[test]
+fn a_description_that_is_wrong_ends_the_examination() {
+    let scratch = common::scratch();
+    let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let more: Vec<&str> = all.iter().copied().chain(["postgres"]).collect();
+    for (name, words, drivers, said) in [
+        ("mock", vec!["--protocol=99"], &all, "it speaks protocol 99, this is protocol 1"),
+        ("mockingbird", vec![], &all, "it calls itself `mock`"),
+        ("mock", vec![], &more, "lists the driver `postgres`"),
+        ("mock", vec![], &all[..all.len() - 1].to_vec(), "that runner.toml does not list"),
+    ] {
+        let home = tempfile::tempdir_in(scratch.path()).expect("folder");
+        let runners = common::disguise(home.path(), name, &words, drivers);
+        let report = Suite::new(&runners, scratch.path()).check(name, &mut |_| {}).expect("found");
+        assert!(!report.passed() && report.drivers.is_empty(), "{name} {words:?}");
+        let (driver, failure) = report.failures().next().expect("failed");
+        assert_eq!((driver, failure.name.as_str()), (None, "describes-itself"));
+        assert!(failure.detail.contains(said), "{}", failure.detail);
+    }
+}
+
+#[test]
+fn a_runner_that_does_not_work_at_all_is_not_waited_for_thirty_times() {
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let limits =
+        Limits { ready: Duration::from_secs(1), silence: Duration::from_secs(1), trial: Duration::from_secs(1) };
+    let suite = Suite::new(&runners, scratch.path()).limits(limits);
+    let report = suite.check("mock:hangs-before-ready", &mut |_| {}).expect("found");
+    let checks = &report.drivers[0].checks;
+    assert_eq!(checks.len(), CHECKS.len());
+    assert_eq!(checks[0].verdict, Verdict::Failed);
+    assert!(checks[1..].iter().all(|c| c.verdict == Verdict::Skipped && c.detail.contains("`answers` failed")));
+    assert!(!report.passed());
+}
+
+#[test]
+fn an_unknown_name_is_an_error_and_no_report() {
+    let runners = common::runners();
+    let scratch = common::scratch();
+    let suite = Suite::new(&runners, scratch.path());
+    for (name, words) in [("mok", "unknown runner `mok`"), ("mock:hang", "unknown driver `hang`")] {
+        let error = suite.check(name, &mut |_| {}).expect_err("unknown").to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}

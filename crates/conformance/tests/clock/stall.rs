@@ -1,0 +1,104 @@
+//! A known stall under an open load, in virtual time: the response time's quantiles are known beforehand, and the service
+//! time's show nothing of it (coordinated omission).
+//!
+//! **Derivation.** Transactions are due every T and take s < T each, but one takes S, with nothing left of the ones before
+//! it. That one responds after S. The j-th behind it is due j·T later and has the j transactions before and including
+//! itself to wait for: it responds after S + j·s − j·T = S − j·(T − s), until the backlog is gone at j = (S − s)/(T − s);
+//! all others respond after s. In descending order the response times therefore are S, S − (T − s), S − 2·(T − s), …, and
+//! of N transactions the quantile q has (1 − q)·N above it: **S − (1 − q)·N·(T − s)**, as long as so many were late.
+
+use crate::common;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions, Runners};
+use litelab_record::RunFile;
+use litelab_record::measure::Meter;
+use litelab_record::outcome::{Measurement, Outcome};
+use serde_json::json;
+
+const MS: f64 = 1e6;
+/// 1 kHz for 10 s.
+const INTERVAL: f64 = MS;
+const COUNT: f64 = 10_000.0;
+/// What each takes.
+const SERVICE: f64 = 0.1 * MS;
+/// Three significant digits: a value may be read up to a thousandth too high, and not too low.
+const PRECISION: f64 = 1e-3;
+
+/// One trial at 1 kHz in which one transaction takes so many nanoseconds; none without a stall.
+fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Measurement {
+    let stop = AtomicBool::new(false);
+    let study = format!(
+        "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+         driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", {load} }}"
+    );
+    let mut plan = common::plan(folder, common::INSERTS, &study);
+    let usual = SERVICE as u64;
+    let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
+    plan.arms[0].trial.connection.options.insert("script".into(), json!({ "service_ns": { "insert": script } }));
+    let options = RunOptions {
+        file: folder.join(format!("{stall:?}.db")),
+        directory: folder.join("work"),
+        urls: Default::default(),
+        patience: Patience::default(),
+        calibrate: false,
+        flame: false,
+    };
+    let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
+    run.execute(&mut |_| {}).expect("executes");
+    let mut measured = None;
+    RunFile::open(&options.file)
+        .and_then(|file| {
+            file.trials(&mut |stored| {
+                measured = Some(stored.record.outcome);
+                Ok(())
+            })
+        })
+        .expect("readable");
+    std::fs::remove_file(&options.file).expect("removed");
+    match measured {
+        Some(Outcome::Measured(measurement)) => *measurement,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn value(measurement: &Measurement, metric: &str) -> Option<f64> {
+    Meter::new(measurement).value(&metric.parse().expect("a metric"))
+}
+
+const OPEN: &str = r#"for = "10s", rate = 1000, arrivals = "constant""#;
+
+#[test]
+fn response_quantiles_of_a_stall_are_the_analytic_ones_and_service_quantiles_do_not_show_it() {
+    let (folder, runners) = (common::scratch(), common::runners());
+    for stall in [500.0 * MS, 1_000.0 * MS, 2_000.0 * MS] {
+        let measurement = trial(folder.path(), &runners, OPEN, Some(stall));
+        for (metric, above) in [("response_p95", 0.05), ("response_p99", 0.01), ("response_p999", 0.001)] {
+            let analytic = stall - above * COUNT * (INTERVAL - SERVICE);
+            let read = value(&measurement, metric).expect("an open load has response times");
+            let error = (read - analytic) / analytic;
+            assert!((-1e-9..=PRECISION).contains(&error), "{metric} of {stall} ns: {read}, analytic {analytic}");
+        }
+        for metric in ["p50", "p95", "p99", "p999"] {
+            let read = value(&measurement, metric).expect("a service time");
+            assert!((read - SERVICE).abs() <= PRECISION * SERVICE, "{metric} of {stall} ns: {read}");
+        }
+    }
+    // A second in ten, at 1 kHz.
+    let measurement = trial(folder.path(), &runners, OPEN, Some(1_000.0 * MS));
+    assert_eq!(value(&measurement, "response_p99").map(|ns| (ns / MS).floor()), Some(910.0));
+}
+
+/// The two ways not to see it: there is none, or the load waits for the answers.
+#[test]
+fn without_a_stall_or_without_a_schedule_there_is_nothing_to_see() {
+    let (folder, runners) = (common::scratch(), common::runners());
+    let quiet = trial(folder.path(), &runners, OPEN, None);
+    assert!(value(&quiet, "response_p99").is_some_and(|ns| (ns - SERVICE).abs() <= PRECISION * SERVICE));
+    let closed = trial(folder.path(), &runners, "count = 10000", Some(1_000.0 * MS));
+    assert_eq!(value(&closed, "response_p99"), None);
+    assert!(value(&closed, "p999").is_some_and(|ns| (ns - SERVICE).abs() <= PRECISION * SERVICE));
+    assert!(value(&closed, "max").is_some_and(|ns| ns >= 1_000.0 * MS), "only the longest one tells");
+}

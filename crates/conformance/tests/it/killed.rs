@@ -1,0 +1,252 @@
+//! Ends that nobody can prepare for: a kill at any moment, and a disk that is full.
+
+use crate::common;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions};
+use litelab_model::Plan;
+use litelab_record::RunFile;
+use litelab_record::outcome::{FailureKind, Outcome};
+use rusqlite::Connection;
+use serde_json::json;
+
+/// The folder in which [`child`] is to run; without it, it does nothing.
+const FOLDER: &str = "LITELAB_TEST_FOLDER";
+const BLOCKS: u32 = 45;
+
+fn options(folder: &Path) -> RunOptions {
+    RunOptions {
+        file: folder.join("run.litelab"),
+        directory: folder.join("work"),
+        urls: Default::default(),
+        patience: Patience::default(),
+        calibrate: false,
+        flame: false,
+    }
+}
+
+fn plan(folder: &Path) -> Plan {
+    let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY)\"\n[transaction.insert]\n\
+        sql = \"INSERT INTO t VALUES (:id)\"\nparam.id = { sequence = {} }\n";
+    let study = format!(
+        "blocks = {BLOCKS}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\n\
+         profile = \"wal-normal\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = [1, 2]"
+    );
+    let mut plan = common::plan(folder, workload, &study);
+    for arm in &mut plan.arms {
+        arm.trial.connection.options.insert("script".into(), json!({ "pause_ms": 3 }));
+    }
+    plan
+}
+
+/// The child of the test below: begins a run, or goes on with it.
+#[test]
+#[ignore = "started by another test"]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let (runners, stop) = (common::runners(), AtomicBool::new(false));
+    let options = options(&folder);
+    let run = if options.file.exists() && RunFile::open(&options.file).and_then(|f| f.info()).is_ok() {
+        Run::resume(options, &runners, &stop)
+    } else {
+        Run::new(plan(&folder), "", options, &runners, &stop)
+    };
+    run.and_then(|r| r.execute(&mut |_| {})).expect("executes");
+}
+
+/// Blocks in a file, all of which must be whole.
+fn whole_blocks(file: &Path) -> u32 {
+    let info = RunFile::open(file).and_then(|f| f.info()).expect("a run file");
+    let connection = Connection::open(file).expect("opens");
+    let check: String = connection.query_row("PRAGMA integrity_check", [], |r| r.get(0)).expect("checked");
+    assert_eq!(check, "ok");
+    let ragged: i64 = connection
+        .query_row(
+            "SELECT count(*) FROM block WHERE (SELECT count(*) FROM trial WHERE trial.block = block.id) <> 2",
+            [],
+            |r| r.get(0),
+        )
+        .expect("counted");
+    let (blocks, highest): (i64, i64) = connection
+        .query_row("SELECT count(*), ifnull(max(id) + 1, 0) FROM block", [], |r| Ok((r.get(0)?, r.get(1)?)))
+        .expect("counted");
+    assert_eq!((ragged, blocks), (0, highest));
+    assert_eq!(i64::from(info.blocks), blocks);
+    info.blocks
+}
+
+#[test]
+fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
+    let runners = common::runners();
+    let folder = common::scratch();
+    let file = options(folder.path()).file;
+    let (mut blocks, mut kills) = (0, 0);
+    // Moments spread over the start, the trials and the commits of a run; later ones where a slow disk has stored nothing.
+    for wait in [60, 210, 137, 333, 171, 258, 419, 93, 1_500, 5_000, 15_000] {
+        if wait > 1_000 && blocks > 0 {
+            break;
+        }
+        let mut child = Command::new(std::env::current_exe().expect("own path"))
+            .args(["--exact", "killed::child", "--ignored"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        // The child asks cargo whether the runners are built, so the time counts from its run file.
+        let known = file.metadata().and_then(|m| m.modified()).ok();
+        for _ in 0..3_000 {
+            if file.metadata().and_then(|m| m.modified()).ok() != known || child.try_wait().expect("asked").is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::thread::sleep(Duration::from_millis(wait));
+        let finished = child.try_wait().expect("asked").is_some();
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+        if finished {
+            break;
+        }
+        kills += 1;
+        if RunFile::open(&file).is_err() && blocks == 0 {
+            // Killed before the file was more than its first page: nothing is lost, for nothing was there.
+            let _unfinished = std::fs::remove_file(&file);
+            continue;
+        }
+        let now = whole_blocks(&file);
+        assert!(now >= blocks, "{blocks} blocks have become {now}");
+        blocks = now;
+    }
+    assert!(kills >= 3 && blocks > 0, "{kills} kills, {blocks} blocks");
+    println!("{kills} kills, {blocks} blocks");
+    if whole_blocks(&file) < BLOCKS {
+        let stop = AtomicBool::new(false);
+        Run::resume(options(folder.path()), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
+    }
+    assert_eq!(whole_blocks(&file), BLOCKS);
+    assert!(RunFile::open(&file).and_then(|f| f.info()).expect("a run file").finished.is_some());
+    // What the killed runs left in their directory went with the next one.
+    let left: Vec<_> =
+        std::fs::read_dir(options(folder.path()).directory).expect("there").flatten().map(|e| e.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The child of the test below: dies in the middle of a transaction that has reached the file.
+#[test]
+#[ignore = "started by another test"]
+fn child_that_dies_while_it_writes() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let connection = Connection::open(options(&folder).file).expect("opens");
+    // With a cache of one page the transaction spills into the file before it commits.
+    connection.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE").expect("begins");
+    connection
+        .execute_batch(
+            "INSERT INTO block VALUES (1000, '', '', '{}'); \
+             INSERT INTO run SELECT 'x' || value, hex(randomblob(3000)) FROM json_each('[1,2,3,4,5,6,7,8,9]')",
+        )
+        .expect("writes");
+    std::process::abort();
+}
+
+#[test]
+fn a_commit_cut_short_is_rolled_back_by_whoever_reads() {
+    let (runners, folder, stop) = (common::runners(), common::scratch(), AtomicBool::new(true));
+    let options = options(folder.path());
+    let begun =
+        Run::new(plan(folder.path()), "", options.clone(), &runners, &stop).and_then(|r| r.execute(&mut |_| {}));
+    assert!(begun.expect("stopped at once").interrupted);
+    let status = Command::new(std::env::current_exe().expect("own path"))
+        .args(["--exact", "killed::child_that_dies_while_it_writes", "--ignored"])
+        .env(FOLDER, folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("ran");
+    assert!(!status.success());
+    let journal = folder.path().join("run.litelab-journal");
+    assert!(journal.metadata().is_ok_and(|m| m.len() > 0), "there is no hot journal, so this shows nothing");
+    // The same of a database that is not ours: it is refused, and nothing is played back in it.
+    let (foreign, beside) = (folder.path().join("app.db"), folder.path().join("app.db-journal"));
+    let mut bytes = std::fs::read(&options.file).expect("read");
+    bytes[68..72].fill(0);
+    std::fs::write(&foreign, &bytes).expect("written");
+    std::fs::copy(&journal, &beside).expect("copied");
+    assert!(RunFile::open(&foreign).is_err());
+    assert_eq!(std::fs::read(&foreign).expect("read"), bytes);
+    assert_eq!(std::fs::read(&beside).expect("read"), std::fs::read(&journal).expect("read"));
+
+    let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("a killed run is a valid run");
+    assert_eq!(info.blocks, 0);
+    assert_eq!(whole_blocks(&options.file), 0);
+}
+
+/// A small file system in memory; none where the test may not mount one.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount(size: &str) -> Option<Self> {
+        let folder = common::scratch();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "litelab-test"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success());
+        mounted.then(|| Self(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _gone = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_a_failed_row_and_the_next_trial_has_its_space_back() {
+    let Some(disk) = SmallDisk::mount("3m") else {
+        println!("skipped: mounting a small tmpfs needs root");
+        return;
+    };
+    let (runners, folder, stop) = (common::runners(), common::scratch(), AtomicBool::new(false));
+    let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)\"\n[transaction.insert]\nbegin = \"immediate\"\n\
+        sql = \"INSERT INTO t VALUES (:id, :x)\"\nparam.id = { sequence = {} }\nparam.x = { hex = 8000 }\n\
+        [[invariant]]\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.insert\"\n";
+    let study = "blocks = 2\n[[scenario]]\nname = \"full\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+        vars.n = 0\nrole.w = { run = \"insert\", count = \"$n\" }\nvary.n = [10, 400]\nvary.profile = [\"wal-normal\", \"delete-full\"]";
+    let options = RunOptions { directory: disk.0.path().join("work"), ..options(folder.path()) };
+    let plan = common::plan(folder.path(), workload, study);
+    let arms: Vec<String> = (0..plan.arms.len()).map(|i| plan.arm_name(i)).collect();
+    let ended =
+        Run::new(plan, "", options.clone(), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
+    assert_eq!(ended.blocks, 2);
+    let mut seen = Vec::new();
+    RunFile::open(&options.file)
+        .and_then(|f| {
+            f.trials(&mut |t| {
+                seen.push(t.record);
+                Ok(())
+            })
+        })
+        .expect("readable");
+    assert_eq!(seen.len(), 8);
+    for record in seen {
+        let name = &arms[record.arm];
+        match record.outcome {
+            Outcome::Measured(m) => {
+                assert!(name.contains("n=10"), "{name} does not fit the disk, and it was measured: {:?}", m.flags);
+                assert_eq!(m.result.operations[0].committed, 10);
+            }
+            Outcome::Failed(f) => {
+                assert!(name.contains("n=400"), "{name}: {f:?}");
+                assert!(f.reason.contains("SQLITE_FULL") || f.reason.contains("SQLITE_IOERR"), "{name}: {}", f.reason);
+                assert_ne!(f.kind, FailureKind::Preparation, "{name}: {}", f.reason);
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The integration tests of this package in one program.
+
+mod common;
+mod kill;
+mod killed;
+mod optional;
+mod run_file;
+mod search;

@@ -1,0 +1,110 @@
+//! A driver that a machine lacks is reported with its remedy and skipped; nothing else fails for it.
+
+use crate::common;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use litelab_conformance::{Suite, Verdict};
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions, Runners};
+use litelab_record::RunFile;
+use litelab_record::outcome::Outcome;
+
+const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
+
+/// The mock with one driver more in its manifest than it has.
+fn runners(home: &std::path::Path, more: &str) -> Runners {
+    let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
+    let all: Vec<&str> = all.iter().map(String::as_str).chain(["postgres"]).collect();
+    common::disguise_with(home, "mock", &[], &all, more)
+}
+
+fn study(drivers: &str) -> String {
+    format!(
+        "blocks = 2\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrole.w = {{ run = \"insert\", count = 10 }}\n\
+         vary.driver = [{drivers}]"
+    )
+}
+
+fn options(folder: &std::path::Path) -> RunOptions {
+    RunOptions {
+        file: folder.join("run.litelab"),
+        directory: folder.join("work"),
+        urls: Default::default(),
+        patience: Patience { trial: Duration::from_secs(60), ..Patience::default() },
+        calibrate: false,
+        flame: false,
+    }
+}
+
+#[test]
+fn the_suite_skips_it_and_says_what_to_do() {
+    let (home, scratch) = (common::scratch(), common::scratch());
+    let runners = runners(home.path(), OPTIONAL);
+    let suite = Suite::new(&runners, scratch.path()).only(&["waits-for-go"]);
+
+    let report = suite.check("mock:noop", &mut |_| {}).expect("found");
+    assert!(report.passed() && report.absent.is_empty(), "{report:?}");
+    assert_eq!(report.checks[0].verdict, Verdict::Passed, "{:?}", report.checks[0]);
+
+    let report = suite.check("mock:postgres", &mut |_| {}).expect("found");
+    assert!(!report.passed(), "what was not looked at has not passed");
+    assert_eq!(report.failures().count(), 0);
+    let lines: Vec<_> = report.absent.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, ["driver `postgres` of runner `mock` is not here: install libpq, then build it anew"]);
+}
+
+#[test]
+fn without_the_manifests_word_for_it_its_absence_is_a_failure() {
+    let (home, scratch) = (common::scratch(), common::scratch());
+    let report = Suite::new(&runners(home.path(), ""), scratch.path()).check("mock", &mut |_| {}).expect("found");
+    let (_, failure) = report.failures().next().expect("failed");
+    assert!(failure.detail.contains("lists the driver `postgres`"), "{}", failure.detail);
+    assert!(report.absent.is_empty());
+}
+
+#[test]
+fn a_study_leaves_its_arms_out_and_runs_the_others() {
+    let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
+    let runners = runners(home.path(), OPTIONAL);
+    let plan =
+        common::plan(folder.path(), common::INSERTS, &study("\"mock:scripted\", \"mock:postgres\", \"mock:noop\""));
+    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("the run begins");
+    let skipped: Vec<_> = run.plan().arms.iter().map(|a| a.skipped.as_deref()).collect();
+    let why = "driver `postgres` of runner `mock` is not here: install libpq, then build it anew";
+    assert_eq!(skipped, [None, Some(why), None]);
+    let ended = run.execute(&mut |_| {}).expect("it runs");
+    assert_eq!((ended.blocks, ended.failed), (2, 0));
+    let mut arms = Vec::new();
+    let file = RunFile::open(&options(folder.path()).file).expect("a run");
+    file.trials(&mut |trial| {
+        assert!(matches!(trial.record.outcome, Outcome::Measured(_)), "{:?}", trial.record.outcome);
+        arms.push(trial.record.arm);
+        Ok(())
+    })
+    .expect("readable");
+    arms.sort_unstable();
+    assert_eq!(arms, [0, 0, 2, 2]);
+}
+
+#[test]
+fn a_study_of_nothing_else_does_not_begin() {
+    let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
+    let runners = runners(home.path(), OPTIONAL);
+    let plan = common::plan(folder.path(), common::INSERTS, &study("\"mock:postgres\""));
+    let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
+    assert!(error.contains("install libpq"), "{error}");
+    assert!(!options(folder.path()).file.exists());
+}
+
+#[test]
+fn what_is_optional_must_be_a_driver_of_the_manifest() {
+    let home = common::scratch();
+    let folder = home.path().join("runners").join("r");
+    std::fs::create_dir_all(&folder).expect("folder");
+    let text = OPTIONAL.replace("postgres", "scriptet");
+    let manifest = format!("name = \"r\"\nlanguage = \"x\"\ncommand = [\"./r\"]\ndrivers = [\"scripted\"]\n{text}");
+    std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
+    let error = Runners::find(home.path()).expect_err("refused").to_string();
+    assert!(error.contains("did you mean `scripted`?") && error.contains("runner.toml"), "{error}");
+}

@@ -1,0 +1,351 @@
+//! A run and its file, with the scripted runner: exact contents, the order of trials, stopping and going on.
+
+use crate::common;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use litelab_engine::event::Event;
+use litelab_engine::trial::Patience;
+use litelab_engine::{EngineError, Run, RunOptions};
+use litelab_model::Plan;
+use litelab_protocol::histogram::Histogram;
+use litelab_record::outcome::{FailureKind, Measurement, Outcome};
+use litelab_record::{RunFile, StoredTrial};
+use litelab_stats::Schedule;
+use serde_json::json;
+
+const MS: u64 = 1_000_000;
+
+/// Three arms that differ in their scripts.
+fn scripted(folder: &Path, blocks: u32) -> Plan {
+    let study = format!(
+        "blocks = {blocks}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+         driver = \"mock:scripted\"\nvars.speed = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.speed = [1, 2, 3]"
+    );
+    let mut plan = common::plan(folder, common::INSERTS, &study);
+    for (i, arm) in plan.arms.iter_mut().enumerate() {
+        let unit = (i as u64 + 1) * MS;
+        script(arm, json!({ "service_ns": { "insert": [[unit, 9], 10 * unit] } }));
+    }
+    plan
+}
+
+fn script(arm: &mut litelab_model::Arm, script: serde_json::Value) {
+    arm.trial.connection.options.insert("script".into(), script);
+}
+
+fn options(folder: &Path) -> RunOptions {
+    let second = Duration::from_secs(1);
+    RunOptions {
+        file: folder.join("run.litelab"),
+        directory: folder.join("work"),
+        urls: Default::default(),
+        patience: Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second },
+        calibrate: false,
+        flame: false,
+    }
+}
+
+fn trials(file: &Path) -> Vec<StoredTrial> {
+    let mut all = Vec::new();
+    RunFile::open(file)
+        .and_then(|f| {
+            f.trials(&mut |t| {
+                all.push(t);
+                Ok(())
+            })
+        })
+        .expect("readable");
+    all
+}
+
+fn measured(trial: &StoredTrial) -> &Measurement {
+    match &trial.record.outcome {
+        Outcome::Measured(m) => m,
+        Outcome::Failed(f) => panic!("it failed: {f:?}"),
+    }
+}
+
+#[test]
+fn scripted_times_arrive_in_the_file_exactly() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let plan = scripted(folder.path(), 2);
+    let run = Run::new(plan, "the study's text", options(folder.path()), &runners, &stop).expect("checked");
+    let ended = run.execute(&mut |_| {}).expect("executes");
+    assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 0, false));
+    let info = RunFile::open(&options(folder.path()).file).and_then(|f| f.info()).expect("readable");
+    assert_eq!((info.blocks, info.study_toml.as_str()), (2, "the study's text"));
+    assert!(info.finished.is_some());
+    assert_eq!(info.runners.iter().map(|r| r.runner.as_str()).collect::<Vec<_>>(), ["mock"]);
+    let stored = trials(&info.path);
+    assert_eq!(stored.len(), 6);
+    for trial in &stored {
+        let unit = (trial.record.arm as u64 + 1) * MS;
+        let result = &measured(trial).result;
+        let mut service = Histogram::new();
+        (0..9).for_each(|_| service.record(unit));
+        service.record(10 * unit);
+        assert_eq!(result.operations[0].service, service);
+        assert_eq!(
+            (result.operations[0].committed, result.operations[0].measured, result.operations[0].rows),
+            (10, 10, 10)
+        );
+        assert_eq!((result.elapsed_ns, result.measured_ns), (19 * unit, 19 * unit));
+        assert_eq!((result.workers[0].inside_ns, result.workers[0].outside_ns), (19 * unit, 0));
+        let series = RunFile::open(&info.path).and_then(|f| f.series(trial.id)).expect("stored");
+        let ticked: u64 = series.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
+        assert_eq!((ticked, series.ticks.last().map(|t| t.t_ms)), (10, Some(19 * unit / MS)));
+    }
+}
+
+#[test]
+fn a_stall_counts_for_everyone_who_was_due_in_it() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let study = "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+        driver = \"mock:scripted\"\nrole.w = { run = \"insert\", for = \"10s\", rate = 1000, arrivals = \"constant\" }";
+    let mut plan = common::plan(folder.path(), common::INSERTS, study);
+    script(&mut plan.arms[0], json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }));
+    let begun = Instant::now();
+    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
+    run.execute(&mut |_| {}).expect("executes");
+    assert!(begun.elapsed() < Duration::from_secs(10), "its ten seconds are virtual, and took {:?}", begun.elapsed());
+    let stored = trials(&options(folder.path()).file);
+    let operation = &measured(&stored[0]).result.operations[0];
+    // Arrival n is due at n ms; number 5000 takes a second, and those behind it 100 µs each.
+    let (mut response, mut lag, mut free) = (Histogram::new(), Histogram::new(), 0);
+    for n in 1..=10_000 {
+        let (due, service) = (n * MS, if n == 5_000 { 1_000 * MS } else { 100_000 });
+        let start = due.max(free);
+        free = start + service;
+        response.record(free - due);
+        lag.record(start - due);
+    }
+    assert_eq!((operation.committed, operation.unserved), (10_000, 0));
+    assert_eq!(operation.response.as_ref(), Some(&response));
+    assert_eq!(operation.lag.as_ref(), Some(&lag));
+    // A closed loop would have seen one slow transaction in ten thousand; nearly one in ten was late by over 100 ms.
+    assert!(operation.service.quantile(0.999).is_some_and(|ns| ns < 101_000));
+    assert!(
+        response.quantile(0.91).is_some_and(|ns| ns > 100 * MS)
+            && response.quantile(0.5).is_some_and(|ns| ns < 101_000)
+    );
+}
+
+#[test]
+fn blocks_run_in_the_order_of_the_schedule() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let plan = scripted(folder.path(), 4);
+    let seed = plan.seed;
+    let (mut started, mut stored) = (vec![Vec::new(); 4], Vec::new());
+    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
+    run.execute(&mut |event| match event {
+        Event::TrialStarted { block, arm } => started[block as usize].push(arm),
+        Event::BlockStored { block } => stored.push((block, started.iter().map(Vec::len).sum::<usize>())),
+        _ => {}
+    })
+    .expect("executes");
+    let expected: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(seed, 3).order(block)).collect();
+    assert_eq!(started, expected);
+    // Each block is stored before the next one begins.
+    assert_eq!(stored, [(0, 3), (1, 6), (2, 9), (3, 12)]);
+    assert!(expected.iter().any(|order| *order != [0, 1, 2]), "nothing was shuffled");
+    for trial in trials(&options(folder.path()).file) {
+        let r = &trial.record;
+        assert_eq!(expected[r.block as usize][r.position as usize], r.arm);
+    }
+}
+
+/// Everything of a run that must not depend on when it was stopped.
+fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
+    let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, &measured(t).settings)).expect("JSON");
+    trials(file).iter().map(|t| (t.record.block, t.record.arm, t.record.position, text(t))).collect()
+}
+
+#[test]
+fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
+    let runners = common::runners();
+    let whole = common::scratch();
+    let never = AtomicBool::new(false);
+    Run::new(scripted(whole.path(), 3), "", options(whole.path()), &runners, &never)
+        .and_then(|run| run.execute(&mut |_| {}))
+        .expect("executes");
+    let whole = timeless(&options(whole.path()).file);
+    assert_eq!(whole.len(), 9);
+    for after in [1, 2, 3, 5, 6, 8] {
+        let folder = common::scratch();
+        let options = options(folder.path());
+        let stop = AtomicBool::new(false);
+        let mut seen = 0;
+        let run = Run::new(scripted(folder.path(), 3), "", options.clone(), &runners, &stop).expect("checked");
+        let ended = run
+            .execute(&mut |event| {
+                seen += u32::from(matches!(event, Event::TrialEnded { .. }));
+                if seen == after && matches!(event, Event::TrialEnded { .. }) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            })
+            .expect("executes");
+        assert!(ended.interrupted, "after {after}");
+        // Only whole blocks are there, and nothing of the one under way.
+        let blocks = trials(&options.file).len() / 3;
+        assert_eq!(trials(&options.file).len(), blocks * 3);
+        assert_eq!(ended.blocks as usize, blocks);
+        assert_eq!(timeless(&options.file), whole[..blocks * 3], "after {after}");
+        let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable");
+        assert!(info.finished.is_none());
+        let ended =
+            Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
+        assert_eq!((ended.blocks, ended.interrupted), (3, false));
+        assert_eq!(timeless(&options.file), whole, "stopped after {after}");
+        let error = Run::resume(options, &runners, &never).err().expect("nothing is left").to_string();
+        assert!(error.contains("all 3 blocks are there"), "{error}");
+    }
+}
+
+#[test]
+fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_blocks() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = options(folder.path());
+    Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)
+        .and_then(|run| run.execute(&mut |_| {}))
+        .expect("executes");
+    let before = timeless(&options.file);
+    let file = rusqlite::Connection::open(&options.file).expect("run file");
+    assert_eq!(file.execute("DELETE FROM run WHERE key = 'finished'", []).expect("deleted"), 1);
+    drop(file);
+    let ended =
+        Run::resume(options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
+    assert_eq!((ended.blocks, ended.interrupted), (1, false));
+    assert!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").finished.is_some());
+    assert_eq!(timeless(&options.file), before);
+}
+
+#[test]
+fn the_harness_itself_is_measured_once_for_each_scenario() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = RunOptions { calibrate: true, ..options(folder.path()) };
+    let mut calibrating = 0;
+    Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)
+        .and_then(|run| run.execute(&mut |event| calibrating += u32::from(matches!(event, Event::Calibrating { .. }))))
+        .expect("executes");
+    let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable");
+    assert_eq!((calibrating, info.calibrations.len()), (1, 1));
+    let calibration = &info.calibrations[0];
+    assert_eq!((calibration.scenario, calibration.runner.as_str()), (0, "mock"));
+    // The script is an option, and options are the other driver's: without one each of the mock's takes 1 ms.
+    assert_eq!((calibration.result.operations[0].committed, calibration.result.elapsed_ns), (10, 10 * MS));
+}
+
+#[test]
+fn a_run_does_not_go_on_with_a_runner_that_has_changed() {
+    let (folder, runners) = (common::scratch(), common::runners());
+    let stop = AtomicBool::new(true);
+    let plan = scripted(folder.path(), 2);
+    let ended = Run::new(plan, "", options(folder.path()), &runners, &stop).and_then(|r| r.execute(&mut |_| {}));
+    assert!(ended.expect("stopped at once").interrupted);
+    let file = rusqlite::Connection::open(options(folder.path()).file).expect("run file");
+    file.execute("UPDATE runner SET description = replace(description, '\"rust\"', '\"go\"')", []).expect("changed");
+    drop(file);
+    stop.store(false, Ordering::Relaxed);
+    let error = Run::resume(options(folder.path()), &runners, &stop).err().expect("changed");
+    assert!(matches!(&error, EngineError::BadInput(e) if e.contains("runner `mock` has changed")), "{error}");
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let mut plan = scripted(folder.path(), 3);
+    let last = *Schedule::new(plan.seed, 3).order(1).last().expect("three arms");
+    // Only the second block's last trial is ever in the way of the flag, and far longer than a busy machine delays it.
+    let pause = Duration::from_secs(6);
+    script(&mut plan.arms[last], json!({ "pause_ms": pause.as_millis() as u64 }));
+    let (mut begun, mut done) = (None, 0);
+    let ended = std::thread::scope(|scope| {
+        let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
+        run.execute(&mut |event| {
+            if let Event::TrialStarted { block: 1, arm } = event
+                && arm == last
+            {
+                begun = Some(Instant::now());
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(20));
+                    stop.store(true, Ordering::Relaxed);
+                });
+            }
+            done += u32::from(matches!(event, Event::BlockStored { .. }));
+        })
+    })
+    .expect("executes");
+    assert!(ended.interrupted && begun.is_some_and(|b| b.elapsed() < pause));
+    assert_eq!((ended.blocks, done, trials(&options(folder.path()).file).len()), (1, 1, 3));
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("work")).expect("there").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_runner_that_dies_is_a_failed_row_and_the_run_goes_on() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let study = "blocks = 2\n[[scenario]]\nname = \"mixed\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+        role.w = { run = \"insert\", count = 10 }\nvary.driver = [\"mock:dies\", \"mock:scripted\", \"rusqlite:rusqlite\"]";
+    let plan = common::plan(folder.path(), common::INSERTS, study);
+    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
+    let ended = run.execute(&mut |_| {}).expect("executes");
+    assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 2, false));
+    let stored = trials(&options(folder.path()).file);
+    assert_eq!(stored.len(), 6);
+    for trial in &stored {
+        match (&trial.record.outcome, trial.record.arm) {
+            (Outcome::Failed(f), 0) => {
+                assert_eq!(f.kind, FailureKind::Runner);
+                assert!(f.reason.contains("exit status: 9"), "{}", f.reason);
+                assert!(!f.settings.is_empty() && f.result.is_none());
+            }
+            (Outcome::Measured(m), 1 | 2) => assert_eq!(m.result.operations[0].committed, 10),
+            (other, arm) => panic!("arm {arm}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let study = "[[scenario]]\nname = \"g\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\naccess = \"group-commit\"\n\
+        role.w = { run = \"insert\", count = 10 }";
+    let plan = common::plan(folder.path(), common::INSERTS, study);
+    let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
+    assert!(error.contains("g/only: driver `scripted` does not have access `group-commit`"), "{error}");
+    assert!(!options(folder.path()).file.exists(), "a refused run leaves no file");
+}
+
+#[test]
+fn a_script_may_come_from_a_file() {
+    use std::io::Write;
+    let (folder, runners) = (common::scratch(), common::runners());
+    let mut arm = scripted(folder.path(), 1).arms.remove(0);
+    arm.trial.connection.options.clear();
+    arm.trial.driver = "scripted".into();
+    let file = folder.path().join("script.json");
+    std::fs::write(&file, r#"{ "service_ns": { "insert": [7000000] } }"#).expect("written");
+    let mut child = runners
+        .get("mock")
+        .expect("found")
+        .command("run")
+        .env("LITELAB_MOCK_SCRIPT", &file)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let trial = litelab_protocol::Trial {
+        databases: vec![litelab_protocol::Database::File { path: "none".into() }],
+        ..arm.trial
+    };
+    let text = serde_json::to_string(&trial).expect("JSON");
+    child.stdin.take().expect("piped").write_all(format!("{text}\n{{\"type\":\"go\"}}\n").as_bytes()).expect("written");
+    let output = child.wait_with_output().expect("ends");
+    let last = output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).expect("a last line");
+    let litelab_protocol::Line::Result(result) = serde_json::from_slice(last).expect("a line") else {
+        panic!("no result")
+    };
+    assert_eq!((result.elapsed_ns, result.operations[0].committed), (70 * MS, 10));
+}

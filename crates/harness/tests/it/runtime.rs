@@ -1,0 +1,286 @@
+//! Workers that are tasks of an asynchronous runtime: what they do is what threads do, and what they do to the runtime is
+//! seen.
+
+use crate::common::*;
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Access, Arrivals, Begin, Executor, Load, Order, Probe, Retry, Trial, Until};
+use serde_json::json;
+
+const MS: u64 = 1_000_000;
+
+const ASYNC: [Executor; 3] = [Executor::Inline, Executor::Offload, Executor::Dedicated];
+
+const ACCESSES: [Access; 5] = [
+    Access::PerWorker,
+    Access::Shared,
+    Access::Pool { connections: 2 },
+    Access::WriteLock,
+    Access::Split { readers: 2 },
+];
+
+fn most(histogram: &Histogram) -> u64 {
+    histogram.max().unwrap_or_default()
+}
+
+fn some(histogram: &Option<Histogram>) -> &Histogram {
+    histogram.as_ref().expect("histogram")
+}
+
+/// A trial with one thread for tasks, and a probe every five milliseconds.
+fn single(executor: Executor, trial: Trial) -> Trial {
+    Trial { executor, runtime_threads: Some(1), probe_ms: 5, ..trial }
+}
+
+#[test]
+fn counts_are_those_of_threads_under_every_access() {
+    let steps =
+        || vec![one("write", Begin::Immediate, told("ROWS 2"), 0), one("other", Begin::None, told("ROWS 1"), 0)];
+    let mut roles = vec![role("w", 3, &[0, 1], count(61)), role("mix", 2, &[0, 1], count(400))];
+    (roles[1].first_worker, roles[1].order, roles[1].steps[0].weight) = (3, Order::Weighted, 3);
+    let mut base = scripted(steps(), roles);
+    base.databases.push(nowhere());
+    let counts = |outcome: &Outcome| -> Vec<_> {
+        outcome.result.operations.iter().map(|o| (o.committed, o.measured, o.rows, o.service.count())).collect()
+    };
+    let expected = counts(&RUNNER.run(&base));
+    assert_eq!(expected.iter().map(|(committed, ..)| committed).sum::<u64>(), 2 * 461);
+    for (executor, access) in ASYNC.iter().flat_map(|e| ACCESSES.map(|a| (*e, a))) {
+        (base.executor, base.access) = (executor, access);
+        let outcome = RUNNER.run(&base);
+        assert_eq!(counts(&outcome), expected, "{access} on {executor}");
+        let indices: Vec<_> = outcome.result.workers.iter().map(|w| (w.database, w.worker)).collect();
+        let sorted: Vec<_> = (0..2).flat_map(|d| (0..5).map(move |w| (d, w))).collect();
+        assert_eq!(indices, sorted, "{access} on {executor}");
+        let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
+        assert_eq!(ticked, 2 * 461, "{access} on {executor}");
+        for worker in &outcome.result.workers {
+            let whole = worker.inside_ns + worker.outside_ns;
+            assert!(worker.inside_ns > 0 && whole <= outcome.result.elapsed_ns, "{access} on {executor} {worker:?}");
+        }
+    }
+}
+
+#[test]
+fn ticks_come_while_the_runtime_stands_still() {
+    for executor in ASYNC {
+        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 70_000);
+        let trial = single(executor, scripted(vec![slow], vec![role("w", 1, &[0], count(3))]));
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
+            assert_eq!((sum, outcome.only().committed), (3, 3), "{executor}");
+            let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
+            timely(silent >= 4, format_args!("{executor}: {silent} of {}", outcome.ticks.len()))
+        });
+    }
+}
+
+#[test]
+fn retries_and_empty_ones_are_counted() {
+    for executor in ASYNC {
+        let mut none = told("ROWS 0");
+        none.required = true;
+        let failing = one("fails", Begin::Immediate, told("FAIL SQLITE_BUSY_SNAPSHOT 2"), 0);
+        let roles = vec![role("w", 1, &[0, 1, 0], count(5))];
+        let mut trial = scripted(vec![failing, one("take", Begin::Immediate, none, 0)], roles);
+        trial.executor = executor;
+        trial.retry = Retry { attempts: 3, multiplier: 1.0, on: vec!["SQLITE_BUSY".into()], ..Retry::default() };
+        let outcome = RUNNER.run(&trial);
+        // One that ends empty starts the cycle again: the third step is never come to.
+        let (fails, take) = (outcome.operation("w", "fails"), outcome.operation("w", "take"));
+        assert_eq!((fails.committed, take.empty, take.committed), (3, 2, 0), "{executor}");
+        let errors = fails.errors["SQLITE_BUSY_SNAPSHOT"];
+        assert_eq!((errors.seen, errors.cured), (2, 2), "{executor}");
+    }
+}
+
+#[test]
+fn a_warm_up_counts_but_is_not_measured() {
+    for executor in ASYNC {
+        let slow = one("t", Begin::Immediate, told("ROWS 1"), 5_000);
+        let mut trial = single(executor, scripted(vec![slow], vec![role("w", 1, &[0], count(40))]));
+        trial.warmup_ms = 100;
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            let only = outcome.only();
+            assert_eq!(only.committed, 40);
+            // Twenty of five milliseconds fit into the warm-up at most, some fewer on a busy machine.
+            assert!(only.measured >= 20, "{executor}: {}", only.measured);
+            timely(only.measured < 40, format_args!("{executor}: {}", only.measured))?;
+            let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
+            assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns, "{executor}");
+            // Of the probe's timers only those after the warm-up.
+            let timers = result.probe.as_ref().expect("probe").lateness.count();
+            let due = result.measured_ns / (5 * MS) + 2;
+            timely((1..=due).contains(&timers), format_args!("{executor}: {timers}"))
+        });
+    }
+}
+
+#[test]
+fn thinking_and_waiting_for_an_arrival_let_others_run() {
+    for executor in ASYNC {
+        let quick = || vec![one("t", Begin::None, told("ROWS 1"), 0)];
+        let mut thinks = single(executor, scripted(quick(), vec![role("w", 20, &[0], count(100))]));
+        thinks.roles[0].load = Load::Closed { think_us: 20_000 };
+        tries(|_| {
+            let outcome = RUNNER.run(&thinks);
+            assert!(outcome.result.workers.iter().all(|w| w.outside_ns > 80 * MS), "{executor}");
+            // Five times 20 ms for each, at the same time: one after the other they would take two seconds.
+            let elapsed = outcome.result.elapsed_ns;
+            assert!(elapsed > 80 * MS, "{executor}: {elapsed}");
+            timely(elapsed < 1_000 * MS, format_args!("{executor}: {elapsed}"))
+        });
+
+        let mut arrives = single(executor, scripted(quick(), vec![role("r", 2, &[0], Until::Time { ms: 500 })]));
+        arrives.roles[0].load = Load::Open { rate: 200.0, arrivals: Arrivals::Constant };
+        tries(|_| {
+            let outcome = RUNNER.run(&arrives);
+            let only = outcome.only();
+            assert_eq!(only.committed + only.unserved, 100, "{executor}");
+            assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
+            assert!(outcome.result.elapsed_ns >= 500 * MS, "{executor}");
+            timely(only.committed >= 97, format_args!("{executor}: {}", only.committed))?;
+            // The runtime's timer is one of milliseconds.
+            let lag = some(&only.lag).quantile(0.5);
+            timely(lag.is_some_and(|lag| lag < 10 * MS), format_args!("{executor}: {lag:?}"))
+        });
+    }
+}
+
+#[test]
+fn a_role_ends_with_another() {
+    for executor in ASYNC {
+        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 20_000);
+        let quick = one("quick", Begin::None, told("ROWS 1"), 0);
+        let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
+        roles[1].first_worker = 2;
+        let mut trial = scripted(vec![slow, quick], roles);
+        (trial.executor, trial.runtime_threads) = (executor, Some(2));
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            assert_eq!(outcome.operation("w", "slow").committed, 3);
+            let (quick, elapsed) = (outcome.operation("r", "quick").committed, outcome.result.elapsed_ns);
+            assert!(elapsed >= 60 * MS, "{executor} {elapsed}");
+            timely(quick > 50 && elapsed < 600 * MS, format_args!("{executor} {quick} in {elapsed}"))
+        });
+    }
+}
+
+/// A stall as long as the script says, in a trial that goes on before and after it.
+fn stalled(executor: Executor, options: &[(&str, u64)]) -> Probe {
+    let stall = one("stall", Begin::Immediate, told("ROWS 1"), 200_000);
+    let mut idle = role("idle", 1, &[1], Until::Time { ms: 400 });
+    (idle.load, idle.first_worker) = (Load::Closed { think_us: 1_000_000 }, 1);
+    let roles = vec![role("w", 1, &[0], count(1)), idle];
+    let mut trial = single(executor, scripted(vec![stall, one("idle", Begin::None, told("ROWS 1"), 0)], roles));
+    trial.connection.options = options.iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
+    RUNNER.run(&trial).result.probe.expect("probe")
+}
+
+#[test]
+fn a_stall_of_the_runtime_is_seen_at_its_length() {
+    tries(|_| {
+        let probe = stalled(Executor::Inline, &[]);
+        // A timer that was due when it began is late by all of it, one that was due a period later by that less. A busy
+        // machine adds to a sleep.
+        timely((180 * MS..260 * MS).contains(&most(&probe.lateness)), most(&probe.lateness))?;
+        // Of 80 timers 40 are late, by 100 ms on the average.
+        let late = probe.lateness.quantile(0.7);
+        timely(late.is_some_and(|l| l > 60 * MS), format_args!("{late:?}"))?;
+        timely((70..=140).contains(&probe.lateness.count()), probe.lateness.count())?;
+        let busy = probe.utilization.expect("counted by the runtime");
+        timely((0.3..=0.75).contains(&busy), format_args!("200 of 400 ms and {busy}"))
+    });
+}
+
+#[test]
+fn what_blocks_elsewhere_leaves_the_runtime_alone() {
+    for executor in [Executor::Offload, Executor::Dedicated] {
+        tries(|_| {
+            let probe = stalled(executor, &[]);
+            let (late, wait) = (most(&probe.lateness), most(some(&probe.pool_wait)));
+            timely(probe.lateness.count() >= 70, format_args!("{executor}: {}", probe.lateness.count()))?;
+            timely(late < 100 * MS && wait < 100 * MS, format_args!("{executor}: {late} {wait}"))?;
+            let busy = probe.utilization;
+            timely(busy.is_some_and(|busy| busy < 0.3), format_args!("{executor}: {busy:?}"))
+        });
+    }
+}
+
+#[test]
+fn a_pool_of_one_thread_makes_a_trivial_job_wait() {
+    tries(|_| {
+        let probe = stalled(Executor::Offload, &[("max_blocking_threads", 1)]);
+        let (wait, late) = (most(some(&probe.pool_wait)), most(&probe.lateness));
+        timely((180 * MS..260 * MS).contains(&wait) && late < 100 * MS, format_args!("{wait} {late}"))
+    });
+}
+
+#[test]
+fn what_service_hides_response_shows() {
+    // Reads are due every 10 ms. One write of 300 ms stands on the only thread, and then reads go on.
+    let served = |executor: Executor| {
+        let write = one("write", Begin::Immediate, told("ROWS 1"), 300_000);
+        let read = one("read", Begin::None, told("ROWS 1"), 0);
+        let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 2, &[1], Until::Time { ms: 600 })];
+        (roles[1].first_worker, roles[1].load) = (1, Load::Open { rate: 100.0, arrivals: Arrivals::Constant });
+        let outcome = RUNNER.run(&single(executor, scripted(vec![write, read], roles)));
+        let read = outcome.operation("r", "read").clone();
+        (read.committed, most(&read.service), most(some(&read.response)))
+    };
+    for (executor, shown) in [(Executor::Inline, 250 * MS..400 * MS), (Executor::Dedicated, 0..150 * MS)] {
+        tries(|_| {
+            let (reads, service, response) = served(executor);
+            let what = format!("{executor}: {reads} {service} {response}");
+            timely(reads >= 50 && service < 100 * MS && shown.contains(&response), what)
+        });
+    }
+}
+
+#[test]
+fn readers_have_threads_of_their_own_beside_a_writer() {
+    // Four reads of 20 ms on two readers, while a write holds its connection for 300 ms.
+    let write = one("write", Begin::Immediate, told("ROWS 1"), 300_000);
+    let mut read = one("read", Begin::None, told("ROWS 1"), 20_000);
+    read.writes = false;
+    let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 4, &[1], count(4))];
+    roles[1].first_worker = 1;
+    let mut trial = scripted(vec![write, read], roles);
+    (trial.executor, trial.access) = (Executor::Dedicated, Access::Split { readers: 2 });
+    tries(|_| {
+        let outcome = RUNNER.run(&trial);
+        let reads = outcome.operation("r", "read");
+        timely(most(&reads.service) < 200 * MS, most(&reads.service))?;
+        // Two of them waited for the other two.
+        let wait = some(&reads.wait);
+        let quarter = wait.quantile(0.25);
+        timely(quarter.is_some_and(|w| w < 15 * MS), format_args!("{quarter:?}"))?;
+        timely(most(wait) >= 19 * MS, most(wait))
+    });
+}
+
+#[test]
+fn a_runtime_without_threads_is_refused() {
+    let refused = |executor: Executor, change: &dyn Fn(&mut Trial)| {
+        let mut trial = scripted(vec![one("t", Begin::None, told("ROWS 1"), 0)], vec![role("w", 1, &[0], count(1))]);
+        trial.executor = executor;
+        change(&mut trial);
+        RUNNER.refuse(&trial).reason
+    };
+    for executor in ASYNC {
+        let reason = refused(executor, &|t| t.runtime_threads = Some(0));
+        assert!(reason.contains("runtime_threads"), "{reason}");
+    }
+    let blocking = |value: serde_json::Value| {
+        move |t: &mut Trial| drop(t.connection.options.insert("max_blocking_threads".into(), value.clone()))
+    };
+    for value in [json!(0), json!("many"), json!(-1)] {
+        assert!(refused(Executor::Offload, &blocking(value)).contains("max_blocking_threads"));
+    }
+    // Elsewhere it would have no effect.
+    let reason = refused(Executor::Inline, &blocking(json!(1)));
+    assert!(reason.contains("option `max_blocking_threads`: this driver has none"), "{reason}");
+    let reason = refused(Executor::Dedicated, &|t| t.access = Access::Pool { connections: 0 });
+    assert!(reason.contains("pool(0)"), "{reason}");
+}

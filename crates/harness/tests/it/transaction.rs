@@ -1,0 +1,139 @@
+//! One execution and what becomes of it: retries, rollbacks, transactions that end empty, yields.
+
+use std::time::Duration;
+
+use crate::common::*;
+use litelab_protocol::{Access, Begin, Fetch, Retry, Source, Work};
+
+const TWICE: &str = "FAIL SQLITE_BUSY_SNAPSHOT 2";
+
+#[test]
+fn a_retry_cures_with_growing_pauses() {
+    for begin in [Begin::None, Begin::Immediate] {
+        let mut trial = scripted(vec![one("t", begin, told(TWICE), 0)], vec![role("w", 1, &[0], count(3))]);
+        let on = vec!["SQLITE_BUSY".into()];
+        trial.retry = Retry { attempts: 3, backoff_us: 10_000, multiplier: 3.0, max_backoff_us: 60_000_000, on };
+        let outcome = RUNNER.run(&trial);
+        let only = outcome.only();
+        assert_eq!((only.committed, only.failed, only.errors.len()), (3, 0, 1));
+        let errors = only.errors["SQLITE_BUSY_SNAPSHOT"];
+        assert_eq!((errors.seen, errors.cured), (2, 2));
+        // 10 and 30 ms over two retries.
+        assert!(only.service.max().is_some_and(|max| max >= 39_900_000), "{:?}", only.service.max());
+        let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
+        assert_eq!(ticked, 2);
+    }
+}
+
+#[test]
+fn tries_come_to_an_end() {
+    // One try too few, and an error that is not covered.
+    for (attempts, on, committed, failed, cured) in
+        [(2, "SQLITE_BUSY", 2, 1, 0), (9, "SQLITE_LOCKED", 1, 2, 0), (3, "SQLITE_BUSY", 3, 0, 2)]
+    {
+        let once = one("t", Begin::Deferred, told(TWICE), 0);
+        let mut trial = scripted(vec![once], vec![role("w", 1, &[0], count(3))]);
+        trial.retry = Retry { attempts, multiplier: 1.0, on: vec![on.into()], ..Retry::default() };
+        let outcome = RUNNER.run(&trial);
+        let only = outcome.only();
+        let errors = only.errors["SQLITE_BUSY_SNAPSHOT"];
+        assert_eq!((only.committed, only.failed), (committed, failed), "{attempts} {on}");
+        assert_eq!((errors.seen, errors.cured), (2, cured), "{attempts} {on}");
+        assert_eq!(only.service.count(), committed, "{attempts} {on}");
+    }
+}
+
+#[test]
+fn without_a_row_it_is_empty_and_starts_the_cycle_again() {
+    for access in [Access::PerWorker, Access::Shared, Access::Pool { connections: 1 }] {
+        let mut none = told("ROWS 0");
+        none.required = true;
+        let mut trial = scripted(
+            vec![one("take", Begin::Immediate, none, 0), one("never", Begin::None, told("ROWS 1"), 0)],
+            vec![role("w", 1, &[0, 1], count(10))],
+        );
+        trial.access = access;
+        let outcome = RUNNER.run(&trial);
+        let take = outcome.operation("w", "take");
+        assert_eq!((take.committed, take.empty, take.measured, take.rows), (0, 10, 0, 0), "{access}");
+        assert_eq!(outcome.operation("w", "never").committed, 0, "{access}");
+    }
+}
+
+#[test]
+fn rows_are_those_of_all_statements() {
+    let statements = vec![told("ROWS 3"), told("ROWS 4")];
+    let transaction = transaction("t", Begin::Deferred, vec![], statements);
+    let outcome = RUNNER.run(&scripted(vec![transaction], vec![role("w", 2, &[0], count(10))]));
+    assert_eq!((outcome.only().committed, outcome.only().rows), (10, 70));
+    // Of the first statement alone.
+    assert_eq!(outcome.only().query.as_ref().map(|q| q.count()), Some(10));
+    assert!(outcome.only().first_row.as_ref().map(|f| f.max()) >= outcome.only().query.as_ref().map(|q| q.max()));
+}
+
+#[test]
+fn a_column_that_is_no_hash_agrees_with_nothing() {
+    let mut checked = told("ROWS 3");
+    checked.work = Work::Sha256Verify { value: "number".into(), hash: "number".into() };
+    let outcome = RUNNER.run(&scripted(vec![one("t", Begin::None, checked, 0)], vec![role("w", 1, &[0], count(2))]));
+    assert_eq!((outcome.only().verified, outcome.only().mismatches), (6, 6));
+}
+
+#[test]
+fn a_warm_up_counts_but_is_not_measured() {
+    let slow = one("t", Begin::Immediate, told("ROWS 1"), 5_000);
+    let mut trial = scripted(vec![slow], vec![role("w", 1, &[0], count(40))]);
+    trial.warmup_ms = 100;
+    tries(|_| {
+        let outcome = RUNNER.run(&trial);
+        let only = outcome.only();
+        assert_eq!(only.committed, 40);
+        assert_eq!((only.measured, only.rows), (only.service.count(), only.measured));
+        let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
+        assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
+        assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns);
+        // Twenty of five milliseconds fit into the warm-up at most, some fewer on a busy machine.
+        assert!(only.measured >= 20, "{}", only.measured);
+        timely(only.measured < 40, only.measured)
+    });
+}
+
+#[test]
+fn one_connection_serves_one_at_a_time() {
+    let accesses = [
+        (Access::PerWorker, true, None),
+        (Access::Shared, false, Some(4)),
+        (Access::Pool { connections: 1 }, false, Some(4)),
+        (Access::Pool { connections: 4 }, true, Some(4)),
+        (Access::WriteLock, false, Some(4)),
+        (Access::Split { readers: 4 }, false, Some(4)),
+    ];
+    for ((access, together, waits), executor) in accesses.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
+        let write = one("t", Begin::Immediate, told("ROWS 1"), 50_000);
+        let mut trial = scripted(vec![write], vec![role("w", 4, &[0], count(4))]);
+        (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(4));
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            assert_eq!(outcome.only().wait.as_ref().map(|w| w.count()), waits, "{access} on {executor}");
+            // Four pauses of 50 ms, one after the other or at the same time.
+            let elapsed = Duration::from_nanos(outcome.result.elapsed_ns);
+            let short = elapsed < Duration::from_millis(195);
+            assert!(together || !short, "{access} on {executor} {elapsed:?}");
+            timely(short == together, format_args!("{access} on {executor} {elapsed:?}"))
+        });
+    }
+}
+
+#[test]
+fn what_was_rolled_back_has_yielded_nothing() {
+    for (after, seen, committed) in [("ROWS 1", "SEES 1", 1), ("FAIL SQLITE_FULL 1", "SEES NULL", 0)] {
+        let mut get = told("ROWS 1");
+        get.yields = vec!["n".into()];
+        let yields = transaction("yields", Begin::Deferred, vec![], vec![get, told(after)]);
+        let yielded = vec![param("n", Source::Yielded { name: "n".into() })];
+        let sees = transaction("sees", Begin::None, yielded, vec![select(seen, &[0], Fetch::All)]);
+        let outcome = RUNNER.run(&scripted(vec![yields, sees], vec![role("w", 1, &[0, 1], count(2))]));
+        assert_eq!(outcome.operation("w", "yields").committed, committed);
+        assert_eq!(outcome.operation("w", "sees").committed, 1);
+    }
+}

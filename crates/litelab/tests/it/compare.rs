@@ -1,0 +1,145 @@
+//! A gate for regressions, with the real runner: what is slower is run again before it counts.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use std::path::{Path, PathBuf};
+
+use crate::common::{ends, run};
+
+/// A study of one transaction that counts to `steps`: the processor's work alone, in proportion to them.
+fn study(dir: &Path, name: &str, steps: u32) -> PathBuf {
+    std::fs::write(
+        dir.join(format!("{name}-work.toml")),
+        format!(
+            "name = \"work\"\n[schema]\nsql = \"CREATE TABLE t(a)\"\n[transaction.count]\nsql = \"WITH RECURSIVE n(i) AS \
+             (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {steps}) SELECT sum(i) FROM n\"\n"
+        ),
+    )
+    .unwrap();
+    let path = dir.join(format!("{name}.toml"));
+    std::fs::write(
+        &path,
+        format!(
+            "name = \"gate\"\ntitle = \"Is it slower?\"\nblocks = 6\n[[scenario]]\nname = \"count\"\n\
+             workload = \"{name}-work.toml\"\nrole.w = {{ run = \"count\", count = 20 }}\nmetrics = [\"p50\"]\n"
+        ),
+    )
+    .unwrap();
+    path
+}
+
+/// Runs both studies; gives the files of their runs.
+fn two_runs(dir: &Path, base: u32, head: u32) -> [&'static str; 2] {
+    for (name, steps) in [("base", base), ("head", head)] {
+        study(dir, name, steps);
+        let (toml, db) = (format!("{name}.toml"), format!("{name}.db"));
+        ends(&run(dir, &["run", &toml, "-o", &db, "--no-calibration"]), 0);
+    }
+    ["base.db", "head.db"]
+}
+
+#[test]
+fn work_that_takes_five_times_as_long_is_confirmed_and_ends_with_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let [base, head] = two_runs(dir, 4000, 20_000);
+    // Another work is another work, unless told.
+    let refused = run(dir, &["compare", base, head, "--fail"]);
+    ends(&refused, 2);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-unlike=work"), "{refused:?}");
+
+    let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work", "--markdown"]), 3);
+    for part in [
+        "drift between the two runs is not controlled",
+        "## Confirmation",
+        "base and head",
+        "▼ confirmed",
+        "1 of 1 regression confirmed",
+    ] {
+        assert!(out.contains(part), "`{part}` is not in:\n{out}");
+    }
+    // The re-run is there to be looked at, base and head in the same blocks.
+    let runs: Vec<PathBuf> = dir.join("litelab-runs").read_dir().unwrap().map(|e| e.unwrap().path()).collect();
+    let [confirmation] = runs.as_slice() else { panic!("{runs:?}") };
+    let shown = ends(&run(dir, &["show", confirmation.to_str().unwrap()]), 0);
+    assert!(shown.contains("head") && shown.contains("20 trials measured") && shown.contains("10 of 10"), "{shown}");
+
+    // Faster is no regression, and nothing is run again for it.
+    let out = ends(&run(dir, &["compare", head, base, "--fail", "--allow-unlike=work"]), 0);
+    assert!(!out.contains("Confirmation"), "{out}");
+    ends(&run(dir, &["compare", base, head, "--allow-unlike=work"]), 0);
+    ends(&run(dir, &["compare", base, head, "--fail", "--no-confirm", "--allow-unlike"]), 3);
+}
+
+/// The head's file says that it was slower than it is: what a bad moment of the machine leaves behind.
+#[test]
+fn a_difference_that_does_not_come_again_is_no_regression() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let [base, head] = two_runs(dir, 20_000, 20_000);
+    // It ran five times the work, and its plan says that it ran what the base did.
+    study(dir, "slow", 100_000);
+    ends(&run(dir, &["run", "slow.toml", "-o", "slow.db", "--no-calibration"]), 0);
+    let file = rusqlite::Connection::open(dir.join("slow.db")).unwrap();
+    file.execute_batch(&format!(
+        "ATTACH '{}' AS honest; UPDATE run SET value = (SELECT value FROM honest.run h WHERE h.key = 'plan') WHERE key = 'plan'",
+        dir.join(head).display()
+    ))
+    .unwrap();
+    drop(file);
+    // A tolerance so wide that two identical arms do not leave it by chance.
+    let compare = ["compare", base, "slow.db", "--fail", "--tolerance", "90%"];
+    let out = ends(&run(dir, &[&compare[..], &["--no-confirm"]].concat()), 3);
+    assert!(out.contains("1 regression"), "{out}");
+    let out = ends(&run(dir, &compare), 0);
+    assert!(out.contains("none of 1 regression showed itself again"), "{out}");
+}
+
+#[test]
+fn a_regression_that_cannot_be_looked_at_again_ends_with_1_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let [base, head] = two_runs(dir, 4000, 20_000);
+    let change = |file: &str, sql: &str| {
+        rusqlite::Connection::open(dir.join(file)).unwrap().execute_batch(sql).unwrap();
+    };
+    // The base ran with another build of the same versions: only head is run again, and that is said.
+    change(base, "UPDATE run SET value = json_set(value, '$.rusqlite', 'another') WHERE key = 'builds'");
+    let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work"]), 3);
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("only head was run again") && words.contains("drift is not controlled"), "{out}");
+    assert!(words.contains("build another"), "{out}");
+    // The head's build is gone.
+    change(head, "UPDATE run SET value = json_set(value, '$.rusqlite', 'gone') WHERE key = 'builds'");
+    let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work"]), 1);
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("cannot be run again: head ran with rusqlite") && words.contains("build gone"), "{out}");
+    assert!(words.contains("no regression could be confirmed or refuted"), "{out}");
+}
+
+#[test]
+fn arms_of_one_run_are_run_again_within_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    std::fs::write(
+        dir.join("w.toml"),
+        "name = \"w\"\n[vars]\nsteps = 1\n[schema]\nsql = \"CREATE TABLE t(a)\"\n[transaction.count]\nsql = \"WITH RECURSIVE \
+         n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $steps) SELECT sum(i) FROM n\"\n",
+    )
+    .unwrap();
+    std::fs::write(
+        dir.join("s.toml"),
+        "name = \"arms\"\ntitle = \"?\"\nblocks = 6\n[[scenario]]\nname = \"count\"\nworkload = \"w.toml\"\n\
+         role.w = { run = \"count\", count = 20 }\nvary.steps = [4000, 20000]\nmetrics = [\"p50\"]\n",
+    )
+    .unwrap();
+    ends(&run(dir, &["run", "s.toml", "-o", "s.db", "--no-calibration"]), 0);
+    let arms = ["compare", "s.db", "--base", "steps=4000", "--head", "steps=20000", "--fail"];
+    let out = ends(&run(dir, &arms), 3);
+    assert!(out.contains("1 of 1 regression confirmed") && !out.contains("drift"), "{out}");
+    // Data that is gone cannot be run on again.
+    let sql = "UPDATE run SET value = json_set(value, '$.arms[0].data', json('{\"from\":\"/gone/app.db\",\"transaction\":null,\"rows\":0,\"then\":null}')) WHERE key = 'plan'";
+    rusqlite::Connection::open(dir.join("s.db")).unwrap().execute_batch(sql).unwrap();
+    let out = ends(&run(dir, &arms), 1);
+    assert!(out.contains("/gone/app.db: no such file"), "{out}");
+}

@@ -1,0 +1,123 @@
+//! Call stacks of an arm, with the real runner and the machine's own `perf`; and a machine without it. The runner must
+//! have been built (`litelab runners build rusqlite`). Where `perf` is missing or not allowed, that part is left out, and
+//! a line says so.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::common::{ends, litelab, run};
+use litelab_record::stacks::Stacks;
+use litelab_record::{Recorder, RunFile};
+
+/// Work by count and not by time, so that a busy machine samples no less CPU time of it.
+const STUDY: &str = r#"
+name = "hot"
+title = "Where does the time go?"
+blocks = 1
+[vars]
+preload = 2000
+[[scenario]]
+name = "reads"
+workload = "insert"
+role.readers = { run = "read", workers = 2, count = 200000 }
+vary.access = ["per-worker", "shared"]
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hot.toml"), STUDY).unwrap();
+    folder
+}
+
+fn stacks(file: &Path) -> Vec<(usize, Stacks)> {
+    RunFile::open(file).unwrap().info().unwrap().stacks.into_iter().collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Lines that tell of missing call stacks.
+fn complaints(output: &Output) -> Vec<String> {
+    said(output).lines().filter(|line| line.starts_with("no call stacks")).map(str::to_owned).collect()
+}
+
+#[test]
+fn an_arm_is_sampled_where_the_machine_allows_it() {
+    let folder = folder();
+    let arguments = ["run", "hot.toml", "--no-calibration", "--flame", "-o", "hot.db"];
+    let output = run(folder.path(), &arguments);
+    let shown = ends(&output, 0);
+    let file = folder.path().join("hot.db");
+    let stacks = stacks(&file);
+    // Of all arms, and not of one: the machine has no `perf`, or does not allow it.
+    if let [line] = complaints(&output).as_slice()
+        && line.starts_with("no call stacks: ")
+    {
+        assert!(stacks.is_empty());
+        println!("sampling not tried: {line}");
+        return;
+    }
+    assert_eq!(complaints(&output), [""; 0]);
+    assert_eq!(stacks.iter().map(|(arm, _)| *arm).collect::<Vec<_>>(), [0, 1]);
+    for (_, stacks) in &stacks {
+        let functions = stacks.functions();
+        let step = functions.iter().find(|function| function.name.contains("sqlite3_step"));
+        assert!(step.is_some_and(|step| step.samples * 10 > stacks.samples()), "{}", stacks.folded());
+    }
+    assert!(shown.contains("Where CPU time goes") && shown.contains("with what it calls"), "{shown}");
+    // What was sampled counts for nothing: a trial of each arm, and no more.
+    let trials = ends(&run(folder.path(), &["export", "hot.db", "--format", "csv"]), 0);
+    assert_eq!(trials.lines().count(), 1 + 2, "{trials}");
+    ends(&run(folder.path(), &["report", "hot.db"]), 0);
+    let page = std::fs::read_to_string(folder.path().join("hot.html")).unwrap();
+    assert_eq!(page.matches("CPU time by call stack, ").count(), 2 * 2, "caption and title of each");
+    assert!(!folder.path().join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
+    // Asked for again, they are there.
+    let again = run(folder.path(), &["run", "--resume", "hot.db", "--flame"]);
+    ends(&again, 0);
+    assert!(!said(&again).contains("sampling"), "{}", said(&again));
+}
+
+#[test]
+fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
+    let folder = folder();
+    let nothing = folder.path().join("nothing");
+    std::fs::create_dir(&nothing).unwrap();
+    let arguments = ["run", "hot.toml", "--no-calibration", "--flame", "-o", "hot.db"];
+    let output = litelab(folder.path(), &arguments).env("PATH", &nothing).output().unwrap();
+    let shown = ends(&output, 0);
+    assert!(
+        matches!(complaints(&output).as_slice(), [line] if line.contains("perf is missing: install")),
+        "{output:?}"
+    );
+    assert!(shown.contains("per-worker") && !shown.contains("Where CPU time goes"), "{shown}");
+    let file = folder.path().join("hot.db");
+    assert_eq!(stacks(&file), []);
+    // Without having been asked, nothing is said of it.
+    let file_exists = ["run", "hot.toml", "--no-calibration", "-o", "other.db"];
+    let output = litelab(folder.path(), &file_exists).env("PATH", &nothing).output().unwrap();
+    ends(&output, 0);
+    assert_eq!(complaints(&output), [""; 0]);
+    let refused = run(folder.path(), &["run", "--resume", "other.db"]);
+    ends(&refused, 2);
+    assert!(said(&refused).contains("--flame"), "{}", said(&refused));
+
+    let none = run(folder.path(), &["export", "hot.db", "--format", "folded"]);
+    ends(&none, 2);
+    assert!(said(&none).contains("--resume hot.db --flame"), "{}", said(&none));
+
+    // What is stored later is read again, and what is damaged is left out.
+    let given = Stacks::parse("main;sqlite3_step;fcntl_[k] 3\nmain 1\n", 199);
+    Recorder::open(&file).unwrap().stacks(1, &given).unwrap();
+    assert_eq!(stacks(&file), [(1, given)]);
+    let folded = ends(&run(folder.path(), &["export", "hot.db", "--format", "folded"]), 0);
+    let arm = "reads/access=shared";
+    assert_eq!(folded, format!("{arm};main 1\n{arm};main;sqlite3_step;fcntl_[k] 3\n"));
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute_batch("UPDATE flame SET folded = x'00'; INSERT INTO flame VALUES (0, 'x', 7)").unwrap();
+    assert_eq!(stacks(&file), []);
+    ends(&run(folder.path(), &["show", "hot.db"]), 0);
+}

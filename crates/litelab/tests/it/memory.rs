@@ -1,0 +1,51 @@
+//! What a trial takes does not grow with what it does.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use crate::common::{ends, run};
+
+const STUDY: &str = r#"
+name = "memory"
+title = "Does a trial's memory grow with its operations?"
+about = "The same reads, a hundred times as many."
+blocks = 1
+workload = "insert"
+profile = "wal-normal"
+vars.preload = 10000
+
+[[scenario]]
+name = "few"
+role.readers = { run = "read", workers = 1, count = 100000 }
+
+[[scenario]]
+name = "many"
+role.readers = { run = "read", workers = 1, count = 10000000 }
+"#;
+
+/// What one read more may add to the highest resident memory, in bytes. A runner that keeps anything of each read keeps
+/// a byte of it at least. Two trials that do the same differ by a megabyte, a tenth of a byte for each of these reads,
+/// in what the allocator has given back, and the shorter one may be the one that took more.
+const OF_A_READ: f64 = 0.5;
+
+/// By scenario: how many operations were measured, and the highest resident memory in bytes.
+fn trial(csv: &str, scenario: &str) -> (u64, f64) {
+    let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let at = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+    let row = csv.lines().map(|line| line.split(',').collect::<Vec<_>>()).find(|row| row[at("scenario")] == scenario);
+    let row = row.unwrap();
+    assert_eq!(row.len(), columns.len(), "{csv}");
+    (row[at("measured")].parse().unwrap(), row[at("memory")].parse().unwrap())
+}
+
+#[test]
+fn ten_million_reads_take_the_memory_of_a_hundred_thousand() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    std::fs::write(dir.join("memory.toml"), STUDY).unwrap();
+    ends(&run(dir, &["run", "memory.toml", "-o", "run.db"]), 0);
+    let csv = ends(&run(dir, &["export", "run.db", "--format", "csv"]), 0);
+    let ((few, small), (many, large)) = (trial(&csv, "few"), trial(&csv, "many"));
+    assert_eq!((few, many), (100_000, 10_000_000));
+    let most = small + OF_A_READ * (many - few) as f64;
+    assert!(large < most, "{small} bytes for {few} reads, {large} for {many}, and {most} at most");
+}

@@ -1,0 +1,29 @@
+//! A litelab that was built without servers names the remedy wherever one is asked for.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use crate::common::{ends, run};
+
+#[test]
+fn what_needs_a_server_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = "postgres=postgres://localhost/db";
+    for arguments in [
+        &["servers", "status"][..],
+        &["servers", "up", "postgres", "--dir", "x"],
+        &["run", "first-look", "--url", url],
+        &["runners", "check", "rusqlite", "--url", url],
+    ] {
+        let output = run(folder.path(), arguments);
+        ends(&output, 2);
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(line.contains("built without servers: build it with `--features servers`"), "{line}");
+    }
+}
+
+#[test]
+fn studies_of_servers_are_listed_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(ends(&run(folder.path(), &["studies", "list"]), 0).contains("leave-sqlite"));
+}

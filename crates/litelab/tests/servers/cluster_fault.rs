@@ -1,0 +1,139 @@
+//! Nodes that are killed while workers write, and come back. Where the Go runner is not built or a server is not
+//! installed, a test says so and ends.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::common::servers::{built, nothing_is_left, possible, trials};
+use crate::common::{ends, run};
+use litelab_record::outcome::{FailureKind, Outcome};
+use litelab_servers::Kind;
+
+/// A folder that a server's user may enter, with files.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Each worker begins at another node, so that one of them loses its connection.
+const CLUSTER: &str = r#"
+name = "cluster"
+title = "What is left when a node dies?"
+blocks = 1
+workload = "acknowledged"
+driver = "go:mysql"
+server = "galera"
+profile = "mariadb-reconnect"
+
+[[scenario]]
+name = "node"
+role.w = { run = "enter", workers = 3, for = "6s", think = "2ms" }
+kill = { node = 2, after = "1s", back = "1s" }
+metrics = ["throughput", "stall", "worker_stall", "rejoin", "lost"]
+
+# Another trial, on the cluster that the first has left, or is to find.
+[[scenario]]
+name = "whole"
+role.w = { run = "enter", workers = 3, count = 30 }
+"#;
+
+#[test]
+fn a_killed_node_loses_nothing_and_comes_back() {
+    if !possible(&[Kind::Galera]) {
+        return;
+    }
+    let folder = folder(&[("cluster.toml", CLUSTER)]);
+    let dir = folder.path();
+    let shown = ends(&run(dir, &["run", "cluster.toml", "-o", "run.db"]), 0);
+    nothing_is_left(dir);
+    let (info, trials) = trials(&dir.join("run.db"));
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        let Outcome::Measured(measured) = &trial.outcome else { panic!("{:?}", trial.outcome) };
+        let committed: u64 = measured.result.operations.iter().map(|o| o.committed).sum();
+        let gaps: Vec<u64> = measured.result.workers.iter().map(|worker| worker.stall_ns.unwrap()).collect();
+        assert_eq!(gaps.len(), 3);
+        assert!(gaps.iter().all(|gap| *gap <= measured.result.elapsed_ns), "{gaps:?}");
+        if info.plan.arms[trial.arm].kill.is_none() {
+            assert_eq!((committed, &measured.fault), (30, &None));
+            continue;
+        }
+        let fault = measured.fault.as_ref().unwrap();
+        assert_eq!((fault.node, fault.lost), (2, Some(0)));
+        assert!(fault.killed_ms >= 1000 && fault.started_ms >= fault.killed_ms, "{fault:?}");
+        // Synced: what the workers were told of was looked for there, too.
+        assert!(fault.back_ms > fault.started_ms, "{fault:?}");
+        // Every worker waits as long as nobody gets on. A tick may come late, and a commit just before it.
+        let all = measured.stall_ns.unwrap();
+        assert!(gaps.iter().all(|gap| *gap + 1_000_000_000 > all), "{gaps:?} {all}");
+        let errors: Vec<_> = measured.result.operations.iter().flat_map(|o| &o.errors).collect();
+        assert!(errors.iter().any(|(name, n)| name.starts_with("CONNECTION_") && n.cured > 0), "{errors:?}");
+        assert!(committed > 0);
+    }
+    for part in ["worker_stall", "rejoin", "lost", "CONNECTION_"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+/// Negative control: InnoDB that writes its log once in a second loses what it acknowledged since, and is seen losing it.
+const LOSSY: &str = r#"
+name = "lossy"
+title = "What is left of a server that does not write what it says?"
+blocks = 3
+workload = "acknowledged"
+driver = "go:mysql"
+
+[[scenario]]
+name = "server"
+role.w = { run = "enter", workers = 2, for = "5s" }
+kill = { node = 1, after = "1500ms", back = "500ms" }
+vary.profile = ["mariadb-reconnect", "lazy.toml"]
+"#;
+
+#[test]
+fn a_server_that_loses_what_it_acknowledged_is_caught() {
+    if !possible(&[Kind::Mariadb]) {
+        return;
+    }
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles/mariadb-reconnect.toml");
+    let durable = std::fs::read_to_string(home).unwrap();
+    let lazy = durable.replace("_commit = 1", "_commit = 0").replace("mariadb-reconnect", "lazy");
+    let folder = folder(&[("lossy.toml", LOSSY), ("lazy.toml", &lazy)]);
+    let dir = folder.path();
+    ends(&run(dir, &["run", "lossy.toml", "-o", "run.db"]), 1);
+    nothing_is_left(dir);
+    let (info, trials) = trials(&dir.join("run.db"));
+    let mut caught = 0;
+    for trial in &trials {
+        let arm = &info.plan.arms[trial.arm];
+        match &trial.outcome {
+            Outcome::Measured(measured) => assert_eq!(measured.fault.as_ref().unwrap().lost, Some(0)),
+            Outcome::Failed(failure) => {
+                assert_eq!((arm.profile.as_str(), failure.kind), ("lazy", FailureKind::Invariant), "{failure:?}");
+                assert!(failure.reason.starts_with("node 1: ") && failure.reason.ends_with("are lost"), "{failure:?}");
+                caught += 1;
+            }
+        }
+    }
+    // One that is killed just after it has written its log is lucky.
+    assert!(trials.len() == 6 && caught > 0, "{trials:?}");
+}
+
+#[test]
+fn a_server_of_the_users_is_not_killed() {
+    if !built() {
+        return;
+    }
+    let folder = folder(&[("cluster.toml", CLUSTER)]);
+    // Nobody listens there: it is refused before anyone is asked.
+    let url = "galera=mysql://me:secret@127.0.0.1:1,127.0.0.1:1,127.0.0.1:1";
+    let output = run(folder.path(), &["run", "cluster.toml", "--url", url]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("kill: server `galera` is yours (--url)") && !error.contains("secret"), "{error}");
+}

@@ -1,0 +1,93 @@
+//! Servers that litelab started for the conformance suite or a run do not outlive it, whichever way it ends, and neither do
+//! its folders.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use crate::common::litelab;
+use crate::common::servers::{children, family, installed, is_built, open_folder, processes, send, states, until};
+use litelab_servers::Kind;
+
+const STUDY: &str = "name = 'long'\ntitle = '?'\nblocks = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+    role.w = { run = 'add', workers = 1, for = '100s' }\nvary.driver = ['go:postgres', 'go:mysql']\n";
+const WORKLOAD: &str = "name = 'work'\nschema.sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY)'\n[transaction.add]\n\
+    sql = 'INSERT INTO t VALUES (:id)'\nparam.id = { sequence = {} }\n";
+
+/// What is ended.
+const COMMANDS: [&[&str]; 2] = [
+    &["runners", "check", "go:postgres", "go:mysql", "--jobs", "2"],
+    &["run", "long.toml", "-o", "run.db", "--no-calibration"],
+];
+
+/// Scratch folders below a folder.
+fn scratch(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.join("litelab-runs")).into_iter().flatten().flatten();
+    entries.filter_map(|e| e.file_name().into_string().ok()).filter(|name| name.starts_with(".scratch")).collect()
+}
+
+/// Starts a command, and waits until both its servers are up and a runner is at work. The command, and all processes that
+/// must not be left.
+fn begin(dir: &Path, arguments: &[&str]) -> (Child, Vec<u32>) {
+    std::fs::write(dir.join("work.toml"), WORKLOAD).unwrap();
+    std::fs::write(dir.join("long.toml"), STUDY).unwrap();
+    let child = litelab(dir, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let up = || -> Vec<_> {
+        let states = states(&dir.join("litelab-runs"));
+        states.into_iter().filter(|state| !state.version.is_empty() && state.is_up()).collect()
+    };
+    until("both servers are up", || up().len() == 2);
+    let mut runners = Vec::new();
+    until("a runner is at work", || {
+        runners = children(child.id(), "litelab-runner-go");
+        !runners.is_empty()
+    });
+    assert!(!scratch(dir).is_empty() && processes(dir) > 2, "servers and their guards");
+    let pids = up().iter().flat_map(family).chain(runners).collect();
+    (child, pids)
+}
+
+fn nothing_is_left(what: &str, dir: &Path, pids: &[u32]) {
+    let lives = |pid: &u32| {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // One that nobody waits for any more is no process.
+        state.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+    };
+    until(&format!("{what}: the processes end"), || processes(dir) == 0 && !pids.iter().any(lives));
+    until(&format!("{what}: the folders go"), || scratch(dir).is_empty());
+}
+
+fn possible() -> bool {
+    installed(&[Kind::Postgres, Kind::Mariadb]) && is_built("go", "litelab-runner-go")
+}
+
+#[test]
+fn killed_it_leaves_no_server_and_no_folder() {
+    if !possible() {
+        return;
+    }
+    for arguments in COMMANDS {
+        let folder = open_folder();
+        let (mut child, pids) = begin(folder.path(), arguments);
+        send("-KILL", &[child.id()]);
+        assert_eq!(child.wait().unwrap().code(), None, "it was killed");
+        nothing_is_left(&arguments.join(" "), folder.path(), &pids);
+    }
+}
+
+#[test]
+fn interrupted_it_leaves_no_server_and_no_folder() {
+    if !possible() {
+        return;
+    }
+    for arguments in COMMANDS {
+        let folder = open_folder();
+        let (mut child, pids) = begin(folder.path(), arguments);
+        send("-INT", &[child.id()]);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        // Whoever waits for its end finds nothing then.
+        assert!(scratch(folder.path()).is_empty() && processes(folder.path()) == 0, "{arguments:?}");
+        nothing_is_left(&arguments.join(" "), folder.path(), &pids);
+    }
+}

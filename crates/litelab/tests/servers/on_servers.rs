@@ -1,0 +1,251 @@
+//! `litelab run` on database servers, with the drivers of the Go runner. Where that is not built or a server is not
+//! installed, a test says so and ends.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::common::servers::{built, nothing_is_left, open_folder, possible, processes, trials};
+use crate::common::{ends, litelab, run};
+use litelab_model::Server;
+use litelab_record::outcome::{FailureKind, Outcome};
+use litelab_servers::Kind;
+
+const WORKLOAD: &str = r#"
+name = "work"
+content = ["item"]
+
+[schema.sql]
+sqlite = "CREATE TABLE item(id INTEGER PRIMARY KEY, n INTEGER NOT NULL, x REAL, v TEXT NOT NULL)"
+postgres = "CREATE TABLE item(id bigint PRIMARY KEY, n int NOT NULL, x double precision, v text NOT NULL)"
+mysql = "CREATE TABLE item(id BIGINT PRIMARY KEY, n INT NOT NULL, x DOUBLE, v VARCHAR(200) NOT NULL)"
+
+[data]
+transaction = "insert"
+rows = 500
+
+[transaction.insert]
+sql = "INSERT INTO item(id, n, x, v) VALUES (:id, :n, :x, :v)"
+param.id = { sequence = { start = 1 } }
+param.n = { uniform = [-9, 1000] }
+param.x = { choice = [0.5, 1.25, -3.0] }
+param.v = { text = 40 }
+
+[transaction.add]
+sql = "INSERT INTO item(id, n, x, v) VALUES (:id, :n, NULL, :v)"
+rows = 5
+param.id = { sequence = { start = "$data_rows + 1" } }
+param.n = { uniform = [-9, 1000] }
+param.v = { text = 40 }
+
+[transaction.change]
+sql = [
+    { sql = "SELECT n FROM item WHERE id = :id", yields = ["n"] },
+    "UPDATE item SET n = n + 1 WHERE id = :id AND n = :n",
+]
+param.id = { sequence = { start = 1 } }
+param.n = { yielded = "n" }
+
+[[invariant]]
+about = "every row that was acknowledged is there"
+sql = "SELECT count(*) FROM item"
+equals = "$data_rows + 5 * committed.add"
+"#;
+
+const STUDY: &str = r#"
+name = "three"
+title = "The same work on three databases"
+blocks = 2
+workload = "work.toml"
+
+[[scenario]]
+name = "right"
+role.w = { run = ["add", "change"], workers = 1, count = 40 }
+metrics = ["throughput", "cpu", "database_size"]
+arm = [
+    { driver = "rusqlite", profile = "wal-full" },
+    { driver = "go:postgres", profile = "postgres.toml" },
+    { driver = "go:mysql", profile = "mysql.toml" },
+]
+
+[[scenario]]
+name = "wrong"
+driver = "go:postgres"
+role.w = { run = "add", workers = 2, count = 4 }
+invariant = [{ about = "one too many", sql = "SELECT count(*) FROM item", equals = "$data_rows + 5 * committed.add + 1" }]
+"#;
+
+/// A folder that a server's user may enter, with the study and what it names.
+fn folder(study: &str) -> tempfile::TempDir {
+    let folder = open_folder();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("work.toml", WORKLOAD);
+    write("three.toml", study);
+    let retry = "[retry]\nattempts = 5\nbackoff = '1ms'\n";
+    let settings = "synchronous_commit = 'off'\nfsync = false\nlock_timeout = '10s'\n";
+    write("postgres.toml", &format!("name = 'postgres'\ndialect = 'postgres'\n[setting]\n{settings}{retry}"));
+    let settings = "innodb_flush_log_at_trx_commit = 2\ninnodb_lock_wait_timeout = 10\n";
+    write("mysql.toml", &format!("name = 'mysql'\ndialect = 'mysql'\n[setting]\n{settings}{retry}"));
+    folder
+}
+
+#[test]
+fn one_workload_leaves_the_same_rows_on_three_databases() {
+    if !possible(&[Kind::Postgres, Kind::Mariadb]) {
+        return;
+    }
+    let folder = folder(STUDY);
+    let dir = folder.path();
+    let shown = ends(&run(dir, &["run", "three.toml", "-o", "run.db"]), 1);
+    nothing_is_left(dir);
+    let (info, trials) = trials(&dir.join("run.db"));
+    assert_eq!(trials.len(), 8);
+    let mut contents = Vec::new();
+    for trial in &trials {
+        match &trial.outcome {
+            Outcome::Measured(m) => {
+                assert_eq!(m.on_server, trial.arm != 0);
+                assert!(m.result.operations.iter().all(|o| o.failed == 0), "{:?}", m.result.operations);
+                contents.push(m.content["item"].clone());
+            }
+            // The negative control: what is broken is found by the core's own connection.
+            Outcome::Failed(failure) => {
+                assert_eq!((trial.arm, failure.kind), (3, FailureKind::Invariant), "{}", failure.reason);
+                assert!(failure.reason.contains("found 520, expected 521"), "{}", failure.reason);
+            }
+        }
+    }
+    assert_eq!(contents.len(), 6);
+    contents.dedup();
+    assert_eq!(contents.len(), 1, "all six hold the same rows: {contents:?}");
+
+    let version = |server| info.servers[&server].version.clone();
+    assert!(version(Server::Postgres).starts_with("PostgreSQL ") && version(Server::Mariadb).starts_with("MariaDB "));
+    assert!(info.servers.values().all(|s| !s.own && s.url.contains("127.0.0.1")));
+    for part in [version(Server::Postgres).as_str(), "started for the run", "D1", "D2", "D4", "runner's alone"] {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+    let harness: Vec<&str> = info.calibrations.iter().map(|c| c.runner.as_str()).collect();
+    assert!(
+        harness.contains(&"go") && harness.contains(&"rusqlite"),
+        "the harness's own cost is known of both: {harness:?}"
+    );
+    // Of a server's files nothing is known.
+    let row = |driver: &str| shown.lines().find(|l| l.contains(driver) && l.contains("/s")).unwrap().to_owned();
+    assert!(row("rusqlite").contains("iB") && row("go:postgres").contains('–'), "{shown}");
+}
+
+#[test]
+fn a_server_that_is_not_installed_costs_its_own_arms_only() {
+    let elsewhere = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec"];
+    if !built() || elsewhere.iter().any(|f| Path::new(f).join("mariadb-install-db").exists()) {
+        return;
+    }
+    let alone = STUDY.replace("    { driver = \"go:postgres\", profile = \"postgres.toml\" },\n", "");
+    let folder = folder(alone.split("[[scenario]]\nname = \"wrong\"").next().unwrap());
+    let output =
+        litelab(folder.path(), &["run", "three.toml", "-o", "run.db"]).env("PATH", "/nowhere").output().unwrap();
+    let shown = ends(&output, 0);
+    assert!(shown.contains("1 arm skipped: mariadb is not installed") && shown.contains("mariadb-server"), "{shown}");
+    let (info, trials) = trials(&folder.path().join("run.db"));
+    assert_eq!((trials.len(), info.servers.len()), (2, 0));
+    nothing_is_left(folder.path());
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_server_and_goes_on() {
+    if !possible(&[Kind::Postgres]) {
+        return;
+    }
+    let study = "name = 'three'\ntitle = '?'\nblocks = 2\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+                 driver = 'go:postgres'\nrole.w = { run = 'add', workers = 2, for = '2s' }\n";
+    let folder = folder(study);
+    let dir = folder.path();
+    let arguments = ["run", "three.toml", "-o", "run.db", "--no-calibration"];
+    let mut child = litelab(dir, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("block 1/2 stored")), "its first block is done");
+    assert!(processes(dir) > 0, "its server runs");
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let code = child.wait().unwrap().code();
+    nothing_is_left(dir);
+    if code == Some(0) {
+        println!("skipped: on this busy machine the run was over before it could be interrupted");
+        return;
+    }
+    assert_eq!(code, Some(130));
+
+    ends(&run(dir, &["run", "--resume", "run.db"]), 0);
+    let (_, trials) = trials(&dir.join("run.db"));
+    assert_eq!(trials.iter().filter(|t| matches!(t.outcome, Outcome::Measured(_))).count(), 2);
+    nothing_is_left(dir);
+}
+
+#[test]
+fn a_server_of_the_users_is_left_as_it_was() {
+    if !possible(&[Kind::Postgres]) {
+        return;
+    }
+    let study = "name = 'three'\ntitle = '?'\nblocks = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+                 driver = 'go:postgres'\nrole.w = { run = 'add', workers = 2, count = 10 }\n";
+    let folder = folder(study);
+    let dir = folder.path();
+    let up = ends(&run(dir, &["servers", "up", "postgres"]), 0);
+    let url = up.lines().last().unwrap();
+    let mut admin = litelab_servers::Admin::connect(url).unwrap();
+    let mut schemas =
+        || admin.number("public", "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'litelab%'").unwrap();
+    let given = format!("postgres={url}");
+    let shown = ends(&run(dir, &["run", "three.toml", "-o", "run.db", "--url", &given]), 0);
+    assert!(shown.contains("(your own)"), "{shown}");
+    assert_eq!(schemas(), 0.0, "its schemas are dropped");
+    let (info, _) = trials(&dir.join("run.db"));
+    let password = url.split("litelab:").nth(1).and_then(|rest| rest.split('@').next()).unwrap();
+    let record = &info.servers[&Server::Postgres];
+    assert!(record.own && !record.url.contains(password), "{record:?}");
+    let bytes = std::fs::read(dir.join("run.db")).unwrap();
+    assert!(!bytes.windows(password.len()).any(|w| w == password.as_bytes()), "the password is nowhere in the file");
+
+    // fsync holds for the whole server, which is not litelab's to change.
+    let profile = study.replace("driver = 'go:postgres'", "driver = 'go:postgres'\nprofile = 'postgres.toml'");
+    std::fs::write(dir.join("three.toml"), profile).unwrap();
+    let output = run(dir, &["run", "three.toml", "-o", "other.db", "--url", &given]);
+    ends(&output, 2);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(line.lines().count() == 1 && line.contains("`fsync` is on on your server"), "{line}");
+    assert_eq!(schemas(), 0.0);
+    ends(&run(dir, &["servers", "down", "postgres"]), 0);
+    let begun = Instant::now();
+    while processes(dir) > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is down");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_wrong_url_is_one_line() {
+    let folder = folder(STUDY);
+    for (url, part) in [
+        ("postgres=mysql://me:secret@localhost", "a url of mysql was given for `postgres`"),
+        ("postgre=postgres://me:secret@localhost", "did you mean `postgres`?"),
+        ("postgres://me:secret@localhost", "write SERVER=URL"),
+        ("mysql=mysql://me:secret@localhost:notaport", "url"),
+    ] {
+        let output = run(folder.path(), &["run", "three.toml", "--url", url]);
+        ends(&output, 2);
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(line.lines().count() == 1 && line.contains(part) && !line.contains("secret"), "{line}");
+    }
+    if built() {
+        // Port 1 is nobody's.
+        let url = "postgres=postgres://me:secret@127.0.0.1:1/db";
+        let output = run(folder.path(), &["run", "three.toml", "--url", url]);
+        ends(&output, 2);
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(line.contains("127.0.0.1:1") && !line.contains("secret"), "{line}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The integration tests of this package in one program.
+
+mod asked_for;
+mod built_in;
+mod conditions;
+mod crossovers;
+mod defaults;
+mod dialects;
+mod documentation;
+mod no_panic;
+mod node_kills;
+mod options;

@@ -1,0 +1,146 @@
+//! Which regressions can be run again, and what a re-run makes of them.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{outcome, study};
+use crate::common::{Gives, record};
+use litelab_model::Plan;
+use litelab_record::RunInfo;
+use litelab_report::compare::{Builds, Comparison, Means, Pairing, Unlike, confirm};
+use litelab_report::export::markdown;
+use litelab_report::terminal::show_confirmation;
+use litelab_report::{Analysis, CompareOptions, Side, Style, analyse, compare};
+use litelab_stats::Verdict;
+
+/// A plan's run with median latencies times `factor` in the arms that `slow` names.
+fn ran(plan: &Plan, factor: f64, slow: impl Fn(&Plan, usize) -> bool) -> (RunInfo, Analysis) {
+    let directory = tempfile::tempdir().unwrap();
+    // Arms of a re-run give what the arm of the study gives that they were made of.
+    let origin = |arm: usize| {
+        let name = plan.arm_name(arm).replace(" side=base", "").replace(" side=head", "").replace("sync-2/", "sync/");
+        (0..study().arms.len()).find(|i| study().arm_name(*i) == name.replace("sync-3/", "sync/"))
+    };
+    let (file, mut info) = record(
+        &directory.path().join("run.db"),
+        plan,
+        |_| (),
+        |block, arm| {
+            let mut gives = outcome(block % 8, origin(arm)?)?;
+            if let Gives::Numbers(numbers) = &mut gives
+                && slow(plan, arm)
+            {
+                numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
+            }
+            Some(gives)
+        },
+    );
+    info.path = "runs/again.db".into();
+    info.builds.insert("rust".into(), "0011223344".into());
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+fn side<'a>((info, analysis): &'a (RunInfo, Analysis)) -> Side<'a> {
+    Side { analysis, info }
+}
+
+/// The study, and the study with everything half as slow again.
+fn compared() -> ((RunInfo, Analysis), (RunInfo, Analysis), Comparison) {
+    let (base, head) = (ran(&study(), 1.0, |_, _| false), ran(&study(), 1.5, |_, _| true));
+    let comparison = compare(side(&base), side(&head), &CompareOptions::default()).unwrap();
+    assert!(!comparison.regressions().is_empty());
+    (base, head, comparison)
+}
+
+#[test]
+fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_blocks() {
+    let (base, head, comparison) = compared();
+    let again = confirm::again(&comparison, &base.0, &head.0, &Builds::of(&head.0));
+    assert!(again.pairs.iter().all(|(_, means)| *means == Means::Interleaved), "{:?}", again.pairs);
+    let plan = again.plan.clone().unwrap();
+    assert_eq!(plan.arms.len(), 2 * again.pairs.len());
+    assert!(plan.scenarios.iter().all(|s| (10..=40).contains(&s.blocks)));
+    // It comes again in the arms that are head's.
+    let rerun = ran(&plan, 1.5, |plan, arm| plan.arm_name(arm).ends_with("side=head"));
+    let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
+    assert_eq!((found.confirmed(), found.rows.len()), (comparison.regressions().len(), comparison.regressions().len()));
+    assert!(found.rows.iter().all(|row| row.pairing == Pairing::Blocks));
+    insta::assert_snapshot!("confirmed", show_confirmation(&found, Style::PLAIN));
+    // It does not.
+    let rerun = ran(&plan, 1.0, |_, _| false);
+    let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
+    assert_eq!(found.confirmed(), 0);
+    assert!(found.rows.iter().all(|row| row.verdict == Verdict::Equivalent));
+    insta::assert_snapshot!("not-confirmed", markdown::confirmation(&found));
+}
+
+#[test]
+fn a_base_whose_build_is_gone_leaves_head_alone() {
+    let (mut base, head, _) = compared();
+    let here = Builds::of(&head.0);
+    base.0.runners[0].drivers[0].version = "1.2.2".into();
+    let allowed = CompareOptions { allow_unlike: vec![Unlike::Driver], ..CompareOptions::default() };
+    let comparison = compare(side(&base), side(&head), &allowed).unwrap();
+    let again = confirm::again(&comparison, &base.0, &head.0, &here);
+    let Means::HeadAlone(why) = &again.pairs[0].1 else { panic!("{:?}", again.pairs) };
+    assert!(why.contains("base ran with rusqlite 1.2.2") && why.contains("here is rusqlite 1.2.3"), "{why}");
+    let plan = again.plan.clone().unwrap();
+    assert_eq!(plan.arms.len(), again.pairs.len());
+    let rerun = ran(&plan, 1.5, |_, _| true);
+    let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
+    assert_eq!(found.confirmed(), comparison.regressions().len());
+    assert!(found.rows.iter().all(|row| row.pairing == Pairing::None));
+    let text = show_confirmation(&found, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("only head was run again") && text.contains("drift is not controlled"), "{text}");
+    // Elsewhere, base's old trials are nothing to compare with.
+    let mut elsewhere = rerun.clone();
+    elsewhere.0.environment.cpu.model = Some("Another CPU".into());
+    let found = confirm::judge(&comparison, side(&base), &again, side(&elsewhere));
+    assert_eq!((found.rows.len(), found.impossible.len()), (0, again.pairs.len()));
+    assert!(found.impossible[0].1.contains("another host: the CPU is Made-up CPU 3000"), "{:?}", found.impossible);
+}
+
+#[test]
+fn both_sides_may_be_run_again_elsewhere_which_is_said() {
+    let (base, head, comparison) = compared();
+    let again = confirm::again(&comparison, &base.0, &head.0, &Builds::of(&head.0));
+    let mut rerun = ran(again.plan.as_ref().unwrap(), 1.5, |plan, arm| plan.arm_name(arm).ends_with("side=head"));
+    rerun.0.environment.cpu.model = Some("Another CPU".into());
+    let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
+    assert_eq!(found.confirmed(), comparison.regressions().len());
+    assert!(found.notes[0].contains("on another host: the CPU is"), "{:?}", found.notes);
+}
+
+#[test]
+fn what_cannot_tell_base_from_head_is_not_taken_for_both() {
+    let (base, head, comparison) = compared();
+    let arms = comparison.regressions()[0].arms;
+    let here = Builds::of(&head.0);
+    // Two builds of one version number, told apart by their fingerprints.
+    let mut other = base.0.clone();
+    other.builds.insert("rust".into(), "9988776655".into());
+    let Means::HeadAlone(why) = confirm::means(&other, &head.0, arms, &here) else { panic!("taken for head's") };
+    assert!(why.contains("build 99887766"), "{why}");
+    // Without fingerprints, the same plan by the same versions may be another program.
+    let mut unknown = base.0.clone();
+    unknown.builds.clear();
+    assert!(matches!(confirm::means(&unknown, &head.0, arms, &here), Means::HeadAlone(_)));
+    // Where the plans differ, that is what is under test.
+    unknown.plan.arms[arms.0].schema = "CREATE TABLE other(a)".into();
+    assert_eq!(confirm::means(&unknown, &head.0, arms, &here), Means::Interleaved);
+}
+
+#[test]
+fn a_head_that_is_not_here_cannot_be_run_again() {
+    let (base, head, comparison) = compared();
+    let Means::Impossible(why) = confirm::means(&base.0, &head.0, comparison.regressions()[0].arms, &Builds::default())
+    else {
+        panic!("there is no runner")
+    };
+    assert!(why.contains("no runner here has that driver"), "{why}");
+    let again = confirm::again(&comparison, &base.0, &head.0, &Builds::default());
+    assert_eq!(again.plan, None);
+    let found = confirm::without_run(&comparison, &again);
+    assert_eq!((found.confirmed(), found.impossible.len()), (0, again.pairs.len()));
+    assert!(show_confirmation(&found, Style::PLAIN).contains("no regression could be confirmed or refuted"));
+}

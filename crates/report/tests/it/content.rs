@@ -1,0 +1,163 @@
+//! Arms with the same rows to leave: a lie about one hash is found, and nothing is compared that may differ rightly.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{arm, empty, scenario, text};
+use crate::common::{Numbers, record};
+use litelab_model::plan::{Arm, DataPlan, Plan};
+use litelab_protocol::{Begin, Dialect, Transaction, Until};
+use litelab_report::analysis::ContentCheck;
+use litelab_report::{Style, analyse, export, show};
+
+const HONEST: &str = "a11ce0a11ce0a11ce0";
+const LIE: &str = "0b0b0b0b0b0b0b0b0b";
+
+/// An arm of one driver that ends by count, with one worker.
+fn loading(driver: &str) -> Arm {
+    let mut arm = arm(0, &[("driver", text(driver))]);
+    arm.driver = driver.into();
+    arm.content = vec!["item".into()];
+    arm.trial.transactions = vec![Transaction {
+        name: "insert".into(),
+        begin: Begin::Immediate,
+        writes: true,
+        hold_us: 0,
+        timed_rows: false,
+        params: vec![],
+        statements: vec![],
+    }];
+    let role = &mut arm.trial.roles[0];
+    (role.workers, role.workers_in_role) = (1, 1);
+    role.until = Until::Count { transactions: 10 };
+    arm
+}
+
+fn plan(arms: Vec<Arm>) -> Plan {
+    Plan { scenarios: vec![scenario("load", 3, &["driver"], 0, &["p50"])], arms, ..empty() }
+}
+
+/// Every trial leaves what `hash` says of its block and arm. Gives the checks and the text.
+fn run(plan: &Plan, hash: impl Fn(u32, usize) -> &'static str, failed: u64) -> (Vec<ContentCheck>, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = record(
+        &directory.path().join("run.db"),
+        plan,
+        |_| (),
+        |block, arm| Some(Numbers { content: vec![("item", hash(block, arm))], failed, ..Numbers::default() }.into()),
+    );
+    let analysis = analyse(&file, &info).unwrap();
+    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    let exported = export::json::export(&analysis, &info);
+    let odd: Vec<_> = exported.scenarios[0].content.iter().map(|c| c.odd.clone()).collect();
+    let checks = analysis.scenarios[0].content.clone();
+    assert_eq!(odd, checks.iter().map(|c| c.odd.clone()).collect::<Vec<_>>());
+    (checks, shown)
+}
+
+fn drivers(names: &[&str]) -> Plan {
+    plan(names.iter().map(|name| loading(name)).collect())
+}
+
+#[test]
+fn that_all_left_the_same_is_a_plain_line() {
+    let (checks, shown) = run(&drivers(&["c", "mattn", "apsw"]), |_, _| HONEST, 0);
+    assert_eq!(checks.len(), 1);
+    assert_eq!((checks[0].arms.as_slice(), checks[0].odd.as_slice()), (&[0, 1, 2][..], &[][..]));
+    assert!(
+        shown.contains("= content: all 3 drivers left the same bytes in `item` (SHA-256 a11ce0a11ce0…)"),
+        "{shown}"
+    );
+    assert!(!shown.contains("self-check failed"), "{shown}");
+}
+
+#[test]
+fn a_lie_in_a_single_trial_is_a_failed_self_check() {
+    let lie = |block, arm| if (block, arm) == (1, 2) { LIE } else { HONEST };
+    let (checks, shown) = run(&drivers(&["c", "mattn", "apsw"]), lie, 0);
+    assert_eq!((checks[0].hash.as_str(), checks[0].odd.as_slice()), (HONEST, &[2][..]));
+    assert!(shown.contains("apsw ¹"), "{shown}");
+    assert!(shown.contains("¹ self-check failed: what it left in `item` is not what 2 arms with the same work left"));
+    assert!(shown.contains("✘ content: 1 of 3 drivers left other bytes in `item` than the rest"), "{shown}");
+    assert!(!shown.contains("left the same bytes"), "{shown}");
+}
+
+#[test]
+fn of_two_it_is_the_baseline_that_is_believed() {
+    let (checks, _) = run(&drivers(&["c", "mattn"]), |_, arm| [HONEST, LIE][arm], 0);
+    assert_eq!((checks[0].hash.as_str(), checks[0].odd.as_slice()), (HONEST, &[1][..]));
+    let (checks, _) = run(&drivers(&["c", "mattn"]), |_, arm| [LIE, HONEST][arm], 0);
+    assert_eq!((checks[0].hash.as_str(), checks[0].odd.as_slice()), (LIE, &[1][..]));
+}
+
+#[test]
+fn what_may_differ_rightly_is_not_compared() {
+    type Change = fn(&mut Arm);
+    let changes: [(&str, Change); 4] = [
+        ("ends by time", |arm| arm.trial.roles[0].until = Until::Time { ms: 5 }),
+        ("two workers", |arm| arm.trial.roles[0].workers = 2),
+        ("other work", |arm| arm.trial.seed += arm.driver.len() as u64),
+        ("other data", |arm| {
+            let rows = arm.driver.len() as u64;
+            arm.data = Some(DataPlan { from: None, transaction: None, rows, then: None });
+        }),
+    ];
+    for (what, change) in changes {
+        let mut plan = drivers(&["c", "mattn"]);
+        plan.arms.iter_mut().for_each(change);
+        let (checks, shown) = run(&plan, |_, arm| [HONEST, LIE][arm], 0);
+        assert!(checks.is_empty() && !shown.contains("content:"), "{what}: {shown}");
+    }
+    // A negative control of the exclusions: without them the same hashes are a failed self-check.
+    assert_eq!(run(&drivers(&["c", "mattn"]), |_, arm| [HONEST, LIE][arm], 0).0[0].odd, [1]);
+    // A transaction that was given up leaves its rows out.
+    assert!(run(&drivers(&["c", "mattn"]), |_, arm| [HONEST, LIE][arm], 1).0.is_empty());
+}
+
+#[test]
+fn how_a_transaction_begins_is_no_other_work() {
+    let mut plan = drivers(&["c", "mattn"]);
+    let inserts = plan.arms[0].trial.transactions[0].clone();
+    for (arm, writes) in plan.arms.iter_mut().zip([true, false]) {
+        // Only the first of several plans of the same data is marked by the compiler.
+        let transaction = Some(Transaction { writes, ..inserts.clone() });
+        arm.data = Some(DataPlan { from: None, transaction, rows: 3, then: None });
+        arm.trial.transactions[0].begin = if writes { Begin::Immediate } else { Begin::Deferred };
+    }
+    assert_eq!(run(&plan, |_, arm| [HONEST, LIE][arm], 0).0[0].odd, [1]);
+}
+
+#[test]
+fn arms_that_only_read_are_compared_however_they_end() {
+    let mut plan = drivers(&["c", "mattn"]);
+    for arm in &mut plan.arms {
+        arm.trial.transactions[0].writes = false;
+        arm.trial.roles[0].workers = 4;
+        arm.trial.roles[0].until = Until::Time { ms: 5 + arm.driver.len() as u64 };
+    }
+    assert_eq!(run(&plan, |_, arm| [HONEST, LIE][arm], 0).0[0].odd, [1]);
+    assert!(run(&plan, |_, _| HONEST, 0).0[0].odd.is_empty());
+}
+
+/// Arms of SQLite and of servers: the same values by their own SQL.
+fn on_servers(dialects: &[Dialect]) -> Plan {
+    let mut plan = drivers(&["lite", "post", "maria"]);
+    for (arm, dialect) in plan.arms.iter_mut().zip(dialects) {
+        arm.dialect = *dialect;
+        arm.schema = format!("CREATE TABLE item(id {dialect})");
+    }
+    plan
+}
+
+#[test]
+fn databases_that_understand_other_sql_are_compared_by_their_rows() {
+    let plan = on_servers(&[Dialect::Sqlite, Dialect::Postgres, Dialect::Mysql]);
+    let (checks, shown) = run(&plan, |_, _| HONEST, 0);
+    assert_eq!((checks.len(), checks[0].arms.len(), checks[0].odd.len()), (1, 3, 0), "{shown}");
+    let lie = |_, arm| if arm == 1 { LIE } else { HONEST };
+    assert_eq!(run(&plan, lie, 0).0[0].odd, [1]);
+    // One dialect and two schemas are two kinds of rows.
+    assert!(run(&on_servers(&[Dialect::Sqlite; 3]), lie, 0).0[0].arms.len() == 3);
+    let mut other = on_servers(&[Dialect::Sqlite; 3]);
+    other.arms[1].schema = "CREATE TABLE item(id TEXT)".into();
+    assert_eq!(run(&other, lie, 0).0[0].arms, [0, 2]);
+}

@@ -1,0 +1,187 @@
+//! Crossovers of a run: what is said where there is one, none, or no way to know; and that what is not there is not said.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{arm, empty, metric, scenario, text};
+use crate::common::{Gives, Numbers, record};
+use litelab_model::crossover::{CrossoverPlan, LinePlan};
+use litelab_model::{Plan, Scalar};
+use litelab_record::RunInfo;
+use litelab_record::outcome::FailureKind;
+use litelab_report::export::{json, shape, splice};
+use litelab_report::{Analysis, Style, analyse, html, show};
+
+const LEVELS: [u32; 3] = [1, 4, 16];
+
+/// Two drivers over three numbers of workers; arms 0 to 2 are of the one, 3 to 5 of the other.
+fn plan(blocks: u32) -> Plan {
+    let arms = ["lite", "server"]
+        .iter()
+        .flat_map(|driver| LEVELS.map(|n| arm(0, &[("driver", text(driver)), ("workers", Scalar::Integer(n.into()))])));
+    let line = |label: &str, first: usize| LinePlan {
+        label: label.into(),
+        arms: LEVELS.iter().enumerate().map(|(i, level)| (*level, first + i)).collect(),
+    };
+    Plan {
+        scenarios: vec![scenario("queue", blocks, &["driver", "workers"], 0, &["throughput", "p99"])],
+        arms: arms.collect(),
+        crossovers: vec![CrossoverPlan {
+            scenario: 0,
+            over: "workers".into(),
+            metrics: vec![metric("throughput"), metric("p99")],
+            base: line("lite", 0),
+            others: vec![line("server", 3)],
+        }],
+        ..empty()
+    }
+}
+
+fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (Analysis, RunInfo, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = record(&directory.path().join("run.db"), plan, |_| {}, trial);
+    let (analysis, evidence) = html::read(&file, &info).unwrap();
+    assert_eq!(analysis, analyse(&file, &info).unwrap());
+    let page = html::page(&analysis, &info, &evidence);
+    (analysis, info, page)
+}
+
+/// Small, and different in each block and arm.
+fn jitter(block: u32, arm: usize) -> f64 {
+    1.0 + f64::from((block as i32 * 5 + arm as i32 * 3) % 8 - 4) / 200.0
+}
+
+/// SQLite does 1,000 whatever the workers; the server 500, 1,000 × `at_four`, 2,000. Its P99 is twice SQLite's throughout.
+fn rising(at_four: f64) -> impl Fn(u32, usize) -> Option<Gives> {
+    move |block, arm| {
+        let rate = [1000.0, 1000.0, 1000.0, 500.0, 1000.0 * at_four, 2000.0][arm] * jitter(block, arm);
+        let p99_ns = if arm < 3 { 1_000_000 } else { 2_000_000 } + 1000 * u64::from(block);
+        Some(Numbers { committed: rate as u64, p99_ns, ..Numbers::default() }.into())
+    }
+}
+
+fn seen(analysis: &Analysis, info: &RunInfo) -> String {
+    show(analysis, info, Style { color: false, width: 1_000 })
+}
+
+fn row(text: &str) -> &str {
+    let mut lines = text.lines().skip_while(|line| !line.contains("── Crossovers"));
+    lines.find(|line| line.contains("server")).unwrap_or_else(|| panic!("no row in:\n{text}")).trim()
+}
+
+fn exported(analysis: &Analysis, info: &RunInfo) -> Vec<shape::Crossover> {
+    json::export(analysis, info).crossovers
+}
+
+#[test]
+fn a_crossover_stands_in_text_page_markdown_and_json() {
+    let (analysis, info, page) = analysed(&plan(8), rising(1.0));
+    let text = seen(&analysis, &info);
+    let row = row(&text);
+    // Level at four workers, where the blocks scatter by 4 %.
+    let from: f64 = row.split_whitespace().nth(3).unwrap().parse().unwrap();
+    assert!((3.5..4.5).contains(&from), "{row}");
+    assert!(row.contains("none up to 16"), "{row}");
+    assert!(row.contains("2.0"), "the ratio at 16: {row}");
+    for said in ["throughput from (workers)", "p99 from (workers)", "none up to 16"] {
+        assert!(page.contains(said), "{said}");
+    }
+    let [throughput, p99] = exported(&analysis, &info).try_into().unwrap();
+    assert_eq!((throughput.metric.as_str(), throughput.levels.as_slice()), ("throughput", &LEVELS[..]));
+    assert_eq!((throughput.base_arms.as_slice(), throughput.other_arms.as_slice()), (&[0, 1, 2][..], &[3, 4, 5][..]));
+    let value = |place: Option<shape::Place>| place.unwrap().value.unwrap();
+    let (at, low, high) = (value(throughput.at), value(throughput.from), value(throughput.to));
+    assert!(low < at && at < high && 3.0 < low && high < 5.0, "{low} {at} {high}");
+    assert_eq!(throughput.n, 8);
+    assert_eq!(p99.at.unwrap().place, "beyond_last");
+    assert_eq!(p99.from.unwrap().place, "beyond_last");
+    let page = "<!-- splice made-up/crossovers -->\n<!-- end of splice -->\n";
+    let (made, count) = splice::splice(page, &analysis, &info).unwrap();
+    assert_eq!(count, 1);
+    assert!(made.contains("| queue | lite | server |"), "{made}");
+}
+
+#[test]
+fn where_the_lead_is_from_the_first_value_on_it_is_said() {
+    let (analysis, info, _) = analysed(&plan(8), |block, arm| {
+        let rate = if arm < 3 { 1000.0 } else { 1500.0 };
+        Some(Numbers { committed: (rate * jitter(block, arm)) as u64, ..Numbers::default() }.into())
+    });
+    assert!(row(&seen(&analysis, &info)).contains("≤ 1  "), "{}", row(&seen(&analysis, &info)));
+    assert_eq!(exported(&analysis, &info)[0].to.clone().unwrap().place, "up_to_first");
+}
+
+/// Negative control: twins, which differ by noise alone, have no crossover that is shown, nor the lack of one.
+#[test]
+fn identical_ways_leave_it_open() {
+    let (analysis, info, _) = analysed(&plan(8), |block, arm| {
+        Some(Numbers { committed: (1000.0 * jitter(block * 3, arm)) as u64, ..Numbers::default() }.into())
+    });
+    let throughput = exported(&analysis, &info).remove(0);
+    assert_eq!(throughput.to.unwrap().place, "beyond_last");
+    assert_ne!(throughput.from.unwrap().place, "beyond_last");
+}
+
+#[test]
+fn too_few_blocks_have_no_interval() {
+    let (analysis, info, _) = analysed(&plan(5), rising(1.0));
+    assert!(row(&seen(&analysis, &info)).contains("[?]"));
+    let throughput = exported(&analysis, &info).remove(0);
+    assert_eq!((throughput.from, throughput.needs, throughput.n), (None, Some(6), 5));
+    assert!(throughput.last.is_none());
+}
+
+#[test]
+fn an_arm_whose_trials_failed_proves_nothing() {
+    let (analysis, info, _) = analysed(&plan(8), |block, arm| match (block, arm) {
+        (2, 4) => Some(Gives::Failure(FailureKind::Runner, "the server is gone")),
+        _ => rising(1.0)(block, arm),
+    });
+    let text = seen(&analysis, &info);
+    let why = "2 crossovers not known: 1 of 8 trials of queue/driver=server workers=4 failed: the server is gone";
+    assert!(text.contains(why), "{text}");
+    assert!(exported(&analysis, &info).iter().all(|c| c.at.is_none() && c.reason.is_some()));
+}
+
+#[test]
+fn a_trial_that_committed_nothing_has_no_ratio() {
+    let (analysis, info, _) = analysed(&plan(8), |block, arm| match (block, arm) {
+        (2, 4) => Some(Numbers { committed: 0, ..Numbers::default() }.into()),
+        _ => rising(1.0)(block, arm),
+    });
+    let text = seen(&analysis, &info);
+    assert!(text.contains("1 crossover not known: no ratio in throughput: it is 0 in block 3"), "{text}");
+}
+
+#[test]
+fn a_server_that_is_not_installed_is_named_as_the_reason() {
+    let mut plan = plan(8);
+    plan.arms[3..].iter_mut().for_each(|arm| arm.skipped = Some("postgres is not installed".into()));
+    let (analysis, info, _) = analysed(&plan, |block, arm| if arm < 3 { rising(1.0)(block, arm) } else { None });
+    let text = seen(&analysis, &info);
+    assert!(
+        text.contains("2 crossovers not known: queue/driver=server workers=1 was skipped: postgres is not"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_study_that_asks_for_none_has_no_table() {
+    let plan = Plan { crossovers: vec![], ..plan(8) };
+    let (analysis, info, page) = analysed(&plan, rising(1.0));
+    assert!(!seen(&analysis, &info).contains("Crossovers"));
+    assert!(!page.contains("Crossovers"));
+    assert!(!json::text(&analysis, &info).unwrap().contains("crossovers"));
+}
+
+/// Six blocks are enough for a crossover, and too few for ratios of five arms that hold together.
+#[test]
+fn that_no_arm_can_be_compared_is_said_once() {
+    let (analysis, info, _) = analysed(&plan(6), rising(1.0));
+    let text = seen(&analysis, &info);
+    let said = "no arm is compared with a baseline: ratios of 5 arms that all hold together at 95 % need 8 blocks at the least";
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+    assert!(!text.contains("needs ≥") && !text.contains("throughput ratio"), "{text}");
+    let (analysis, info, _) = analysed(&plan(8), rising(1.0));
+    let text = seen(&analysis, &info);
+    assert!(text.contains("throughput ratio") && !text.contains("no arm is compared"), "{text}");
+}

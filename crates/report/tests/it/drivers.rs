@@ -1,0 +1,123 @@
+//! Drivers of several languages in one run: which SQLite each has, and all of them in one table.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common;
+use crate::common::plan::{arm, empty, scenario, text};
+use crate::common::{Numbers, environment, record};
+use litelab_model::plan::Plan;
+use litelab_protocol::{Description, SqliteBuild};
+use litelab_record::Recorder;
+use litelab_report::{Style, analyse, show};
+
+/// The runner of the other tests under another name, its first driver with this SQLite and these options.
+fn runner(name: &str, language: &str, driver: &str, version: &str, options: &[&str]) -> Description {
+    let mut description = environment::runner();
+    (description.runner, description.language) = (name.into(), language.into());
+    description.drivers[0].name = driver.into();
+    description.drivers[0].sqlite = Some(SqliteBuild {
+        version: version.into(),
+        source_id: "2026".into(),
+        compile_options: options.iter().map(|o| (*o).to_owned()).collect(),
+    });
+    description
+}
+
+const DRIVERS: [&str; 3] = ["mattn", "python:sqlite3", "node:sqlite"];
+
+fn plan(scenarios: &[&str]) -> Plan {
+    let arms = |s: usize| {
+        DRIVERS.map(|driver| litelab_model::Arm { driver: driver.into(), ..arm(s, &[("driver", text(driver))]) })
+    };
+    Plan {
+        scenarios: scenarios
+            .iter()
+            .enumerate()
+            .map(|(i, name)| scenario(name, 6, &["driver"], 3 * i, &["p50"]))
+            .collect(),
+        arms: (0..scenarios.len()).flat_map(arms).collect(),
+        ..empty()
+    }
+}
+
+fn shown(plan: &Plan, settings: impl Fn(usize) -> (&'static str, i64)) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let prepare = |recorder: &Recorder| {
+        recorder.runner(&runner("go", "go", "mattn", "3.53.4", &["THREADSAFE=1", "ENABLE_STAT4", "SOUNDEX"])).unwrap();
+        recorder.runner(&runner("python", "python", "sqlite3", "3.40.1", &["THREADSAFE=1", "SECURE_DELETE"])).unwrap();
+        // Its name begins like that of a runner.
+        for name in ["go", "node"] {
+            recorder.calibration(0, name, &common::measurement::noop()).unwrap();
+        }
+        recorder.runner(&runner("node", "node", "node:sqlite", "3.54.1", &["THREADSAFE=2", "ENABLE_STAT4"])).unwrap();
+    };
+    let numbers = |block: u32, arm: usize| Numbers {
+        p50_ns: 100_000 * (arm as u64 + 1) + 1_000 * u64::from(block),
+        settings: vec![settings(arm)],
+        ..Numbers::default()
+    };
+    let trial = |block, arm| Some(numbers(block, arm).into());
+    let trial = |block, arm: usize| if plan.arms[arm].skipped.is_some() { None } else { trial(block, arm) };
+    let (file, info) = record(&directory.path().join("run.db"), plan, prepare, trial);
+    show(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 240 })
+}
+
+fn has_line(text: &str, words: &[&str]) -> bool {
+    text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words)
+}
+
+#[test]
+fn each_driver_has_its_language_and_the_sqlite_inside() {
+    let shown = shown(&plan(&["load"]), |_| ("wal", 2));
+    assert!(has_line(&shown, &["mattn", "Go", "rustc", "1.95.0", "1.2.3", "3.53.4", "as", "most"]), "{shown}");
+    let python = "python:sqlite3 Python rustc 1.95.0 1.2.3 3.40.1 SECURE_DELETE, no ENABLE_STAT4";
+    assert!(has_line(&shown, &python.split(' ').collect::<Vec<_>>()), "{shown}");
+    let node = "node:sqlite Node.js rustc 1.95.0 1.2.3 3.54.1 THREADSAFE=2";
+    assert!(has_line(&shown, &node.split(' ').collect::<Vec<_>>()), "{shown}");
+    assert!(!shown.contains("SOUNDEX") && shown.contains("litelab export --format json"), "{shown}");
+    assert!(!shown.contains("\n  SQLite "), "said in the table, and not a second time");
+    // What five runners cost would otherwise be five lines in each scenario.
+    let harness = "harness: per transaction, and its share of that of the runner's fastest arm: go 500 ns (";
+    assert!(
+        shown.contains(harness) && shown.contains("), node 500 ns (") && shown.contains("; not subtracted"),
+        "{shown}"
+    );
+    // In the scenario's own table, too, with the durability.
+    let row = shown.lines().find(|line| line.starts_with("  node:sqlite ") && line.contains("µs")).unwrap();
+    assert!(row.contains("Node.js") && row.contains("3.54.1") && row.contains("D4"), "{row}");
+}
+
+#[test]
+fn scenarios_that_vary_only_the_driver_stand_in_one_table() {
+    let three = plan(&["load", "insert", "point"]);
+    let text = shown(&three, |arm| if arm == 4 { ("wal", 1) } else { ("wal", 2) });
+    let overview = text.split("── Overview").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let overview = overview.split("── Legend").next().unwrap();
+    let title = overview.lines().nth(1).unwrap();
+    let words: Vec<&str> = title.split_whitespace().collect();
+    assert_eq!(words, ["driver", "language", "SQLite", "load", "D4", "insert", "point", "D4"]);
+    let mattn = overview.lines().find(|l| l.trim_start().starts_with("mattn")).unwrap();
+    let words: Vec<&str> = mattn.split_whitespace().collect();
+    assert_eq!(&words[..3], ["mattn", "Go", "3.53.4"]);
+    assert_eq!(mattn.matches('±').count(), 3, "every value has its interval: {mattn}");
+    // Only where the rungs differ does each cell say its own.
+    assert!(mattn.contains("% D4") && overview.contains("% D2"), "{overview}");
+    assert!(!overview.contains('×'), "no ratio without its interval");
+    assert!(!shown(&plan(&["load", "insert"]), |_| ("wal", 2)).contains("Overview"), "two are read one by one");
+}
+
+#[test]
+fn what_is_not_here_is_said_once_and_in_no_table() {
+    let mut plan = plan(&["load", "insert", "point"]);
+    for arm in plan.arms.iter_mut().filter(|a| a.driver == "node:sqlite") {
+        arm.skipped = Some("driver `node:sqlite` of runner `node` is not here: install it".into());
+    }
+    let shown = shown(&plan, |_| ("wal", 2));
+    assert_eq!(shown.matches("install it").count(), 1, "{shown}");
+    assert!(
+        shown.contains("– 3 arms skipped: driver `node:sqlite` of runner `node` is not here: install it"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("6 of 6 blocks · 1 of 3 arms skipped").count(), 3, "{shown}");
+    assert!(!shown.lines().any(|line| line.starts_with("  node:sqlite")), "{shown}");
+}

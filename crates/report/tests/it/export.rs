@@ -1,0 +1,119 @@
+//! Exports, to the letter, and read back.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common;
+use litelab_report::export::shape::{Export, SCHEMA};
+use litelab_report::export::{csv, json, markdown, splice};
+
+#[test]
+fn markdown_has_the_tables_of_the_terminal() {
+    let (info, analysis) = common::study();
+    let text = markdown::run(&analysis, &info);
+    assert!(!text.contains('\u{1b}'));
+    for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
+        let cells: Vec<usize> =
+            table.lines().filter(|l| l.starts_with('|')).map(|l| l.matches(" | ").count()).collect();
+        assert!(cells.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
+    }
+    insta::assert_snapshot!("markdown", text);
+}
+
+#[test]
+fn json_comes_back_and_keeps_its_shape() {
+    let (info, analysis) = common::study();
+    let text = json::text(&analysis, &info).unwrap();
+    let export: Export = serde_json::from_str(&text).unwrap();
+    assert_eq!(export, json::export(&analysis, &info));
+    assert_eq!(export.schema, SCHEMA);
+    assert!(!text.contains("runs/"), "a path may name a person");
+    // Three metrics of one arm say as much of the shape as fifteen of seven.
+    let mut short = export;
+    short.arms.truncate(1);
+    let shown = ["throughput", "p50", "wal_peak"];
+    short.arms[0].metrics.retain(|name, _| shown.contains(&name.as_str()));
+    insta::assert_snapshot!("json", serde_json::to_string_pretty(&short).unwrap());
+}
+
+#[test]
+fn json_holds_no_ratio_without_an_interval() {
+    let (info, analysis) = common::study();
+    let export = json::export(&analysis, &info);
+    let all: Vec<_> = export.scenarios.iter().flat_map(|s| s.comparisons.iter().chain(&s.aa)).collect();
+    assert!(all.iter().any(|c| c.ratio.is_some()) && all.iter().any(|c| c.ratio.is_none()));
+    for comparison in all {
+        assert_eq!(comparison.ratio.is_none(), comparison.reason.is_some(), "{comparison:?}");
+        assert!(comparison.ratio.as_ref().is_none_or(|r| r.low.is_some() && r.high.is_some()), "{comparison:?}");
+    }
+}
+
+#[test]
+fn the_schema_names_every_field() {
+    let schema = serde_json::to_value(json::schema()).unwrap();
+    let (info, analysis) = common::study();
+    let export = serde_json::to_value(json::export(&analysis, &info)).unwrap();
+    let properties = schema["properties"].as_object().unwrap();
+    for field in export.as_object().unwrap().keys() {
+        assert!(properties[field].is_object(), "{field}");
+    }
+    assert!(schema["$defs"]["Estimate"]["properties"]["confidence"]["description"].is_string());
+}
+
+#[test]
+fn csv_has_a_row_for_each_operation_and_each_failure() {
+    let (file, info, _keep) = common::study_file();
+    let mut bytes = Vec::new();
+    csv::trials(&file, &info, &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(text.lines().count(), 1 + 48);
+    let head: Vec<&str> = text.lines().take(8).collect();
+    insta::assert_snapshot!("csv", head.join("\n"));
+    let failed: Vec<&str> = text.lines().filter(|line| line.contains("failed:invariant")).collect();
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].contains("\"invariant `rows`: found 9, expected 10\""), "{}", failed[0]);
+}
+
+#[test]
+fn tables_are_put_between_their_comments_again_and_again() {
+    let (info, analysis) = common::study();
+    let (study, scenario) = (&info.plan.study, &analysis.scenarios[0].name);
+    let table = |text: &str| text.lines().filter(|l| l.starts_with('|')).map(str::to_owned).collect::<Vec<_>>();
+    let marked = |what: &str| format!("before\n<!-- splice {what} -->\nold\n<!-- end of splice -->\nafter\n");
+
+    let (page, made) = splice::splice(&marked(&format!("{study}/{scenario}")), &analysis, &info).unwrap();
+    assert_eq!(made, 1);
+    assert!(page.starts_with("before\n") && page.ends_with("after\n") && !page.contains("old"), "{page}");
+    let whole = markdown::run(&analysis, &info);
+    let rows = table(&page);
+    assert!(rows.len() > 2 && rows.iter().all(|row| whole.contains(row)), "{page}");
+    let marks = |text: &str| ['¹', '²', '³'].map(|mark| text.contains(&format!("- {mark} "))).to_vec();
+    let noted = |row: &String| ['¹', '²', '³'].iter().any(|mark| row.contains(*mark));
+    assert_eq!(rows.iter().any(noted), marks(&page).contains(&true), "a mark and its footnote: {page}");
+    assert!(page.contains(&format!("litelab run {study}")), "how it was made: {page}");
+    assert_eq!(splice::splice(&page, &analysis, &info).unwrap().0, page, "a second time changes nothing");
+
+    let (narrow, _) = splice::splice(&marked(&format!("{study}/{scenario}: p50")), &analysis, &info).unwrap();
+    let columns = |row: &str| row.matches(" | ").count();
+    assert!(columns(&table(&narrow)[0]) < columns(&rows[0]) && table(&narrow)[0].ends_with("| p50 |"), "{narrow}");
+    let (claims, _) = splice::splice(&marked(&format!("{study}/claims")), &analysis, &info).unwrap();
+    assert_eq!(table(&claims).len(), analysis.claims.len() + 2);
+
+    let both = marked("other-study/x") + &marked(&format!("{study}/{scenario}"));
+    let (page, made) = splice::splice(&both, &analysis, &info).unwrap();
+    assert!(made == 1 && page.starts_with(&marked("other-study/x")), "another study's is left alone: {page}");
+}
+
+#[test]
+fn a_page_that_cannot_be_made_says_where_and_why() {
+    let (info, analysis) = common::study();
+    let (study, scenario) = (&info.plan.study, &analysis.scenarios[0].name);
+    let error = |page: &str| splice::splice(page, &analysis, &info).unwrap_err().to_string();
+    let marked = |what: &str| format!("x\n<!-- splice {what} -->\n<!-- end of splice -->\n");
+    let open = error(&format!("<!-- splice {study}/{scenario} -->\n| a |\n"));
+    assert!(open.contains("line 1") && open.contains("end of splice"), "{open}");
+    let scenario_error = error(&marked(&format!("{study}/nowhere")));
+    assert!(scenario_error.contains("line 2") && scenario_error.contains(scenario.as_str()), "{scenario_error}");
+    let column = error(&marked(&format!("{study}/{scenario}: p51")));
+    assert!(column.contains("`p51`") && column.contains("p50"), "{column}");
+    assert!(error("no marker").contains(study.as_str()));
+}

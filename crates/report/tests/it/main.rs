@@ -1,0 +1,19 @@
+//! The integration tests of this package in one program.
+
+mod calibration;
+mod common;
+mod compare;
+mod confirm;
+mod content;
+mod crossover;
+mod drivers;
+mod export;
+mod html;
+mod measures;
+mod outcome;
+mod pivot;
+mod properties;
+mod repeat;
+mod settings;
+mod terminal;
+mod verdicts;

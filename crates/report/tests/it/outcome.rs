@@ -1,0 +1,378 @@
+//! What stands below a scenario's table: alerts, laws of scalability, and what a search found.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common;
+use crate::common::plan::{arm, metric, scenario, text};
+use crate::common::{Gives, Numbers};
+use litelab_model::condition::LimitPlan;
+use litelab_model::plan::Arm;
+use litelab_model::{Plan, Scalar};
+use litelab_record::RunInfo;
+use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
+use litelab_report::analysis::{AlertResult, Scalability};
+use litelab_report::export::{json, shape};
+use litelab_report::{Analysis, Collector, Style, analyse, show};
+
+/// The analysis of a plan whose trials give this.
+fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (Analysis, RunInfo) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = common::record(&directory.path().join("run.db"), plan, |_| {}, trial);
+    (analyse(&file, &info).unwrap(), info)
+}
+
+/// What a person sees, each line in one.
+fn seen(analysis: &Analysis, info: &RunInfo) -> String {
+    show(analysis, info, Style { color: false, width: 1_000 })
+}
+
+/// The only line with these words.
+fn line<'a>(text: &'a str, words: &str) -> &'a str {
+    let mut found = text.lines().filter(|line| line.contains(words));
+    let line = found.next().unwrap_or_else(|| panic!("`{words}` is nowhere in:\n{text}"));
+    assert_eq!(found.next(), None, "`{words}` is there twice");
+    line.trim()
+}
+
+/// Small, different in each block and arm, and of both signs.
+fn jitter(block: u32, arm: usize) -> f64 {
+    1.0 + f64::from((block as i32 * 5 + arm as i32 * 3) % 8 - 4) / 500.0
+}
+
+// Alerts.
+
+fn limit(name: &str, at_least: Option<f64>, at_most: Option<f64>) -> LimitPlan {
+    LimitPlan { metric: metric(name), at_least, at_most, text: String::new() }
+}
+
+/// Two profiles, eight blocks; `p99` of the second is 9 ms in blocks 2, 4 and 6, and the trial of block 7 fails.
+fn alerted(limit: LimitPlan) -> (AlertResult, String, shape::Alert) {
+    let plan = Plan {
+        scenarios: vec![litelab_model::plan::ScenarioPlan {
+            alerts: vec![limit],
+            ..scenario("watched", 8, &["profile"], 0, &["throughput"])
+        }],
+        arms: ["calm", "jumpy"].map(|name| arm(0, &[("profile", text(name))])).to_vec(),
+        ..common::plan::empty()
+    };
+    let (analysis, info) = analysed(&plan, |block, arm| match (arm, block) {
+        (1, 7) => Some(Gives::Failure(FailureKind::Runner, "gone")),
+        (1, 2 | 4 | 6) => {
+            Some(Numbers { p99_ns: 9_000_000 + u64::from(block), committed: 500, ..Numbers::default() }.into())
+        }
+        _ => Some(Numbers { p99_ns: 1_000_000, committed: 900 + 10 * u64::from(block), ..Numbers::default() }.into()),
+    });
+    let exported = json::export(&analysis, &info).scenarios.remove(0).alerts.remove(0);
+    let text = seen(&analysis, &info);
+    // Whatever an alert says, it fails no trial.
+    assert_eq!(analysis.arms.iter().map(|a| (a.measured, a.failed())).collect::<Vec<_>>(), [(8, 0), (7, 1)]);
+    (analysis.scenarios[0].alerts[0].clone(), text, exported)
+}
+
+#[test]
+fn the_scenarios_own_ceiling_stands_below_what_was_reached() {
+    let arms = [Some(40.0), None].map(|ceiling| litelab_model::Arm {
+        ceiling,
+        ..arm(0, &[("profile", text(if ceiling.is_some() { "paused" } else { "free" }))])
+    });
+    let plan = Plan {
+        scenarios: vec![scenario("s", 8, &["profile"], 0, &["throughput"])],
+        arms: arms.to_vec(),
+        ..common::plan::empty()
+    };
+    let (analysis, info) = analysed(&plan, |_, _| Some(Numbers::default().into()));
+    let note = "the scenario's own pauses leave room for 40.0/s at the most, whatever the database";
+    assert!(analysis.arms[0].notes.iter().any(|n| n == note), "{:?}", analysis.arms[0].notes);
+    assert!(analysis.arms[1].notes.iter().all(|n| n != note));
+    assert!(seen(&analysis, &info).contains("leave room for 40.0/s"));
+}
+
+#[test]
+fn an_alert_that_fired_says_where_how_often_and_how_far() {
+    let (alert, text, exported) = alerted(limit("p99", None, Some(5e6)));
+    // The trial that failed has no value.
+    assert_eq!(alert.trials, 15);
+    let [fired] = alert.fired.as_slice() else { panic!("{:?}", alert.fired) };
+    assert_eq!((fired.arm, fired.trials, fired.of), (1, 3, 7));
+    assert!((fired.worst / 9e6 - 1.0).abs() < 0.01, "{fired:?}");
+    assert_eq!(line(&text, "alert: "), "! alert: p99 > 5.00 ms: profile=jumpy: in 3 of 7 trials, up to 9.00 ms");
+    assert!(!text.contains("no alert"));
+    assert_eq!((exported.metric.as_str(), exported.at_most, exported.at_least), ("p99", Some(5e6), None));
+    assert_eq!((exported.fired[0].arm, exported.fired[0].trials, exported.fired[0].of), (1, 3, 7));
+    assert_eq!(exported.fired[0].worst, fired.worst);
+}
+
+#[test]
+fn the_worst_is_the_farthest_beyond_the_bound_on_either_side() {
+    // Lower bound alone: 500 is below, and in the second arm only.
+    let (alert, text, _) = alerted(limit("throughput", Some(800.0), None));
+    assert_eq!(alert.fired.iter().map(|f| (f.arm, f.trials, f.worst)).collect::<Vec<_>>(), [(1, 3, 500.0)]);
+    assert!(line(&text, "alert: ").ends_with("throughput < 800/s: profile=jumpy: in 3 of 7 trials, down to 500/s"));
+    // Both: 900 lies 40 below the one, 970 is 20 above the other.
+    let (alert, ..) = alerted(limit("throughput", Some(940.0), Some(950.0)));
+    let calm = &alert.fired[0];
+    assert_eq!((calm.arm, calm.trials, calm.of, calm.worst), (0, 6, 8, 900.0));
+    let (alert, text, _) = alerted(limit("throughput", Some(905.0), Some(945.0)));
+    let calm = &alert.fired[0];
+    assert_eq!((calm.arm, calm.trials, calm.worst), (0, 4, 970.0));
+    assert!(text.contains("throughput > 945/s or throughput < 905/s: profile=calm: in 4 of 8 trials, up to 970/s"));
+}
+
+#[test]
+fn an_alert_that_did_not_fire_says_how_many_trials_it_saw() {
+    let (alert, text, exported) = alerted(LimitPlan { text: "Slow?".into(), ..limit("p99", None, Some(1e9)) });
+    assert!(alert.fired.is_empty() && exported.fired.is_empty());
+    assert_eq!((alert.trials, exported.trials), (15, 15));
+    assert_eq!(line(&text, "alert"), "= no alert in 15 trials for: Slow? (p99 > 1.00 s)");
+}
+
+#[test]
+fn an_alert_that_never_saw_a_value_is_no_good_news() {
+    // A closed loop has no response time.
+    let (alert, text, exported) = alerted(limit("response_p99", None, Some(5e6)));
+    assert_eq!((alert.trials, exported.trials, alert.fired.len()), (0, 0, 0));
+    let expected = "? alert never looked at, for no trial has its metric: response_p99 > 5.00 ms";
+    assert_eq!(line(&text, "alert"), expected);
+}
+
+// Scalability.
+
+const LEVELS: [u32; 5] = [1, 2, 4, 8, 16];
+
+fn law(n: u32, sigma: f64, kappa: f64) -> f64 {
+    let n = f64::from(n);
+    100_000.0 * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+}
+
+/// A scenario over workers, each with the dimensions of `beside`.
+fn scaled(blocks: u32, beside: &[(&str, Scalar)]) -> Plan {
+    let dimensions: Vec<&str> = beside.iter().take(1).map(|(name, _)| *name).chain(["workers"]).collect();
+    let workers = |n: u32| ("workers", Scalar::Integer(n.into()));
+    let arms: Vec<Arm> = match beside {
+        [] => LEVELS.iter().map(|n| arm(0, &[workers(*n)])).collect(),
+        _ => beside.iter().flat_map(|b| LEVELS.iter().map(move |n| arm(0, &[b.clone(), workers(*n)]))).collect(),
+    };
+    let scenario = scenario("scale", blocks, &dimensions, 0, &["p99", "throughput"]);
+    Plan {
+        scenarios: vec![litelab_model::plan::ScenarioPlan { usl: Some("workers".into()), ..scenario }],
+        arms,
+        ..common::plan::empty()
+    }
+}
+
+fn gives(throughput: f64) -> Option<Gives> {
+    Some(Numbers { committed: throughput.round() as u64, ..Numbers::default() }.into())
+}
+
+fn only(analysis: &Analysis) -> &Scalability {
+    let [only] = analysis.scenarios[0].scalability.as_slice() else {
+        panic!("{:?}", analysis.scenarios[0].scalability)
+    };
+    only
+}
+
+fn exported(analysis: &Analysis, info: &RunInfo) -> Vec<shape::Scalability> {
+    let export = json::export(analysis, info);
+    let back: shape::Export = serde_json::from_str(&json::text(analysis, info).unwrap()).unwrap();
+    assert_eq!(back, export);
+    export.scenarios[0].scalability.clone()
+}
+
+#[test]
+fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
+    let (sigma, kappa) = (0.1, 0.02);
+    let (analysis, info) =
+        analysed(&scaled(8, &[]), |block, arm| gives(law(LEVELS[arm], sigma, kappa) * jitter(block, arm)));
+    let found = only(&analysis);
+    let fit = found.law.as_ref().unwrap();
+    for (name, estimate, truth) in [("λ", fit.lambda, 100_000.0), ("σ", fit.sigma, sigma), ("κ", fit.kappa, kappa)] {
+        let interval = estimate.interval().unwrap();
+        assert!(interval.low() <= truth && truth <= interval.high(), "{name}: {estimate:?} and {truth}");
+        assert!(interval.high() / interval.low() < 1.5, "{name}: {estimate:?} says nothing");
+    }
+    // √((1 − σ)/κ) = 6.7; of the levels measured 8 is the best, and at 16 it is a fifth less.
+    assert!(fit.peak().is_some_and(|peak| (6.0..7.5).contains(&peak)), "{:?}", fit.peak());
+    assert_eq!(found.best.map(|(level, _)| level), Some(8));
+    let (level, ratio) = found.falls.unwrap();
+    assert_eq!(level, 16);
+    assert!(ratio.high().is_some_and(|high| high < 1.0), "{ratio:?}");
+    let text = seen(&analysis, &info);
+    let line = line(&text, "scalability of throughput: λ ");
+    for part in ["k/s [", "σ 0.1", "κ 0.0", "; the fitted peak is at 6.", " workers; best measured at 8 (", "× ["] {
+        assert!(line.contains(part), "`{part}` not in: {line}");
+    }
+    assert!(line.contains(", lower for certain from 16 on (0."), "{line}");
+    let [exported] = exported(&analysis, &info).try_into().unwrap();
+    assert_eq!((exported.dimension.as_str(), exported.metric.as_str()), ("workers", "throughput"));
+    assert_eq!((exported.best, exported.falls_from, exported.reason), (Some(8), Some(16), None));
+    assert_eq!(exported.sigma.map(|s| (s.value, s.low)), Some((fit.sigma.value, fit.sigma.low())));
+    assert_eq!(exported.peak, fit.peak());
+}
+
+#[test]
+fn what_only_grows_has_no_peak_and_no_fall() {
+    let (analysis, info) =
+        analysed(&scaled(8, &[]), |block, arm| gives(law(LEVELS[arm], 0.1, 0.0) * jitter(block, arm)));
+    let found = only(&analysis);
+    assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(16), None));
+    assert!(found.law.as_ref().is_ok_and(|fit| fit.kappa.low().unwrap() <= 0.0));
+    assert!(line(&seen(&analysis, &info), "scalability").ends_with(", not shown to fall beyond that"));
+    let [exported] = exported(&analysis, &info).try_into().unwrap();
+    assert_eq!((exported.best, exported.falls_from), (Some(16), None));
+}
+
+#[test]
+fn a_fall_that_the_interval_does_not_bear_is_not_said() {
+    // At 16 a fifth less in the median, and in three blocks of eight as much more.
+    let noise = [0.6, 1.5, 0.8, 0.7, 1.4, 0.8, 1.6, 0.75];
+    let flat = |noisy: bool| {
+        analysed(&scaled(8, &[]), move |block, arm| {
+            let noise = if noisy { noise[block as usize] } else { 0.8 };
+            let last = if LEVELS[arm] == 16 { noise } else { 1.0 };
+            gives(law(LEVELS[arm].min(8), 0.3, 0.0) * last * jitter(block, arm))
+        })
+    };
+    let (analysis, info) = flat(true);
+    let found = only(&analysis);
+    assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(8), None));
+    let median = |arm: usize| analysis.arms[arm].estimate(&metric("throughput")).unwrap().value;
+    assert!(median(4) < median(3) * 0.85, "the median alone would say that it falls");
+    assert_eq!(exported(&analysis, &info)[0].falls_from, None);
+    // Without the noise the same fall is there.
+    let (analysis, info) = flat(false);
+    assert_eq!(only(&analysis).falls.map(|(level, _)| level), Some(16));
+    assert_eq!(exported(&analysis, &info)[0].falls_from, Some(16));
+}
+
+#[test]
+fn one_block_gives_a_fit_without_intervals_and_no_fall() {
+    let (analysis, info) = analysed(&scaled(1, &[]), |_, arm| gives(law(LEVELS[arm], 0.1, 0.02)));
+    let found = only(&analysis);
+    let fit = found.law.as_ref().unwrap();
+    assert!((fit.sigma.value - 0.1).abs() < 1e-3 && fit.sigma.interval().is_none(), "{:?}", fit.sigma);
+    assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(8), None));
+    let text = seen(&analysis, &info);
+    let line = line(&text, "scalability");
+    assert!(line.contains("σ 0.100 [?], κ 0.020 [?]; the fitted peak is at 6.7 workers"), "{line}");
+    let [exported] = exported(&analysis, &info).try_into().unwrap();
+    assert!(exported.sigma.is_some_and(|s| s.low.is_none() && s.needs == Some(6)));
+}
+
+#[test]
+fn arms_that_failed_leave_too_few_levels_and_that_is_said() {
+    let measured = |levels: u32| {
+        analysed(&scaled(8, &[]), move |block, arm| {
+            if LEVELS[arm] > levels {
+                return Some(Gives::Failure(FailureKind::Runner, "too many"));
+            }
+            gives(law(LEVELS[arm], 0.1, 0.02) * jitter(block, arm))
+        })
+    };
+    let (analysis, info) = measured(2);
+    let found = only(&analysis);
+    assert_eq!(found.law, Err("it needs 3 levels, and 2 were measured".to_owned()));
+    assert_eq!(found.best.map(|(level, _)| level), Some(2));
+    let text = seen(&analysis, &info);
+    let expected = "no fit: it needs 3 levels, and 2 were measured; best measured at 2 (";
+    assert!(line(&text, "scalability").contains(expected), "{text}");
+    let [shape] = exported(&analysis, &info).try_into().unwrap();
+    assert_eq!((shape.lambda, shape.sigma, shape.kappa, shape.peak), (None, None, None, None));
+    assert_eq!(shape.reason.as_deref(), Some("it needs 3 levels, and 2 were measured"));
+    // One level more is enough; none at all has no best.
+    assert!(only(&measured(4).0).law.is_ok());
+    let (analysis, info) = measured(0);
+    assert_eq!(only(&analysis).best, None);
+    assert!(
+        line(&seen(&analysis, &info), "scalability").ends_with("no fit: no observations: nothing can be estimated")
+    );
+}
+
+#[test]
+fn each_combination_of_the_other_dimensions_has_a_law_of_its_own() {
+    let profiles = [("profile", text("even")), ("profile", text("peaked"))];
+    let (analysis, info) = analysed(&scaled(8, &profiles), |block, arm| {
+        let kappa = if arm < LEVELS.len() { 0.0 } else { 0.05 };
+        gives(law(LEVELS[arm % LEVELS.len()], 0.1, kappa) * jitter(block, arm))
+    });
+    let [even, peaked] = analysis.scenarios[0].scalability.as_slice() else { panic!("two laws") };
+    assert_eq!((even.label.as_str(), peaked.label.as_str()), ("profile=even", "profile=peaked"));
+    assert_eq!((even.falls.is_some(), peaked.falls.map(|(level, _)| level)), (false, Some(8)));
+    let text = seen(&analysis, &info);
+    assert!(line(&text, "scalability of throughput, profile=even: ").contains("best measured at 16"));
+    assert!(line(&text, "scalability of throughput, profile=peaked: ").contains("best measured at 4"));
+}
+
+// Searches.
+
+/// Two arms whose searches ended at these rates, by block; what broke the next rate is `condition`.
+fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, RunInfo) {
+    let plan = Plan {
+        scenarios: vec![scenario("limit", 8, &["profile"], 0, &["sustainable", "throughput"])],
+        arms: ["a", "b"].map(|name| arm(0, &[("profile", text(name))])).to_vec(),
+        ..common::plan::empty()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (_, info) = common::record(&directory.path().join("run.db"), &plan, |_| {}, |_, _| None);
+    let mut collector = Collector::new(&plan, &[]);
+    for (block, index) in (0..8).flat_map(|block| [(block, 0), (block, 1)]) {
+        let sustainable = rates(block, index);
+        let probe = |rate, kept: u32| Probe {
+            rate,
+            kept,
+            broken: 2 - kept,
+            condition: if kept > 0 { String::new() } else { condition.to_owned() },
+            ..Probe::default()
+        };
+        let mut measurement = Numbers::default().measurement(&plan.arms[index]);
+        // A rate farther off was broken by something else: it is the nearest that limits.
+        let far = Probe { condition: "memory".into(), ..probe(sustainable.max(1.0) * 9.0, 0) };
+        let probes = vec![probe(sustainable, 2), far, probe(sustainable.max(1.0) * 1.1, 0)];
+        measurement.search = Some(SearchOutcome { sustainable, probes });
+        let outcome = Outcome::Measured(Box::new(measurement));
+        let started = String::new();
+        let record = TrialRecord { block, arm: index, position: index as u32, started, seconds: 1.0, outcome };
+        collector.add(&plan, &record).unwrap();
+    }
+    (collector.finish(&info), info)
+}
+
+#[test]
+fn a_sustainable_rate_is_compared_like_any_metric_and_its_limit_is_named() {
+    let (analysis, info) = searched("response_p99", |block, arm| [100.0, 300.0][arm] * jitter(block, arm));
+    let sustainable = metric("sustainable");
+    assert!(analysis.arms[1].estimate(&sustainable).is_some_and(|e| e.low().unwrap() > 290.0));
+    let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
+    let ratio = comparison.ratio.as_ref().unwrap().ratio;
+    assert!((2.9..3.1).contains(&ratio.value) && ratio.low().is_some_and(|low| low > 2.8), "{ratio:?}");
+    assert_eq!(comparison.verdict, litelab_stats::Verdict::Faster);
+    let note = "the next rate broke a condition: response_p99 (in 8 of 8 trials)";
+    assert_eq!(analysis.arms[0].notes, [note]);
+    assert!(seen(&analysis, &info).contains(note));
+    let (analysis, _) = searched("arrivals", |_, _| 100.0);
+    assert_eq!(analysis.arms[0].notes, ["the next rate broke a condition: arrivals not begun (in 8 of 8 trials)"]);
+}
+
+#[test]
+fn a_rate_that_was_never_kept_has_no_ratio() {
+    let (analysis, _) = searched("errors", |block, arm| if (block, arm) == (3, 1) { 0.0 } else { 100.0 });
+    let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
+    assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is 0 in block 4");
+    // It counts as the rate it is: the median bears one such block of eight, its interval reaches down to it.
+    let estimate = analysis.arms[1].estimate(&metric("sustainable")).unwrap();
+    assert_eq!((estimate.value, estimate.low(), estimate.high()), (100.0, Some(0.0), Some(100.0)));
+}
+
+#[test]
+fn a_study_without_any_of_it_says_nothing_of_it() {
+    let (info, analysis) = common::study();
+    let text = seen(&analysis, &info);
+    for word in ["alert", "scalability", "sustainable", "broke a condition"] {
+        assert!(!text.contains(word), "{word}");
+    }
+    let export = json::export(&analysis, &info);
+    assert!(export.scenarios.iter().all(|s| s.alerts.is_empty() && s.scalability.is_empty()));
+    assert!(export.arms.iter().all(|a| !a.metrics.contains_key("sustainable")));
+    // The other runs of this file have it in the same places.
+    let (analysis, _) = searched("errors", |_, _| 100.0);
+    assert!(analysis.arms.iter().all(|a| a.metrics.contains_key(&metric("sustainable"))));
+}

@@ -1,0 +1,163 @@
+//! A study run twice: every verdict before and after, and what became of it.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common;
+use crate::common::plan::{outcome, study};
+use crate::common::{Gives, Numbers, record};
+use litelab_model::{Plan, Server};
+use litelab_record::RunInfo;
+use litelab_record::ServerRecord;
+use litelab_record::outcome::FailureKind;
+use litelab_report::compare::Unlike;
+use litelab_report::repeat::{About, judge};
+use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, analyse, show_repetition};
+
+type Run = (RunInfo, Analysis);
+
+/// The study once more; `change` makes of each trial's numbers what it likes, or nothing at all.
+fn again(plan: &Plan, change: impl Fn(u32, usize, &mut Numbers) -> Option<Gives>) -> Run {
+    let directory = tempfile::tempdir().unwrap();
+    let trial = |block: u32, arm: usize| {
+        let mut gives = outcome(block, arm)?;
+        match &mut gives {
+            Gives::Numbers(numbers) => change(block, arm, numbers).or(Some(gives)),
+            Gives::Failure(..) => Some(gives),
+        }
+    };
+    let (file, mut info) = record(&directory.path().join("again.db"), plan, |_| (), trial);
+    info.path = "runs/again.db".into();
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+fn judged(before: &Run, after: &Run) -> Repetition {
+    judge(Side { info: &before.0, analysis: &before.1 }, Side { info: &after.0, analysis: &after.1 }).unwrap()
+}
+
+fn of(repetition: &Repetition, change: Change) -> Vec<String> {
+    let name = |verdict: &litelab_report::repeat::Repeated| match &verdict.about {
+        About::Comparison(arm) => format!("{arm} {}", verdict.metric),
+        About::Claim(claim) => claim.clone(),
+    };
+    repetition.verdicts.iter().filter(|v| v.change == change).map(name).collect()
+}
+
+#[test]
+fn the_same_numbers_again_change_no_verdict() {
+    let before = common::study();
+    // The seed and the number of blocks may differ, and the trials' small noise with them.
+    let mut plan = study();
+    plan.reseed(7);
+    plan.raise_blocks(8);
+    let after = again(&plan, |block, _, numbers| {
+        numbers.p50_ns += u64::from(block % 3);
+        None
+    });
+    let repetition = judged(&before, &after);
+    assert_eq!(repetition.count(Change::Unchanged), repetition.verdicts.len());
+    assert_eq!(repetition.verdicts.len(), 3 * 2 + 1 + 5, "comparisons by metric, and claims");
+    assert_eq!(repetition.seeds, Some((42, 7)));
+    let text = show_repetition(&repetition, Style::PLAIN);
+    assert!(text.contains("of 12 verdicts: 0 REVERSED, 12 unchanged"), "{text}");
+}
+
+/// FULL is four times slower in the first run; here it is twice as fast.
+fn reversed() -> Run {
+    again(&study(), |block, arm, numbers| {
+        if arm == 1 {
+            numbers.committed *= 8;
+            numbers.p50_ns /= 8;
+        }
+        // DELETE: quiet now, and a failure of the batch takes a verdict away.
+        if arm == 2 {
+            numbers.committed = 12_000 + u64::from(block);
+        }
+        None
+    })
+}
+
+#[test]
+fn a_verdict_that_turned_into_its_opposite_is_called_reversed_and_stands_first() {
+    let repetition = judged(&common::study(), &reversed());
+    let names = ["sync/profile=wal-full throughput", "sync/profile=wal-full p50", "cheap", "free"];
+    assert_eq!(of(&repetition, Change::Reversed), names);
+    assert!(repetition.verdicts[..4].iter().all(|verdict| verdict.change == Change::Reversed));
+    insta::assert_snapshot!("repeat", show_repetition(&repetition, Style { color: false, width: 140 }));
+    // The other way round it is the same.
+    assert_eq!(judged(&reversed(), &common::study()).count(Change::Reversed), 4);
+}
+
+#[test]
+fn what_a_failure_takes_away_is_lost_with_its_reason_and_not_reversed() {
+    let after = again(&study(), |block, arm, _| {
+        (arm == 1 && block == 3).then_some(Gives::Failure(FailureKind::Runner, "it died"))
+    });
+    let repetition = judged(&common::study(), &after);
+    assert_eq!(
+        (repetition.count(Change::Reversed), of(&repetition, Change::Lost)),
+        (0, vec!["cheap".into(), "free".into()])
+    );
+    let text = show_repetition(&repetition, Style::PLAIN);
+    assert!(text.contains("? cheap: 1 of 8 trials of sync/profile=wal-full failed: it died"), "{text}");
+    assert_eq!(of(&judged(&after, &common::study()), Change::Gained), ["cheap", "free"]);
+}
+
+#[test]
+fn equivalent_and_slower_are_no_opposites() {
+    let after = again(&study(), |_, arm, numbers| {
+        if arm == 1 {
+            numbers.cpu_ns = numbers.cpu_ns * 5 / 4;
+        }
+        None
+    });
+    let repetition = judged(&common::study(), &after);
+    assert_eq!(of(&repetition, Change::Moved), ["sync/profile=wal-full cpu"]);
+    assert_eq!(repetition.count(Change::Reversed), 0);
+}
+
+#[test]
+fn runs_of_other_work_are_no_repetition_and_other_machines_are_said() {
+    let before = common::study();
+    let refused = |after: &Run| match judge(
+        Side { info: &before.0, analysis: &before.1 },
+        Side { info: &after.0, analysis: &after.1 },
+    ) {
+        Err(error @ ReportError::NoRepetition(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let mut after = common::study();
+    after.0.plan.study = "another".into();
+    assert!(refused(&after).contains("one is of the study made-up, the other of another"));
+    let mut after = common::study();
+    after.0.plan.arms.pop();
+    assert!(refused(&after).contains("do not have the same arms"));
+    let mut after = common::study();
+    after.0.plan.arms[1].trial.roles[0].workers = 9;
+    assert!(refused(&after).contains("sync/profile=wal-full is not the same work in both"));
+    let mut after = common::study();
+    after.0.plan.claims[0].at_least = Some(3.0);
+    assert!(refused(&after).contains("the same claims"));
+    let mut after = common::study();
+    after.0.environment.cpu.model = Some("Another CPU".into());
+    after.0.runners[0].drivers[0].version = "9".into();
+    let text = show_repetition(&judged(&before, &after), Style { color: false, width: 200 });
+    assert!(text.contains("! unlike: the CPU is Made-up CPU 3000 in one and Another CPU in the other"), "{text}");
+    assert!(text.contains("! unlike: driver rusqlite is 1.2.3 in one and 9 in the other"), "{text}");
+}
+
+#[test]
+fn a_server_of_another_version_is_another_build() {
+    let (mut before, _) = common::study();
+    let record = |version: &str, own| ServerRecord { version: version.into(), url: "postgres://x".into(), own };
+    before.servers = [(Server::Postgres, record("PostgreSQL 15.18", false))].into();
+    let with = |server, other: ServerRecord| RunInfo { servers: [(server, other)].into(), ..before.clone() };
+    let differences = |after: &RunInfo| litelab_report::repeat::differences(&before, after);
+    assert_eq!(differences(&with(Server::Postgres, record("PostgreSQL 15.18", false))), []);
+    for other in [record("PostgreSQL 16.2", false), record("PostgreSQL 15.18", true)] {
+        let found = differences(&with(Server::Postgres, other));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].of == Unlike::Driver && found[0].to_string().contains("server postgres"), "{}", found[0]);
+    }
+    assert_eq!(differences(&with(Server::Mariadb, record("MariaDB 10.11.19", false))), [], "the arms differ in that");
+}

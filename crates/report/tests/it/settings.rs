@@ -1,0 +1,44 @@
+//! Settings that arms differ in: a column each; those that only another kind of database has are none.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{arm, empty, scenario, text};
+use crate::common::{Numbers, record};
+use litelab_model::Plan;
+use litelab_protocol::Dialect;
+use litelab_report::{Style, analyse, show};
+
+/// Titles of the first scenario's table, of two arms whose connections have other settings.
+fn titles(dialects: [Dialect; 2]) -> String {
+    let mut arms = ["one", "two"].map(|name| arm(0, &[("driver", text(name))])).to_vec();
+    for (arm, dialect) in arms.iter_mut().zip(dialects) {
+        arm.dialect = dialect;
+    }
+    let plan = Plan { scenarios: vec![scenario("s", 6, &["driver"], 0, &["p50"])], arms, ..empty() };
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = record(
+        &directory.path().join("run.db"),
+        &plan,
+        |_| (),
+        |_, arm| {
+            let settings = vec![if arm == 0 { ("wal", 1) } else { ("delete", 2) }];
+            Some(Numbers { settings, ..Numbers::default() }.into())
+        },
+    );
+    let shown = show(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 400 });
+    shown.lines().find(|line| line.trim_start().starts_with("driver") && line.contains("p50")).unwrap().to_owned()
+}
+
+#[test]
+fn two_arms_of_one_database_are_told_apart_by_their_settings() {
+    let titles = titles([Dialect::Sqlite; 2]);
+    assert!(titles.contains("journal_mode") && titles.contains("synchronous"), "{titles}");
+    assert!(!titles.contains("cache_size"), "the same in both: {titles}");
+}
+
+#[test]
+fn what_only_another_database_has_is_no_difference() {
+    let titles = titles([Dialect::Sqlite, Dialect::Postgres]);
+    assert!(!titles.contains("journal_mode") && !titles.contains("synchronous"), "{titles}");
+    assert!(titles.contains("durability"), "{titles}");
+}

@@ -1,0 +1,229 @@
+//! What is said of runs whose truth is known.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common;
+use crate::common::plan::{arm, empty, metric, scenario, text};
+use crate::common::{Gives, Numbers, record};
+use litelab_model::Server;
+use litelab_model::plan::{Arm, ClaimPlan, Plan};
+use litelab_model::pragma::Durability;
+use litelab_model::study::Location;
+use litelab_protocol::Dialect;
+use litelab_record::RunInfo;
+use litelab_record::outcome::FailureKind;
+use litelab_report::analysis::{Measured, Noise};
+use litelab_report::{Analysis, Style, analyse, show};
+use litelab_stats::{ClaimVerdict, Verdict};
+
+fn run(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = record(&directory.path().join("run.db"), plan, |_| (), trial);
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+/// `arms` arms in one scenario, judged by throughput.
+fn flat(arms: usize, blocks: u32) -> Plan {
+    let arms = (0..arms).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
+    Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput"])], arms, ..empty() }
+}
+
+fn claim(arm: usize, against: Option<usize>, of: &str, at_least: Option<f64>, at_most: Option<f64>) -> ClaimPlan {
+    ClaimPlan {
+        name: "c".into(),
+        text: "A claim.".into(),
+        published: String::new(),
+        note: String::new(),
+        metric: metric(of),
+        arm,
+        against,
+        at_least,
+        at_most,
+    }
+}
+
+/// A disturbance of each block that is far larger than any difference between arms.
+fn storm(block: u32) -> f64 {
+    [1.0, 0.3, 1.9, 0.8, 1.2, 0.5, 1.5, 0.9, 1.1, 0.7][block as usize % 10]
+}
+
+fn throughput(committed: f64) -> Option<Gives> {
+    Some(Numbers { committed: committed as u64, ..Numbers::default() }.into())
+}
+
+#[test]
+fn what_a_block_has_in_common_cancels() {
+    let (_, analysis) = run(&flat(2, 8), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
+    let first = &analysis.scenarios[0].comparisons[0].metrics[0];
+    assert_eq!(first.verdict, Verdict::Faster);
+    let ratio = first.ratio.as_ref().unwrap().ratio;
+    assert!((ratio.value - 1.1).abs() < 1e-4, "{ratio:?}");
+    // The medians alone could not have told.
+    let [a, b] = [0, 1].map(|i| *analysis.arms[i].estimate(&metric("throughput")).unwrap());
+    assert!(a.high() > b.low());
+}
+
+#[test]
+fn equal_arms_are_equivalent_and_noisy_ones_inconclusive() {
+    let (_, analysis) = run(&flat(3, 8), |block, arm| {
+        let own = if arm == 2 { [1.3, 0.8][block as usize % 2] } else { 1.0 + f64::from(block % 3) * 1e-3 };
+        throughput(1e6 * storm(block) * own)
+    });
+    let verdicts: Vec<Verdict> = analysis.scenarios[0].comparisons.iter().map(|c| c.metrics[0].verdict).collect();
+    assert_eq!(verdicts[0], Verdict::Equivalent);
+    assert!(matches!(verdicts[1], Verdict::Inconclusive { blocks_needed: Some(1..) }), "{verdicts:?}");
+}
+
+#[test]
+fn p50_decides_where_throughput_does_not_and_it_is_said() {
+    let (info, analysis) = common::study();
+    let open = &analysis.scenarios[0].comparisons[1];
+    assert!(matches!(open.metrics[0].verdict, Verdict::Inconclusive { .. }));
+    let decided = open.decided().unwrap();
+    assert_eq!((decided.metric.to_string().as_str(), decided.verdict), ("p50", Verdict::Slower));
+    assert!(show(&analysis, &info, Style::PLAIN).contains("▼ slower by p50"));
+    let clear = &analysis.scenarios[0].comparisons[0];
+    assert_eq!(clear.decided().unwrap().metric.to_string(), "throughput");
+}
+
+#[test]
+fn more_comparisons_ask_for_more_confidence() {
+    let (_, two) = run(&flat(2, 6), |_, arm| throughput(1e6 * [1.0, 2.0][arm]));
+    let (_, nine) = run(&flat(9, 6), |_, arm| throughput(if arm == 0 { 1e6 } else { 2e6 }));
+    assert_eq!(two.scenarios[0].confidence, 0.95);
+    assert_eq!(two.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
+    assert!((nine.scenarios[0].confidence - (1.0 - 0.05 / 8.0)).abs() < 1e-12);
+    let cell = &nine.scenarios[0].comparisons[0].metrics[0];
+    assert_eq!(cell.ratio.as_ref().unwrap().ratio.needs(), Some(9));
+    assert!(matches!(cell.verdict, Verdict::Inconclusive { .. }));
+    assert_eq!(cell.p_adjusted, Some(8.0 * 0.03125));
+}
+
+#[test]
+fn too_few_blocks_have_no_ratio() {
+    let (info, analysis) = run(&flat(2, 5), |_, arm| throughput(1e6 * [1.0, 3.0][arm]));
+    let text = show(&analysis, &info, Style::PLAIN);
+    assert!(text.contains("needs ≥ 6 blocks") && !text.contains('×'), "{text}");
+}
+
+#[test]
+fn a_twin_that_differs_is_told() {
+    let plan = || {
+        let twin = [("profile", text("p0")), ("aa", text("twin"))];
+        let mut plan = flat(2, 8);
+        plan.arms.push(arm(0, &twin));
+        plan
+    };
+    let noise = |twin: fn(u32) -> f64| {
+        let (info, analysis) =
+            run(&plan(), |block, arm| throughput(1e6 * storm(block) * if arm == 2 { twin(block) } else { 1.0 }));
+        (analysis.scenarios[0].aa[0].noise, show(&analysis, &info, Style { color: false, width: 300 }))
+    };
+    let (quiet, text) = noise(|block| 1.0 + f64::from(block % 2) * 1e-3);
+    assert_eq!(quiet, Noise::Quiet);
+    assert!(!text.contains("too noisy"));
+    let (wide, text) = noise(|block| [1.2, 0.8][block as usize % 2]);
+    assert_eq!(wide, Noise::Wide);
+    assert!(text.contains("environment too noisy for 5 %"));
+    let (wrong, text) = noise(|_| 1.02);
+    assert_eq!(wrong, Noise::False);
+    assert!(text.contains("which excludes 1: environment too noisy"));
+    // A twin is nobody's rival.
+    let (_, analysis) = run(&plan(), |_, _| throughput(1e6));
+    assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
+    assert_eq!(analysis.scenarios[0].confidence, 0.95);
+}
+
+#[test]
+fn claims_about_ratios_values_and_zero() {
+    let judge = |claim: ClaimPlan| {
+        let plan = Plan { claims: vec![claim], ..flat(2, 8) };
+        let (_, analysis) = run(&plan, |block, arm| throughput(1e6 * storm(block) * [1.0, 0.5][arm]));
+        let result = analysis.claims.into_iter().next().unwrap();
+        (result.verdict, result.reason)
+    };
+    let holds = (ClaimVerdict::Holds, None);
+    let contradicted = (ClaimVerdict::Contradicted, None);
+    assert_eq!(judge(claim(0, Some(1), "throughput", Some(1.9), None)), holds);
+    assert_eq!(judge(claim(1, Some(0), "throughput", Some(1.9), None)), contradicted);
+    assert_eq!(judge(claim(0, None, "p50", None, Some(1500.0))), holds);
+    assert_eq!(judge(claim(0, None, "p50", Some(1500.0), None)), contradicted);
+    assert_eq!(judge(claim(0, None, "failed", None, Some(0.0))), holds, "zero is no ratio, but a bound");
+    let (open, reason) = judge(claim(0, None, "throughput", Some(1e6), None));
+    assert!(matches!(open, ClaimVerdict::Inconclusive { .. }) && reason.is_none());
+    let (open, reason) = judge(claim(0, Some(1), "failed", Some(1.0), None));
+    assert!(matches!(open, ClaimVerdict::Inconclusive { blocks_needed: None }));
+    assert_eq!(reason.as_deref(), Some("no ratio in failed: it is 0 in block 1"));
+    let (_, reason) = judge(claim(0, None, "lag_p99", Some(1.0), None));
+    assert_eq!(reason.as_deref(), Some("no trial of s/profile=p0 has a lag_p99"));
+}
+
+#[test]
+fn one_failed_trial_leaves_a_claim_open() {
+    let plan = Plan { claims: vec![claim(0, Some(1), "throughput", Some(1.5), None)], ..flat(2, 8) };
+    let trial = |block, arm| match (block, arm) {
+        (3, 1) => Some(Gives::Failure(FailureKind::Runner, "it \u{1b}[31mdied")),
+        _ => throughput([2e6, 1e6][arm]),
+    };
+    let (info, analysis) = run(&plan, trial);
+    let claim = &analysis.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Inconclusive { blocks_needed: None });
+    assert!(matches!(claim.measured, Measured::Ratio(paired) if paired.ratio.n == 7));
+    assert!(claim.reason.as_ref().unwrap().starts_with("1 of 8 trials of s/profile=p1 failed"));
+    let text = show(&analysis, &info, Style::PLAIN);
+    assert!(text.contains("✘ profile=p1: 1 of 8 trials failed (runner): it [31mdied"), "{text}");
+    assert!(!text.contains('\u{1b}'), "what a runner says must not reach the terminal as a command");
+}
+
+#[test]
+fn a_skipped_arm_is_a_line_with_its_reason_and_no_member_of_the_family() {
+    let mut plan = flat(3, 6);
+    plan.arms[2].skipped = Some("runner `go` is not built".into());
+    let (info, analysis) = run(&plan, |_, arm| (arm != 2).then(|| throughput(1e6 * [1.0, 2.0][arm])).flatten());
+    assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
+    assert_eq!(analysis.scenarios[0].confidence, 0.95);
+    let text = show(&analysis, &info, Style::PLAIN);
+    assert!(text.contains("– 1 arm skipped: runner `go` is not built"), "{text}");
+    assert!(text.contains("6 of 6 blocks · 1 of 3 arms skipped · baseline profile=p0"), "{text}");
+    assert_eq!(text.matches("not built").count(), 1, "{text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("p2")), "{text}");
+}
+
+#[test]
+fn durability_is_what_the_worst_connection_reported() {
+    let rung = |location, settings: Vec<(&'static str, i64)>| {
+        let mut plan = flat(1, 6);
+        plan.arms[0] = Arm { location, ..plan.arms[0].clone() };
+        let (_, analysis) =
+            run(&plan, |_, _| Some(Numbers { settings: settings.clone(), ..Numbers::default() }.into()));
+        (analysis.arms[0].durability, analysis.arms[0].caveat.is_some())
+    };
+    assert_eq!(rung(Location::File, vec![("wal", 2), ("wal", 1)]), (Some(Durability::D2), false));
+    assert_eq!(rung(Location::File, vec![("wal", 2), ("wal", 2)]), (Some(Durability::D4), false));
+    assert_eq!(rung(Location::File, vec![("delete", 1)]), (Some(Durability::D3), true));
+    assert_eq!(rung(Location::File, vec![("memory", 2)]), (Some(Durability::D0), false));
+    assert_eq!(rung(Location::Memory, vec![("wal", 2)]), (Some(Durability::Volatile), false));
+    assert_eq!(rung(Location::File, vec![]), (None, false));
+    assert_eq!(rung(Location::File, vec![("wal", 2), ("nonsense", 2)]), (None, false));
+}
+
+#[test]
+fn an_arm_on_a_server_says_what_was_not_seen_of_it() {
+    let mut plan = flat(2, 6);
+    (plan.arms[0].dialect, plan.arms[0].server) = (Dialect::Postgres, Some(Server::Postgres));
+    let (_, analysis) = run(&plan, |_, arm| Some(Numbers { on_server: arm == 0, ..Numbers::default() }.into()));
+    let notes = |arm: usize| analysis.arms[arm].notes.iter().filter(|n| n.contains("the runner's alone")).count();
+    assert_eq!((notes(0), notes(1)), (1, 0));
+    // SQLite's journal mode and level say nothing of a server.
+    assert_eq!(analysis.arms[0].durability, None);
+    assert!(analysis.arms[1].durability.is_some());
+}
+
+#[test]
+fn findings_carry_intervals_and_name_what_is_not_told_apart() {
+    let (_, analysis) = common::study();
+    let finding = &analysis.findings[0];
+    assert!(finding.contains("wal-normal (not told apart from delete-full)"), "{finding}");
+    assert!(finding.contains("320 µs [319, 322]") && finding.contains("4.00× [3.99, 4.02]"), "{finding}");
+}

@@ -1,0 +1,110 @@
+//! What the runner says of itself, of its connections, and of what it cannot do.
+
+use crate::common::*;
+use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Line, Until, VERSION, Work};
+use serde_json::json;
+
+#[test]
+fn describe_names_the_builds() {
+    let output = RUNNER.verb("describe", "");
+    let description: Description = serde_json::from_slice(&output.stdout).expect("description");
+    assert_eq!(description.protocol, VERSION);
+    assert!(description.runtime.starts_with("rustc 1."), "{}", description.runtime);
+    let driver = &description.drivers[0];
+    assert!(driver.version.starts_with("0.41."), "{}", driver.version);
+    let sqlite = driver.sqlite.as_ref().expect("build");
+    assert_eq!(sqlite.version, rusqlite::version());
+    assert!(sqlite.source_id.starts_with("20") && !sqlite.compile_options.is_empty());
+    assert!(driver.accesses.contains(&"group-commit".into()));
+    let names: Vec<_> = description.drivers.iter().map(|driver| driver.name.as_str()).collect();
+    assert_eq!(names, ["rusqlite", "async-sqlite", "noop"]);
+    assert!(description.drivers.iter().all(|driver| driver.sqlite.is_some() == (driver.name != "noop")));
+}
+
+#[test]
+fn settings_are_those_in_effect() {
+    let scratch = Scratch::new();
+    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 2, &[0], count(0))]);
+    trial.connection.pragmas = pragmas(&[("journal_mode", "WAL"), ("cache_size", "-777")]);
+    trial.connection.read_back =
+        ["journal_mode", "synchronous", "cache_size", "busy_timeout", "no_such"].map(String::from).to_vec();
+    let ready = run(&trial).ready;
+    assert_eq!(ready.connections.len(), 2);
+    for connection in ready.connections {
+        assert_eq!((connection.database, connection.label.as_str()), (0, "w"));
+        // Synchronous FULL is what this build has in WAL mode when nobody says otherwise; 5 s are rusqlite's own.
+        let expected = [
+            ("busy_timeout", json!(5000)),
+            ("cache_size", json!(-777)),
+            ("journal_mode", json!("wal")),
+            ("no_such", json!(null)),
+            ("synchronous", json!(2)),
+        ];
+        assert_eq!(connection.settings, expected.map(|(name, value)| (name.into(), value)).into());
+    }
+}
+
+#[test]
+fn inspect_opens_as_told() {
+    let scratch = Scratch::new();
+    let mut request = Inspect {
+        protocol: VERSION,
+        driver: "rusqlite".into(),
+        database: scratch.path("test.db").to_str().expect("UTF-8").into(),
+        connections: 3,
+        options: Default::default(),
+        pragmas: pragmas(&[("foreign_keys", "0")]),
+        read_back: vec!["foreign_keys".into(), "journal_mode".into()],
+    };
+    let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));
+    let inspection: Inspection = serde_json::from_slice(&ask(&request).stdout).expect("inspection");
+    assert_eq!(inspection.connections.len(), 3);
+    let settings = &inspection.connections[2].settings;
+    assert_eq!((&settings["foreign_keys"], &settings["journal_mode"]), (&json!(0), &json!("delete")));
+    request.options.insert("turbo".into(), json!(true));
+    let refused = ask(&request);
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("turbo"));
+}
+
+#[test]
+fn input_that_ends_before_go_runs_nothing() {
+    let scratch = Scratch::new();
+    let trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
+    let output = RUNNER.run_without_go(&trial);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(matches!(lines(&output)[..], [Line::Ready(_)]));
+    assert_eq!(scratch.number("SELECT count(*) FROM t"), 0);
+    let output = RUNNER.verb("run", "");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+}
+
+#[test]
+fn what_cannot_be_prepared_is_refused() {
+    let scratch = Scratch::new();
+    let base = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
+    let refused = |change: &dyn Fn(&mut litelab_protocol::Trial), word: &str| {
+        let mut trial = base.clone();
+        change(&mut trial);
+        let failed = RUNNER.refuse(&trial);
+        assert!(failed.reason.contains(word), "{} does not say {word}", failed.reason);
+        failed
+    };
+    refused(&|t| drop(t.connection.options.insert("turbo".into(), json!(1))), "turbo");
+    refused(&|t| t.transactions[0].statements[0].bind = vec![0], "parameters");
+    refused(&|t| t.transactions[0].statements[0].yields = vec!["id".into()], "yields");
+    let verify = Work::Sha256Verify { value: "a".into(), hash: "b".into() };
+    refused(&|t| t.transactions[0].statements[0].work = verify.clone(), "`a`");
+    let typo = refused(&|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into(), "syntax error");
+    assert_eq!(typo.code.as_deref(), Some("SQLITE_ERROR"));
+}
+
+#[test]
+fn what_is_no_sqlite_error_ends_the_trial() {
+    let scratch = Scratch::new();
+    scratch.run("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)");
+    let read = transaction("read", Begin::None, vec![], vec![select("SELECT a FROM t", &[], Fetch::All)]);
+    // The other worker would go on for an hour.
+    let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
+    let failed = fail(&trial(vec![scratch.database()], vec![read, insert(Begin::None)], roles));
+    assert!(failed.reason.contains("utf-8") && failed.code.is_none(), "{failed:?}");
+}

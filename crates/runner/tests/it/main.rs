@@ -1,0 +1,9 @@
+//! The integration tests of this package in one program.
+
+mod access;
+mod common;
+mod conversation;
+mod errors;
+mod hosted;
+mod runtime;
+mod work;

@@ -1,0 +1,70 @@
+//! An asynchronous program on real files: several databases, each with readers beside a writer that takes long.
+
+use crate::common::*;
+use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Trial, Until};
+
+const MS: u64 = 1_000_000;
+
+/// On each database one write that holds its lock for `hold` milliseconds, and three readers until it is done.
+fn long_writes(databases: Vec<Database>, hold: u64) -> Trial {
+    let mut write = insert(Begin::Immediate);
+    write.hold_us = hold * 1_000;
+    let read = vec![select("SELECT * FROM t WHERE id = ?1", &[0], Fetch::All)];
+    let read = transaction("read", Begin::None, vec![uniform("id", 1, 100)], read);
+    let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 3, &[1], Until::Role { name: "w".into() })];
+    roles[1].first_worker = 1;
+    roles[1].load = litelab_protocol::Load::Closed { think_us: 5_000 };
+    Trial { runtime_threads: Some(2), probe_ms: 5, ..trial(databases, vec![write, read], roles) }
+}
+
+/// What the slowest read and the slowest timer took, in nanoseconds.
+fn slowest(trial: &Trial) -> (u64, u64) {
+    let outcome = run(trial);
+    let (write, read) = (outcome.operation("w", "insert"), outcome.operation("r", "read"));
+    assert_eq!((write.committed, write.failed, read.failed), (trial.databases.len() as u64, 0, 0));
+    let probe = outcome.result.probe.as_ref().expect("probe");
+    assert!(probe.pool_wait.as_ref().is_some_and(|wait| wait.count() > 0));
+    (read.service.max().unwrap_or_default(), probe.lateness.max().unwrap_or_default())
+}
+
+#[test]
+fn a_read_beside_a_long_write_takes_what_a_read_takes() {
+    let scratches = [Scratch::new(), Scratch::new(), Scratch::new()];
+    scratches.iter().for_each(|scratch| scratch.fill(100));
+    let mut trial = long_writes(scratches.iter().map(Scratch::database).collect(), 1_000);
+    trial.access = Access::Split { readers: 3 };
+    // Half of the write would be a read that waited for it; a read takes microseconds.
+    for executor in [Executor::Dedicated, Executor::Offload] {
+        trial.executor = executor;
+        tries(|_| {
+            let (read, late) = slowest(&trial);
+            timely(read < 300 * MS && late < 300 * MS, format_args!("{executor}: {read} {late}"))
+        });
+    }
+    // Three writes on two threads: nothing else runs meanwhile.
+    trial.executor = Executor::Inline;
+    tries(|_| {
+        let (_, late) = slowest(&trial);
+        timely(late > 700 * MS, late)
+    });
+}
+
+#[test]
+fn a_read_on_the_writers_connection_waits_for_the_write() {
+    for executor in [Executor::Offload, Executor::Dedicated] {
+        let memory = |name: &str| Database::Memory {
+            shared: false,
+            name: name.into(),
+            setup: vec!["CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)".into()],
+            teardown: vec![],
+        };
+        let mut trial = long_writes(vec![memory("one"), memory("two")], 300);
+        trial.connection.pragmas.clear();
+        (trial.executor, trial.access) = (executor, Access::Shared);
+        tries(|_| {
+            let (read, late) = slowest(&trial);
+            let apart = (200 * MS..600 * MS).contains(&read) && late < 150 * MS;
+            timely(apart, format_args!("{executor}: {read} {late}"))
+        });
+    }
+}

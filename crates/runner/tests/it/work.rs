@@ -1,0 +1,150 @@
+//! What is done with which values: draws, yields, rows fetched and changed.
+
+use crate::common::*;
+use litelab_protocol::draw::{Drawer, Value};
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Begin, Fetch, Load, Source, Until, Work};
+
+#[test]
+fn values_are_those_of_the_reference() {
+    let scratch = Scratch::new();
+    let params = vec![uniform("a", 1, 1_000_000), param("b", Source::Hex { bytes: 20 })];
+    let mut many = statement("INSERT INTO t(a, b) VALUES (?1, ?2), (?3, ?4)", &[0, 1]);
+    (many.tuples, many.repeat) = (2, 3);
+    let reference = Drawer::new(7, "many", &params, 0);
+    let roles = vec![role("w", 1, &[0], count(2))];
+    let transactions = vec![transaction("many", Begin::Immediate, params, vec![many])];
+    let outcome = run(&trial(vec![scratch.database()], transactions, roles));
+    assert_eq!((outcome.only().committed, outcome.only().rows), (2, 12));
+    let mut select = scratch.connection.prepare("SELECT a, b FROM t ORDER BY id").expect("select");
+    let rows = select.query_map([], |r| Ok((Value::Integer(r.get(0)?), Value::Text(r.get(1)?)))).expect("rows");
+    let rows: Vec<_> = rows.collect::<Result<_, _>>().expect("rows");
+    assert_eq!(rows, (0..12).map(|r| (reference.draw(0, r), reference.draw(1, r))).collect::<Vec<_>>());
+}
+
+#[test]
+fn yields_reach_later_statements_and_transactions() {
+    let scratch = Scratch::new();
+    let yielded = |name: &str| param(name, Source::Yielded { name: name.into() });
+    let mut first = select("INSERT INTO t(a, b) VALUES (?1, 'x') RETURNING id, b", &[0], Fetch::All);
+    first.yields = vec!["id".into(), "text".into()];
+    let start = transaction(
+        "start",
+        Begin::Immediate,
+        vec![param("n", Source::Sequence { start: 10, step: 10 }), yielded("id")],
+        vec![first, statement("UPDATE t SET a = a + 1 WHERE id = ?1", &[1])],
+    );
+    let finish = vec![statement("UPDATE t SET b = ?2 || 'y' || ?1 WHERE id = ?1", &[0, 1])];
+    let finish = transaction("finish", Begin::None, vec![yielded("id"), yielded("text")], finish);
+    let roles = vec![role("w", 3, &[0, 1], count(24))];
+    let outcome = run(&trial(vec![scratch.database()], vec![start, finish], roles));
+    assert_eq!(outcome.operation("w", "start").committed, 12);
+    assert_eq!(outcome.operation("w", "finish").rows, 12);
+    assert_eq!(scratch.number("SELECT count(*) FROM t WHERE b = 'xy' || id AND a % 10 = 1"), 12);
+    assert_eq!(scratch.number("SELECT sum(a) FROM t"), (1..=12).map(|n| n * 10 + 1).sum::<i64>());
+}
+
+fn some(histogram: &Option<Histogram>) -> &Histogram {
+    histogram.as_ref().expect("histogram")
+}
+
+#[test]
+fn hashes_are_checked() {
+    let params = vec![param("b", Source::Hex { bytes: 40 }), param("h", Source::Sha256Of { param: 0 })];
+    let write = vec![statement("INSERT INTO t(b, a) VALUES (?1, ?2)", &[0, 1])];
+    let write = transaction("write", Begin::None, params, write);
+    for (fetch, expected) in [(Fetch::All, 20), (Fetch::Buffer, 20), (Fetch::First, 1), (Fetch::None, 0)] {
+        let scratch = Scratch::new();
+        let database = || vec![scratch.database()];
+        run(&trial(database(), vec![write.clone()], vec![role("w", 1, &[0], count(20))]));
+        let mut check = select("SELECT a, b FROM t ORDER BY id", &[], fetch);
+        check.work = Work::Sha256Verify { value: "b".into(), hash: "a".into() };
+        let check = transaction("check", Begin::None, vec![], vec![check]);
+        let checked = || {
+            let outcome = run(&trial(database(), vec![check.clone()], vec![role("r", 1, &[0], count(1))]));
+            (outcome.only().verified, outcome.only().mismatches)
+        };
+        assert_eq!(checked(), (expected, 0), "{fetch:?}");
+        scratch.run(
+            "UPDATE t SET b = '0' || substr(b, 2) WHERE id = 1 AND b NOT LIKE '0%';
+             UPDATE t SET b = '1' || substr(b, 2) WHERE id = 1 AND b LIKE '0%';
+             UPDATE t SET b = NULL WHERE id = 2; UPDATE t SET a = 'zz' WHERE id = 3",
+        );
+        assert_eq!(checked(), (expected, expected.min(3)), "{fetch:?}");
+    }
+}
+
+#[test]
+fn rows_are_counted_as_fetched() {
+    for (fetch, rows) in [(Fetch::All, 50), (Fetch::Buffer, 50), (Fetch::None, 50), (Fetch::First, 1)] {
+        for work in [Work::None, Work::Read] {
+            let scratch = Scratch::new();
+            scratch.fill(50);
+            let mut all = select("SELECT * FROM t", &[], fetch);
+            all.work = work;
+            let read = transaction("read", Begin::Deferred, vec![], vec![all]);
+            let outcome = run(&trial(vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]));
+            let only = outcome.only();
+            assert_eq!((only.committed, only.rows), (3, 3 * rows), "{fetch:?}");
+            let timed = matches!(fetch, Fetch::All | Fetch::Buffer);
+            assert_eq!((only.query.is_some(), only.first_row.is_some()), (timed, timed), "{fetch:?}");
+            if timed {
+                assert!(some(&only.query).max() <= some(&only.first_row).max());
+                assert!(some(&only.first_row).max() <= only.service.max());
+            }
+        }
+    }
+}
+
+#[test]
+fn only_changes_are_counted_of_writes() {
+    let scratch = Scratch::new();
+    scratch.fill(10);
+    let statements = vec![
+        statement("UPDATE t SET a = 0 WHERE id <= 4", &[]),
+        // Changes nothing, and must not repeat what the one before it changed.
+        statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
+        statement("DELETE FROM t WHERE id > 1000", &[]),
+    ];
+    let mixed = transaction("mixed", Begin::Immediate, vec![], statements);
+    let outcome = run(&trial(vec![scratch.database()], vec![mixed], vec![role("w", 1, &[0], count(2))]));
+    assert_eq!((outcome.only().committed, outcome.only().rows), (2, 8));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_operations() {
+    use litelab_protocol::Line;
+    use std::io::{BufRead, BufReader, Write};
+
+    let scratch = Scratch::new();
+    scratch.fill(1_000);
+    let peak = |operations: u64| {
+        let read = vec![select("SELECT * FROM t WHERE id = ?1", &[0], Fetch::All)];
+        let read = transaction("read", Begin::None, vec![uniform("id", 1, 1_000)], read);
+        // A second role keeps the process alive while the test looks at it, however long that takes.
+        let roles = vec![role("r", 1, &[0], count(operations)), role("last", 1, &[1], Until::Time { ms: 600_000 })];
+        let mut idle = transaction("idle", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::First)]);
+        idle.hold_us = 1;
+        let mut trial = trial(vec![scratch.database()], vec![read, idle], roles);
+        trial.roles[1].load = Load::Closed { think_us: 10_000_000 };
+        let mut child = RUNNER.start("run");
+        let input = serde_json::to_string(&trial).expect("JSON") + "\n" + GO;
+        child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
+        let mut done = 0;
+        for line in BufReader::new(child.stdout.take().expect("stdout")).lines() {
+            let Ok(Line::Tick(tick)) = serde_json::from_str(&line.expect("line")) else { continue };
+            done += tick.counts.iter().filter(|c| c.role == "r").map(|c| c.committed).sum::<u64>();
+            if done == operations {
+                break;
+            }
+        }
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("status");
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("peak");
+        line.trim().trim_end_matches(" kB").parse::<f64>().expect("kB")
+    };
+    let (few, many) = (peak(100_000), peak(2_000_000));
+    assert!(many < few * 1.1, "{few} kB, {many} kB");
+}

@@ -1,0 +1,6 @@
+//! The integration tests of this package in one program.
+
+mod admin;
+mod common;
+mod galera;
+mod instance;

@@ -1,0 +1,324 @@
+//! Do the judgements hold what they promise? Seeded experiments on hosts whose truth is known.
+//!
+//! Margins are three standard errors of the simulated share. The seeds are fixed, so a test either always
+//! passes or never does.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::simulate::{self, Host, NOISES, Noise, blocks, covers, holds_level, share};
+use litelab_stats::{
+    Aa, Better, ClaimVerdict, Confidence, Direction, Estimate, ExpectedRange, PairedRatio, Planner, Tolerance, Trend,
+    UnpairedRatio, Usl, UslPoint, Verdict, median, proportion,
+};
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+const RUNS: u32 = 1000;
+
+fn compare(pairs: &[(f64, f64)]) -> PairedRatio {
+    PairedRatio::from_blocks(pairs, Confidence::P95).unwrap()
+}
+
+fn verdict(pairs: &[(f64, f64)]) -> Verdict {
+    compare(pairs).verdict(Tolerance::DEFAULT, Better::Higher, &Planner::default())
+}
+
+fn differs(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Faster | Verdict::Slower)
+}
+
+#[test]
+fn identical_arm_twice_is_not_faster_or_slower_in_at_least_95_of_100_seeded_simulations() {
+    for noise in NOISES {
+        let host = Host::noisy(noise);
+        let calm = (0..100).filter(|&seed| !differs(verdict(&blocks(host, 6, 1.0, seed)))).count();
+        assert!(calm >= 95, "{noise:?}: {calm} of 100");
+    }
+}
+
+#[test]
+fn paired_verdicts_hold_their_level_whatever_the_noise() {
+    for noise in NOISES {
+        for n in [6, 10, 20] {
+            let host = Host::noisy(noise);
+            let false_finds = share(RUNS, |seed| differs(verdict(&blocks(host, n, 1.0, seed))));
+            assert!(holds_level(false_finds, 0.05, RUNS), "{noise:?}, n = {n}: {false_finds}");
+            // Without false finds at all the check above would be empty.
+            assert!(false_finds > 0.005, "{noise:?}, n = {n}: {false_finds}");
+        }
+    }
+}
+
+#[test]
+fn paired_p_values_hold_every_level() {
+    let host = Host::noisy(Noise::Heavy);
+    for alpha in [0.01, 0.05, 0.2] {
+        let rejected = share(RUNS, |seed| compare(&blocks(host, 12, 1.0, seed)).p_value <= alpha);
+        assert!(holds_level(rejected, alpha, RUNS), "{alpha}: {rejected}");
+    }
+}
+
+#[test]
+fn ten_percent_is_found_with_its_sign() {
+    // Scatter of the log-ratio between blocks: 0.04·√2, near what a median latency shows.
+    let sharp = Host { trial: 0.04, ..Host::noisy(Noise::Normal) };
+    for (ratio, expected) in [(1.1, Verdict::Faster), (1.0 / 1.1, Verdict::Slower)] {
+        let found = share(RUNS, |seed| verdict(&blocks(sharp, 10, ratio, seed)) == expected);
+        assert!(found > 0.9, "{ratio}: {found}");
+    }
+    let blunt = Host { trial: 0.3, ..sharp };
+    let found = share(RUNS, |seed| verdict(&blocks(blunt, 10, 1.1, seed)) == Verdict::Faster);
+    assert!(found < 0.3, "a host this noisy cannot show 10 % in 10 blocks: {found}");
+}
+
+#[test]
+fn equal_arms_on_a_quiet_host_are_shown_equivalent() {
+    let quiet = Host { trial: 0.015, ..Host::noisy(Noise::Normal) };
+    let shown = share(RUNS, |seed| verdict(&blocks(quiet, 10, 1.0, seed)) == Verdict::Equivalent);
+    assert!(shown > 0.9, "{shown}");
+    // Two tolerances apart, that is never said more often than the level allows.
+    let wrong = share(RUNS, |seed| verdict(&blocks(quiet, 10, 1.1, seed)) == Verdict::Equivalent);
+    assert!(holds_level(wrong, 0.05, RUNS), "{wrong}");
+}
+
+#[test]
+fn the_planned_blocks_give_the_promised_power() {
+    let tolerance = Tolerance::new(0.1).unwrap();
+    for trial in [0.08, 0.12] {
+        let host = Host { trial, drift: 0.0, ..Host::noisy(Noise::Normal) };
+        let spread = trial * std::f64::consts::SQRT_2;
+        let n = Planner::default().total_for_tolerance(spread, tolerance).unwrap();
+        let found = share(RUNS, |seed| compare(&blocks(host, n, 1.1, seed)).ratio.low() > Some(1.0));
+        assert!((0.74..0.90).contains(&found), "{n} blocks: {found}");
+    }
+}
+
+#[test]
+fn the_blocks_still_needed_settle_most_comparisons() {
+    let host = Host { trial: 0.08, drift: 0.0, ..Host::noisy(Noise::Normal) };
+    let (mut open, mut settled) = (0, 0);
+    for seed in 0..150 {
+        let all = blocks(host, 400, 1.15, seed);
+        let Verdict::Inconclusive { blocks_needed } = verdict(&all[..6]) else {
+            continue;
+        };
+        open += 1;
+        let needed = blocks_needed.unwrap() as usize;
+        let total = (6 + needed).min(all.len());
+        settled += usize::from(!matches!(verdict(&all[..total]), Verdict::Inconclusive { .. }));
+    }
+    assert!(open > 30, "{open} were open");
+    assert!(settled * 10 >= open * 8, "{settled} of {open}");
+}
+
+#[test]
+fn claims_are_judged_right_or_left_open() {
+    let host = Host { trial: 0.05, ..Host::noisy(Noise::Heavy) };
+    let twice = ExpectedRange::at_least(2.0).unwrap();
+    let judge = |truth: f64, seed| {
+        let ratio = compare(&blocks(host, 10, truth, seed)).ratio;
+        ClaimVerdict::judge(&ratio, &twice, &Planner::default())
+    };
+    assert!(share(RUNS, |seed| judge(3.0, seed) == ClaimVerdict::Holds) > 0.9);
+    assert!(share(RUNS, |seed| judge(1.3, seed) == ClaimVerdict::Contradicted) > 0.9);
+    // Exactly on the bound, each answer errs in one tail: half the level.
+    let on_the_bound = |verdict| share(RUNS, |seed| judge(2.0, seed) == verdict);
+    assert!(holds_level(on_the_bound(ClaimVerdict::Holds), 0.025, RUNS));
+    assert!(holds_level(on_the_bound(ClaimVerdict::Contradicted), 0.025, RUNS));
+}
+
+fn sample(noise: Noise, n: usize, seed: u64) -> Vec<f64> {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    (0..n).map(|_| noise.draw(&mut rng)).collect()
+}
+
+fn contains(estimate: &Estimate, truth: f64) -> bool {
+    estimate.interval().unwrap().contains(truth)
+}
+
+#[test]
+fn order_statistic_intervals_cover_the_median_as_they_say() {
+    for noise in NOISES {
+        for n in [6, 7, 10, 20] {
+            let stated = median(&sample(noise, n, 0), Confidence::P95).unwrap().confidence().unwrap();
+            let covered = share(2000, |seed| {
+                contains(&median(&sample(noise, n, seed), Confidence::P95).unwrap(), noise.median())
+            });
+            // Exact, so off neither way.
+            let margin = simulate::margin(stated, 2000);
+            assert!((covered - stated).abs() <= margin, "{noise:?}, n = {n}: {covered}, said {stated}");
+        }
+    }
+}
+
+#[test]
+fn hodges_lehmann_intervals_cover_the_ratio_as_they_say() {
+    for noise in NOISES {
+        for n in [6, 10, 20] {
+            let host = Host::noisy(noise);
+            let truth = 1.3;
+            let stated = compare(&blocks(host, n, truth, 0)).ratio.confidence().unwrap();
+            let covered = share(RUNS, |seed| contains(&compare(&blocks(host, n, truth, seed)).ratio, truth));
+            let margin = simulate::margin(stated, RUNS);
+            assert!((covered - stated).abs() <= margin, "{noise:?}, n = {n}: {covered}, said {stated}");
+        }
+    }
+}
+
+#[test]
+fn unpaired_intervals_cover_the_ratio_on_a_host_that_does_not_drift() {
+    for noise in NOISES {
+        let covered = share(RUNS, |seed| {
+            let run = |seed, factor: f64| -> Vec<f64> {
+                let logs = sample(noise, 10, seed);
+                logs.into_iter().map(|log| factor * (0.2 * log).exp()).collect()
+            };
+            let (a, b) = (run(2 * seed, 1.0), run(2 * seed + 1, 1.5));
+            let ratio = UnpairedRatio::from_runs(&a, &b, Confidence::P95).unwrap();
+            contains(&ratio.ratio, 1.5)
+        });
+        assert!(covers(covered, 0.95, RUNS), "{noise:?}: {covered}");
+    }
+}
+
+#[test]
+fn scalability_intervals_cover_the_coefficients() {
+    const FITS: u32 = 150;
+    let (lambda, sigma, kappa) = (1000.0, 0.1, 0.002);
+    let fits: Vec<Usl> = (0..u64::from(FITS))
+        .map(|seed| {
+            let mut rng = Pcg64::seed_from_u64(seed);
+            let points: Vec<UslPoint> = [1_u32, 2, 4, 8, 16, 32]
+                .iter()
+                .flat_map(|&level| [level; 2])
+                .map(|concurrency| {
+                    let n = f64::from(concurrency);
+                    let noise = (0.05 * Noise::Normal.draw(&mut rng)).exp();
+                    let throughput = noise * lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0));
+                    UslPoint { concurrency, throughput }
+                })
+                .collect();
+            Usl::fit(&points, Confidence::P95, seed).unwrap()
+        })
+        .collect();
+    let covered = |pick: fn(&Usl) -> Estimate, truth: f64| {
+        fits.iter().filter(|fit| contains(&pick(fit), truth)).count() as f64 / f64::from(FITS)
+    };
+    for (name, share) in [
+        ("lambda", covered(|fit| fit.lambda, lambda)),
+        ("sigma", covered(|fit| fit.sigma, sigma)),
+        ("kappa", covered(|fit| fit.kappa, kappa)),
+    ] {
+        assert!(covers(share, 0.95, FITS), "{name}: {share}");
+    }
+}
+
+#[test]
+fn trends_hold_their_level_and_find_growth() {
+    let direction = |growth: f64, seed| {
+        let noise = sample(Noise::Heavy, 30, seed);
+        let series: Vec<f64> = (0..30).map(|i| growth * f64::from(i) + noise[i as usize]).collect();
+        Trend::of(&series).unwrap().direction(Confidence::P95)
+    };
+    let false_finds = share(RUNS, |seed| direction(0.0, seed) != Direction::NotShown);
+    assert!(holds_level(false_finds, 0.05, RUNS), "{false_finds}");
+    let found = share(RUNS, |seed| direction(0.2, seed) == Direction::Rising);
+    assert!(found > 0.9, "{found}");
+}
+
+/// Scatter of the log-ratio of two trials, for a host whose trials scatter by `trial` each.
+fn pair_spread(trial: f64) -> f64 {
+    trial * std::f64::consts::SQRT_2
+}
+
+#[test]
+fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
+    for noise in NOISES {
+        let host = Host::noisy(noise);
+        let aa = Aa::of(&blocks(host, 1200, 1.0, 7), 6, Confidence::P95).unwrap();
+        assert_eq!(aa.experiments, 200);
+        let rate = aa.rate.unwrap();
+        assert!(rate.low().unwrap() <= 0.05, "{noise:?}: {rate:?}");
+        assert!(aa.overall.ratio.interval().unwrap().contains(1.0), "{noise:?}: {:?}", aa.overall);
+    }
+    // Of normal noise the spread is known.
+    let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
+    let spread = Aa::of(&blocks(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.log_spread.unwrap();
+    assert!((spread / pair_spread(0.05) - 1.0).abs() < 0.15, "{spread}");
+}
+
+#[test]
+fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
+    let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
+    let spread = Aa::of(&blocks(host, 120, 1.0, 11), 6, Confidence::P95).unwrap().overall.log_spread.unwrap();
+    for n in [10, 20, 40] {
+        let effect = Planner::default().smallest_effect(spread, n).unwrap();
+        let found = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect, seed)).ratio.low() > Some(1.0));
+        assert!((0.70..0.93).contains(&found), "{n} blocks, {effect}: {found}");
+        // Half of it is not to be had in so many.
+        let half = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect / 2.0, seed)).ratio.low() > Some(1.0));
+        assert!(half < 0.5, "{n} blocks: {half}");
+    }
+}
+
+#[test]
+fn intervals_of_shares_cover_them() {
+    for truth in [0.01, 0.05, 0.3] {
+        let covered = share(2000, |seed| {
+            let mut rng = Pcg64::seed_from_u64(seed);
+            let hits = (0..40).filter(|_| rand::RngExt::random_bool(&mut rng, truth)).count() as u32;
+            contains(&proportion(hits, 40, Confidence::P95).unwrap(), truth)
+        });
+        assert!(covers(covered, 0.95, 2000), "{truth}: {covered}");
+    }
+}
+
+/// As a report judges a scenario of `others` arms against its baseline: each at its share of 95 %.
+fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdict> {
+    let confidence = Confidence::P95.shared_by(others).unwrap();
+    let planner = Planner::new(confidence, 0.8).unwrap();
+    (0..others as u64)
+        .map(|arm| {
+            let pairs = blocks(host, n, ratio, seed * 1009 + arm);
+            let found = PairedRatio::from_blocks(&pairs, confidence).unwrap();
+            found.verdict(Tolerance::DEFAULT, Better::Lower, &planner)
+        })
+        .collect()
+}
+
+#[test]
+fn families_of_identical_arms_are_rarely_told_apart() {
+    const EXPERIMENTS: u32 = 400;
+    for noise in NOISES {
+        for (others, n) in [(1, 6), (3, 8), (11, 10)] {
+            let judge = |seed| family(Host::noisy(noise), n, others, 1.0, seed);
+            // Not even one of all, in more than 5 % of experiments; 5 % is reached where the level is hit exactly.
+            let any = share(EXPERIMENTS, |seed| judge(seed).into_iter().any(differs));
+            assert!(holds_level(any, 0.05, EXPERIMENTS), "{noise:?}, {others} arms in {n} blocks: {any}");
+            // And of the verdicts of 100 experiments far fewer than 5 %.
+            let verdicts = (0..100).flat_map(judge).collect::<Vec<_>>();
+            let wrong = verdicts.iter().filter(|v| differs(**v)).count();
+            assert!(wrong * 20 <= verdicts.len(), "{noise:?}, {others} arms: {wrong} of {}", verdicts.len());
+        }
+    }
+}
+
+#[test]
+fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
+    // Spreads of the median latency from a quiet host to a loaded one; what `litelab calibrate` found on the busy
+    // two-processor machine that this was written on lies between.
+    let tenth = Tolerance::new(0.1).unwrap();
+    for spread in [0.02, 0.06, 0.12, 0.25] {
+        let host = Host { trial: spread / std::f64::consts::SQRT_2, drift: 0.0, ..Host::noisy(Noise::Normal) };
+        let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(spread, tenth).unwrap();
+        let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
+        assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} blocks at {spread}: {found}");
+        // What a report asks for is the blocks for its tolerance of 5 %, found in four of five: a tenth is then found
+        // nearly always. Of the noisiest host they are too many for a test.
+        if spread < 0.2 {
+            let n = Planner::default().total_for_tolerance(spread, Tolerance::DEFAULT).unwrap();
+            let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
+            assert!(found >= 0.9, "{n} blocks at {spread}: {found}");
+        }
+    }
+}

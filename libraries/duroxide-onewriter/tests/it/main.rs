@@ -1,0 +1,12 @@
+//! The integration tests of this package in one program.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+mod common;
+mod disk;
+mod failures;
+mod memory;
+mod reopen;
+mod stress;
+mod through;
+mod waking;

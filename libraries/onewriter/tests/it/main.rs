@@ -1,0 +1,8 @@
+//! The integration tests of this package in one program.
+
+mod asynchronous;
+mod common;
+mod kill;
+mod random;
+mod wal;
+mod writes;

@@ -1,0 +1,149 @@
+//! The write-ahead log stays short, or somebody is told why not.
+
+use std::io::Write;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::Scratch;
+use onewriter::{Checkpoints, Counters, Database, Durability, Error, Options};
+use rusqlite::Connection;
+use tracing_subscriber::fmt::MakeWriter;
+
+const RULES: Checkpoints = Checkpoints { passive_after: 50, truncate_after: 200 };
+
+fn options(scratch: &Scratch) -> Options {
+    scratch.options().durability(Durability::Normal).checkpoints(RULES)
+}
+
+/// Writes about one page each time.
+fn fill(db: &Database, writes: u64) {
+    for _ in 0..writes {
+        let insert = "INSERT INTO note(text) VALUES (hex(randomblob(1500)))";
+        db.write(move |c| Ok::<_, Error>(c.execute(insert, [])?)).expect("written");
+    }
+}
+
+fn log_bytes(scratch: &Scratch) -> u64 {
+    std::fs::metadata(scratch.path().with_extension("db-wal")).map_or(0, |file| file.len())
+}
+
+/// The longest that the log's file has been in 4,000 writes beside three who read all the time.
+fn longest_log(rules: Checkpoints) -> (u64, Counters) {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().durability(Durability::Normal).checkpoints(rules));
+    let readers: Vec<_> = (0..3)
+        .map(|_| {
+            let db = db.clone();
+            thread::spawn(move || {
+                let mut reads = 0;
+                let max = |c: &Connection| Ok::<_, Error>(c.query_row("SELECT max(id) FROM note", [], |_| Ok(()))?);
+                while db.read(max).is_ok() {
+                    reads += 1;
+                    thread::sleep(Duration::from_micros(500));
+                }
+                reads
+            })
+        })
+        .collect();
+    let mut longest = 0;
+    for _ in 0..400 {
+        fill(&db, 10);
+        longest = longest.max(log_bytes(&scratch));
+    }
+    let counters = db.counters();
+    db.close().expect("closed");
+    assert!(readers.into_iter().all(|reader| reader.join().expect("no panic") > 0));
+    (longest, counters)
+}
+
+#[test]
+fn it_is_bounded_while_somebody_always_reads() {
+    let (free, _) = longest_log(Checkpoints { truncate_after: 0, ..RULES });
+    let (bounded, counters) = longest_log(RULES);
+    assert!(counters.truncated > 3 && counters.passive > 3, "{counters:?}");
+    assert!(bounded < free / 2, "{bounded} bytes, and {free} without the bound: {counters:?}");
+}
+
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Heard {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Heard {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// A reader held open for so long while others write; the warnings meanwhile.
+fn with_a_reader(held: Duration) -> (String, u64, u64) {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(options(&scratch));
+    let heard = Heard::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(heard.clone()).with_ansi(false).finish();
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let reader = thread::spawn({
+        let db = db.clone();
+        move || {
+            db.read(move |c| {
+                c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
+                here.send(()).expect("the test waits");
+                Ok::<_, Error>(gone.recv().is_ok())
+            })
+        }
+    });
+    arrived.recv().expect("it reads");
+    let started = std::time::Instant::now();
+    let grown = tracing::subscriber::with_default(subscriber, || {
+        while started.elapsed() < held {
+            fill(&db, 20);
+            thread::sleep(Duration::from_millis(10));
+        }
+        fill(&db, 300);
+        log_bytes(&scratch)
+    });
+    assert!(db.counters().oldest_reader.is_some_and(|age| age >= held));
+    go.send(()).expect("it waits");
+    reader.join().expect("no panic").expect("read");
+    // Once it is gone the next attempt cuts the log. They are half a second apart by now.
+    for _ in 0..600 {
+        fill(&db, 1);
+        // A write is answered before the log is looked at.
+        thread::sleep(Duration::from_millis(100));
+        if log_bytes(&scratch) == 0 {
+            break;
+        }
+    }
+    let after = log_bytes(&scratch);
+    let text = String::from_utf8(heard.0.lock().expect("no panic").clone()).expect("text");
+    (text, grown, after)
+}
+
+#[test]
+fn a_reader_that_stays_is_named_with_its_age_and_the_log_is_cut_when_it_goes() {
+    // Thirty seconds in the long run, two in the ordinary one.
+    let seconds = std::env::var("ONEWRITER_READER_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2);
+    let (warnings, grown, after) = with_a_reader(Duration::from_secs(seconds));
+    assert!(grown > 200 * 4_096, "{grown} bytes: the reader kept the log");
+    let age = warnings
+        .lines()
+        .filter_map(|line| line.split("oldest_reader_ms=").nth(1)?.split(' ').next()?.parse::<u64>().ok());
+    let ages: Vec<u64> = age.collect();
+    assert!(ages.iter().any(|age| *age >= 1_000 && *age < seconds * 1_000 + 60_000), "{warnings}");
+    assert!(warnings.lines().count() < 20, "one warning for each doubling:\n{warnings}");
+    assert_eq!(after, 0, "the log is cut");
+}

@@ -1,0 +1,339 @@
+//! What a write promises to its caller, and to those whose commit it shares.
+
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use crate::common::{Scratch, add, notes};
+use onewriter::{Database, Durability, Error};
+use rusqlite::Connection;
+
+/// Lets these closures share one commit: the writer is kept until all of them wait.
+fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> Vec<Result<T, Error>> {
+    mixed(db, closures.into_iter().map(|closure| (false, closure)).collect())
+}
+
+/// The same, where those with `true` are without a guard.
+fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>) -> Vec<Result<T, Error>> {
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let holder = db.clone();
+    let holder = thread::spawn(move || {
+        holder.write(move |_| {
+            here.send(()).expect("the test waits");
+            Ok::<_, Error>(gone.recv().is_ok())
+        })
+    });
+    arrived.recv().expect("the writer is kept");
+    let mut threads = Vec::new();
+    for (is_unguarded, closure) in closures {
+        let writer = db.clone();
+        let write = move || if is_unguarded { writer.write_unguarded(closure) } else { writer.write(closure) };
+        threads.push(thread::spawn(write));
+        while db.counters().queued < threads.len() as u64 {
+            thread::yield_now();
+        }
+    }
+    go.send(()).expect("the holder waits");
+    holder.join().expect("no panic").expect("it wrote");
+    threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+}
+
+type Closure<T> = Box<dyn FnOnce(&Connection) -> Result<T, Error> + Send>;
+
+fn boxed<T>(closure: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Closure<T> {
+    Box::new(closure)
+}
+
+#[test]
+fn what_is_answered_is_committed() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    assert_eq!(db.write(add("one")).expect("written"), 1);
+    assert_eq!(notes(&scratch.path()), ["one"]);
+    db.close().expect("closed");
+    assert!(!scratch.path().with_extension("db-wal").exists(), "the log was carried over");
+}
+
+#[test]
+fn one_commit_is_shared_and_in_order() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let before = db.counters();
+    let texts: Vec<String> = (0..20).map(|i| i.to_string()).collect();
+    let all = together(&db, texts.iter().map(|text| boxed(add(text))).collect());
+    assert_eq!(all.iter().flatten().count(), 20);
+    let after = db.counters();
+    assert_eq!((after.writes - before.writes, after.commits - before.commits), (21, 2));
+    assert_eq!(after.largest, 20);
+    assert_eq!(notes(&scratch.path()), texts);
+}
+
+#[test]
+fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    // From here on nobody looks out for an answer: writes take long.
+    db.write(|_| {
+        thread::sleep(Duration::from_millis(5));
+        Ok::<_, Error>(())
+    })
+    .expect("written");
+    let fails = |at: &usize| at % 10 == 9;
+    let write = |at: usize| {
+        let text = at.to_string();
+        boxed(move |c| match fails(&at) {
+            true => Err(Error::Panicked(text)),
+            false => add(&text)(c).map(|_| text),
+        })
+    };
+    let all = together(&db, (0..100).map(write).collect());
+    for (at, answer) in all.into_iter().enumerate() {
+        match answer {
+            Ok(text) => assert!(!fails(&at) && text == at.to_string(), "{at} was told {text}"),
+            Err(Error::Panicked(text)) => assert!(fails(&at) && text == at.to_string(), "{at} was told {text} failed"),
+            Err(error) => panic!("{at}: {error}"),
+        }
+    }
+    assert_eq!(db.counters().largest, 90, "one commit for those that are kept");
+    assert_eq!(notes(&scratch.path()).len(), 90);
+}
+
+#[test]
+fn one_that_fails_or_panics_takes_back_its_own_only() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let spoilt = |c: &Connection| {
+        add("spoilt")(c)?;
+        add("one")(c)
+    };
+    let panics = |c: &Connection| -> Result<i64, Error> {
+        add("lost")(c)?;
+        panic!("on purpose")
+    };
+    let all = together(
+        &db,
+        vec![boxed(panics), boxed(add("one")), boxed(spoilt), boxed(add("two")), boxed(panics), boxed(add("three"))],
+    );
+    let good: Vec<bool> = all.iter().map(Result::is_ok).collect();
+    assert_eq!(good, [false, true, false, true, false, true]);
+    assert!(matches!(&all[0], Err(Error::Panicked(text)) if text == "on purpose"));
+    assert_eq!(all[2].as_ref().err().and_then(Error::code), Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
+    assert_eq!(db.counters().failed, 3);
+    // And alone, without a hand-over.
+    assert!(matches!(db.write(panics), Err(Error::Panicked(_))));
+    assert!(db.write(spoilt).is_err());
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
+    db.write(add("four")).expect("the writer goes on");
+}
+
+#[test]
+fn a_deferred_reference_fails_the_one_that_left_it() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
+    let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
+    db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
+    let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
+    let all = together(&db, vec![boxed(add("one")), boxed(dangling), boxed(add("two"))]);
+    assert!(matches!(all[1], Err(Error::ForeignKey)), "{all:?}");
+    assert_eq!(notes(&scratch.path()), ["one", "two"]);
+    assert!(matches!(db.write(dangling), Err(Error::ForeignKey)));
+    let parts = db.read(|c| Ok::<i64, Error>(c.query_row("SELECT count(*) FROM part", [], |row| row.get(0))?));
+    assert_eq!(parts.expect("read"), 0);
+}
+
+#[test]
+fn a_closure_cannot_end_what_it_shares() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    for sql in ["COMMIT", "ROLLBACK", "END", "BEGIN", "PRAGMA journal_mode = DELETE", "PRAGMA wal_autocheckpoint = 5"] {
+        let all = together(&db, vec![boxed(add(sql)), boxed(move |c| Ok(c.execute_batch(sql).map(|()| 0)?))]);
+        assert!(all[0].is_ok() && all[1].is_err(), "{sql}: {all:?}");
+    }
+    assert_eq!(notes(&scratch.path()).len(), 6);
+    // A savepoint is its own business.
+    let own = |c: &Connection| {
+        Ok::<_, Error>(c.execute_batch("SAVEPOINT a; INSERT INTO note(text) VALUES ('x'); ROLLBACK TO a")?)
+    };
+    db.write(own).expect("allowed");
+    assert_eq!(notes(&scratch.path()).len(), 6);
+}
+
+#[test]
+fn what_sqlite_rolls_back_whole_is_told_to_all() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let gone = |c: &Connection| Ok(c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('one')", [])? as i64);
+    let all = together(&db, vec![boxed(add("one")), boxed(add("two")), boxed(gone), boxed(add("three"))]);
+    assert!(matches!(all[0], Err(Error::RolledBack(_))), "{all:?}");
+    assert!(matches!(all[1], Err(Error::RolledBack(_))));
+    assert!(all[2].is_err() && all[3].is_ok());
+    assert_eq!(notes(&scratch.path()), ["three"]);
+}
+
+#[test]
+fn an_unguarded_statement_that_fails_takes_back_itself_only() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    // Two rows of which the second is refused: the first is not there either.
+    let refused = |c: &Connection| Ok(c.execute("INSERT INTO note(text) VALUES ('lost'), ('one')", [])? as i64);
+    let empty = |_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into());
+    let all = mixed(
+        &db,
+        vec![
+            (true, boxed(add("one"))),
+            (true, boxed(refused)),
+            (false, boxed(add("two"))),
+            (true, boxed(empty)),
+            (true, boxed(|_| panic!("on purpose"))),
+            (true, boxed(add("three"))),
+            (true, boxed(refused)),
+        ],
+    );
+    let good: Vec<bool> = all.iter().map(Result::is_ok).collect();
+    assert_eq!(good, [true, false, true, false, false, true, false], "{all:?}");
+    assert_eq!(all[1].as_ref().err().and_then(Error::code), Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
+    // And alone, without a hand-over.
+    assert!(db.write_unguarded(refused).is_err());
+    assert_eq!(db.write_unguarded(add("four")).expect("written"), 4);
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three", "four"]);
+}
+
+#[test]
+fn an_unguarded_write_that_fails_half_way_is_told_to_all_and_leaves_nothing() {
+    let rows = |c: &Connection| {
+        add("half")(c)?;
+        add("one")(c)
+    };
+    let schema = |c: &Connection| {
+        c.execute_batch("CREATE TABLE half(x)")?;
+        add("one")(c)
+    };
+    let keeps_some = |c: &Connection| {
+        // `OR FAIL` leaves the rows before the one that is refused.
+        Ok(c.execute("INSERT OR FAIL INTO note(text) VALUES ('half'), ('one')", [])? as i64)
+    };
+    let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
+    let panics = |c: &Connection| -> Result<i64, Error> {
+        add("half")(c)?;
+        panic!("on purpose")
+    };
+    for half in [boxed(rows), boxed(schema), boxed(keeps_some), boxed(dangling), boxed(panics)] {
+        let scratch = Scratch::new();
+        let db = scratch.open_with(scratch.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
+        let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
+        db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
+        let others = [boxed(add("one")), boxed(add("two")), boxed(add("three"))];
+        let [one, two, three] = others;
+        let all = mixed(&db, vec![(false, one), (true, two), (true, half), (true, three)]);
+        assert!(matches!(all[0], Err(Error::LeftHalf)), "{all:?}");
+        assert!(matches!(all[1], Err(Error::LeftHalf)), "{all:?}");
+        assert!(all[2].is_err() && !matches!(all[2], Err(Error::LeftHalf)), "{all:?}");
+        assert!(all[3].is_ok(), "{all:?}");
+        assert_eq!(notes(&scratch.path()), ["three"]);
+        let tables = |c: &Connection| {
+            Ok::<i64, Error>(
+                c.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?,
+            )
+        };
+        assert_eq!(db.read(tables).expect("read"), 2);
+    }
+}
+
+#[test]
+fn a_write_inside_a_write_is_refused() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let inner = db.clone();
+    let nested = db.write(move |_| inner.write(add("never")));
+    assert!(matches!(nested, Err(Error::Nested)));
+    // Another database is no matter.
+    let (other, elsewhere) = (Scratch::new(), Scratch::new());
+    let (db, inner) = (other.open(), elsewhere.open());
+    db.write(move |_| inner.write(add("there"))).expect("written");
+    assert_eq!(notes(&elsewhere.path()), ["there"]);
+}
+
+#[test]
+fn another_process_that_writes_is_waited_for_and_then_told() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().on_connection(|c| c.busy_timeout(Duration::from_millis(30))));
+    let other = Connection::open(scratch.path()).expect("it opens");
+    other.execute_batch("BEGIN IMMEDIATE").expect("begun");
+    assert!(matches!(db.write(add("one")), Err(Error::Begin(_))));
+    assert_eq!(db.counters().busy, 1);
+    other.execute_batch("ROLLBACK").expect("ended");
+    db.write(add("one")).expect("written");
+}
+
+#[test]
+fn closing_answers_everyone_and_refuses_later_ones() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let clone = db.clone();
+    db.close().expect("closed");
+    assert!(matches!(clone.write(add("late")), Err(Error::Closed)));
+    assert!(matches!(clone.read(|_| Ok::<_, Error>(())), Err(Error::Closed)));
+    clone.close().expect("closed twice");
+}
+
+#[test]
+fn what_was_set_is_checked() {
+    let scratch = Scratch::new();
+    let normal = scratch.open_with(scratch.options().durability(Durability::Normal));
+    let level = normal.write(|c| Ok::<i64, Error>(c.query_row("PRAGMA synchronous", [], |row| row.get(0))?));
+    assert_eq!(level.expect("read"), 1);
+    let Err(error) = onewriter::Options::new(":memory:").open() else { panic!("no log in memory") };
+    assert_eq!(
+        error.to_string(),
+        ":memory:: its journal mode is memory and cannot be WAL, which one writer beside readers needs"
+    );
+    let Err(error) = onewriter::Options::new("/nowhere/at/all.db").open() else { panic!("no such folder") };
+    assert!(error.to_string().starts_with("/nowhere/at/all.db: "), "{error}");
+}
+
+#[test]
+fn readers_cannot_write_and_see_one_moment() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    db.write(add("one")).expect("written");
+    let denied = db.read(|c| Ok::<_, Error>(c.execute("DELETE FROM note", [])?));
+    assert_eq!(denied.err().and_then(|e| e.code()), Some(rusqlite::ffi::SQLITE_READONLY));
+    let writer = db.clone();
+    let counts = db.read(move |c| {
+        let count = || c.query_row("SELECT count(*) FROM note", [], |row| row.get::<_, i64>(0));
+        let before = count()?;
+        let written = thread::spawn(move || writer.write(add("two"))).join().expect("no panic");
+        written.expect("a reader keeps no writer");
+        Ok::<_, Error>((before, count()?))
+    });
+    assert_eq!(counts.expect("read"), (1, 1));
+    assert_eq!(notes(&scratch.path()), ["one", "two"]);
+}
+
+#[test]
+fn a_thread_that_waits_lends_what_it_has() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let texts: Vec<String> = (0..400).map(|i| i.to_string()).collect();
+    thread::scope(|scope| {
+        for part in texts.chunks(50) {
+            let db = &db;
+            scope.spawn(move || {
+                for text in part {
+                    let len = db.write(|c| {
+                        c.execute("INSERT INTO note(text) VALUES (?1)", [text])?;
+                        Ok::<_, Error>(text)
+                    });
+                    assert_eq!(len.expect("written"), text);
+                }
+            });
+        }
+    });
+    let mut there = notes(&scratch.path());
+    there.sort_by_key(|text| text.parse::<u32>().expect("a number"));
+    assert_eq!(there, texts);
+    assert!(db.counters().inline < 401, "some were handed over");
+}

@@ -1,0 +1,6 @@
+//! The integration tests of this package in one program.
+
+mod access;
+mod common;
+mod conversation;
+mod measuring;
