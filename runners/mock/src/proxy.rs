@@ -151,13 +151,10 @@ fn lose_row(trial: &Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` as it is measured: all are built into one folder, each
-/// into its profile's.
+/// `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite`, which is built into the same folder.
 fn target() -> PathBuf {
     if let Some(path) = std::env::var_os("LITELAB_MOCK_TARGET") {
         return path.into();
     }
-    let own = std::env::current_exe().unwrap_or_default();
-    // target/release/litelab-runner-mock
-    own.ancestors().nth(2).unwrap_or(&own).join("measured").join("litelab-runner-rusqlite")
+    std::env::current_exe().unwrap_or_default().with_file_name("litelab-runner-rusqlite")
 }
