@@ -2,15 +2,13 @@
 # they need on a machine that has the language toolchains.
 
 LITELAB := target/release/litelab
-# Everything but the bench, in one command, so that cargo compiles what the packages share once.
-CARGO_ALL := --locked --features servers
 # The runners that cargo does not build with the rest: other toolchains, and Rust with another SQLite.
 RUNNERS := duroxide go node python sqlx tokio
 # Stages that run at the same time: most of them wait, for timers, servers or a single compiler.
 JOBS ?= 4
 
-.PHONY: build run test test-all lint fmt bench clean stages
-.PHONY: stage-packages stage-core stage-runners stage-lint stage-unit stage-conformance stage-rust-runners \
+.PHONY: build run test test-all lint lint-workspace fmt bench clean stages
+.PHONY: stage-packages stage-core stage-programs stage-runners stage-lint stage-unit stage-conformance stage-rust-runners \
     stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
 # The command with its default runner; no other toolchain is needed, and no server is compiled in.
@@ -18,8 +16,10 @@ run:
 	cargo build --release --locked -p litelab
 	$(LITELAB) run first-look
 
+# `cargo programs` (.cargo/config.toml): the runners whose SQLite is the core's.
 build:
-	cargo build --release $(CARGO_ALL)
+	cargo build --release --locked -p litelab --features servers
+	cargo programs
 	$(LITELAB) runners build $(RUNNERS)
 
 # Every stage writes target/stages/NAME.log; the table of them, with what was skipped and why, comes last. A stage that
@@ -43,13 +43,17 @@ stage-packages:
 	@scripts/stage packages scripts/install-packages
 
 stage-core:
-	@scripts/stage core cargo build --release $(CARGO_ALL)
+	@scripts/stage core cargo build --release --locked -p litelab --features servers
 
-stage-runners: stage-core
+# After the core: both write into target/release, and cargo lets one at a time.
+stage-programs: stage-core
+	@scripts/stage programs cargo programs
+
+stage-runners: stage-programs
 	@scripts/stage runners $(LITELAB) runners build $(RUNNERS)
 
 stage-lint:
-	@scripts/stage lint $(MAKE) --no-print-directory lint
+	@scripts/stage lint $(MAKE) --no-print-directory lint-workspace
 
 # After the lints: both write into target/debug, and cargo lets one at a time.
 stage-unit: stage-lint stage-packages stage-runners
@@ -83,13 +87,14 @@ fmt:
 	cargo fmt --all
 	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt) || exit 1; done
 
-# One command for the workspace, one for each runner that has a lock file of its own.
-lint:
+# The runners with a lock file of their own are linted as scripts/test-runners compiles them.
+lint: lint-workspace
+	scripts/test-runners rust --no-run
+
+lint-workspace:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets $(CARGO_ALL) -- -D warnings
-	for runner in duroxide sqlx tokio; do \
-	    (cd runners/$$runner && cargo fmt --check && cargo clippy --release --all-targets --locked -- -D warnings) || exit 1; \
-	done
+	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt --check) || exit 1; done
+	cargo clippy --workspace --all-targets --locked --features servers -- -D warnings
 
 # Ratios against hand-written loops, measured side by side.
 bench: build

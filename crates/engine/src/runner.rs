@@ -293,7 +293,9 @@ impl Runner {
         let name = &self.manifest.name;
         let failed = |what: String| EngineError::Failed(format!("runner `{name}`: {what}"));
         if !self.is_built() {
-            return Err(failed(format!("it is not built: run `litelab runners build {name}`")));
+            let missing = self.missing().first().map(|need| format!("it needs `{}`: {}", need.tool, need.remedy));
+            let remedy = missing.unwrap_or_else(|| format!("it is not built: run `litelab runners build {name}`"));
+            return Err(failed(remedy));
         }
         let output = self
             .command("describe")

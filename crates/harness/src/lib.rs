@@ -11,9 +11,8 @@
 //! connection, and `crew` is one such host. `group` is the way through a layer that makes writers share commits, `joined` the
 //! same in an asynchronous program.
 //!
-//! Whatever runs once per transaction is `#[inline]` or compiled for the driver, and a runner is built as one unit with
-//! fat link-time optimisation: the loop then is what an application writes by hand, and no call of this library is left
-//! in it.
+//! Whatever runs once per transaction is `#[inline]` or compiled for the driver, so that it becomes part of the loop without
+//! link-time optimisation.
 
 mod access;
 mod awaited;

@@ -1,5 +1,4 @@
-//! From a study file to a table, with the real runner. The runner must have been built (`litelab runners build
-//! rusqlite`); where it is not, these tests say so and fail, for a green run without them would mean nothing.
+//! From a study file to a table, with the runner that is part of the command.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -156,6 +155,36 @@ fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
     let plan = ok(&run(folder.path(), &["run", "sqlite3perf", "--quick", "--dry-run"]));
     assert!(plan.contains("arms ×") && plan.contains("paging"), "{plan}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn a_study_is_put_on_other_drivers() {
+    let folder = tempfile::tempdir().unwrap();
+    let drivers = ["--driver", "async-sqlite", "--driver", "rusqlite:rusqlite"];
+    let told = run(
+        folder.path(),
+        &[&["run", "smoke", "--blocks", "1", "--no-calibration", "--only", "access"][..], &drivers].concat(),
+    );
+    let table = ok(&told);
+    assert!(table.contains("async-sqlite") && table.contains("rusqlite:rusqlite"), "{table}");
+    // async-sqlite runs no threads of the caller's.
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(said.contains("driver `async-sqlite` does not have executor `threads`"), "{said}");
+    let wrong = run(folder.path(), &["run", "smoke", "--driver", "asinc-sqlite"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean `async-sqlite`?"));
+}
+
+#[test]
+fn the_look_and_the_self_check_say_what_they_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let look = ok(&run(folder.path(), &[]));
+    assert_eq!(look.matches("commits/s").count(), 3, "{look}");
+    assert!(look.contains("litelab run "), "{look}");
+    let check = ok(&run(folder.path(), &["self-check"]));
+    assert_eq!(check.lines().filter(|line| line.starts_with("ok ")).count(), 4, "{check}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["litelab-runs"], "a folder of the self-check is left behind");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod crossovers;
 mod defaults;
 mod dialects;
 mod documentation;
+mod drivers;
 mod no_panic;
 mod node_kills;
 mod options;

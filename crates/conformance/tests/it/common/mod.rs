@@ -29,9 +29,8 @@ pub fn runners() -> Runners {
     let rusqlite = home().join("target/release/litelab-runner-rusqlite");
     runners.add(litelab_runner::MANIFEST, home().join("crates/runner"), Some(rusqlite)).expect("manifest");
     BUILT.call_once(|| {
-        // As `make build` does it: with other packages their features would differ, and much be compiled again.
         let mut build = std::process::Command::new("cargo");
-        build.args(["build", "--release", "--locked", "--features", "servers"]).current_dir(home());
+        build.arg("programs").current_dir(home());
         let built = build.output().expect("cargo");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     });
