@@ -5,10 +5,10 @@ LITELAB := target/release/litelab
 # The runners that cargo does not build with the rest: other toolchains, and Rust with another SQLite.
 RUNNERS := duroxide go node python sqlx tokio
 # Stages that run at the same time: most of them wait, for timers, servers or a single compiler.
-JOBS ?= 4
+JOBS ?= 6
 
 .PHONY: build run test test-all lint lint-workspace fmt bench clean stages
-.PHONY: stage-packages stage-core stage-programs stage-runners stage-lint stage-unit stage-conformance stage-rust-runners \
+.PHONY: stage-packages stage-core stage-programs stage-runners stage-lint stage-tests stage-unit stage-conformance stage-rust-runners \
     stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
 # The command with its default runner; no other toolchain is needed, and no server is compiled in.
@@ -35,7 +35,7 @@ test-all:
 	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages stage-rare
 	scripts/summary
 
-stages: stage-lint stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
+stages: stage-lint stage-tests stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
     stage-install
 
 # What apt can install: the servers that litelab compares with, Chromium, perf.
@@ -55,8 +55,11 @@ stage-runners: stage-programs
 stage-lint:
 	@scripts/stage lint $(MAKE) --no-print-directory lint-workspace
 
-# After the lints: both write into target/debug, and cargo lets one at a time.
-stage-unit: stage-lint stage-packages stage-runners
+# Compiled while the runners are. After the lints: both write into target/debug, and cargo lets one at a time.
+stage-tests: stage-lint
+	@scripts/stage tests scripts/test-rust --no-run
+
+stage-unit: stage-tests stage-packages stage-runners
 	@scripts/stage unit scripts/test-rust
 
 stage-conformance: stage-runners stage-packages
