@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::Environment;
-use litelab_protocol::Description;
+use litelab_protocol::{Description, Executor};
 use litelab_record::ServerRecord;
 
 use crate::error::EngineError;
@@ -109,8 +109,10 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
     let mut descriptions = BTreeMap::new();
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
     let mut absent = Vec::new();
+    let put_on = !plan.drivers.is_empty();
     for index in 0..plan.arms.len() {
-        let here = |e: String| EngineError::BadInput(format!("{}: {e}", plan.arm_name(index)));
+        let arm_name = plan.arm_name(index);
+        let here = |e: String| EngineError::BadInput(format!("{arm_name}: {e}"));
         let arm = &plan.arms[index];
         let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
@@ -125,11 +127,20 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
         }
         let described =
             descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
+        // Threads are what a study has that names no executor; a driver it was put on may have another one only.
+        let executor = described.and_then(|described| described.executors.first().filter(|_| put_on));
+        if let Some(other) = executor.filter(|_| arm.trial.executor == Executor::Threads)
+            && !arm.dimensions.contains_key("executor")
+            && described.is_some_and(|described| !described.executors.contains(&Executor::Threads))
+        {
+            plan.arms[index].trial.executor = *other;
+        }
+        let arm = &plan.arms[index];
         let skipped = match (described, missing.get(name)) {
             (Some(described), _) => match check_support(described, arm) {
                 Ok(()) => None,
                 // The study was not written for it.
-                Err(e) if !plan.drivers.is_empty() => Some(e),
+                Err(e) if put_on => Some(e),
                 Err(e) => return Err(here(e)),
             },
             (None, Some(reason)) => Some(reason.clone()),

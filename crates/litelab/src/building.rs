@@ -5,16 +5,17 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use litelab_engine::Runners;
 use litelab_engine::runner::Runner;
-use litelab_model::Plan;
+use litelab_engine::{EngineError, Runners};
+use litelab_model::{Arm, Plan};
 
-use crate::{installation, style};
+use crate::{installation, interrupt, style};
 
 /// What the tools print goes there, in the runner's folder.
 const LOG: &str = ".build.log";
@@ -27,10 +28,12 @@ const SHOWN: usize = 15;
 /// skipped by the run, with the reason.
 ///
 /// # Errors
-/// When an arm names a driver that no runner has.
+/// When an arm names a driver that no runner has, or Ctrl-C has ended a build.
 pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
     let mut needed: BTreeMap<&str, &Runner> = BTreeMap::new();
-    for arm in plan.arms.iter().filter(|arm| arm.skipped.is_none()) {
+    // An arm on a server is skipped where this litelab has none, whatever its runner.
+    let can_run = |arm: &&Arm| arm.skipped.is_none() && (cfg!(feature = "servers") || arm.server.is_none());
+    for arm in plan.arms.iter().filter(can_run) {
         let runner = runners.driver(&arm.driver)?.runner;
         if !runner.is_built() && runner.missing().is_empty() {
             needed.insert(&runner.manifest.name, runner);
@@ -44,6 +47,9 @@ pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
         );
         let needed: Vec<&Runner> = needed.into_values().collect();
         all(&needed, false);
+    }
+    if interrupt::STOP.load(Ordering::Relaxed) {
+        return Err(EngineError::Interrupted.into());
     }
     Ok(())
 }
@@ -88,7 +94,9 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     } else {
         let begun = Instant::now();
         if let Err(e) = build(runner, screen) {
-            say(format!("{}error:{} {e:#}", style::ERROR, style::RESET));
+            let log = runner.directory.join(LOG);
+            say(format!("{}error:{} {e:#}; all of its output is in {}", style::ERROR, style::RESET, log.display()));
+            say(tail(&log, SHOWN).join("\n"));
             return false;
         }
         say(format!("runner `{name}` is built, in {:.0} s", begun.elapsed().as_secs_f64()));
@@ -117,10 +125,7 @@ fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
         drop(done);
         built
     });
-    built.map_err(|e| {
-        let log = tail(&path, SHOWN).join("\n");
-        anyhow::Error::from(e).context(format!("{log}\n(all of it is in {})", path.display()))
-    })
+    Ok(built?)
 }
 
 /// Shows that a build goes on, until the other end of the channel is gone.

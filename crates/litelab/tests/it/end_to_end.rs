@@ -163,13 +163,19 @@ fn a_study_is_put_on_other_drivers() {
     let drivers = ["--driver", "async-sqlite", "--driver", "rusqlite:rusqlite"];
     let told = run(
         folder.path(),
-        &[&["run", "smoke", "--blocks", "1", "--no-calibration", "--only", "access"][..], &drivers].concat(),
+        &[&["run", "smoke", "--blocks", "1", "--no-calibration", "--only", "access,processes"][..], &drivers].concat(),
     );
     let table = ok(&told);
-    assert!(table.contains("async-sqlite") && table.contains("rusqlite:rusqlite"), "{table}");
-    // async-sqlite runs no threads of the caller's.
+    let (access, processes) = table.split_once("── processes").unwrap();
+    assert_eq!(
+        (access.matches("async-sqlite").count(), access.matches("rusqlite:rusqlite").count()),
+        (5, 5),
+        "{table}"
+    );
+    assert!(processes.contains("rusqlite:rusqlite"), "{table}");
+    // The study asks for processes, and async-sqlite has threads of its own alone.
     let said = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(said.contains("driver `async-sqlite` does not have executor `threads`"), "{said}");
+    assert!(said.contains("driver `async-sqlite` does not have executor `processes`"), "{said}");
     let wrong = run(folder.path(), &["run", "smoke", "--driver", "asinc-sqlite"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean `async-sqlite`?"));
