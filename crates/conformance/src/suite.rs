@@ -313,6 +313,7 @@ impl<'a> Suite<'a> {
             let untried = rest.iter().map(|check| {
                 let why = format!("not tried, for `{}` failed", first.name);
                 let skipped = outcome(check.name, Ok(Finding::Skipped(why)), Instant::now());
+                let _listening = tell.send(Told::Started(i, check.name));
                 let _listening = tell.send(Told::Ended(i, skipped.clone()));
                 skipped
             });

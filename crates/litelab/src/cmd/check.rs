@@ -20,7 +20,7 @@ pub struct Args {
     /// Directory for the databases
     #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
     dir: std::path::PathBuf,
-    /// Checks made at the same time: most of the time a runner is waited for. Default: three for each processor
+    /// Checks made at the same time: most of the time a runner is waited for. Default: two more than processors
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
     /// Examine drivers of servers on one you have, in schemas of their own, in place of one that is started: postgres=URL,
@@ -73,9 +73,9 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
 }
 
-/// Checks that keep the processors busy and no runner waiting for one.
+/// Checks at the same time that keep the processors busy, and leave a runner the time that a check takes it at its word for.
 pub fn usual_jobs() -> usize {
-    3 * std::thread::available_parallelism().map_or(2, usize::from)
+    2 + std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 /// Says whether a runner may be used, and what of it is not here.
