@@ -7,9 +7,9 @@ RUNNERS := duroxide go node python sqlx tokio
 # Stages that run at the same time: most of them wait, for timers, servers or a single compiler.
 JOBS ?= 6
 
-.PHONY: build run test test-all lint lint-workspace fmt bench clean stages
-.PHONY: stage-packages stage-core stage-programs stage-runners stage-lint stage-tests stage-unit stage-conformance stage-rust-runners \
-    stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
+.PHONY: build run test test-all lint check-format fmt bench clean stages
+.PHONY: stage-packages stage-core stage-programs stage-runners stage-format stage-tests stage-unit stage-conformance \
+    stage-rust-runners stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
 # The command with its default runner; no other toolchain is needed, and no server is compiled in.
 run:
@@ -35,7 +35,7 @@ test-all:
 	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages stage-rare
 	scripts/summary
 
-stages: stage-lint stage-tests stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
+stages: stage-format stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
     stage-install
 
 # What apt can install: the servers that litelab compares with, Chromium, perf.
@@ -52,11 +52,11 @@ stage-programs: stage-core
 stage-runners: stage-programs
 	@scripts/stage runners $(LITELAB) runners build $(RUNNERS)
 
-stage-lint:
-	@scripts/stage lint $(MAKE) --no-print-directory lint-workspace
+stage-format:
+	@scripts/stage format $(MAKE) --no-print-directory check-format
 
-# Compiled while the runners are. After the lints: both write into target/debug, and cargo lets one at a time.
-stage-tests: stage-lint
+# Compiled, and linted as they are, while the runners are built.
+stage-tests:
 	@scripts/stage tests scripts/test-rust --no-run
 
 stage-unit: stage-tests stage-packages stage-runners
@@ -90,14 +90,14 @@ fmt:
 	cargo fmt --all
 	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt) || exit 1; done
 
-# The runners with a lock file of their own are linted as scripts/test-runners compiles them.
-lint: lint-workspace
+# What `make test` does, too: it lints what it compiles.
+lint: check-format
+	cargo clippy --workspace --all-targets --locked --features servers -- -D warnings
 	scripts/test-runners rust --no-run
 
-lint-workspace:
+check-format:
 	cargo fmt --all --check
 	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt --check) || exit 1; done
-	cargo clippy --workspace --all-targets --locked --features servers -- -D warnings
 
 # Ratios against hand-written loops, measured side by side.
 bench: build
