@@ -49,7 +49,7 @@ stage-core:
 stage-programs: stage-core
 	@scripts/stage programs cargo programs
 
-stage-runners: stage-programs
+stage-runners: stage-core
 	@scripts/stage runners $(LITELAB) runners build $(RUNNERS)
 
 stage-format:
@@ -59,10 +59,10 @@ stage-format:
 stage-tests:
 	@scripts/stage tests scripts/test-rust --no-run
 
-stage-unit: stage-tests stage-packages stage-runners
+stage-unit: stage-tests stage-packages stage-programs stage-runners
 	@scripts/stage unit scripts/test-rust
 
-stage-conformance: stage-runners stage-packages
+stage-conformance: stage-runners stage-programs stage-packages
 	@scripts/stage conformance $(LITELAB) runners check
 
 stage-rust-runners: stage-runners
@@ -71,7 +71,7 @@ stage-rust-runners: stage-runners
 stage-other-runners: stage-runners stage-packages
 	@scripts/stage other-runners scripts/test-runners other
 
-stage-docs: stage-runners stage-packages
+stage-docs: stage-runners stage-programs stage-packages
 	@scripts/stage docs scripts/test-docs
 
 stage-action: stage-core

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -54,14 +54,15 @@ pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Builds runners, those of one tool one after the other, those of different tools at the same time: cargo locks its
-/// folder, and what one tool leaves of the machine, another takes. Whether none failed; one whose tools are missing is
-/// skipped.
+/// Builds runners at the same time, but for those whose programs are built into one folder: cargo locks it. Whether none
+/// failed; one whose tools are missing is skipped.
 pub fn all(runners: &[&Runner], force: bool) -> bool {
-    let mut lanes: BTreeMap<Option<&str>, Vec<&Runner>> = BTreeMap::new();
+    let mut lanes: BTreeMap<PathBuf, Vec<&Runner>> = BTreeMap::new();
     for runner in runners {
-        let tool = runner.manifest.build.first().and_then(|command| command.first());
-        lanes.entry(tool.map(String::as_str)).or_default().push(runner);
+        let program = runner.manifest.command.first().map_or("", String::as_str);
+        let shared = Path::new(program).parent().filter(|folder| folder.starts_with(".."));
+        let folder = shared.map_or_else(|| runner.directory.clone(), Path::to_path_buf);
+        lanes.entry(folder).or_default().push(runner);
     }
     let screen = MultiProgress::new();
     let count = lanes.len();
