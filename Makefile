@@ -2,8 +2,10 @@
 # they need on a machine that has the language toolchains.
 
 LITELAB := target/release/litelab
-# The runners that cargo does not build with the rest: other toolchains, and Rust with another SQLite.
-RUNNERS := duroxide go node python sqlx tokio
+# Rust runners that link another SQLite than the core, each with a lock file of its own.
+OWN_LOCK := duroxide sqlx tokio
+# What `cargo programs` does not build: those, and other toolchains.
+RUNNERS := $(OWN_LOCK) go node python
 # Stages that run at the same time: most of them wait, for timers, servers or a single compiler.
 JOBS ?= 6
 
@@ -88,7 +90,7 @@ stage-rare: stage-unit
 
 fmt:
 	cargo fmt --all
-	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt) || exit 1; done
+	for runner in $(OWN_LOCK); do (cd runners/$$runner && cargo fmt) || exit 1; done
 
 # What `make test` does, too: it lints what it compiles.
 lint: check-format
@@ -97,7 +99,7 @@ lint: check-format
 
 check-format:
 	cargo fmt --all --check
-	for runner in duroxide sqlx tokio; do (cd runners/$$runner && cargo fmt --check) || exit 1; done
+	for runner in $(OWN_LOCK); do (cd runners/$$runner && cargo fmt --check) || exit 1; done
 
 # Ratios against hand-written loops, measured side by side.
 bench: build

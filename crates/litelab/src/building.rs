@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{IsTerminal, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
@@ -132,7 +132,7 @@ fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
 /// Shows that a build goes on, until the other end of the channel is gone.
 fn show(name: &str, log: &Path, screen: &MultiProgress, ended: &std::sync::mpsc::Receiver<()>) {
     let begun = Instant::now();
-    if !style::redraws() || !std::io::stderr().is_terminal() {
+    if !style::redraws() {
         anstream::eprintln!("building runner `{name}`");
         while ended.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
             anstream::eprintln!("building runner `{name}`: {:.0} s", begun.elapsed().as_secs_f64());

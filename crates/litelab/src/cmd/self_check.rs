@@ -15,8 +15,7 @@ use litelab_record::calibration::Clock;
 use litelab_report::number;
 
 use crate::exit::{BadInput, Exit};
-use crate::interrupt;
-use crate::style;
+use crate::{interrupt, style};
 
 /// Arguments.
 #[derive(clap::Args)]
