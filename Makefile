@@ -6,7 +6,8 @@ LITELAB := target/release/litelab
 OWN_LOCK := duroxide sqlx tokio
 # What `cargo programs` does not build: those, and other toolchains.
 RUNNERS := $(OWN_LOCK) go node python
-# Stages that run at the same time: most of them wait, for timers, servers or a single compiler.
+# Stages that run at the same time: most of them wait, for timers, servers or a single compiler. What compiles is `nice` to
+# what reads a clock.
 JOBS ?= 6
 
 .PHONY: build run test test-all lint check-format fmt bench clean stages
@@ -45,21 +46,21 @@ stage-packages:
 	@scripts/stage packages scripts/install-packages
 
 stage-core:
-	@scripts/stage core cargo build --release --locked -p litelab --features servers
+	@scripts/stage core nice cargo build --release --locked -p litelab --features servers
 
 # After the core: both write into target/release, and cargo lets one at a time.
 stage-programs: stage-core
-	@scripts/stage programs cargo programs
+	@scripts/stage programs nice cargo programs
 
 stage-runners: stage-core
-	@scripts/stage runners $(LITELAB) runners build $(RUNNERS)
+	@scripts/stage runners nice $(LITELAB) runners build $(RUNNERS)
 
 stage-format:
 	@scripts/stage format $(MAKE) --no-print-directory check-format
 
 # Compiled, and linted as they are, while the runners are built.
 stage-tests:
-	@scripts/stage tests scripts/test-rust --no-run
+	@scripts/stage tests nice scripts/test-rust --no-run
 
 stage-unit: stage-tests stage-packages stage-programs stage-runners
 	@scripts/stage unit scripts/test-rust
@@ -83,7 +84,7 @@ stage-page: stage-core stage-packages
 	@scripts/stage page scripts/test-page
 
 stage-install: stage-core
-	@scripts/stage install scripts/test-packages
+	@scripts/stage install nice scripts/test-packages
 
 stage-rare: stage-unit
 	@scripts/stage rare scripts/test-rare

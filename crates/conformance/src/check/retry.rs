@@ -55,7 +55,7 @@ pub fn retry(subject: &Subject<'_>) -> Found {
 /// A lock that is released, later with each try: on a busy machine the runner may come when it is already. Returns the
 /// number of errors.
 fn cured(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
-    let held = Duration::from_millis(120 << (2 * tried));
+    let held = Duration::from_millis(120 << (2 * tried.min(3)));
     let busy = locked_out(subject.dialect());
     let (place, Heard { result, .. }) = locked(subject, &format!("cured-{tried}"), (100_000, &[busy]), held)?;
     let operation = &result.operations[0];

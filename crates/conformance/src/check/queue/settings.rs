@@ -108,7 +108,7 @@ pub fn busy(subject: &Subject<'_>) -> Found {
 fn retried(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let (mut trial, path) = one(subject, &format!("retried-{tried}.db"), 0, 100_000)?;
     (trial.retry.backoff_us, trial.retry.max_backoff_us) = (BACKOFF_US, BACKOFF_US);
-    let heard = locked(subject, &trial, &path, Some(Duration::from_millis(80 << (2 * tried))))?;
+    let heard = locked(subject, &trial, &path, Some(Duration::from_millis(80 << (2 * tried.min(3)))))?;
     let (seen, cured) = errors(&heard);
     let found = done(&heard.result, "enqueue");
     let what = format!(
