@@ -18,7 +18,7 @@ pub mod transaction;
 pub mod trial;
 
 /// Version of the protocol; a runner that reports another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Every unsigned or signed integer on the wire stays within ±2^53, so that a language whose only number is
 /// the IEEE 754 double reads it exactly.
