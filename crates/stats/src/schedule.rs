@@ -3,29 +3,31 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// Draws set aside for each block. Odd, because strides by powers of two repeat the low bits of a linear
-/// congruential state; far more than one shuffle takes.
+/// Draws set aside for each block, far more than one shuffle takes, and for each stream, far more than all blocks take.
+/// Odd, because strides by powers of two repeat the low bits of a linear congruential state.
 const DRAWS_PER_BLOCK: u128 = (1 << 32) + 1;
+const DRAWS_PER_STREAM: u128 = (1 << 80) + 1;
 
-/// Randomised complete blocks: every arm once per block, in an order that only depends on the seed and the
+/// Randomised complete blocks: every arm once per block, in an order that only depends on the seed, the stream and the
 /// number of the block. A run that was stopped resumes with the orders it would have had.
 ///
-/// Block b reads its own stretch of one PCG XSL RR 128/64 sequence (O'Neill 2014), which begins at draw
-/// b·(2³² + 1), and shuffles with Fisher and Yates. With two arms the blocks go in twos: a coin decides
+/// Block b of stream s reads its own stretch of one PCG XSL RR 128/64 sequence (O'Neill 2014), which begins at draw
+/// s·(2⁸⁰ + 1) + b·(2³² + 1), and shuffles with Fisher and Yates. With two arms the blocks go in twos: a coin decides
 /// which order the first has and the second has the other (AB BA or BA AB), so that each order has occurred
 /// equally often, give or take one, whenever the run stops. That keeps an advantage of running second (a
 /// warm cache, a dirty disk) from leaning to one arm. With more arms, chance balances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     seed: u64,
+    stream: u32,
     arms: usize,
 }
 
 impl Schedule {
-    /// A schedule of arms 0 .. `arms`.
+    /// A schedule of arms 0 .. `arms`. Those of different streams are independent of each other.
     #[must_use]
-    pub fn new(seed: u64, arms: usize) -> Self {
-        Self { seed, arms }
+    pub fn new(seed: u64, stream: u32, arms: usize) -> Self {
+        Self { seed, stream, arms }
     }
 
     /// The arms in the order in which block number `block` (from 0) runs them.
@@ -45,7 +47,7 @@ impl Schedule {
 
     fn generator(&self, stretch: u32) -> Pcg64 {
         let mut generator = Pcg64::seed_from_u64(self.seed);
-        generator.advance(u128::from(stretch) * DRAWS_PER_BLOCK);
+        generator.advance(u128::from(self.stream) * DRAWS_PER_STREAM + u128::from(stretch) * DRAWS_PER_BLOCK);
         generator
     }
 }
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn every_block_runs_every_arm_once() {
         for arms in 0..12 {
-            let schedule = Schedule::new(7, arms);
+            let schedule = Schedule::new(7, 0, arms);
             for block in 0..50 {
                 let mut order = schedule.order(block);
                 order.sort_unstable();
@@ -88,16 +90,16 @@ mod tests {
     /// run. If a new version of the generator changes them, it must not be taken.
     #[test]
     fn the_orders_do_not_change_between_versions() {
-        let orders: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(1, 5).order(block)).collect();
+        let orders: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(1, 0, 5).order(block)).collect();
         assert_eq!(orders, [[0, 2, 1, 3, 4], [2, 1, 3, 0, 4], [1, 3, 2, 4, 0], [0, 3, 1, 2, 4]]);
-        let leads: Vec<usize> = (0..16).map(|block| Schedule::new(1, 2).order(block)[0]).collect();
+        let leads: Vec<usize> = (0..16).map(|block| Schedule::new(1, 0, 2).order(block)[0]).collect();
         assert_eq!(leads, [0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1]);
     }
 
     #[test]
     fn two_arms_are_balanced_wherever_the_run_stops() {
         for seed in 0..200 {
-            let schedule = Schedule::new(seed, 2);
+            let schedule = Schedule::new(seed, 0, 2);
             let mut lead = 0_i32;
             for block in 0..40 {
                 lead += if schedule.order(block)[0] == 0 { 1 } else { -1 };
@@ -107,19 +109,29 @@ mod tests {
     }
 
     #[test]
+    fn streams_are_independent() {
+        // Two streams agree on who leads in half of all blocks: 4 standard deviations of 2000 coins.
+        let lead = |stream, block: u32| Schedule::new(1, stream, 2).order(2 * block)[0];
+        for (one, other) in [(0, 1), (1, 2), (0, 1 << 16)] {
+            let agree = (0..2000).filter(|&block| lead(one, block) == lead(other, block)).count() as i32;
+            assert!((agree - 1000).abs() < 90, "{one} {other}: {agree}");
+        }
+    }
+
+    #[test]
     fn two_arms_are_still_random() {
         // Half of all pairs begin with A, over seeds and within a seed: 4 standard deviations of 2000
         // coins.
         let leads = |orders: &mut dyn Iterator<Item = Vec<usize>>| orders.filter(|order| order[0] == 0).count() as i32;
-        let over_seeds = leads(&mut (0..2000).map(|seed| Schedule::new(seed, 2).order(0)));
-        let within = leads(&mut (0..2000).map(|pair| Schedule::new(1, 2).order(2 * pair)));
+        let over_seeds = leads(&mut (0..2000).map(|seed| Schedule::new(seed, 0, 2).order(0)));
+        let within = leads(&mut (0..2000).map(|pair| Schedule::new(1, 0, 2).order(2 * pair)));
         assert!((over_seeds - 1000).abs() < 90, "{over_seeds}");
         assert!((within - 1000).abs() < 90, "{within}");
     }
 
     #[test]
     fn all_orders_of_three_arms_are_equally_likely() {
-        let schedule = Schedule::new(2026, 3);
+        let schedule = Schedule::new(2026, 0, 3);
         let mut counts = std::collections::HashMap::new();
         for block in 0..6000 {
             *counts.entry(schedule.order(block)).or_insert(0_i32) += 1;

@@ -75,7 +75,7 @@ fn scripted_times_arrive_in_the_file_exactly() {
     let ended = run.execute(&mut |_| {}).expect("executes");
     assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 0, false));
     let info = RunFile::open(&options(folder.path()).file).and_then(|f| f.info()).expect("readable");
-    assert_eq!((info.blocks, info.study_toml.as_str()), (2, "the study's text"));
+    assert_eq!((info.blocks(), info.study_toml.as_str()), (2, "the study's text"));
     assert!(info.finished.is_some());
     assert_eq!(info.runners.iter().map(|r| r.runner.as_str()).collect::<Vec<_>>(), ["mock"]);
     let stored = trials(&info.path);

@@ -236,7 +236,7 @@ fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
          role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
     )
     .unwrap();
-    let table = ok(&run(dir, &["run", "ours/study.toml", "-o", "ours.db"]));
+    let table = ok(&run(dir, &["run", "ours/study.toml", "--blocks", "2", "-o", "ours.db"]));
     assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
     assert_eq!(std::fs::read(&app).unwrap(), before);
     let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

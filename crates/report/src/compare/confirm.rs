@@ -155,7 +155,7 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side
     let places = places(again);
     let mut found = Confirmation {
         run: Some(crate::document::file_name(rerun.info)),
-        blocks: rerun.info.blocks,
+        blocks: rerun.info.blocks(),
         impossible: impossible(comparison, again),
         notes: notes(again, base.info, rerun.info),
         ..Confirmation::default()

@@ -233,5 +233,5 @@ fn tolerance(side: Side<'_>, options: &CompareOptions) -> Result<Tolerance, Repo
 /// A run in a line: its file, when, how many blocks.
 pub(crate) fn name(info: &RunInfo) -> String {
     let file = info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-    format!("{file} ({}, {})", info.created, number::counted(info.blocks, "block"))
+    format!("{file} ({}, {})", info.created, number::counted(info.blocks(), "block"))
 }

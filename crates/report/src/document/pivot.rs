@@ -15,7 +15,7 @@ use crate::style::Tone;
 pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
     document.blocks.push(Block::Title(format!("{}: {}", info.plan.study, info.plan.title)));
-    let done = number::counted(info.blocks, "block");
+    let done = number::counted(info.blocks(), "block");
     document.text(Tone::Dim, format!("{} · {done} · seed {}", header::file_name(info), info.plan.seed));
     for grid in &pivot.grids {
         add(&mut document, grid, analysis);

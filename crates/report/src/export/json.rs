@@ -40,7 +40,7 @@ pub fn export(analysis: &Analysis, info: &RunInfo) -> Export {
             source: plan.source.clone(),
             created: info.created.clone(),
             finished: info.finished.clone(),
-            blocks: info.blocks,
+            blocks: info.blocks(),
             quick: plan.quick,
             seed: plan.seed,
             tolerance: analysis.tolerance,
