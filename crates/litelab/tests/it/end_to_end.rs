@@ -208,6 +208,18 @@ fn large_databases_are_made_and_checked() {
     assert_eq!(wrong.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("77"));
     assert!(ok(&run(dir, &["pragma", "b.db", "journal_mode"])).contains("= wal"));
+    // SQLite's own defaults, and not those of the driver that asks.
+    let shown = ok(&run(dir, &["pragma", "b.db"]));
+    let value = |name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}: {shown}"));
+        line.split_whitespace().nth(2).unwrap_or_default().to_owned()
+    };
+    assert_eq!([value("busy_timeout"), value("foreign_keys"), value("synchronous")], ["0", "off", "full"], "{shown}");
+    assert!(
+        shown.ends_with("the driver rusqlite sets in their place: busy_timeout = 5000, foreign_keys = on\n"),
+        "{shown}"
+    );
+    assert!(!ok(&run(dir, &["pragma", "b.db", "page_size"])).contains("rusqlite"));
 }
 
 #[test]
