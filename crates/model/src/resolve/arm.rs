@@ -14,6 +14,8 @@ use crate::quantity::{Scalar, Vars};
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
+/// How long what is under way at the end of a role is waited for, in milliseconds: twice the usual patience with a lock.
+const DRAIN_MS: u64 = 10_000;
 /// Interval of ticks in milliseconds.
 const TICK_MS: u64 = 100;
 /// Interval of the host probe in milliseconds, where a metric is of what it sees.
@@ -97,6 +99,7 @@ pub(super) fn resolve(
         transactions,
         roles,
         warmup_ms,
+        drain_ms: DRAIN_MS,
         tick_ms: TICK_MS,
         probe_ms: if metrics.iter().any(of_probe) { PROBE_MS } else { IDLE_PROBE_MS },
         runtime_threads: choice

@@ -30,6 +30,8 @@ const COLUMNS: [&str; 48] = [
     "committed",
     "empty",
     "failed",
+    "ended",
+    "unfinished",
     "measured",
     "rows",
     "errors",
@@ -121,7 +123,8 @@ fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
 }
 
 fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
-    let rate = |count: u64| text(measure::rate(measurement, operation, count));
+    let rate = |count: f64| text(measure::rate(measurement, operation, count));
+    let ended = operation.ended as f64;
     let sum = |of: fn(&litelab_protocol::ErrorCount) -> u64| {
         operation.errors.values().map(of).fold(0, u64::saturating_add).to_string()
     };
@@ -135,14 +138,16 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         operation.committed.to_string(),
         operation.empty.to_string(),
         operation.failed.to_string(),
+        operation.ended.to_string(),
+        operation.unfinished.len().to_string(),
         operation.measured.to_string(),
         operation.rows.to_string(),
         sum(|e| e.seen),
         sum(|e| e.cured),
         operation.unserved.to_string(),
         measurement.result.measured_ns.to_string(),
-        rate(operation.measured),
-        rate(operation.rows),
+        rate(ended),
+        rate(operation.rows as f64 * ended / operation.measured.max(1) as f64),
         text(service.mean()),
         at(Some(service), 0.5),
         at(Some(service), 0.95),
