@@ -311,10 +311,9 @@ fn drive(
     processes.iter_mut().for_each(RunnerProcess::go);
     let mut kills = Kills::new(arm, processes);
     fault.iter_mut().for_each(|fault| fault.begin(begun));
-    let limit =
-        arm.duration_ms.map_or(bench.patience.trial, |ms| {
-            Duration::from_millis(ms * 3 + arm.trial.drain_ms) + Duration::from_secs(60)
-        });
+    let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| {
+        Duration::from_millis(ms * 3 + arm.trial.drain_ms) + Duration::from_secs(60)
+    });
     let mut results = Vec::new();
     let mut ticks_of_killed = Vec::new();
     for (index, process) in processes.iter_mut().enumerate() {

@@ -15,7 +15,8 @@ pub struct Clock(Instant);
 
 impl Clock {
     /// It is `go` now.
-    pub(crate) fn start() -> Self {
+    #[must_use]
+    pub fn start() -> Self {
         Self(Instant::now())
     }
 

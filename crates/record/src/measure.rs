@@ -50,9 +50,7 @@ impl<'a> Meter<'a> {
         match metric.measure {
             Measure::Throughput => self.rate(metric, |o| o.ended as f64),
             // Rows are counted of what began in the window.
-            Measure::RowsPerSecond => {
-                self.rate(metric, |o| o.rows as f64 * o.ended as f64 / o.measured.max(1) as f64)
-            }
+            Measure::RowsPerSecond => self.rate(metric, |o| o.rows as f64 * o.ended as f64 / o.measured.max(1) as f64),
             Measure::RowTime => {
                 let time = |o: &Operation| o.service.mean().unwrap_or(0.0) * o.measured as f64;
                 let time: f64 = operations(result, metric.transaction.as_deref()).map(time).sum();

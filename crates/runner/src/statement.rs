@@ -174,7 +174,6 @@ mod tests {
     use litelab_harness::{Clock, Values};
     use litelab_protocol::{Fetch, Work};
     use rusqlite::ffi;
-    use std::time::Instant;
 
     /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
     fn statement_memory(session: &Rusqlite) -> i32 {
@@ -207,7 +206,7 @@ mod tests {
         for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
             let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");
             session.prepare(std::slice::from_ref(&transaction), &[0], mode).expect("prepare");
-            let (clock, values) = (Clock::at(Instant::now()), Values::default());
+            let (clock, values) = (Clock::start(), Values::default());
             let call = Call {
                 transaction: 0,
                 statement: 0,

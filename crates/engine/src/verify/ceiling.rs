@@ -18,7 +18,9 @@ pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     let elapsed = result.elapsed_ns as f64 / 1e9;
     if let Some(ceiling) = arm.ceiling {
         let committed = sum(result, |_| true, |o| o.committed);
-        at_most(committed, ceiling * elapsed, || format!("in {elapsed:.3} s, and its pauses leave room for {ceiling:.1}/s"))?;
+        at_most(committed, ceiling * elapsed, || {
+            format!("in {elapsed:.3} s, and its pauses leave room for {ceiling:.1}/s")
+        })?;
         let window = result.workers.iter().map(|w| w.inside_ns + w.outside_ns).max().unwrap_or_default() as f64 / 1e9;
         let ended = sum(result, |_| true, |o| o.ended);
         at_most(ended, ceiling * window + result.workers.len() as f64, || {
@@ -36,7 +38,9 @@ pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
                 // The last of each worker needs no pause after it.
                 let room = if pause > 0.0 { (elapsed / pause + 1.0) * workers } else { f64::INFINITY };
                 at_most(committed, room, || {
-                    format!("by role `{name}` in {elapsed:.3} s, and each of its {workers} workers pauses {pause:.6} s for each")
+                    format!(
+                        "by role `{name}` in {elapsed:.3} s, and each of its {workers} workers pauses {pause:.6} s for each"
+                    )
                 })?;
             }
             Load::Open { rate, .. } => {

@@ -131,7 +131,9 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     let (by_worker, by_operation) =
         (result.workers.iter().map(|w| w.ended).sum::<u64>(), result.operations.iter().map(|o| o.ended).sum::<u64>());
     if by_worker != by_operation {
-        return Err(format!("workers ended {by_worker} transactions in the window, transactions add up to {by_operation}"));
+        return Err(format!(
+            "workers ended {by_worker} transactions in the window, transactions add up to {by_operation}"
+        ));
     }
     for role in &arm.trial.roles {
         let workers = result.workers.iter().filter(|w| w.role == role.name).count();

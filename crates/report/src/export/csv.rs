@@ -13,7 +13,7 @@ use litelab_record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 
-const COLUMNS: [&str; 48] = [
+const COLUMNS: [&str; 50] = [
     "block",
     "position",
     "arm",

@@ -63,6 +63,7 @@ impl Numbers {
         let operation = Operation {
             committed: self.committed,
             failed: self.failed,
+            ended: self.committed,
             measured: self.committed,
             rows: self.committed,
             ..operation(role, "insert", service)
@@ -72,6 +73,7 @@ impl Numbers {
             (0..*committed).for_each(|_| service.record(*nanos));
             Operation {
                 committed: *committed,
+                ended: *committed,
                 measured: *committed,
                 rows: *committed,
                 ..self::operation(role, name, service)
@@ -82,6 +84,8 @@ impl Numbers {
                 role: role.into(),
                 worker,
                 committed: self.committed / 2,
+                ended: self.committed / 2,
+                inside_ns: 1_000_000_000,
                 ..WorkerResult::default()
             })
             .collect();
@@ -148,12 +152,14 @@ pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation
         committed: 0,
         empty: 0,
         failed: 0,
+        ended: 0,
         measured: 0,
         rows: 0,
         verified: 0,
         mismatches: 0,
         errors: BTreeMap::new(),
         unserved: 0,
+        unfinished: Vec::new(),
         service,
         wait: None,
         response: None,
@@ -167,7 +173,8 @@ pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation
 pub fn noop() -> TrialResult {
     let mut service = Histogram::new();
     (0..1000).for_each(|_| service.record(400));
-    let operation = Operation { committed: 1000, measured: 1000, ..operation("writers", "insert", service) };
+    let operation =
+        Operation { committed: 1000, ended: 1000, measured: 1000, ..operation("writers", "insert", service) };
     let worker =
         WorkerResult { role: "writers".into(), committed: 1000, outside_ns: 100_000, ..WorkerResult::default() };
     TrialResult {
