@@ -21,7 +21,6 @@ pub struct Rusqlite {
     /// text, as rusqlite's own `Transaction` does.
     brackets: Option<[Statement<'static>; 4]>,
     connection: NonNull<Connection>,
-    total_changes: u64,
 }
 
 // SAFETY: the connection is reached only through this value and its statements, which move together; SQLite's
@@ -77,7 +76,7 @@ impl Open for Rusqlite {
         let connection = Connection::open(connect::location(database)).map_err(fault)?;
         connect::set(&connection, settings)?;
         let connection = NonNull::from(Box::leak(Box::new(connection)));
-        Ok(Self { statements: Vec::new(), brackets: None, connection, total_changes: 0 })
+        Ok(Self { statements: Vec::new(), brackets: None, connection })
     }
 }
 
@@ -107,7 +106,6 @@ impl Session for Rusqlite {
                 prepare("COMMIT")?,
             ]);
         }
-        self.total_changes = self.connection().total_changes();
         Ok(())
     }
 
@@ -148,6 +146,7 @@ impl Session for Rusqlite {
         let connection = self.connection();
         let prepared = &mut self.statements[call.transaction][call.statement];
         let (columns, job) = (prepared.columns, &prepared.job);
+        let before = if columns == 0 { connection.total_changes() } else { 0 };
         let rows = match &mut prepared.statement {
             Some(statement) => run(connection, statement, columns, job, call, effect)?,
             None => {
@@ -160,11 +159,8 @@ impl Session for Rusqlite {
         if columns > 0 {
             return Ok(rows);
         }
-        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to have moved.
-        let total = connection.total_changes();
-        let changed = if total == self.total_changes { 0 } else { connection.changes() };
-        self.total_changes = total;
-        Ok(changed)
+        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to move.
+        Ok(if connection.total_changes() == before { 0 } else { connection.changes() })
     }
 }
 

@@ -105,10 +105,13 @@ fn only_changes_are_counted_of_writes() {
         // Changes nothing, and must not repeat what the one before it changed.
         statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
         statement("DELETE FROM t WHERE id > 1000", &[]),
+        // Changes one and returns it, which the next must not repeat either.
+        select("UPDATE t SET a = 1 WHERE id = 9 RETURNING id", &[], Fetch::All),
+        statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
     ];
     let mixed = transaction("mixed", Begin::Immediate, vec![], statements);
     let outcome = run(&trial(vec![scratch.database()], vec![mixed], vec![role("w", 1, &[0], count(2))]));
-    assert_eq!((outcome.only().committed, outcome.only().rows), (2, 8));
+    assert_eq!((outcome.only().committed, outcome.only().rows), (2, 2 * (4 + 1)));
 }
 
 #[cfg(target_os = "linux")]
