@@ -1,13 +1,19 @@
-//! The loop that someone would write by hand for one question, to see what the runner adds to it: the same random
+//! The loops that someone would write by hand for one question, to see what the runner adds to them: the same random
 //! values, no clock, no histogram, no choice of anything.
 //!
-//! `handwritten rusqlite insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
-//! 1000, or reads N random rows of those there by their rowid. Prints operations per second.
+//! `handwritten rusqlite|c insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
+//! 1000, or reads N random rows of those there by their rowid. Prints operations per second. Those of `c` are in
+//! c/handwritten.c.
 
+use std::ffi::{CString, c_char};
 use std::hint::black_box;
 use std::time::Instant;
 
 use rusqlite::{Connection, Result};
+
+unsafe extern "C" {
+    fn bench_handwritten(verb: *const c_char, path: *const c_char, n: u64, seed: u64);
+}
 
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -86,11 +92,19 @@ fn run(verb: &str, path: &str, n: u64, seed: u64) -> Result<()> {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [_driver, verb, path, n, seed] = &arguments[..] else {
-        eprintln!("usage: handwritten rusqlite insert|batch|read DB N SEED");
+    let [driver @ ("rusqlite" | "c"), verb, path, n, seed] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    else {
+        eprintln!("usage: handwritten rusqlite|c insert|batch|read DB N SEED");
         std::process::exit(2);
     };
     let (n, seed) = (n.parse().unwrap_or_default(), seed.parse().unwrap_or_default());
+    if driver == "c" {
+        let (verb, path) = (CString::new(verb)?, CString::new(path)?);
+        // SAFETY: two C strings that outlive the call.
+        unsafe { bench_handwritten(verb.as_ptr(), path.as_ptr(), n, seed) };
+        return Ok(());
+    }
     let start = Instant::now();
     run(verb, path, n, seed)?;
     println!("{:.0}", n as f64 / start.elapsed().as_secs_f64());

@@ -1,12 +1,6 @@
-/* The loop that someone would write by hand for one question, to see what the runner adds to it: the same random values,
- * no clock, no histogram, no choice of anything, SQLite called as well as we know how.
- *
- * `handwritten c insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of 1000 in
- * transactions, or reads N random rows of those there by their rowid. Prints operations per second.
- *
- * The loop runs in a thread of its own, as a worker does. That alone costs a point read some 5 %: while a process has one
- * thread only, glibc's locks and the kernel's look-up of file descriptors take a shorter way. */
-#include <pthread.h>
+/* The loops of examples/handwritten.rs on the driver `c`: SQLite called as well as we know how, timed without opening and closing. */
+#define _POSIX_C_SOURCE 199309L
+
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,22 +11,16 @@
 static const uint64_t GAMMA = 0x9E3779B97F4A7C15u;
 enum { BATCH = 1000 };
 
-static struct {
-    const char *verb, *path;
-    uint64_t n, seed, rows;
-    double seconds;
-} job;
-
 static uint64_t mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
 
-static uint64_t key(const char *name) {
+static uint64_t key(uint64_t seed, const char *name) {
     uint64_t hash = 0xCBF29CE484222325u;
     for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
-    return mix(job.seed + GAMMA * hash);
+    return mix(seed + GAMMA * hash);
 }
 
 /* An integer from `low` to `low + width - 1`. */
@@ -52,10 +40,10 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
     return statement;
 }
 
-static void insert(sqlite3 *db) {
-    uint64_t stream = key("insert.k");
+static void insert(sqlite3 *db, uint64_t n, uint64_t seed) {
+    uint64_t stream = key(seed, "insert.k");
     sqlite3_stmt *insert = prepare(db, "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')");
-    for (uint64_t row = 0; row < job.n; row++) {
+    for (uint64_t row = 0; row < n; row++) {
         sqlite3_bind_int64(insert, 1, uniform(stream, row, 1, 1000000));
         sqlite3_step(insert);
         must(db, sqlite3_reset(insert));
@@ -63,11 +51,11 @@ static void insert(sqlite3 *db) {
     sqlite3_finalize(insert);
 }
 
-static void batch(sqlite3 *db) {
+static void batch(sqlite3 *db, uint64_t n, uint64_t seed) {
     sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE"), *commit = prepare(db, "COMMIT");
     sqlite3_stmt *insert = prepare(db, "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')");
-    uint64_t stream = key("batch.k");
-    for (uint64_t row = 0; row < job.n * BATCH;) {
+    uint64_t stream = key(seed, "batch.k");
+    for (uint64_t row = 0; row < n * BATCH;) {
         sqlite3_step(begin);
         must(db, sqlite3_reset(begin));
         for (int i = 0; i < BATCH; i++, row++) {
@@ -83,10 +71,10 @@ static void batch(sqlite3 *db) {
     sqlite3_finalize(commit);
 }
 
-static void read_rows(sqlite3 *db) {
-    uint64_t stream = key("read.id"), rows = job.rows;
+static void read_rows(sqlite3 *db, uint64_t n, uint64_t seed, uint64_t rows) {
+    uint64_t stream = key(seed, "read.id");
     sqlite3_stmt *select = prepare(db, "SELECT id, k, v FROM kv WHERE id = ?1");
-    for (uint64_t row = 0; row < job.n; row++) {
+    for (uint64_t row = 0; row < n; row++) {
         sqlite3_bind_int64(select, 1, uniform(stream, row, 1, rows));
         while (sqlite3_step(select) == SQLITE_ROW) {
             sqlite3_int64 id = sqlite3_column_int64(select, 0), k = sqlite3_column_int64(select, 1);
@@ -113,35 +101,18 @@ static uint64_t rows(sqlite3 *db) {
     return rows;
 }
 
-/* Only the loop is timed. Opening is a matter of its own, and so is closing: the last connection's checkpoints the log
- * and waits for the disk, which at 50 batches takes longer than they do. */
-static void *run(void *ignored) {
+/* Prints operations per second. Only the loop is timed. Opening is a matter of its own, and so is closing: the last
+ * connection's checkpoints the log and waits for the disk, which at 50 batches takes longer than they do. */
+void bench_handwritten(const char *verb, const char *path, uint64_t n, uint64_t seed) {
     sqlite3 *db;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    must(NULL, sqlite3_open_v2(job.path, &db, flags, NULL));
+    must(NULL, sqlite3_open_v2(path, &db, flags, NULL));
     must(db, sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL, NULL, NULL));
-    job.rows = rows(db);
+    uint64_t keys = rows(db);
     double start = now();
-    if (!strcmp(job.verb, "insert")) insert(db);
-    else if (!strcmp(job.verb, "batch")) batch(db);
-    else read_rows(db);
-    job.seconds = now() - start;
+    if (!strcmp(verb, "insert")) insert(db, n, seed);
+    else if (!strcmp(verb, "batch")) batch(db, n, seed);
+    else read_rows(db, n, seed, keys);
+    printf("%.3f\n", (double)n / (now() - start));
     sqlite3_close(db);
-    return ignored;
-}
-
-int handwritten_main(int argc, char **argv) {
-    if (argc != 6) {
-        fputs("usage: handwritten c insert|batch|read DB N SEED\n", stderr);
-        return 2;
-    }
-    job.verb = argv[2];
-    job.path = argv[3];
-    job.n = strtoull(argv[4], NULL, 10);
-    job.seed = strtoull(argv[5], NULL, 10);
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run, NULL)) return 1;
-    pthread_join(thread, NULL);
-    printf("%.3f\n", (double)job.n / job.seconds);
-    return 0;
 }
