@@ -12,10 +12,6 @@ const RANK_TEST_COST: f64 = 1.05;
 /// Fewer blocks give no interval at 95 %.
 const FLOOR: usize = 6;
 
-/// More further blocks than anybody runs: a forecast beyond it is no forecast, for the spread it is from is not known to a
-/// tenth, and says only that the question is not to be decided.
-const MOST: u32 = 200;
-
 /// Estimates blocks from the spread seen so far.
 ///
 /// All numbers are forecasts from a spread that is itself estimated from few blocks: good for deciding
@@ -28,6 +24,10 @@ pub struct Planner {
 }
 
 impl Planner {
+    /// The most blocks that are forecast: nobody runs more, and the spread that a forecast is from is not known well enough to
+    /// tell how many more it would be.
+    pub const MOST: u32 = 200;
+
     /// Plans for intervals at `confidence` that settle the question with probability `power`.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Planner {
         let Some(interval) = ratio.interval() else {
             return more(ratio.needs().unwrap_or(0) as f64, ratio.n);
         };
-        if let (true, Some(bound)) = (ratio.value == 0.0, expected.high()) {
+        if let (true, Some(bound)) = (ratio.value == 0.0, expected.low().or(expected.high())) {
             return more(ratio.n as f64 * interval.high() / bound, ratio.n);
         }
         let gap = [expected.low(), expected.high()]
@@ -150,7 +150,7 @@ fn whole(blocks: f64) -> Option<u32> {
 
 /// What is missing from `have` to `total`, and at least one block: the question is still open.
 fn more(total: f64, have: usize) -> Option<u32> {
-    whole((total.ceil() - have as f64).max(1.0)).filter(|blocks| total.is_finite() && *blocks <= MOST)
+    whole((total.ceil() - have as f64).max(1.0)).filter(|blocks| total.is_finite() && *blocks <= Planner::MOST)
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use statrs::function::beta::beta_reg;
 
 use crate::{Bounds, Confidence, Estimate, Interval, StatsError};
 
+/// A double has no more digits than so many find.
+const HALVINGS: u32 = 100;
+
 /// The share of `successes` in `trials` with Clopper and Pearson's interval (1934): each end is where a tail of the
 /// binomial distribution is α/2, found through the beta distribution.
 ///
@@ -28,7 +31,21 @@ pub fn proportion(successes: u32, trials: u32, confidence: Confidence) -> Result
 /// The ends for `k` of `n`, which need not be whole numbers: 0 ≤ k ≤ n, n > 0.
 pub(crate) fn clopper_pearson(k: f64, n: f64, confidence: Confidence) -> (f64, f64) {
     let tail = confidence.alpha() / 2.0;
-    (1.0 - upper(n - k, n, tail), upper(k, n, tail))
+    (lower(k, n, tail), upper(k, n, tail))
+}
+
+/// Where P(at least k of n) = `tail`; above 0 if k is, however little.
+fn lower(k: f64, n: f64, tail: f64) -> f64 {
+    // Near its middle the function is not exact where both shapes are large; the other side does not pass there.
+    if k <= 0.0 || k > 1e4 {
+        return 1.0 - upper(n - k, n, tail);
+    }
+    let (mut low, mut high) = (0.0, k / n);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if beta_reg(k, n - k + 1.0, middle) < tail { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// Where P(at most k of n) = `tail`, by bisection: the distribution's own inverse does not end for n from 10⁸ on.
@@ -37,8 +54,7 @@ fn upper(k: f64, n: f64, tail: f64) -> f64 {
         return 1.0;
     }
     let (mut low, mut high) = (k / n, 1.0);
-    // A double has no more digits than a hundred halvings find.
-    for _ in 0..100 {
+    for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         if beta_reg(k + 1.0, n - k, middle) < 1.0 - tail { low = middle } else { high = middle }
     }

@@ -54,6 +54,7 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
             transactions: vec![],
             roles: vec![role],
             warmup_ms: 0,
+            drain_ms: 10_000,
             tick_ms: 100,
             probe_ms: 10,
             runtime_threads: None,
