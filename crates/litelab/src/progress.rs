@@ -9,8 +9,9 @@ use litelab_engine::event::Event;
 use litelab_model::Plan;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::Outcome;
+use litelab_report::analysis::{judged, shared_confidence};
 use litelab_report::number;
-use litelab_stats::{Confidence, minimum_blocks};
+use litelab_stats::minimum_blocks;
 
 use crate::style;
 
@@ -245,9 +246,8 @@ pub fn describe(plan: &Plan) -> String {
             if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
         let noun = if arms == 1 { "arm" } else { "arms" };
         let _ok = writeln!(out, "  {}: {arms} {noun} ({varies}) {}", scenario.name, scenario.question);
-        // Each of several ratios has its share of 95 %, and so needs more blocks than one alone.
-        let comparisons = arms.saturating_sub(1).max(1);
-        let least = Confidence::P95.shared_by(comparisons).map_or(0, minimum_blocks);
+        // Each of several ratios, and of several metrics, has its share of 95 %, and so needs more blocks than one alone.
+        let least = minimum_blocks(shared_confidence(arms.saturating_sub(1), &judged(&scenario.metrics)));
         if arms > 1 && (scenario.blocks as usize) < least {
             let _ok = writeln!(
                 out,

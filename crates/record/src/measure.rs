@@ -63,9 +63,9 @@ impl<'a> Meter<'a> {
             Measure::DatabaseSize => of_files(Some(self.measurement.database_bytes as f64)),
             Measure::Written => of_files(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
             Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
-            Measure::FailedShare => per(total(|o| o.failed), total(ended)),
-            Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
-            Measure::Served => served(operations(result, metric.transaction.as_deref())),
+            Measure::FailedShare | Measure::ErrorShare | Measure::Served | Measure::Lost => {
+                self.events(metric).and_then(|(count, of)| per(count, of))
+            }
             Measure::Fairness => whole(fairness(result)),
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
             Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
@@ -75,9 +75,35 @@ impl<'a> Meter<'a> {
             Measure::Stall => whole(self.measurement.stall_ns.map(|ns| ns as f64)),
             Measure::WorkerStall => whole(result.workers.iter().map(|w| w.stall_ns).max().map(|ns| ns as f64)),
             Measure::Rejoin => whole(fault.map(|fault| fault.back_ms.saturating_sub(fault.started_ms) as f64 * 1e6)),
-            Measure::Lost => whole(fault.and_then(|fault| fault.lost).map(|lost| lost as f64)),
             Measure::Latency(..) => None,
         }
+    }
+
+    /// How often a rare event happened, and in how many transactions it could: of failures, errors, arrivals served and
+    /// acknowledged transactions lost; none of any other metric, and where there was no transaction.
+    #[must_use]
+    pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
+        let operations = || operations(&self.measurement.result, metric.transaction.as_deref());
+        let total = |of: fn(&Operation) -> u64| sum(operations().map(of));
+        let (count, of) = match metric.measure {
+            Measure::FailedShare => (total(|o| o.failed), total(finished)),
+            Measure::ErrorShare => (total(|o| sum(o.errors.values().map(|e| e.seen))), total(finished)),
+            Measure::Served => served(operations()),
+            Measure::Lost => {
+                let fault = self.measurement.fault.as_ref().filter(|_| metric.transaction.is_none());
+                (fault.and_then(|fault| fault.lost)?, total(|o| o.committed))
+            }
+            _ => return None,
+        };
+        (of > 0).then_some((count, of))
+    }
+
+    /// How many observations a quantile is of, and the longest; none of any other metric, and where there is none.
+    pub fn observations(&mut self, metric: &Metric) -> Option<(u64, f64)> {
+        let Measure::Latency(timing, quantile) = metric.measure else { return None };
+        least_observations(quantile)?;
+        let histogram = self.histogram(timing, metric.transaction.as_deref())?;
+        Some((histogram.count(), histogram.max()? as f64))
     }
 
     fn rate(&self, metric: &Metric, of: fn(&Operation) -> f64) -> Option<f64> {
@@ -138,7 +164,20 @@ fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-fn ended(operation: &Operation) -> u64 {
+/// The observations from which a quantile q of a trial is one: 10 / (1 − q), so that ten are expected beyond it. Of fewer it
+/// is little else than the longest.
+#[must_use]
+pub fn least_observations(quantile: Quantile) -> Option<u64> {
+    match quantile {
+        Quantile::P50 => Some(20),
+        Quantile::P95 => Some(200),
+        Quantile::P99 => Some(1_000),
+        Quantile::P999 => Some(10_000),
+        Quantile::Max | Quantile::Mean => None,
+    }
+}
+
+fn finished(operation: &Operation) -> u64 {
     operation.committed.saturating_add(operation.empty).saturating_add(operation.failed)
 }
 
@@ -158,13 +197,12 @@ pub fn window(measurement: &Measurement, role: &str) -> Option<u64> {
     measurement.timed_ns.get(role).copied().or(longest)
 }
 
-/// Of the operations whose arrivals are scheduled; the others have none that could be missed.
-fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> Option<f64> {
+/// Of the arrivals that are scheduled those that were served, and those that were due; others could not be missed.
+fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> (u64, u64) {
     let scheduled: Vec<_> = operations.filter(|o| o.response.is_some()).collect();
-    let served = sum(scheduled.iter().map(|o| ended(o)));
-    let not_served = |o: &&Operation| o.unserved.saturating_add(o.unfinished.len() as u64);
-    let due = served.saturating_add(sum(scheduled.iter().map(not_served)));
-    (due > 0).then(|| served as f64 / due as f64)
+    let served = sum(scheduled.iter().map(|o| finished(o)));
+    let missed = sum(scheduled.iter().map(|o| o.unserved.saturating_add(o.unfinished.len() as u64)));
+    (served, served.saturating_add(missed))
 }
 
 /// Of the role in which it is worst; a role of one worker is no less fair than it can be, and says nothing.

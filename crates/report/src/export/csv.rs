@@ -1,7 +1,7 @@
 //! Trials as CSV: one row for each role and transaction of each trial, one row for a failed trial.
 //!
 //! Times are nanoseconds, sizes bytes, rates per second. Columns from `cpu_ns` on are of the trial as a whole and stand
-//! in each of its rows; a field without a value is empty.
+//! in each of its rows; a field without a value is empty, as is that of a quantile q of fewer than 10/(1 − q) observations.
 
 use std::io::Write;
 
@@ -129,7 +129,10 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         operation.errors.values().map(of).fold(0, u64::saturating_add).to_string()
     };
     let service = &operation.service;
-    let at = |histogram: Option<&Histogram>, q: f64| text(histogram.and_then(|h| h.quantile(q)));
+    let enough = |histogram: &&Histogram, q: f64| histogram.count() as f64 * (1.0 - q) > 9.999;
+    let at = |histogram: Option<&Histogram>, q: f64| {
+        text(histogram.filter(|histogram| enough(histogram, q)).and_then(|histogram| histogram.quantile(q)))
+    };
     let max = |histogram: Option<&Histogram>| text(histogram.and_then(Histogram::max));
     let (response, lag, wait) = (operation.response.as_ref(), operation.lag.as_ref(), operation.wait.as_ref());
     vec![

@@ -9,7 +9,7 @@ use crate::common::{Numbers, plan};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ErrorCount, Operation, Part, Probe, Unfinished, WorkerResult};
 use litelab_record::measure::{Meter, cost};
-use litelab_record::outcome::Measurement;
+use litelab_record::outcome::{Fault, Measurement};
 
 /// HdrHistogram keeps what is below 2048 ns exactly.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
@@ -39,6 +39,7 @@ fn measurement() -> Measurement {
         first_row: Some(histogram([3, 5, 8])),
         response: Some(histogram([2000; 50])),
         unserved: 10,
+        unfinished: vec![Unfinished::default()],
         ..operation("readers", "read", histogram([1000; 50]))
     };
     let worker = |role: &str, ended| WorkerResult {
@@ -60,6 +61,7 @@ fn measurement() -> Measurement {
     measurement.summary.written_bytes = Some(800_000);
     measurement.summary.wal_peak_bytes = 12_345;
     measurement.wal_after_bytes = 99;
+    measurement.fault = Some(Fault { node: 1, killed_ms: 1, started_ms: 2, back_ms: 3, lost: Some(2) });
     measurement.summary.rss_peak_bytes = None;
     measurement
 }
@@ -98,9 +100,10 @@ fn every_metric_has_its_formula() {
         ("failed", Some(20.0 / 250.0)),
         ("failed:write", Some(0.1)),
         ("errors", Some(50.0 / 250.0)),
-        ("served", Some(50.0 / 60.0)),
+        ("served", Some(50.0 / 61.0)),
         ("served:write", None),
         ("fairness", Some(0.8)),
+        ("lost", Some(2.0 / 200.0)),
         ("part_time:back-off", Some(15.0)),
         ("part_calls:back-off", Some(0.25)),
         ("part_time:write", None),
