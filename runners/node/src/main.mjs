@@ -27,7 +27,7 @@ const verbs = {
     async run() {
         const { run } = await import('./trial.mjs');
         try {
-            await run(lines(), say);
+            return await run(lines(), say);
         } catch (error) {
             say(Fault.from(error).line());
             throw error;
@@ -35,8 +35,15 @@ const verbs = {
     },
 };
 
-/** Ends the process when all is written: threads and standard input would keep it. */
-const end = (code) => process.stdout.write('', () => process.exit(code));
+/**
+ * Ends the process when all is written: threads and standard input would keep it. `process.exit` waits for every thread
+ * to come back from the call that it is in; another program in the place of this one waits for none.
+ */
+const end = (code, hangs) =>
+    process.stdout.write('', () => {
+        if (hangs) process.execve('/bin/sh', ['sh', '-c', `exit ${code}`]);
+        process.exit(code);
+    });
 
 if (import.meta.main) {
     const verb = verbs[process.argv[2]];
@@ -45,10 +52,10 @@ if (import.meta.main) {
         process.exit(2);
     }
     verb().then(
-        () => end(0),
+        (hangs) => end(0, hangs),
         (error) => {
             console.error(error);
-            end(1);
+            end(1, false);
         },
     );
 }

@@ -301,7 +301,7 @@ test('it inspects as an application would open', async (t) => {
         ['node:sqlite', {}, 0],
     ]) {
         const request = {
-            protocol: 1,
+            protocol: 2,
             driver,
             database: path,
             connections: 2,
