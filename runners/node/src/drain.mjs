@@ -5,7 +5,10 @@ import { setTimeout } from 'node:timers/promises';
 import { End } from './clock.mjs';
 import { leave } from './stage.mjs';
 
-/** Milliseconds between two looks at workers that were between transactions when the drain had passed. */
+/**
+ * Milliseconds between two looks at workers that were between transactions when the drain had passed. What a call that
+ * held the loop has left to do is done before a timer fires.
+ */
 const AGAIN_MS = 10;
 
 /**
@@ -33,13 +36,12 @@ export async function drained(trial, seats, progress, running, stage, clock) {
         if (until.kind === 'count') return all;
         const late = End.of(trial, trial.roles[at], stage).clip(Infinity) + trial.drain_ms * 1e6;
         while (mine.some(({ over }) => !over)) {
-            const left = (late - clock.now()) / 1e6;
-            for (const worker of left > 0 ? [] : mine) {
+            await Promise.race([all, setTimeout(Math.max(AGAIN_MS, (late - clock.now()) / 1e6))]);
+            for (const worker of clock.now() < late ? [] : mine) {
                 if (worker.over || !worker.progress.abandon(clock.now())) continue;
                 worker.over = true;
                 leave(stage, at, clock);
             }
-            await Promise.race([all, setTimeout(Math.max(AGAIN_MS, left))]);
         }
     }
 

@@ -1,8 +1,9 @@
 // One trial on a driver of Node.js, driven by JSON on standard input. `docs/PROTOCOL.md` is its contract.
 //
 // Read in this order: `trial` opens, starts and reports; `loop` and `threads` are where workers run; `worker` is their
-// loop; `transaction` is one execution; `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a
-// thread for one of the former, `noop` the same without a database; `probe` is what the program suffers meanwhile.
+// loop; `transaction` is one execution; `record` and `progress` are what a worker writes down; `drain` waits for all
+// ends; `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a thread for one of the former,
+// `noop` the same without a database; `probe` is what the program suffers meanwhile.
 
 import { createInterface } from 'node:readline';
 
@@ -36,8 +37,9 @@ const verbs = {
 };
 
 /**
- * Ends the process when all is written: threads and standard input would keep it. `process.exit` waits for every thread
- * to come back from the call that it is in; another program in the place of this one waits for none.
+ * Ends the process when all is written: threads and standard input would keep it. `process.exit` joins all threads and
+ * those of libuv's pool, and one that is in a call of SQLite holds it up for as long as that lasts. Where there may be
+ * such a one (`hangs`) another program takes the place of this one, and no thread is waited for.
  */
 const end = (code, hangs) =>
     process.stdout.write('', () => {
@@ -55,7 +57,7 @@ if (import.meta.main) {
         (hangs) => end(0, hangs),
         (error) => {
             console.error(error);
-            end(1, false);
+            end(1, true);
         },
     );
 }

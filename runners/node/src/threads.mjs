@@ -1,6 +1,6 @@
-// The executors `threads` and `processes`: a thread for each worker, of which a process of several has one. The main one
-// is left to what has to go on while a worker's is in a call: ticks, the probe and the end of the drain. Where workers share connections, each of these has a thread, too,
-// for no connection can be used by two threads of Node.js; see `Remote`.
+// The executors `threads` and `processes`: a thread for each worker. The main one is left to what goes on while one of
+// them is in a call: ticks, the probe and the end of the drain. Where workers share connections, each of these has a
+// thread, too, for no connection can be used by two threads of Node.js; see `Remote`.
 
 import { Worker as Thread } from 'node:worker_threads';
 

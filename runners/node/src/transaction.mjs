@@ -107,55 +107,53 @@ export class Execution {
      * @param {import('./record.mjs').Record} record counts errors as they come
      */
     async run(record) {
-        const { spec, memory, retry } = this;
+        const { spec, session, params, memory, executes } = this;
+        const { begin, statements } = spec;
         for (let tries = 1; ; tries++) {
             try {
-                const rows = await this.#once();
+                let rows = 0;
+                if (this.timed >= 0) memory.query = memory.firstRow = null;
+                if (begin !== 'none') await session.begin(begin);
+                if (spec.hold_us > 0) await memory.clock.hold(spec.hold_us * 1000);
+                attempt: for (let at = 0; at < statements.length; at++) {
+                    const { repeat, required, hold_us } = statements[at];
+                    for (let execution = 0; execution < repeat; execution++) {
+                        memory.timed = this.timed === at && execution === 0;
+                        let seen = executes[at](params.args(at, execution, memory.yielded), memory);
+                        // Whoever calls a driver that blocks does not wait for what is there.
+                        if (typeof seen !== 'number') seen = await seen;
+                        rows += seen;
+                        if (memory.first !== null) memory.remember(this.yields[at]);
+                        if (required && seen === 0) {
+                            rows = EMPTY;
+                            break attempt;
+                        }
+                    }
+                    if (hold_us > 0) await memory.clock.hold(hold_us * 1000);
+                }
+                if (begin !== 'none') await session.commit();
                 memory.end = memory.clock.now();
                 if (this.yieldsAny) memory.kept = [...memory.yielded];
                 return rows;
             } catch (error) {
-                const fault = Fault.from(error);
-                if (fault.code === null) throw fault.during(spec.name);
-                record.error(fault.code);
-                memory.errors.push(fault.code);
-                memory.first = null;
-                if (this.yieldsAny) memory.yielded = [...memory.kept];
-                await this.#rollBack();
-                if (tries >= retry.attempts || !retry.covers(fault.code)) break;
-                await memory.clock.pause(retry.pause(tries));
+                if (!(await this.#recover(Fault.from(error), tries, record))) return FAILED;
             }
         }
-        memory.end = memory.clock.now();
-        return FAILED;
     }
 
-    /** One try. Gives what `run` does, but errors as they come. */
-    async #once() {
-        const { spec, session, params, memory, executes } = this;
-        const { begin, statements } = spec;
-        let rows = 0;
-        if (this.timed >= 0) memory.query = memory.firstRow = null;
-        if (begin !== 'none') await session.begin(begin);
-        if (spec.hold_us > 0) await memory.clock.hold(spec.hold_us * 1000);
-        attempt: for (let at = 0; at < statements.length; at++) {
-            const { repeat, required, hold_us } = statements[at];
-            for (let execution = 0; execution < repeat; execution++) {
-                memory.timed = this.timed === at && execution === 0;
-                let seen = executes[at](params.args(at, execution, memory.yielded), memory);
-                // A driver that blocks has its number now; to wait for it a thousand times is not what its user does.
-                if (typeof seen !== 'number') seen = await seen;
-                rows += seen;
-                if (memory.first !== null) memory.remember(this.yields[at]);
-                if (required && seen === 0) {
-                    rows = EMPTY;
-                    break attempt;
-                }
-            }
-            if (hold_us > 0) await memory.clock.hold(hold_us * 1000);
-        }
-        if (begin !== 'none') await session.commit();
-        return rows;
+    /** After an error: rolls back, and pauses where the retry covers it. Gives whether to try again. */
+    async #recover(fault, tries, record) {
+        const { spec, memory, retry } = this;
+        if (fault.code === null) throw fault.during(spec.name);
+        record.error(fault.code);
+        memory.errors.push(fault.code);
+        memory.first = null;
+        if (this.yieldsAny) memory.yielded = [...memory.kept];
+        await this.#rollBack();
+        const again = tries < retry.attempts && retry.covers(fault.code);
+        if (again) await memory.clock.pause(retry.pause(tries));
+        else memory.end = memory.clock.now();
+        return again;
     }
 
     async #rollBack() {

@@ -40,7 +40,8 @@ export async function run(lines, say) {
     const go = process.hrtime.bigint();
     const clock = new Clock(go);
     const warm = trial.warmup_ms * 1e6;
-    const progress = all.map((seat) => new Progress(seat.progress, warm, End.of(trial, trial.roles[seat.role], shared)));
+    const end = all.map(({ role }) => End.of(trial, trial.roles[role], shared));
+    const progress = all.map((seat, at) => new Progress(seat.progress, warm, end[at]));
     const board = new Board(trial, all);
     probe?.start(go);
     const tick = () => say(board.tick(Math.floor(clock.now() / 1e6), probe));

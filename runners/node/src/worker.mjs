@@ -89,8 +89,8 @@ export class Worker {
     }
 
     /**
-     * Works until the role ends, or something goes wrong that is not SQLite's. One whose transaction was abandoned never
-     * comes to an end.
+     * Works until the role ends, or something goes wrong that is not SQLite's. One whose transaction was abandoned does
+     * not end.
      */
     async run(clock) {
         const { role, end, warm, schedule, memory, steps, progress } = this;
