@@ -29,7 +29,7 @@ function indexOf(value) {
     return bucket * HALF + Math.floor(value / 2 ** bucket);
 }
 
-/** 33,792 counts, 132 KiB; only the pages that are written to take memory. */
+/** 33,792 counts, 132 KiB. */
 export class Histogram {
     /** Counts that threads share. */
     static memory() {
