@@ -19,7 +19,7 @@ use litelab_stats::Schedule;
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};
 
 /// The study whose scenarios are pgbench's scripts, and named as they are.
-const SCRIPTS: &str = "bench/data/pgbench.toml";
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/pgbench.toml");
 
 /// Least ratio of transactions per second.
 const TARGET: f64 = 0.9;
@@ -54,8 +54,7 @@ pub struct Options {
 /// Runs all pairs of both scripts. `false` if a target was missed; where PostgreSQL, pgbench or the runner is absent, a
 /// line says so, and nothing was missed.
 pub fn run(options: &Options) -> Result<bool> {
-    let home = crate::home();
-    let runners = crate::runners(&home)?;
+    let runners = crate::runners(&crate::home())?;
     let runner = runners.get("go")?;
     if runner.describe().is_err() {
         println!("pgbench: skipped, runner `go` is not built: litelab runners build go");
@@ -72,7 +71,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let folder = std::path::absolute(scratch.path())?;
     // Dropped, and so stopped, before the folder it lives in.
     let instance = Instance::start(Kind::Postgres, &folder.join("postgres"))?;
-    let mut plan = plan(options, &home, &runners)?;
+    let mut plan = plan(options, &runners)?;
     let mut urls = Urls::default();
     urls.add(&format!("postgres={}", instance.url())).map_err(anyhow::Error::msg)?;
     let mut servers = Servers::new(&folder, urls);
@@ -123,8 +122,8 @@ fn near(server: &Path, path: &OsStr) -> Result<PathBuf, String> {
     found.ok_or_else(|| "pgbench is not installed: apt-get install postgresql (elsewhere postgresql-contrib)".into())
 }
 
-fn plan(options: &Options, home: &Path, runners: &Runners) -> Result<Plan> {
-    let (study, text) = library::study(&home.join(SCRIPTS).display().to_string())?;
+fn plan(options: &Options, runners: &Runners) -> Result<Plan> {
+    let (study, text) = library::study(SCRIPTS)?;
     let number = |number: u32| Scalar::Integer(number.into());
     let vars = [("scale", options.scale), ("clients", options.clients), ("seconds", options.seconds)];
     let resolve = resolve::Options {

@@ -3,11 +3,12 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Pragma, Transaction, Trial};
-use litelab_stats::{Confidence, minimum_blocks};
+use litelab_stats::minimum_blocks;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::{KillPlan, LimitPlan, SearchPlan};
 use crate::crossover::CrossoverPlan;
+use crate::judging::{judged, shared_confidence};
 use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
 use crate::resolve::AA;
@@ -256,8 +257,8 @@ impl Plan {
         self.scenarios.get(arm.scenario).filter(|_| arm.skipped.is_none()).map_or(0, |s| s.blocks)
     }
 
-    /// Blocks without which a scenario's comparisons, or claims about its arms, have no interval: each of m ratios to the
-    /// baseline is at 1 − 5 %/m, so that all hold together at 95 % (Bonferroni). 0 where it has neither.
+    /// Blocks without which a scenario's comparisons, or claims about its arms, have no interval: at the level that all of
+    /// its ratios share. 0 where it has neither.
     #[must_use]
     pub fn least_blocks(&self, scenario: usize) -> u32 {
         let mine = |index: usize| self.arms.get(index).is_some_and(|arm| arm.scenario == scenario);
@@ -267,7 +268,8 @@ impl Plan {
         if ratios == 0 && !claimed {
             return 0;
         }
-        Confidence::P95.shared_by(ratios.max(1)).map_or(0, |confidence| minimum_blocks(confidence) as u32)
+        let judged = self.scenarios.get(scenario).map_or_else(Vec::new, |s| judged(&s.metrics));
+        minimum_blocks(shared_confidence(ratios, &judged)) as u32
     }
 
     /// `scenario/label` of an arm.

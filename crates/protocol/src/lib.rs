@@ -28,7 +28,7 @@ pub use dialect::Dialect;
 pub use invocation::Invocation;
 pub use message::{
     ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation, Part,
-    Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, WorkerResult,
+    Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{

@@ -1,5 +1,5 @@
 //! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
-//! prepares once. All unsafe code of this package is here and in [`litelab_harness::rusqlite`].
+//! prepares once. All unsafe code of this driver is here and in [`litelab_harness::rusqlite`].
 
 use std::collections::BTreeMap;
 use std::hint::cold_path;
@@ -21,7 +21,6 @@ pub struct Rusqlite {
     /// text, as rusqlite's own `Transaction` does.
     brackets: Option<[Statement<'static>; 4]>,
     connection: NonNull<Connection>,
-    total_changes: u64,
 }
 
 // SAFETY: the connection is reached only through this value and its statements, which move together; SQLite's
@@ -77,7 +76,7 @@ impl Open for Rusqlite {
         let connection = Connection::open(connect::location(database)).map_err(fault)?;
         connect::set(&connection, settings)?;
         let connection = NonNull::from(Box::leak(Box::new(connection)));
-        Ok(Self { statements: Vec::new(), brackets: None, connection, total_changes: 0 })
+        Ok(Self { statements: Vec::new(), brackets: None, connection })
     }
 }
 
@@ -107,7 +106,6 @@ impl Session for Rusqlite {
                 prepare("COMMIT")?,
             ]);
         }
-        self.total_changes = self.connection().total_changes();
         Ok(())
     }
 
@@ -148,6 +146,7 @@ impl Session for Rusqlite {
         let connection = self.connection();
         let prepared = &mut self.statements[call.transaction][call.statement];
         let (columns, job) = (prepared.columns, &prepared.job);
+        let before = if columns == 0 { connection.total_changes() } else { 0 };
         let rows = match &mut prepared.statement {
             Some(statement) => run(connection, statement, columns, job, call, effect)?,
             None => {
@@ -160,35 +159,34 @@ impl Session for Rusqlite {
         if columns > 0 {
             return Ok(rows);
         }
-        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to have moved.
-        let total = connection.total_changes();
-        let changed = if total == self.total_changes { 0 } else { connection.changes() };
-        self.total_changes = total;
-        Ok(changed)
+        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to move.
+        Ok(if connection.total_changes() == before { 0 } else { connection.changes() })
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use litelab_harness::{Clock, Values};
     use litelab_protocol::{Fetch, Work};
     use rusqlite::ffi;
-    use std::time::Instant;
 
     /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
-    fn statement_memory(session: &Rusqlite) -> i32 {
+    fn statement_memory(db: *mut ffi::sqlite3) -> i32 {
         let (mut current, mut highest) = (0, 0);
         // SAFETY: the connection is open, and both are places to write to.
-        unsafe {
-            let db = session.connection().handle();
-            ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0);
-        }
+        unsafe { ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0) };
         current
     }
 
     #[test]
     fn statements_are_kept_or_not() {
+        // SAFETY: the handle is used while the connection is open.
+        kept_or_not(|session: &Rusqlite| unsafe { session.connection().handle() });
+    }
+
+    /// By what the statements of a driver take after one was executed.
+    pub fn kept_or_not<S: Open>(handle: fn(&S) -> *mut ffi::sqlite3) {
         let spec = litelab_protocol::Statement {
             sql: "SELECT 1 WHERE 1 = 0 OR 2".into(),
             bind: vec![],
@@ -205,9 +203,9 @@ mod tests {
             Transaction { name, begin, writes: false, hold_us: 0, timed_rows: true, params: vec![], statements };
         let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
         for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
-            let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");
+            let mut session = S::open(&memory, &Settings::default()).expect("open");
             session.prepare(std::slice::from_ref(&transaction), &[0], mode).expect("prepare");
-            let (clock, values) = (Clock::at(Instant::now()), Values::default());
+            let (clock, values) = (Clock::start(), Values::default());
             let call = Call {
                 transaction: 0,
                 statement: 0,
@@ -219,7 +217,7 @@ mod tests {
                 clock,
             };
             assert_eq!(session.execute(&call, &mut Effect::new(&mut [])).expect("a row"), 1);
-            assert_eq!(statement_memory(&session) > 0, kept, "{mode:?}");
+            assert_eq!(statement_memory(handle(&session)) > 0, kept, "{mode:?}");
         }
     }
 }

@@ -36,7 +36,8 @@ fn limited(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         access::of_workers(&trial, result, &path, 0)?;
     }
     timely!(ran < 200 + SLACK_MS, "it was to run for 200 ms, and says it ran for {ran} ms");
-    timely!(operation.committed > 20, "{} transactions of half a millisecond in 200 ms", operation.committed);
+    // A busy machine may make each as long as ten: that they fill its time is what the sums below say.
+    timely!(operation.committed > 5, "{} transactions of half a millisecond in 200 ms", operation.committed);
     let least = operation.service.quantile(0.0).unwrap_or_default();
     ensure!(least >= 495_000, "every transaction pauses for 500 µs, and one took {least} ns by its `service`");
     let worker = &result.workers[0];
@@ -65,13 +66,13 @@ fn thought(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("think-{tried}.db"), TABLE)?;
     let mut trial =
         Draft::new(subject).on(&path).transaction(slow_insert(0)).role("w", 1, &["insert"], count(9)).build();
-    trial.roles[0].load = Load::Closed { think_us: 10_000 };
+    trial.roles[0].load = Load::Closed { think_us: 40_000 };
     let result = subject.run(&trial)?.result;
     // The pause after the last one may be left out.
     let outside = result.workers[0].outside_ns / 1_000_000;
-    ensure!(outside >= 79, "9 transactions with 10 ms between them, and its worker was {outside} ms outside them");
+    ensure!(outside >= 319, "9 transactions with 40 ms between them, and its worker was {outside} ms outside them");
     let typical = result.operations[0].service.quantile(0.5).unwrap_or_default() / 1_000_000;
-    timely!(typical < 9, "a single insert took {typical} ms: the pause after it does not belong to it");
+    timely!(typical < 36, "a single insert took {typical} ms: the pause after it does not belong to it");
     Ok(format!("{outside} ms outside transactions"))
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 /// How often, at most.
-const TRIES: u32 = 5;
+const TRIES: u32 = 6;
 /// Before the second try; before each further one twice as long as before the one before, for a burst of load to pass.
 const PAUSE: Duration = Duration::from_millis(200);
 

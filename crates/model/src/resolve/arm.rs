@@ -14,8 +14,7 @@ use crate::quantity::{Scalar, Vars};
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
-/// Milliseconds that a transaction which is under way at the end of its role is waited for: twice the busy timeout of most
-/// profiles, so that one that meets it once still counts, and one that waits for ever does not hold up the run.
+/// How long what is under way at the end of a role is waited for, in milliseconds: twice the usual patience with a lock.
 const DRAIN_MS: u64 = 10_000;
 /// Interval of ticks in milliseconds.
 const TICK_MS: u64 = 100;

@@ -36,7 +36,11 @@ pub(super) fn fill(plan: &FindingPlan, arms: &[ArmAnalysis], tolerance: f64) -> 
 fn text(value: &FindingValuePlan, arms: &[ArmAnalysis], tolerance: Tolerance) -> String {
     match value {
         FindingValuePlan::Value { metric, arm } => match arms.get(*arm).and_then(|arm| arm.estimate(metric)) {
-            Some(estimate) => number::sentence(estimate, metric.measure.unit()),
+            Some(estimate) => {
+                let max_of = arms.get(*arm).and_then(|arm| arm.metrics.get(metric)?.max_of);
+                let longest = max_of.map_or_else(String::new, |n| format!(", the longest of {n}"));
+                format!("{}{longest}", number::sentence(estimate, metric.measure.unit()))
+            }
             None => format!("(no {metric})"),
         },
         FindingValuePlan::Ratio { metric, arm, against } => match (arms.get(*arm), arms.get(*against)) {

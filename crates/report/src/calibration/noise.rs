@@ -23,6 +23,9 @@ pub fn noise(analysis: &Analysis) -> Vec<Noise> {
         let Some(work) = Work::named(&scenario.name) else { continue };
         for check in &scenario.aa {
             let metric = &check.comparison.metric;
+            if check.comparison.ratio.is_err() {
+                continue;
+            }
             let (Some(arm), Some(twin)) = (analysis.arms.get(check.arm), analysis.arms.get(check.twin)) else {
                 continue;
             };

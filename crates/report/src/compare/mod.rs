@@ -201,7 +201,11 @@ fn unpaired(
     tolerance: Tolerance,
 ) -> CompareRow {
     let values = |arm: &ArmAnalysis| arm.values(&metric).iter().map(|(_, value)| *value).collect::<Vec<_>>();
-    let ratio = UnpairedRatio::from_runs(&values(base), &values(head), confidence);
+    let ratio = match base.too_few(&metric).or_else(|| head.too_few(&metric)) {
+        Some(why) => Err(why),
+        None => UnpairedRatio::from_runs(&values(base), &values(head), confidence)
+            .map_err(|e| format!("no ratio in {metric}: {e}")),
+    };
     let planner = crate::analysis::planner(confidence);
     let verdict = match &ratio {
         Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
@@ -212,7 +216,7 @@ fn unpaired(
         arms: (base.index, head.index),
         base: base.estimate(&metric).copied(),
         head: head.estimate(&metric).copied(),
-        ratio: ratio.map(|unpaired| unpaired.ratio).map_err(|e| format!("no ratio in {metric}: {e}")),
+        ratio: ratio.map(|unpaired| unpaired.ratio),
         verdict,
         footing: Footing::of(head, base),
         metric,

@@ -4,7 +4,7 @@ use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_stats::{ClaimVerdict, Estimate, Verdict};
 
 use super::table::Cell;
-use crate::analysis::Footing;
+use crate::analysis::{ArmAnalysis, Footing};
 use crate::number;
 use crate::style::Tone;
 
@@ -14,6 +14,17 @@ pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
         Some(estimate) => Cell::plain(number::estimate(estimate, metric.measure.unit())),
         None => Cell::new(Tone::Dim, number::NONE),
     }
+}
+
+/// As [`estimate`], of an arm: `max of 34: 157 ms [150, 171]` where there are too few observations for a quantile.
+pub(super) fn of_arm(arm: &ArmAnalysis, metric: &Metric) -> Cell {
+    let Cell { text, tone } = estimate(arm.estimate(metric), metric);
+    Cell::new(tone, max_of(arm, metric) + &text)
+}
+
+/// `max of 34: `, what stands before a value that is no quantile but the longest; else nothing.
+pub(crate) fn max_of(arm: &ArmAnalysis, metric: &Metric) -> String {
+    arm.metrics.get(metric).and_then(|values| values.max_of).map_or_else(String::new, |n| format!("max of {n}: "))
 }
 
 /// A ratio with its interval and the verdict's glyph; never without an interval.
@@ -54,7 +65,7 @@ pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
         (_, Unit::PerSecond | Unit::Nanos) => ("faster", "slower"),
         (_, Unit::Bytes) => ("smaller", "larger"),
         (_, Unit::Share) => ("better", "worse"),
-        (_, Unit::Count) => ("fewer", "more"),
+        (_, Unit::Count | Unit::PerTransaction) => ("fewer", "more"),
     };
     let word = match verdict {
         Verdict::Faster => better.to_owned(),
@@ -66,12 +77,8 @@ pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
 }
 
 /// `12 more blocks`.
-pub(super) fn more(blocks: Option<u32>) -> String {
-    match blocks {
-        Some(n) if n < 100_000 => number::counted(n, "more block"),
-        Some(_) => "over 100000 more blocks".into(),
-        None => "inconclusive".into(),
-    }
+fn more(blocks: Option<u32>) -> String {
+    blocks.map_or_else(|| "inconclusive".into(), |n| number::counted(n, "more block"))
 }
 
 pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone) {

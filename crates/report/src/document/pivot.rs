@@ -215,7 +215,7 @@ fn value(of: &GridCell, unit: Shared, analysis: &Analysis, (footing, footnotes):
     let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
     remarks.extend(reason.filter(|_| arm.measured > 0).cloned());
     let (tone, text) = match &of.estimate {
-        Some(estimate) => (Tone::Plain, unit.brief(estimate)),
+        Some(estimate) => (Tone::Plain, cell::max_of(arm, &of.metric) + &unit.brief(estimate)),
         None if arm.measured == 0 => (Tone::Bad, number::NONE.to_owned()),
         None => (Tone::Dim, number::NONE.to_owned()),
     };

@@ -65,13 +65,14 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     }
     if let Some(least) = short_of_blocks(scenario) {
         text.push_str(&format!(
-            " · no arm is compared with a baseline: ratios of {} that all hold together at 95 % need {least} blocks at the \
-             least",
-            number::counted(scenario.comparisons.len() as u64, "arm")
+            " · no arm is compared with a baseline: ratios of {} in {} that all hold together at 95 % need {least} blocks at \
+             the least",
+            number::counted(scenario.comparisons.len() as u64, "arm"),
+            number::counted(scenario.judged.len() as u64, "metric")
         ));
     } else if !scenario.comparisons.is_empty() {
         let baseline = baseline.map_or("?", |a| a.label.as_str());
-        let together = match scenario.comparisons.len() {
+        let together = match scenario.comparisons.len() * scenario.judged.len() {
             1 => String::new(),
             n => format!(" each, so that all {n} hold together at 95 %"),
         };
@@ -122,7 +123,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         if of_drivers {
             row.extend(drivers::cells(info, &arm.driver));
         }
-        row.extend(scenario.metrics.iter().map(|metric| cell::estimate(arm.estimate(metric), metric)));
+        row.extend(scenario.metrics.iter().map(|metric| cell::of_arm(arm, metric)));
         if compared {
             let footing = Footing { against: baseline, arm: arm.durability };
             row.extend(ratio_cells(scenario, arm, comparison, footing, footnotes));

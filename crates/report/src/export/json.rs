@@ -222,11 +222,14 @@ fn values(metric: &Metric, of: &analysis::Values) -> Values {
         Unit::Bytes => "bytes",
         Unit::Share => "share",
         Unit::Count => "count",
+        Unit::PerTransaction => "per_transaction",
     };
     Values {
         unit: unit.into(),
         more_is_better: metric.measure.more_is_better(),
         median: of.estimate.as_ref().map(estimate),
+        events: of.sum().map(|sum| (sum.count, sum.of)),
+        max_of: of.max_of,
         blocks: of.by_block.iter().map(|(block, _)| *block).collect(),
         values: of.by_block.iter().map(|(_, value)| *value).collect(),
     }

@@ -152,7 +152,8 @@ fn alone(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     match arms.as_slice() {
         [only] => match only.estimate(metric) {
             Some(estimate) => {
-                format!("{metric} {}; nothing is compared.", number::sentence(estimate, metric.measure.unit()))
+                let longest = document::max_of(only, metric);
+                format!("{metric} {longest}{}; nothing is compared.", number::sentence(estimate, metric.measure.unit()))
             }
             None => format!("no {metric} was measured."),
         },

@@ -166,7 +166,7 @@ fn open(analysis: &Analysis, info: &RunInfo) -> Option<Markup> {
     let cheapest = open.iter().filter_map(|(s, needed)| Some((*s, (*needed)?))).min_by_key(|(_, needed)| *needed);
     Some(html! {
         "Open: " (open.len()) " of " (number::counted(all.len() as u64, "comparison")) ". Nothing here says that those arms are alike."
-        @if let Some((scenario, needed)) = cheapest.filter(|(_, needed)| *needed < 1000) {
+        @if let Some((scenario, needed)) = cheapest {
             " The nearest, in " (clean(&scenario.name)) ", is likely to take " (number::counted(needed, "more block")) ": "
             code { (command::refute(scenario, info, scenario.planned.saturating_add(needed))) }
         }

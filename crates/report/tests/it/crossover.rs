@@ -180,10 +180,10 @@ fn a_study_that_asks_for_none_has_no_table() {
 fn that_no_arm_can_be_compared_is_said_once() {
     let (analysis, info, _) = analysed(&plan(6), rising(1.0));
     let text = seen(&analysis, &info);
-    let said = "no arm is compared with a baseline: ratios of 5 arms that all hold together at 95 % need 8 blocks at the least";
+    let said = "no arm is compared with a baseline: ratios of 5 arms in 3 metrics that all hold together at 95 % need 10 blocks at the least";
     assert_eq!(text.matches(said).count(), 1, "{text}");
     assert!(!text.contains("needs ≥") && !text.contains("throughput ratio"), "{text}");
-    let (analysis, info, _) = analysed(&plan(8), rising(1.0));
+    let (analysis, info, _) = analysed(&plan(10), rising(1.0));
     let text = seen(&analysis, &info);
     assert!(text.contains("throughput ratio") && !text.contains("no arm is compared"), "{text}");
 }

@@ -60,7 +60,7 @@ fn any_flag() -> impl Strategy<Value = Flag> {
             achieved,
             unserved
         }),
-        any_number().prop_map(|seconds| Flag::Short { seconds }),
+        any_number().prop_map(|seconds| Flag::Short { seconds, ended: 70, median: Some(seconds) }),
         (any_count(), any_count()).prop_map(|(failed, of)| Flag::Failures { failed, of }),
         any_number().prop_map(|share| Flag::LateSamples { share }),
     ]
