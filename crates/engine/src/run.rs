@@ -389,7 +389,7 @@ impl<'a> Run<'a> {
 /// two scenarios.
 fn rounds(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
     let most = plan.scenarios.iter().map(|scenario| scenario.blocks).max().unwrap_or_default();
-    let schedule = Schedule::new(plan.seed, 0, plan.scenarios.len());
+    let schedule = Schedule::new(plan.seed, plan.scenarios.len());
     let due = move |(scenario, block): &(usize, u32)| *block < plan.scenarios[*scenario].blocks;
     (0..most).flat_map(move |block| schedule.order(block).into_iter().map(move |s| (s, block))).filter(due)
 }
@@ -398,7 +398,7 @@ fn rounds(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
 fn order(plan: &Plan, scenario: usize, block: u32) -> Vec<usize> {
     let run = |(_, arm): &(usize, &litelab_model::Arm)| arm.scenario == scenario && arm.skipped.is_none();
     let arms: Vec<usize> = plan.arms.iter().enumerate().filter(run).map(|(index, _)| index).collect();
-    let order = Schedule::new(plan.seed, scenario as u32 + 1, arms.len()).order(block);
+    let order = Schedule::new(plan.seed, arms.len()).in_stream(scenario as u32 + 1).order(block);
     order.into_iter().map(|place| arms[place]).collect()
 }
 

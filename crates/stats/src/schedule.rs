@@ -24,10 +24,16 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule of arms 0 .. `arms`. Those of different streams are independent of each other.
+    /// A schedule of arms 0 .. `arms`, in stream 0.
     #[must_use]
-    pub fn new(seed: u64, stream: u32, arms: usize) -> Self {
-        Self { seed, stream, arms }
+    pub fn new(seed: u64, arms: usize) -> Self {
+        Self { seed, stream: 0, arms }
+    }
+
+    /// The same in another stream, independent of those of all others.
+    #[must_use]
+    pub fn in_stream(self, stream: u32) -> Self {
+        Self { stream, ..self }
     }
 
     /// The arms in the order in which block number `block` (from 0) runs them.
@@ -77,7 +83,7 @@ mod tests {
     #[test]
     fn every_block_runs_every_arm_once() {
         for arms in 0..12 {
-            let schedule = Schedule::new(7, 0, arms);
+            let schedule = Schedule::new(7, arms);
             for block in 0..50 {
                 let mut order = schedule.order(block);
                 order.sort_unstable();
@@ -90,16 +96,16 @@ mod tests {
     /// run. If a new version of the generator changes them, it must not be taken.
     #[test]
     fn the_orders_do_not_change_between_versions() {
-        let orders: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(1, 0, 5).order(block)).collect();
+        let orders: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(1, 5).order(block)).collect();
         assert_eq!(orders, [[0, 2, 1, 3, 4], [2, 1, 3, 0, 4], [1, 3, 2, 4, 0], [0, 3, 1, 2, 4]]);
-        let leads: Vec<usize> = (0..16).map(|block| Schedule::new(1, 0, 2).order(block)[0]).collect();
+        let leads: Vec<usize> = (0..16).map(|block| Schedule::new(1, 2).order(block)[0]).collect();
         assert_eq!(leads, [0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1]);
     }
 
     #[test]
     fn two_arms_are_balanced_wherever_the_run_stops() {
         for seed in 0..200 {
-            let schedule = Schedule::new(seed, 0, 2);
+            let schedule = Schedule::new(seed, 2);
             let mut lead = 0_i32;
             for block in 0..40 {
                 lead += if schedule.order(block)[0] == 0 { 1 } else { -1 };
@@ -111,7 +117,7 @@ mod tests {
     #[test]
     fn streams_are_independent() {
         // Two streams agree on who leads in half of all blocks: 4 standard deviations of 2000 coins.
-        let lead = |stream, block: u32| Schedule::new(1, stream, 2).order(2 * block)[0];
+        let lead = |stream, block: u32| Schedule::new(1, 2).in_stream(stream).order(2 * block)[0];
         for (one, other) in [(0, 1), (1, 2), (0, 1 << 16)] {
             let agree = (0..2000).filter(|&block| lead(one, block) == lead(other, block)).count() as i32;
             assert!((agree - 1000).abs() < 90, "{one} {other}: {agree}");
@@ -123,15 +129,15 @@ mod tests {
         // Half of all pairs begin with A, over seeds and within a seed: 4 standard deviations of 2000
         // coins.
         let leads = |orders: &mut dyn Iterator<Item = Vec<usize>>| orders.filter(|order| order[0] == 0).count() as i32;
-        let over_seeds = leads(&mut (0..2000).map(|seed| Schedule::new(seed, 0, 2).order(0)));
-        let within = leads(&mut (0..2000).map(|pair| Schedule::new(1, 0, 2).order(2 * pair)));
+        let over_seeds = leads(&mut (0..2000).map(|seed| Schedule::new(seed, 2).order(0)));
+        let within = leads(&mut (0..2000).map(|pair| Schedule::new(1, 2).order(2 * pair)));
         assert!((over_seeds - 1000).abs() < 90, "{over_seeds}");
         assert!((within - 1000).abs() < 90, "{within}");
     }
 
     #[test]
     fn all_orders_of_three_arms_are_equally_likely() {
-        let schedule = Schedule::new(2026, 0, 3);
+        let schedule = Schedule::new(2026, 3);
         let mut counts = std::collections::HashMap::new();
         for block in 0..6000 {
             *counts.entry(schedule.order(block)).or_insert(0_i32) += 1;

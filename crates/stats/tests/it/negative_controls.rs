@@ -72,9 +72,9 @@ fn orders_by_free_coins_are_not_balanced() {
             .unwrap()
     };
     // Blocks of one schedule each, so that nothing ties the second to the first.
-    let free = |seed: u64, block: u32| Schedule::new(seed * 1000 + u64::from(block), 0, 2).order(0);
+    let free = |seed: u64, block: u32| Schedule::new(seed * 1000 + u64::from(block), 2).order(0);
     assert!(worst_lead(&free) > 1);
-    assert!(worst_lead(&|seed, block| Schedule::new(seed, 0, 2).order(block)) <= 1);
+    assert!(worst_lead(&|seed, block| Schedule::new(seed, 2).order(block)) <= 1);
 }
 
 #[test]

@@ -149,7 +149,7 @@ proptest! {
             prop_assert_eq!(adjusted.len(), series.len());
         }
         let _ = LittlesLaw { in_flight: a, per_second: b, mean_seconds: c }.check(d);
-        prop_assert_eq!(Schedule::new(seed, 0, arms).order(block).len(), arms);
+        prop_assert_eq!(Schedule::new(seed, arms).order(block).len(), arms);
         let confidence = Confidence::new(a).unwrap_or_default();
         let planner = Planner::new(confidence, b).unwrap_or_default();
         let tolerance = Tolerance::new(c).unwrap_or_default();

@@ -64,7 +64,7 @@ impl Noise {
 
 /// Trials of two arms in blocks, in the scheduled order. Arm B's metric is `ratio` times arm A's.
 pub fn blocks(host: Host, n: u32, ratio: f64, seed: u64) -> Vec<(f64, f64)> {
-    let schedule = Schedule::new(seed, 0, 2);
+    let schedule = Schedule::new(seed, 2);
     blocks_in_order(host, n, ratio, seed, |block| schedule.order(block))
 }
 
