@@ -45,10 +45,12 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Safety comes first: what keeps less than the other is not good, however fast, and what keeps more is not bad.
+/// Safety comes first: what keeps less than the other, or what nobody knows, is not good, however fast, and what keeps more
+/// is not bad.
 pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
     match verdict {
         Verdict::Faster | Verdict::Equivalent if footing.is_loss() => Tone::Warn,
+        Verdict::Faster if footing.arm.is_none() => Tone::Warn,
         Verdict::Faster => Tone::Good,
         Verdict::Slower if footing.is_gain() => Tone::Plain,
         Verdict::Slower => Tone::Bad,
@@ -93,4 +95,40 @@ pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone)
 pub(super) fn raised(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     number.to_string().chars().filter_map(|c| DIGITS.get(c.to_digit(10)? as usize)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_model::pragma::Durability::{self, D2, D3, D4};
+
+    use super::*;
+
+    fn footing(against: impl Into<Option<Durability>>, arm: impl Into<Option<Durability>>) -> Footing {
+        Footing { against: against.into(), arm: arm.into() }
+    }
+
+    #[test]
+    fn colour_follows_safety_first() {
+        let open = Verdict::Inconclusive { blocks_needed: None };
+        for (footing, expected) in [
+            (footing(D4, D4), [Tone::Good, Tone::Bad, Tone::Plain, Tone::Warn]),
+            (footing(D4, D2), [Tone::Warn, Tone::Bad, Tone::Warn, Tone::Warn]),
+            (footing(D2, D4), [Tone::Good, Tone::Plain, Tone::Good, Tone::Warn]),
+            (footing(D4, None), [Tone::Warn, Tone::Bad, Tone::Plain, Tone::Warn]),
+        ] {
+            let tones = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open].map(|v| tone(v, footing));
+            assert_eq!(tones, expected, "{footing}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_is_said() {
+        let said = |against: Durability, arm: Durability| footing(against, arm).difference();
+        assert_eq!(said(D3, D2).as_deref(), Some("gives up the last commits at a power loss (D3 → D2)"));
+        assert_eq!(said(D2, D4).as_deref(), Some("keeps the last commits at a power loss (D2 → D4)"));
+        assert_eq!(said(D4, Durability::D1).as_deref(), Some("gives up a sound database at a power loss (D4 → D1)"));
+        assert_eq!(said(D4, D4), None);
+        assert_eq!(footing(D4, D4).to_string(), "D4");
+        assert!(footing(D4, None).difference().is_some_and(|said| said.contains("not known (D4 → ?)")));
+    }
 }

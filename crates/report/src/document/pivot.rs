@@ -181,9 +181,10 @@ fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Anal
         let mut row = line("geometric mean");
         for (column, mean) in grid.means.iter().enumerate() {
             if let Some(cell) = row.get_mut(at(column + 1) + first) {
-                let mut footings = grid.lines.iter().map(|line| footing(line, column + 1, analysis));
+                let footings = || grid.lines.iter().map(|line| footing(line, column + 1, analysis));
                 // One row that gives something up is enough for the mean not to be good.
-                let of_rows = footings.find(|footing| footing.is_loss()).unwrap_or_default();
+                let of_rows = footings().find(|footing| footing.is_loss()).or_else(|| footings().next());
+                let of_rows = of_rows.unwrap_or_default();
                 *cell = mean.as_ref().map_or_else(|_| none(), |mean| ratio(mean, of_rows));
             }
         }

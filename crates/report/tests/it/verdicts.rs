@@ -6,7 +6,7 @@ use crate::common;
 use crate::common::plan::{arm, empty, metric, scenario, text};
 use crate::common::{Gives, Numbers, record};
 use litelab_model::Server;
-use litelab_model::plan::{Arm, ClaimPlan, Plan};
+use litelab_model::plan::{Arm, ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use litelab_model::pragma::Durability;
 use litelab_model::study::Location;
 use litelab_protocol::Dialect;
@@ -227,4 +227,34 @@ fn findings_carry_intervals_and_name_what_is_not_told_apart() {
     let finding = &analysis.findings[0];
     assert!(finding.contains("wal-normal (D2) (not told apart from delete-full (D1))"), "{finding}");
     assert!(finding.contains("320 µs [319, 322]") && finding.contains("4.00× [3.99, 4.02] (D2 → D4)"), "{finding}");
+}
+
+#[test]
+fn a_faster_arm_that_keeps_less_is_said_to_and_is_not_green() {
+    let numbers = |arm: usize| Numbers {
+        committed: [1_000_000, 2_000_000][arm],
+        settings: vec![("wal", [2, 1][arm])],
+        ..Numbers::default()
+    };
+    let (info, analysis) = run(&flat(2, 8), |_, arm| Some(numbers(arm).into()));
+    assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
+    let text = show(&analysis, &info, Style { color: true, width: 300 });
+    let row = text.lines().find(|line| line.contains("▲ faster")).unwrap();
+    assert!(row.contains("▲ faster, D4 → D2 ¹") && !row.contains("\u{1b}[32m"), "{row}");
+    assert!(text.contains("gives up the last commits at a power loss (D4 → D2)"), "{text}");
+    let page = litelab_report::html::page(&analysis, &info, &litelab_report::html::Evidence::default());
+    assert!(page.contains("and gives up the last commits at a power loss (D4 → D2)"), "the answer says so, too");
+}
+
+#[test]
+fn the_best_is_told_apart_where_it_has_no_ratio() {
+    let among = FindingValuePlan::Best { metric: metric("wal_peak"), arms: vec![0, 1], dimension: "profile".into() };
+    let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
+    let plan = Plan { findings: vec![finding], ..flat(2, 8) };
+    let best = |peak: fn(u32, usize) -> u64| {
+        let trial = |block, arm| Some(Numbers { wal_peak: peak(block, arm), ..Numbers::default() }.into());
+        run(&plan, trial).1.findings[0].clone()
+    };
+    assert_eq!(best(|_, arm| [0, 4 << 20][arm]), "p0");
+    assert_eq!(best(|block, arm| u64::from(block % 2) * [1 << 20, 4 << 20][arm]), "p0 (not told apart from p1)");
 }
