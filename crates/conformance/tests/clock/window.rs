@@ -101,12 +101,9 @@ fn a_starved_writer_lowers_no_rate_and_does_not_vanish() {
 #[test]
 fn more_than_there_is_room_for_fails_the_trial() {
     let (folder, runners) = (common::scratch(), common::runners());
-    // Without the one server 40 workers do 1,600/s; the ceiling of the scenario is 40/s.
-    let script = json!({ "service_ns": { "insert": [25 * MS] }, "one_at_a_time": true });
-    let study = |script: Value| trial(folder.path(), &runners, 40, (1_000, 2_000), &script);
-    assert!(matches!(study(script), Outcome::Measured(_)));
-    let mut plan_of_lies = json!({ "service_ns": { "insert": [5 * MS] }, "one_at_a_time": true });
-    plan_of_lies["rows"] = json!(1);
-    let Outcome::Failed(failure) = study(plan_of_lies) else { panic!("200/s, and there is room for 40") };
+    let script = |ns: u64| json!({ "service_ns": { "insert": [ns] }, "one_at_a_time": true });
+    let outcome = |ns| trial(folder.path(), &runners, 40, (1_000, 2_000), &script(ns));
+    assert!(matches!(outcome(25 * MS), Outcome::Measured(_)));
+    let Outcome::Failed(failure) = outcome(5 * MS) else { panic!("200/s, and there is room for 40") };
     assert!(failure.reason.contains("more than is possible"), "{}", failure.reason);
 }
