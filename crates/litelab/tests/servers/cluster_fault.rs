@@ -105,7 +105,7 @@ fn a_server_that_loses_what_it_acknowledged_is_caught() {
     let lazy = durable.replace("_commit = 1", "_commit = 0").replace("mariadb-reconnect", "lazy");
     let folder = folder(&[("lossy.toml", LOSSY), ("lazy.toml", &lazy)]);
     let dir = folder.path();
-    ends(&run(dir, &["run", "lossy.toml", "-o", "run.db"]), 1);
+    ends(&run(dir, &["run", "lossy.toml", "--blocks", "3", "-o", "run.db"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
     let mut caught = 0;

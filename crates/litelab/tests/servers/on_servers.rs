@@ -99,7 +99,7 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
     }
     let folder = folder(STUDY);
     let dir = folder.path();
-    let shown = ends(&run(dir, &["run", "three.toml", "-o", "run.db"]), 1);
+    let shown = ends(&run(dir, &["run", "three.toml", "--blocks", "2", "-o", "run.db"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
     assert_eq!(trials.len(), 8);

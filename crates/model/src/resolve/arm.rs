@@ -66,20 +66,14 @@ pub(super) fn resolve(
     let retry = profiles::check_for(&profile, &text, dialect)?;
 
     let data = data(&choice, (workload, place), &mut vars, dialect)?;
-    let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
     let metrics = asked_for(context.study, scenario);
     let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
-    let warmup_ms = match &scenario.warmup {
-        None => 0,
-        Some(q) => q.micros(&vars).map_err(|e| format!("warmup: {e}"))? / 1000,
-    };
     let duration_ms = roles::duration_ms(&roles);
-    if duration_ms.is_some_and(|d| d <= warmup_ms) {
-        return Err(format!("the warm-up of {warmup_ms} ms leaves nothing of the trial to measure").into());
-    }
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,
         id: String::new(),

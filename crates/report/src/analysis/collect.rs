@@ -59,7 +59,7 @@ impl Collector {
         let named = plan.scenarios.iter().flat_map(|s| &s.metrics).chain(of_alerts);
         let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra);
         let named = named.chain(plan.crossovers.iter().flat_map(|c| &c.metrics)).cloned();
-        let judged = plan.scenarios.iter().flat_map(|s| scenario::judged(&s.metrics));
+        let judged = plan.scenarios.iter().flat_map(|s| litelab_model::judging::judged(&s.metrics));
         let all = Metric::names().filter_map(|name| name.parse().ok());
         let metrics: BTreeSet<Metric> = all.chain(named).chain(judged).collect();
         Self { metrics: metrics.into_iter().collect(), arms: vec![Numbers::default(); plan.arms.len()] }

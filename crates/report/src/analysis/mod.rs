@@ -34,13 +34,15 @@ pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;
 pub use crossover::{CrossoverResult, MetricCrossover};
+pub use durability::Footing;
 pub use effect::{Effect, Effects};
 pub use harness::HarnessCost;
+pub use litelab_model::judging::{judged, shared_confidence};
 pub use noise::{AaCheck, Noise};
 pub use pair::{MetricComparison, better, pair};
 pub(crate) use pair::{pair_values, pairs, planner};
 pub use scalability::Scalability;
-pub use scenario::{ArmComparison, ScenarioAnalysis, compare, judged, shared_confidence};
+pub use scenario::{ArmComparison, ScenarioAnalysis, compare};
 pub use timeline::Timeline;
 
 use crate::error::ReportError;
@@ -65,6 +67,13 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// The durability of an arm beside that of the arm it is compared with.
+    #[must_use]
+    pub fn footing(&self, arm: usize, against: usize) -> Footing {
+        let rung = |index: usize| self.arms.get(index).and_then(|arm| arm.durability);
+        Footing { against: rung(against), arm: rung(arm) }
+    }
+
     /// Keeps these scenarios, and claims about their arms.
     pub fn keep(&mut self, scenarios: &[String]) {
         let arms = &self.arms;

@@ -1,9 +1,10 @@
 //! A scenario: every arm against the baseline.
 
-use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_model::Metric;
+use litelab_model::judging::{judged, shared_confidence};
 use litelab_model::plan::ScenarioPlan;
 use litelab_record::RunInfo;
-use litelab_stats::{Confidence, Tolerance, Verdict, holm};
+use litelab_stats::{Tolerance, Verdict, holm};
 
 use super::Analysis;
 use super::alert::{self, AlertResult};
@@ -97,20 +98,6 @@ impl ArmComparison {
     }
 }
 
-/// Metrics in which arms are judged: the first shown and, since throughput is a blunt comparator on a busy machine,
-/// beside it the median latency and the CPU time, which are sharper.
-#[must_use]
-pub fn judged(shown: &[Metric]) -> Vec<Metric> {
-    let Some(first) = shown.first() else { return Vec::new() };
-    let mut judged = vec![first.clone()];
-    if first.measure == Measure::Throughput {
-        let p50 = Measure::Latency(Timing::Service, Quantile::P50);
-        judged.push(Metric { measure: p50, transaction: first.transaction.clone() });
-        judged.push(Measure::Cpu.into());
-    }
-    judged
-}
-
 /// Analyses a scenario of a plan.
 pub(super) fn analyse(
     tolerance: f64,
@@ -150,14 +137,6 @@ pub(super) fn analyse(
         timelines: Vec::new(),
         judged,
     }
-}
-
-/// The level of each ratio of so many arms to their baseline in all judged metrics (Bonferroni). One metric chosen beforehand
-/// would need no correction over metrics, but the first shown is throughput, which scatters several times as much as the
-/// other two: a third of α in the sharpest finds more than all of it there.
-#[must_use]
-pub fn shared_confidence(others: usize, judged: &[Metric]) -> Confidence {
-    Confidence::P95.shared_by((others * judged.len()).max(1)).unwrap_or_default()
 }
 
 /// Arms against their baseline in all judged metrics, one family.

@@ -4,7 +4,7 @@ use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_stats::{ClaimVerdict, Estimate, Verdict};
 
 use super::table::Cell;
-use crate::analysis::ArmAnalysis;
+use crate::analysis::{ArmAnalysis, Footing};
 use crate::number;
 use crate::style::Tone;
 
@@ -28,10 +28,10 @@ pub(crate) fn max_of(arm: &ArmAnalysis, metric: &Metric) -> String {
 }
 
 /// A ratio with its interval and the verdict's glyph; never without an interval.
-pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict) -> Cell {
+pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict, footing: Footing) -> Cell {
     let Some(ratio) = ratio else { return Cell::new(Tone::Dim, number::NONE) };
     match number::ratio(ratio) {
-        Some(text) => Cell::new(tone(verdict), format!("{text} {}", glyph(verdict))),
+        Some(text) => Cell::new(tone(verdict, footing), format!("{text} {}", glyph(verdict))),
         None => Cell::new(Tone::Warn, number::needs(ratio)),
     }
 }
@@ -45,10 +45,14 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-pub(crate) fn tone(verdict: Verdict) -> Tone {
+/// Safety comes first: what keeps less than the other is not good, however fast, and what keeps more is not bad.
+pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
     match verdict {
+        Verdict::Faster | Verdict::Equivalent if footing.is_loss() => Tone::Warn,
         Verdict::Faster => Tone::Good,
+        Verdict::Slower if footing.is_gain() => Tone::Plain,
         Verdict::Slower => Tone::Bad,
+        Verdict::Equivalent if footing.is_gain() => Tone::Good,
         Verdict::Equivalent => Tone::Plain,
         Verdict::Inconclusive { .. } => Tone::Warn,
     }

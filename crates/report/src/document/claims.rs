@@ -51,10 +51,10 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
 }
 
 pub(super) fn listed(analysis: &Analysis) -> Block {
-    Block::Claims(analysis.claims.iter().map(block).collect())
+    Block::Claims(analysis.claims.iter().map(|claim| block(claim, analysis)).collect())
 }
 
-fn block(claim: &ClaimResult) -> ClaimBlock {
+fn block(claim: &ClaimResult, analysis: &Analysis) -> ClaimBlock {
     let plan = &claim.plan;
     let (glyph, word, tone) = cell::claim(claim.verdict);
     let unit = plan.metric.measure.unit();
@@ -76,6 +76,8 @@ fn block(claim: &ClaimResult) -> ClaimBlock {
     };
     let (arm, against) = &claim.arms;
     let against = against.as_ref().map(|a| format!(" over {a}")).unwrap_or_default();
+    let footing = analysis.footing(plan.arm, plan.against.unwrap_or(plan.arm));
+    let footing = footing.difference().unwrap_or_else(|| format!("durability {footing}"));
     let mut reason = claim.reason.clone().unwrap_or_default();
     match claim.verdict {
         ClaimVerdict::Inconclusive { blocks_needed: Some(blocks) } => {
@@ -95,7 +97,7 @@ fn block(claim: &ClaimResult) -> ClaimBlock {
         published: plan.published.clone(),
         measured: if measured.is_empty() { number::NONE.into() } else { measured },
         asked,
-        about: format!("{} of {arm}{against}", plan.metric),
+        about: format!("{} of {arm}{against} · {footing}", plan.metric),
         reason,
         note: plan.note.clone(),
     }

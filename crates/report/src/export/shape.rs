@@ -269,6 +269,10 @@ pub struct Comparison {
     pub p_adjusted: Option<f64>,
     /// `faster`, `slower`, `equivalent` or `inconclusive`, in the metric's own sense of better.
     pub verdict: String,
+    /// The durability of both arms: `D4`, or `D4 → D2` where the arm keeps less than the one it is compared with.
+    pub durability: String,
+    /// What is given up or kept, where they differ.
+    pub durability_difference: Option<String>,
     /// Blocks likely still needed.
     pub blocks_needed: Option<u32>,
     /// Whether this metric decided between the two arms.

@@ -24,7 +24,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         plan,
         environment: quiet(),
         runners: vec![runner()],
-        blocks: 3,
+        done: vec![3],
         loads: vec![LoadWindow {
             busy_share: Some(load),
             steal_share: Some(load),

@@ -202,7 +202,7 @@ fn durability_is_what_the_worst_connection_reported() {
     };
     assert_eq!(rung(Location::File, vec![("wal", 2), ("wal", 1)]), (Some(Durability::D2), false));
     assert_eq!(rung(Location::File, vec![("wal", 2), ("wal", 2)]), (Some(Durability::D4), false));
-    assert_eq!(rung(Location::File, vec![("delete", 1)]), (Some(Durability::D3), true));
+    assert_eq!(rung(Location::File, vec![("delete", 1)]), (Some(Durability::D1), true));
     assert_eq!(rung(Location::File, vec![("memory", 2)]), (Some(Durability::D0), false));
     assert_eq!(rung(Location::Memory, vec![("wal", 2)]), (Some(Durability::Volatile), false));
     assert_eq!(rung(Location::File, vec![]), (None, false));
@@ -225,6 +225,6 @@ fn an_arm_on_a_server_says_what_was_not_seen_of_it() {
 fn findings_carry_intervals_and_name_what_is_not_told_apart() {
     let (_, analysis) = common::study();
     let finding = &analysis.findings[0];
-    assert!(finding.contains("wal-normal (not told apart from delete-full)"), "{finding}");
-    assert!(finding.contains("320 µs [319, 322]") && finding.contains("4.00× [3.99, 4.02]"), "{finding}");
+    assert!(finding.contains("wal-normal (D2) (not told apart from delete-full (D1))"), "{finding}");
+    assert!(finding.contains("320 µs [319, 322]") && finding.contains("4.00× [3.99, 4.02] (D2 → D4)"), "{finding}");
 }

@@ -109,11 +109,12 @@ pub fn plan(folder: &Path, workload: &str, study: &str) -> Plan {
     plan_with(folder, workload, study, &Options::default())
 }
 
-/// The same with options.
+/// The same with options. The study's blocks are run as they are, however few.
 pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) -> Plan {
     std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}")).expect("workload");
     let toml = format!("name = \"s\"\ntitle = \"A test?\"\n{study}");
     let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml };
-    let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    resolve::resolve(&study, &text, options).unwrap_or_else(|e| panic!("{e}"))
+    let study: litelab_model::study::Study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { blocks: options.blocks.or(Some(study.blocks)), ..options.clone() };
+    resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
