@@ -199,12 +199,12 @@ func (l *mysqlLink) prepare(transactions []Transaction, used []int, each bool) (
 }
 
 func (l *mysqlLink) prepareOne(spec *Statement, each bool) (statement sqlStatement, err error) {
-	statement.columns, statement.counts, statement.typed = givesRows(spec.SQL), true, mysqlValue
-	if !statement.columns && (len(spec.Yields) > 0 || spec.Required && spec.Fetch != "none") {
-		return statement, errors.New("it returns no row that could be fetched")
-	}
 	if statement.stmt, err = l.conn.PrepareContext(background, spec.SQL); err == nil && each {
 		err, statement.stmt = statement.stmt.Close(), nil
+	}
+	statement.columns, statement.counts, statement.typed = givesRows(spec.SQL), true, mysqlValue
+	if err == nil && !statement.columns && (len(spec.Yields) > 0 || spec.Required && spec.Fetch != "none") {
+		err = errors.New("it returns no row that could be fetched")
 	}
 	return statement, err
 }

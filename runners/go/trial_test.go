@@ -224,7 +224,7 @@ func trialOf(driver, path string, access Access, workers int, count uint64, tran
 	trial := &Trial{
 		Protocol: Version, ID: "t", Driver: driver, Executor: "threads", Access: access, Prepare: "once", Seed: 1,
 		Databases: []Database{{Kind: "file", Path: path}}, Connection: Connection{Pragmas: pragmas},
-		Retry: Retry{Attempts: 1, Multiplier: 1}, Transactions: transactions, TickMs: 20, ProbeMs: 5,
+		Retry: Retry{Attempts: 1, Multiplier: 1}, Transactions: transactions, TickMs: 20, ProbeMs: 5, DrainMs: 60_000,
 	}
 	for i, transaction := range transactions {
 		trial.Roles = append(trial.Roles, Role{

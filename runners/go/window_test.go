@@ -9,7 +9,7 @@ import (
 func pausing(ms int64, until Until) *Trial {
 	slow := Transaction{Name: "slow", Begin: "none", HoldUs: ms * 1000, Statements: []Statement{plain("SELECT 1", 1)}}
 	trial := trialOf("noop", "", perWorker, 1, 0, slow)
-	trial.Roles[0].Until, trial.DrainMs = until, 60_000
+	trial.Roles[0].Until = until
 	return trial
 }
 

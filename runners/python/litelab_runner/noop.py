@@ -1,12 +1,10 @@
 """The driver `noop`: everything but the database. Its figures are the cost of the harness itself."""
 
-from collections.abc import Callable
 from time import perf_counter_ns as now
-from typing import Any
 
 from .connect import chosen
 from .driver import ON_LOOP, Memory, Session
-from .statement import repeating
+from .statement import Execute, executing
 
 
 class Noop(Session):
@@ -28,17 +26,14 @@ class Noop(Session):
     def settings(self, names: list[str]) -> dict:
         return dict.fromkeys(names)
 
-    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
-        def one(_values: tuple, _memory: Memory) -> int:
+    def statement(self, _transaction: dict, _at: int, timed: bool) -> Execute:
+        def one(_values: tuple, memory: Memory) -> int:
+            if timed and memory.query is None:
+                memory.query = now()
+                memory.first_row = now()
             return 1
 
-        def noted(_values: tuple, memory: Memory) -> int:
-            memory.query = now()
-            memory.first_row = now()
-            return 1
-
-        first = noted if timed else one
-        return first if transaction["statements"][at]["repeat"] == 1 else repeating(first, one, False)
+        return executing(one, [], False)
 
     def rollback(self) -> None:
         pass

@@ -1,16 +1,16 @@
 """A worker: repeats its role's steps until the role ends."""
 
+from threading import Lock
 from time import perf_counter_ns as now
 from time import sleep
-from typing import Any
 
 from .access import Handles
-from .driver import EMPTY, FAILED, Memory
+from .driver import EMPTY, FAILED, Fault, Memory, Session
 from .generator import Stream, below
-from .params import Params
+from .params import Bound, Params
 from .record import Record
 from .schedule import Schedule
-from .transaction import Retry, first_fetch, recover
+from .transaction import Attempt, Retry, first_fetch
 
 # How long a pause may outlast the event that should end it, in nanoseconds.
 SLICE = 10_000_000
@@ -18,13 +18,11 @@ SLICE = 10_000_000
 # Later than any reading of the clock.
 NEVER = 1 << 63
 
-# More than a worker can do, and still a number of the machine's own size.
-_ENDLESS = 1 << 62
 
 
 class End:
-    """When a role's last transaction may start; a reading of the clock. Where that is the end of another role it is
-    NEVER until that role has ended."""
+    """The end of a role, a reading of the clock: no transaction starts later, and what commits later is not `ended`. Where
+    it is that of another role it is NEVER until that role has ended; of a number of transactions it always is."""
 
     __slots__ = ("time", "slices")
 
@@ -42,46 +40,17 @@ class End:
 class Task:
     """One step of a role, as one worker does it."""
 
-    def __init__(
-        self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool, lot: int | None
-    ):  # fmt: skip
-        """`place` among the role's workers, `worker` among all of the database. `lot` bounds what is drawn at once."""
+    def __init__(self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool):
+        """`place` among the role's workers, `worker` among all of the database."""
         self.index = step["transaction"]
         spec = trial["transactions"][self.index]
         self.weight = step["weight"]
         self.handle = handles[spec["writes"]]
-        self.waits = self.handle.waits(spec["writes"])
-        self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
-        self.params = params = Params(trial["seed"], spec, worker, lot)
-        # Between two drawings nothing is timed, so that is where what was noted is counted.
-        self.draws = params.operations(step["offset"] + place, step["stride"], self.record.between)
-        self.yields = any(statement["yields"] for statement in spec["statements"])
-        self.verifies = any(statement["work"]["kind"] == "sha256-verify" for statement in spec["statements"])
-        required = any(statement["required"] for statement in spec["statements"])
-        # Whether there is more to look at than whether it committed and how many rows it had.
-        self.more = self.yields or self.verifies or required
-
-
-class Counting:
-    """How many operations of a task have succeeded while its worker does not say so: those that were taken without those
-    that failed, and without the last, which is under way."""
-
-    def __init__(self, task: Task):
-        record = task.record
-        self._taken, self._record = task.params.taken, record
-        self._most = record.service.count()
-        self._others = self._taken() - record.failed - self._most
-
-    def __call__(self) -> int:
-        # One that has just failed is, for a moment, under way as well.
-        self._most = max(self._most, self._taken() - 1 - self._record.failed - self._others)
-        return self._most
+        self.record = Record(self.handle.waits, open_load, first_fetch(spec) is not None)
+        self.draws = Params(trial["seed"], spec, worker).operations(step["offset"] + place, step["stride"])
 
 
 class Worker:
-    # Operations whose values are drawn at once; none: as many as are quickest.
-    lot: int | None = None
-
     def __init__(
         self, trial: dict, r: int, w: int, database: int, handles: Handles, retry: Retry,
         schedule: Schedule | None, end: End,
@@ -91,211 +60,205 @@ class Worker:
         self.database, self.retry, self.schedule, self.end = database, retry, schedule, end
         self.index = role["first_worker"] + w
         self.place = role["first_in_role"] + w
-        self.warmup = trial["warmup_ms"] * 1_000_000
         self.tasks = [
-            Task(trial, step, self.place, self.index, handles, schedule is not None, self.lot) for step in role["steps"]
+            Task(trial, step, self.place, self.index, handles, schedule is not None) for step in role["steps"]
         ]
         self.memory = Memory()
-        self._choice = Stream(trial["seed"], f"{role['name']}.step")
         self.think = role["load"].get("think_us", 0) * 1_000
+        self._choice = Stream(trial["seed"], f"{role['name']}.step")
         self._weights = sum(task.weight for task in self.tasks)
-        # Nanoseconds after the warm-up in transactions; when the worker ended.
-        self.inside = self.ended = 0
+        self._warmup = trial["warmup_ms"] * 1_000_000
+        # Readings of the clock: `go`, the end of the warm-up, and the last commit.
+        self.go = self.warm = self.last = 0
+        # The transaction that is under way or waits for its arrival: its step, when it is due in an open load, and when
+        # it began.
+        self.task = self.tasks[0]
+        self.due: int | None = None
+        self.start: int | None = None
+        # Errors that it has met.
+        self._met: list[str] = []
+        # Held while a transaction is counted, and by who ends the worker.
+        self._counting = Lock()
+        # When it ended: no transaction of it is counted any more.
+        self.ended: int | None = None
+        # Nanoseconds of the window in transactions; the longest time without a commit.
+        self.inside = self.stall = 0
 
-    def run(self, go: int) -> None:
+    def run(self) -> None:
         """Works until the role ends, or something goes wrong that is not SQLite's."""
-        role = self.role
-        limit = self.limit()
-        # The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
-        number, every = self.place, role["workers_in_role"]
-        warm = go + self.warmup
-        simple = self._is_simple()
-        at: int | None = 0
-        while at is not None and number < limit:
-            if simple and now() >= warm:
-                self._repeat(self.tasks[0], len(range(number, limit, every)))
+        at = 0
+        for number in self.numbers():
+            task = self.choose(at, number)
+            values = next(task.draws)
+            if self.schedule and not self._arrive():
                 break
-            if role["order"] == "weighted":
-                at = self._by_weight(number)
-            at = self._step(at, go, warm)
-            number += every
-        self.finish()
+            if not self.starts():
+                break
+            session = task.handle.take()
+            had = now()
+            try:
+                seen, ended = self._execute(session, task, values)
+            finally:
+                task.handle.give(session)
+            if not self.count(task, seen, had, ended):
+                break
+            if self.think:
+                self.end.sleep(now() + self.think)
+            at = self.following(at, seen)
+        self.leave()
 
-    def limit(self) -> int:
-        """Transactions of the role."""
+    def begin(self, go: int) -> None:
+        self.go = self.last = go
+        self.warm = go + self._warmup
+
+    def numbers(self) -> range:
+        """Those of the worker's own transactions in its role: place, place + every, place + 2 * every, …"""
         until = self.role["until"]
-        return until["transactions"] if until["kind"] == "count" else _ENDLESS
+        limit = until["transactions"] if until["kind"] == "count" else NEVER
+        return range(self.place, limit, self.role["workers_in_role"])
 
-    def finish(self) -> None:
-        # Counting what was noted is not the trial's work.
-        self.ended = self.ended or now()
-        for task in self.tasks:
-            task.record.service.settle()
-            self.inside += task.record.service.sum
+    def choose(self, at: int, number: int) -> Task:
+        """The step `at`, or the first one whose cumulative weight exceeds the draw."""
+        if self.role["order"] == "weighted":
+            drawn = below(self._choice.word(number), self._weights)
+            for at, task in enumerate(self.tasks):
+                drawn -= task.weight
+                if drawn < 0:
+                    break
+        self.task = self.tasks[at]
+        return self.task
 
-    def _is_simple(self) -> bool:
-        """Whether this worker does one thing again and again, with nothing to wait for or to look after."""
-        [task, *others] = self.tasks
-        closed = self.schedule is None and not self.think and not self.end.slices
-        return closed and not (others or task.waits or task.more)
-
-    def _by_weight(self, number: int) -> int:
-        """The first step whose cumulative weight exceeds the draw."""
-        drawn = below(self._choice.word(number), self._weights)
-        for at, task in enumerate(self.tasks):
-            drawn -= task.weight
-            if drawn < 0:
-                return at
-        return 0
-
-    def _step(self, at: int, go: int, warm: int) -> int | None:
-        """Does the step `at` once and returns the next one, none at the role's end."""
-        task, memory, schedule, due = self.tasks[at], self.memory, self.schedule, go
-        record, handle = task.record, task.handle
-        values = next(task.draws)
-        if schedule:
-            due = self._arrival(go)
-            if due is None:
-                return None
-        start = now()
-        if start > self.end.time:
-            if schedule:
-                schedule.leave(due - go)
-            return None
-        session = handle.take() if task.waits else handle.session
-        had = now() if task.waits else start
-        attempt = session.attempts[task.index]
-        try:
-            seen = attempt(values, memory)
-            ended = now()
-        except Exception as error:
-            seen, ended = self._recover(session, attempt, values, error, record)
-        if task.waits:
-            handle.give(session)
-
-        if seen < 0 or start < warm:
-            self._otherwise(record, seen, max(0, ended - max(start, warm)))
-        else:
-            record.service.note(ended - start)
-            record.rows += seen
-            if task.waits:
-                record.wait.note(had - start)
-            if schedule:
-                record.response.note(ended - due)
-                record.lag.note(start - due)
-            if record.query:
-                record.query.note(memory.query - start)
-                if memory.first_row:
-                    record.first_row.note(memory.first_row - start)
-        if task.yields and seen != FAILED:
-            memory.keep()
-        if task.verifies:
-            record.verified += memory.verified
-            record.mismatches += memory.mismatches
-            memory.verified = memory.mismatches = 0
-        if self.think:
-            self.end.sleep(now() + self.think)
+    def following(self, at: int, seen: int) -> int:
         return 0 if seen == EMPTY or at + 1 == len(self.tasks) else at + 1
 
-    def _repeat(self, task: Task, times: int) -> None:
-        """`_step` again and again for a simple worker after the warm-up, without what such a one has no use for: every
-        bytecode counts, for after a call of SQLite each takes some ten nanoseconds, and a point read three thousand."""
-        record = task.record
-        record.counting = Counting(task)
-        loop = self._reads if hasattr(task.handle.session.attempts[task.index], "reads") else self._attempts
-        record.rows += loop(task, times, record.service.near())
-        self.ended = now()
-        record.service.recount()
-        record.counting = None
+    def _arrive(self) -> bool:
+        """Sleeps until the next arrival is due. False when nothing more arrives, which the worker waits out."""
+        self.end.sleep(self.arrival())
+        return self.due is not None
 
-    def _attempts(self, task: Task, times: int, near: list[int]) -> int:
-        """The loop of `_repeat`. Returns the rows."""
-        memory, record, session, clock = self.memory, task.record, task.handle.session, now
-        attempt, far = session.attempts[task.index], record.service.far
-        timed, last = record.query is not None, self.end.time
-        ends, rows = last != NEVER, 0
-        for drawn in task.params.lists(times):
-            for values in drawn:
-                start = clock()
-                if ends and start > last:
-                    return rows
-                try:
-                    seen = attempt(values, memory)
-                    took = clock() - start
-                except Exception as error:
-                    seen, took = self._again(session, attempt, values, error, record, start)
-                    if seen == FAILED:
-                        continue
-                try:
-                    near[took] += 1
-                except IndexError:
-                    far(took)
-                rows += seen
-                if timed:
-                    record.query.note(memory.query - start)
-                    if memory.first_row:
-                        record.first_row.note(memory.first_row - start)
-        return rows
+    def arrival(self) -> int:
+        """When the next arrival is due; NEVER where there is none before the role's end."""
+        due = self.schedule.take(self.end.time - self.go)
+        self.due = None if due is None else self.go + due
+        return NEVER if due is None else self.due
 
-    def _reads(self, task: Task, times: int, near: list[int]) -> int:
-        """`_attempts` where each does nothing but fetch rows. What `attempt` does stands here, too: a call of it would be
-        one more of the program's own functions."""
-        record, session, clock = task.record, task.handle.session, now
-        attempt, far, last = session.attempts[task.index], record.service.far, self.end.time
-        run, sql = attempt.reads
-        # `known`: the rows of those that have succeeded.
-        ends, rows, known = last != NEVER, 0, 0
-        for drawn in task.params.lists(times):
-            for values in drawn:
-                start = clock()
-                if ends and start > last:
-                    return rows
-                try:
-                    for _ in run(sql, values):
-                        rows += 1
-                    took = clock() - start
-                except Exception as error:
-                    rows = known
-                    seen, took = self._again(session, attempt, values, error, record, start)
-                    if seen == FAILED:
-                        continue
-                    rows += seen
-                known = rows
-                try:
-                    near[took] += 1
-                except IndexError:
-                    far(took)
-        return rows
+    def starts(self) -> bool:
+        """Starts the transaction, if it is not too late."""
+        start = now()
+        if start > self.end.time:
+            return False
+        self.start = start
+        return True
 
-    def _again(
-        self, session: Any, attempt: Any, values: Any, error: Exception, record: Record, start: int
-    ) -> tuple[int, int]:
-        """After an error in a loop of `_repeat`: what came of it, and how long it took. What failed is counted here."""
-        seen, ended = self._recover(session, attempt, values, error, record)
-        if seen == FAILED:
-            self._otherwise(record, seen, ended - start)
-        return seen, ended - start
+    def _execute(self, session: Session, task: Task, values: list[Bound]) -> tuple[int, int]:
+        """What the transaction came to after all tries, and when. What is no error of a database goes on up."""
+        attempt = session.attempts[task.index]
+        while True:
+            try:
+                return attempt(values, self.memory), now()
+            except Exception as error:
+                code = self.met(session, task, error)
+            try:
+                session.rollback()
+            except Exception as error:
+                raise Fault.of(error, session.code(error), "ROLLBACK") from error
+            pause = self.pause(code)
+            if pause is None:
+                return FAILED, now()
+            sleep(pause)
 
-    def _otherwise(self, record: Record, seen: int, inside: int) -> None:
-        """Counts what is not measured."""
-        self.inside += inside
-        if seen == EMPTY:
-            record.empty += 1
-        elif seen == FAILED:
-            record.failed += 1
-        else:
-            record.warming += 1
+    def met(self, session: Session, task: Task, error: Exception) -> str:
+        """Counts an error of the database and returns its code."""
+        code = session.code(error)
+        if code is None:
+            raise error
+        with self._counting:
+            if self.ended is None:
+                task.record.count_error(code)
+        self._met.append(code)
+        return code
 
-    def _arrival(self, go: int) -> int | None:
-        """Sleeps until the next arrival is due; none when nothing more arrives, which the worker waits out."""
-        due = self.schedule.take(self.end.time - go)
-        if due is None:
-            self.end.sleep(NEVER)
+    def pause(self, code: str) -> float | None:
+        """Seconds until the next try, after a transaction that met `code` was rolled back; none if there is none."""
+        self.memory.forget()
+        if self.ended is not None or len(self._met) >= self.retry.attempts or not self.retry.covers(code):
             return None
-        self.end.sleep(go + due)
-        return go + due
+        return self.retry.pause(len(self._met))
 
-    def _recover(self, session: Any, attempt: Any, values: Any, error: Exception, record: Record) -> tuple[int, int]:
-        seen, ended, codes = recover(session, attempt, values, self.memory, self.retry, error)
-        record.count_errors(codes, seen != FAILED)
-        return seen, ended
+    def count(self, task: Task, seen: int, had: int, ended: int) -> bool:
+        """Counts the transaction that has ended. False, and nothing is counted, if it has outlasted the drain."""
+        record, memory, start = task.record, self.memory, self.start
+        with self._counting:
+            if self.ended is not None:
+                return False
+            self.inside += self._within(start, ended)
+            if seen == FAILED:
+                record.failed += 1
+            elif seen == EMPTY:
+                record.empty += 1
+            else:
+                record.committed += 1
+                self.stall = max(self.stall, ended - self.last)
+                self.last = ended
+                if self.warm < ended <= self.end.time:
+                    record.ended += 1
+                if start >= self.warm:
+                    record.measured += 1
+                    record.rows += seen
+                    record.service[ended - start] += 1
+                    if record.wait is not None:
+                        record.wait[had - start] += 1
+                    if self.due is not None:
+                        record.response[ended - self.due] += 1
+                        record.lag[start - self.due] += 1
+                    if memory.query is not None:
+                        record.query[memory.query - start] += 1
+                    if memory.first_row is not None:
+                        record.first_row[memory.first_row - start] += 1
+            if self._met:
+                if seen != FAILED:
+                    record.cured.update(self._met)
+                self._met.clear()
+            record.verified += memory.verified
+            record.mismatches += memory.mismatches
+            self.start = self.due = None
+        memory.verified = memory.mismatches = 0
+        if memory.yielded and seen != FAILED:
+            memory.keep()
+        return True
+
+    def _within(self, start: int, ended: int) -> int:
+        """Nanoseconds between the two that are in the window."""
+        return max(0, min(ended, self.end.time) - max(start, self.warm))
+
+    def leave(self) -> bool:
+        """Ends the worker, if it has not ended yet. An arrival that it waits for is unserved then, and a transaction that
+        is under way unfinished. Returns whether there is one."""
+        with self._counting:
+            if self.ended is not None:
+                return False
+            self.ended = now()
+            self.stall = max(self.stall, self.ended - self.last)
+            if self.start is not None:
+                self.inside += self._within(self.start, self.ended)
+                self.task.record.unfinished.append({
+                    "service_ns": self.ended - self.start,
+                    "response_ns": None if self.due is None else self.ended - self.due,
+                })  # fmt: skip
+            elif self.due is not None:
+                self.schedule.leave(self.due - self.go)
+            return self.start is not None
+
+    def result(self) -> dict:
+        """As in `result`, once the worker has ended."""
+        over = self.ended if self.end.time == NEVER else self.end.time
+        return {
+            "role": self.role["name"],
+            "worker": self.index,
+            "database": self.database,
+            "committed": sum(task.record.committed for task in self.tasks),
+            "ended": sum(task.record.ended for task in self.tasks),
+            "inside_ns": self.inside,
+            "outside_ns": max(0, over - self.warm - self.inside),
+            "stall_ns": self.stall,
+        }

@@ -8,20 +8,15 @@ from .call import caller
 from .loop import program
 
 
-class WriteLock(access.WriteLock):
+class Own(access.Own):
     async def take(self) -> Session:
-        await self._lock.acquire()
         return self.session
 
 
-class One(access.One):
-    def __init__(self, session: Session):
-        super().__init__(session)
-        self._lock = Lock()
-
+class Locked(access.Locked):
     async def take(self) -> Session:
-        await self._lock.acquire()
-        return self._session
+        await self.lock.acquire()
+        return self.session
 
 
 class Pool(access.Pool):
@@ -37,7 +32,7 @@ class Pool(access.Pool):
 class Opened(access.Opened):
     """Connections with the way in which each is called."""
 
-    WriteLock, One, Pool = WriteLock, One, Pool
+    Own, Locked, Pool, Lock = Own, Locked, Pool, Lock
 
     def _open(self, label: str, used: list[int]) -> Session:
         session = super()._open(label, used)
