@@ -16,12 +16,6 @@ class Own:
     def __init__(self, session: Session):
         self.session = session
 
-    def take(self) -> Session:
-        return self.session
-
-    def give(self, _session: Session) -> None:
-        pass
-
 
 class Locked:
     """A connection under a lock, which other connections or workers may share."""
@@ -42,7 +36,7 @@ class Locked:
 class Pool:
     """Connections in a queue, the one given back last lent first."""
 
-    waits = True
+    waits, session = True, None
 
     def __init__(self, sessions: list[Session]):
         self._free: LifoQueue[Session] = LifoQueue()
@@ -60,7 +54,7 @@ Handles = dict[bool, Own | Locked | Pool]
 class Opened:
     """All connections to one database, opened, set, filled and prepared."""
 
-    Own, Locked, Pool, Lock = Own, Locked, Pool, Lock
+    Locked, Pool, Lock = Locked, Pool, Lock
 
     def __init__(self, trial: dict, database: int, write_lock: Lock):
         self.trial, self.database, self.write_lock = trial, database, write_lock
@@ -77,7 +71,7 @@ class Opened:
                 for role in workers:
                     used = sorted({step["transaction"] for step in role["steps"]})
                     session = self._open(role["name"], used)
-                    own = self.Own(session)
+                    own = Own(session)
                     writing = self.Locked(session, write_lock) if kind == "write-lock" else own
                     self.handles.append({True: writing, False: own})
             case {"kind": "shared"}:

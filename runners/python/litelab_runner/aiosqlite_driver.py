@@ -16,13 +16,13 @@ import aiosqlite
 from . import connect
 from .aio.loop import program
 from .driver import EMPTY, Fault, Memory
-from .params import Bound
+from .params import Bound, Values
 from .statement import DML, SqlSession, filled, nulls, yielded
 from .stdlib import Sqlite3, how
 from .transaction import first_fetch
 from .work import verifying
 
-# Executes a statement once for each item of a list.
+# Executes a statement as often as it is repeated.
 Execute = Callable[[Bound, Memory], Awaitable[int]]
 
 
@@ -62,22 +62,21 @@ class Aiosqlite(SqlSession):
 
         return self._wait(described())
 
-    def compile(self, transaction: dict) -> Callable[[list[Bound], Memory], Awaitable[int]]:
+    def compile(self, transaction: dict) -> Callable[[Values, Memory], Awaitable[int]]:
         """As `transaction.compile`."""
         timed = first_fetch(transaction)
         begin, hold = self.begins[transaction["begin"]], transaction["hold_us"] / 1e6
         executes = [self.statement(transaction, at, at == timed) for at in range(len(transaction["statements"]))]
         holds = [statement["hold_us"] / 1e6 for statement in transaction["statements"]]
-        connection = self.connection
+        connection, alone = self.connection, len(executes) == 1
 
-        async def attempt(values: list[Bound], memory: Memory) -> int:
-            memory.query = memory.first_row = None
+        async def attempt(values: Values, memory: Memory) -> int:
             if begin:
                 await connection.execute(begin)
             if hold:
                 await sleep(hold)
             rows = 0
-            for execute, bound, after in zip(executes, values, holds):
+            for execute, bound, after in zip(executes, (values,) if alone else values, holds):
                 seen = await execute(bound, memory)
                 if seen == EMPTY:
                     rows = EMPTY
@@ -96,7 +95,7 @@ class Aiosqlite(SqlSession):
         required, places = spec["required"], yielded(transaction, spec)
         try:
             width, writes = self._compiled(spec)
-            one = self._changing(spec["sql"]) if width == 0 else self._fetching(spec, writes, timed)
+            one = self._changing(spec["sql"]) if width == 0 else self._fetching(spec, writes)
         except Exception as error:
             raise Fault.of(error, self.code(error), spec["sql"]) from error
         many = width == 0 and DML.match(spec["sql"]) and not (self.compiles_each or places or required)
@@ -104,12 +103,13 @@ class Aiosqlite(SqlSession):
             return self._changing_many(spec["sql"])
 
         async def execute(bound: Bound, memory: Memory) -> int:
-            rows = 0
-            for values in bound:
-                seen = await one(filled(values, places, memory) if places else values, memory)
+            rows, noting = 0, timed
+            for values in (bound,) if spec["repeat"] == 1 else bound:
+                seen = await one(filled(values, places, memory) if places else values, memory, noting)
                 if required and not seen:
                     return EMPTY
                 rows += seen
+                noting = False
             return rows
 
         return execute
@@ -117,7 +117,7 @@ class Aiosqlite(SqlSession):
     def _changing(self, sql: str):
         connection, says = self.connection, DML.match(sql)
 
-        async def one(values: tuple, _memory: Memory) -> int:
+        async def one(values: tuple, _memory: Memory, _noting: bool) -> int:
             before = connection.total_changes
             cursor = await connection.execute(sql, values)
             # See `stdlib`.
@@ -133,7 +133,7 @@ class Aiosqlite(SqlSession):
 
         return many
 
-    def _fetching(self, spec: dict, writes: bool, timed: bool):
+    def _fetching(self, spec: dict, writes: bool):
         sql, fetch, yields, connection = spec["sql"], spec["fetch"], spec["yields"], self.connection
         verify = None
         if spec["work"]["kind"] == "sha256-verify":
@@ -148,13 +148,13 @@ class Aiosqlite(SqlSession):
             if verify:
                 verify(row, memory)
 
-        async def one(values: tuple, memory: Memory) -> int:
-            seen, noting = 0, timed and memory.query is None
+        async def one(values: tuple, memory: Memory, noting: bool) -> int:
+            seen = 0
             async with connection.execute(sql, values) as cursor:
                 if fetch == "buffer":
                     rows = await cursor.fetchall()
                 if noting:
-                    memory.query = now()
+                    memory.query, memory.first_row = now(), None
                 if fetch == "buffer":
                     for row in rows:
                         see(row, seen, memory, noting)

@@ -5,7 +5,6 @@ import apsw
 from . import codes
 from .connect import address, chosen
 from .driver import Fault, Memory
-from .params import Bound
 from .statement import BRACKETS, DML, Execute, One, SqlSession
 
 # The library's own default.
@@ -46,7 +45,7 @@ class Apsw(SqlSession):
     def changing_many(self, sql: str) -> Execute:
         run, total = self.cursor.executemany, self.connection.total_changes
 
-        def many(bound: Bound, _memory: Memory) -> int:
+        def many(bound: list[tuple], _memory: Memory) -> int:
             before = total()
             run(sql, bound)
             # `changes` is that of the last execution alone. The total counts what triggers change, too.

@@ -75,7 +75,7 @@ class Session:
     # Executes a statement with its values and returns an iterator over its rows.
     run: Callable[..., Iterable]
     # One function for each transaction that the connection was prepared for, made by `transaction.compile`.
-    attempts: dict[int, Callable[[list, "Memory"], int]]
+    attempts: dict[int, Callable[[Any, "Memory"], int]]
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
         """Opens, and runs the pragmas in order. `statements` is how many it will have to keep prepared."""
@@ -89,9 +89,9 @@ class Session:
         """Runs one read transaction, then asks for each PRAGMA by name."""
         raise NotImplementedError
 
-    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[list[tuple], "Memory"], int]:
-        """A function of (list of values, memory) that executes the `at`-th statement once for each values and returns
-        the rows fetched, or changed where it yields none, or EMPTY. `timed`: it notes `query` and `first_row`."""
+    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, "Memory"], int]:
+        """A function of (values, memory) that executes the `at`-th statement as often as it says and returns the rows
+        fetched, or changed where it yields none, or EMPTY. `timed`: it notes `query` and `first_row`."""
         raise NotImplementedError
 
     def rollback(self) -> None:
@@ -124,7 +124,7 @@ class Memory:
         # The same as of the last commit: a transaction rolled back has yielded nothing.
         self.committed: dict[str, Any] = {}
         self.verified = self.mismatches = 0
-        # Readings of the clock in the try under way, of the first execution of the statement that is timed.
+        # Readings of the clock in the last transaction with a statement that is timed.
         self.query: int | None = None
         self.first_row: int | None = None
 

@@ -24,7 +24,7 @@ def unit(word: int) -> float:
 
 def below(word: int, width: int) -> int:
     """An integer in [0, width)."""
-    return int(unit(word) * width)
+    return int((word >> 11) * 2.0**-53 * width)
 
 
 class Stream:

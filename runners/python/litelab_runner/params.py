@@ -1,12 +1,16 @@
-"""Drawing the values of operations: `docs/PROTOCOL.md` says what each source is a function of."""
+"""Drawing the values of operations, column by column: `docs/PROTOCOL.md` says what each source is a function of.
+
+Where every statement of a transaction takes one row, the values of some operations are drawn ahead at once, which costs
+half; they depend on nothing but the row.
+"""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import partial
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, count
 from time import time_ns
 from typing import Any
 
@@ -15,117 +19,125 @@ from .generator import MASK, Stream, below
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "
 _CHARS_PER_WORD = 10
+_SHIFTS = range(0, 6 * _CHARS_PER_WORD, 6)
 
-# What is bound at each execution of a statement, in order.
-Bound = list[tuple]
+# Operations drawn ahead at once.
+AHEAD = 64
+
+# Columns of one statement that others are made of, by index of the parameter.
+Drawn = dict[int, list]
+
+# What a statement binds: the values of a row, or where it is repeated a list of that.
+Bound = tuple | list[tuple]
+# The same for a transaction: of a single statement its own, of several a tuple of theirs.
+Values = Bound | tuple[Bound, ...]
 
 
 class Params:
     """Draws the values of one transaction for one worker."""
 
     def __init__(self, seed: int, transaction: dict, worker: int):
-        self.worker = worker
-        # Nanoseconds since 1970, read once for an operation, so that two columns with the time agree.
-        self.now = 0
         self.sources = [param["source"] for param in transaction["params"]]
-        hashed = {source["param"] for source in self.sources if source["kind"] == "sha256-of"}
-        # By parameter: its value in a row.
-        self.values: list[Callable[[int], Any]] = []
-        for index, param in enumerate(transaction["params"]):
-            value = self._value(param["source"], Stream(seed, f"{transaction['name']}.{param['name']}"))
-            # The value and its hash are mostly drawn one after the other.
-            self.values.append(lru_cache(maxsize=1)(value) if index in hashed else value)
-        if any(index >= len(self.values) for s in transaction["statements"] for index in s["bind"]):
+        self.worker = worker
+        names = [f"{transaction['name']}.{param['name']}" for param in transaction["params"]]
+        self.columns: list[Callable[[list[int] | range, Drawn], list]] = [
+            partial(getattr(self, "_" + source["kind"].replace("-", "_")), index, source, Stream(seed, name))
+            for index, (source, name) in enumerate(zip(self.sources, names))
+        ]
+        self.statements = [(s["bind"], s["tuples"], s["repeat"]) for s in transaction["statements"]]
+        if any(index >= len(self.sources) for bind, _, _ in self.statements for index in bind):
             raise Fault(f"transaction `{transaction['name']}` binds a parameter that it does not have")
-        self.statements = [
-            ([self.values[index] for index in s["bind"]], s["tuples"], s["repeat"]) for s in transaction["statements"]
+        # Not where there is a clock to read, or many rows anyway.
+        alone = any(source["kind"] == "now" for source in self.sources)
+        self.ahead = 1 if alone or any(tuples * repeat != 1 for _, tuples, repeat in self.statements) else AHEAD
+        self.now = 0
+
+    def operations(self, first: int, stride: int) -> Iterator[Values]:
+        """The values of operation `first`, `first + stride`, … without end."""
+        for at in count(first, stride * self.ahead):
+            yield from self.draw([at + stride * n for n in range(self.ahead)])
+
+    def draw(self, operations: list[int]) -> list[Values]:
+        """The values of each operation; of several, where none has more than a row."""
+        # The wall clock is read once, so that two columns with the same time agree.
+        self.now = time_ns()
+        items = [self._bound(operations, *statement) for statement in self.statements]
+        return items[0] if len(items) == 1 else list(zip(*items))
+
+    def _bound(self, operations: list[int], bind: list[int], tuples: int, repeat: int) -> list[Bound]:
+        if tuples * repeat == 1:
+            return self._rows(bind, operations)
+        [operation], number = operations, tuples * repeat
+        rows = self._rows(bind, range(operation * number, (operation + 1) * number))
+        if tuples > 1:
+            rows = [tuple(chain.from_iterable(rows[at : at + tuples])) for at in range(0, number, tuples)]
+        return [rows] if repeat != 1 else rows
+
+    def _rows(self, bind: list[int], rows: list[int] | range) -> list[tuple]:
+        drawn: Drawn = {}
+        return list(zip(*[self._column(index, rows, drawn) for index in bind])) if bind else [()] * len(rows)
+
+    def _column(self, index: int, rows: list[int] | range, drawn: Drawn) -> list:
+        if index not in drawn:
+            drawn[index] = self.columns[index](rows, drawn)
+        return drawn[index]
+
+    # One function for each kind of source: (its index, itself, its stream, rows, columns drawn already).
+
+    def _value(self, _index, source, _stream, rows, _drawn):
+        return [scalar(source["value"])] * len(rows)
+
+    def _choice(self, _index, source, stream, rows, _drawn):
+        values = [scalar(value) for value in source["values"]] or [None]
+        return [values[below(stream.word(row), len(values))] for row in rows]
+
+    def _uniform(self, _index, source, stream, rows, _drawn):
+        low, width = source["low"], source["high"] - source["low"] + 1 & MASK
+        return [low + below(stream.word(row), width) for row in rows]
+
+    def _table(self, _index, source, stream, rows, _drawn):
+        # Beyond the last cut the reference takes 0 with width 1; no valid table has anything there.
+        cut, low, width = source["cut"], [*source["low"], 0], [*source["width"], 1]
+        found = [(bisect_right(cut, first >> 11), second) for first, second in (stream.words(row, 2) for row in rows)]
+        return [low[at] + below(second, width[at]) for at, second in found]
+
+    def _sequence(self, _index, source, _stream, rows, _drawn):
+        start, step = source["start"], source["step"]
+        return [wrapped(start + step * row) for row in rows]
+
+    def _hex(self, _index, source, stream, rows, _drawn):
+        words, digits = -(-source["bytes"] // 8), 2 * source["bytes"]
+        return ["".join([f"{word:016x}" for word in stream.words(row, words)])[:digits] for row in rows]
+
+    def _text(self, _index, source, stream, rows, _drawn):
+        words, chars = -(-source["chars"] // _CHARS_PER_WORD), source["chars"]
+        return [
+            "".join([_ALPHABET[word >> shift & 63] for word in stream.words(row, words) for shift in _SHIFTS])[:chars]
+            for row in rows
         ]
 
-    def operations(self, first: int, stride: int) -> Iterator[list[Bound]]:
-        """The values of operation `first`, `first + stride`, … without end."""
-        operation = first
-        while True:
-            yield self.draw(operation)
-            operation += stride
+    def _sha256_of(self, index, source, _stream, rows, drawn):
+        other = source["param"]
+        if other < len(self.sources) and self.sources[other]["kind"] == "hex":
+            return [sha256(bytes.fromhex(text)).hexdigest() for text in self._column(other, rows, drawn)]
+        # One that refers to itself or to a later one hashes nothing, as in the reference.
+        if other >= index:
+            return [sha256().hexdigest()] * len(rows)
+        return [sha256(spelled(value).encode()).hexdigest() for value in self._column(other, rows, drawn)]
 
-    def draw(self, operation: int) -> list[Bound]:
-        """The values of one operation, for each statement."""
-        self.now = time_ns()
-        return [self._bound(operation, *statement) for statement in self.statements]
+    def _now(self, _index, source, _stream, rows, _drawn):
+        return [clock(source["unit"], self.now)] * len(rows)
 
-    def _bound(self, operation: int, values: list[Callable[[int], Any]], tuples: int, repeat: int) -> Bound:
-        count = tuples * repeat
-        rows = [tuple([value(row) for value in values]) for row in range(operation * count, (operation + 1) * count)]
-        if tuples == 1:
-            return rows
-        return [tuple(chain.from_iterable(rows[at : at + tuples])) for at in range(0, count, tuples)]
+    def _worker(self, _index, _source, _stream, rows, _drawn):
+        return [self.worker] * len(rows)
 
-    def _value(self, source: dict, stream: Stream) -> Callable[[int], Any]:
-        match source["kind"]:
-            case "value":
-                value = scalar(source["value"])
-                return lambda _row: value
-            case "choice":
-                values = [scalar(value) for value in source["values"]] or [None]
-                return lambda row: values[below(stream.word(row), len(values))]
-            case "uniform":
-                low, width = source["low"], source["high"] - source["low"] + 1 & MASK
-                return lambda row: low + below(stream.word(row), width)
-            case "table":
-                return table(source, stream)
-            case "sequence":
-                start, step = source["start"], source["step"]
-                return lambda row: wrapped(start + step * row)
-            case "hex":
-                words, digits = -(-source["bytes"] // 8), 2 * source["bytes"]
-                return lambda row: "".join([f"{word:016x}" for word in stream.words(row, words)])[:digits]
-            case "text":
-                return text(source["chars"], stream)
-            case "sha256-of":
-                return self._hash(source["param"])
-            case "now":
-                unit = source["unit"]
-                return lambda _row: clock(unit, self.now)
-            case "worker":
-                return lambda _row: self.worker
-            case "format":
-                pieces = source["template"].replace("{worker}", str(self.worker)).split("{row}")
-                return lambda row: str(row).join(pieces)
-            case "yielded":
-                # Known only when the statement is executed; `statement.executing` puts it there.
-                return lambda _row: None
-        raise Fault(f"a parameter's source is of kind `{source['kind']}`")
+    def _format(self, _index, source, _stream, rows, _drawn):
+        pieces = source["template"].replace("{worker}", str(self.worker)).split("{row}")
+        return [str(row).join(pieces) for row in rows]
 
-    def _hash(self, other: int) -> Callable[[int], str]:
-        # A parameter that refers to itself or to a later one hashes nothing, as in the reference.
-        if other >= len(self.values):
-            return lambda _row: sha256().hexdigest()
-        value = self.values[other]
-        if self.sources[other]["kind"] == "hex":
-            return lambda row: sha256(bytes.fromhex(value(row))).hexdigest()
-        return lambda row: sha256(spelled(value(row)).encode()).hexdigest()
-
-
-def table(source: dict, stream: Stream) -> Callable[[int], int]:
-    cut = source["cut"]
-    # Beyond the last cut the reference takes 0 with width 1; no valid table has anything there.
-    low, width = [*source["low"], 0], [*source["width"], 1]
-
-    def value(row: int) -> int:
-        first, second = stream.words(row, 2)
-        at = bisect_right(cut, first >> 11)
-        return low[at] + below(second, width[at])
-
-    return value
-
-
-def text(chars: int, stream: Stream) -> Callable[[int], str]:
-    words, shifts = -(-chars // _CHARS_PER_WORD), range(0, 6 * _CHARS_PER_WORD, 6)
-
-    def value(row: int) -> str:
-        return "".join([_ALPHABET[word >> shift & 63] for word in stream.words(row, words) for shift in shifts])[:chars]
-
-    return value
+    def _yielded(self, _index, _source, _stream, rows, _drawn):
+        """Its value is only known when the statement is executed; `statement.filling` puts it there."""
+        return [None] * len(rows)
 
 
 def scalar(value: Any) -> Any:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from hdrh.histogram import HdrHistogram
 
 from . import codes
+from .driver import Memory
 
 # Bounds of every histogram on the wire, in nanoseconds, and its significant digits.
 LOWEST, HIGHEST, DIGITS = 1, 3_600_000_000_000, 3
 
 TICKED = ("committed", "empty", "failed", "errors", "busy")
-COUNTS = ("committed", "empty", "failed", "ended", "measured", "rows", "verified", "mismatches", "unserved")
+COUNTS = ("committed", "empty", "failed", "ended", "rows", "verified", "mismatches", "unserved")
 LATENCIES = ("service", "wait", "response", "lag", "query", "first_row")
 
 # How often each number of nanoseconds was seen. HdrHistogram's `record_value` is Python and takes a microsecond, a third
@@ -38,7 +39,7 @@ class Record:
 
     def __init__(self, waits: bool = False, open_load: bool = False, timed: bool = False):
         """`waits`: there is something to wait for. `timed`: a statement fetches all rows."""
-        self.committed = self.empty = self.failed = self.ended = self.measured = 0
+        self.committed = self.empty = self.failed = self.ended = 0
         self.rows = self.verified = self.mismatches = self.unserved = 0
         self.errors = self.busy = 0
         # Name → times seen, and times cured.
@@ -56,6 +57,12 @@ class Record:
         self.errors += 1
         self.busy += codes.is_busy(code)
         self.seen[code] += 1
+
+    def count_rows(self, memory: Memory) -> None:
+        """Rows whose content was checked."""
+        self.verified += memory.verified
+        self.mismatches += memory.mismatches
+        memory.verified = memory.mismatches = 0
 
     def add(self, other: "Record") -> None:
         for name in COUNTS:
@@ -76,6 +83,7 @@ class Record:
         latencies = {name: getattr(self, name) for name in LATENCIES}
         return {
             **{name: getattr(self, name) for name in COUNTS},
+            "measured": sum(self.service.values()),
             "errors": {code: {"seen": seen, "cured": self.cured[code]} for code, seen in self.seen.items()},
             "unfinished": self.unfinished,
             **{name: None if kept is None else encoded(kept) for name, kept in latencies.items()},

@@ -17,7 +17,7 @@ from .work import verifying
 
 # Executes a statement once, a function of (values, memory) that returns the rows.
 One = Callable[[tuple, Memory], int]
-# The same as often as the statement is repeated, for a list of values.
+# As often as it is repeated, then for a list of values.
 Execute = Callable[[Bound, Memory], int]
 
 # A statement that says how many rows it changed, also when there were none.
@@ -77,7 +77,8 @@ class SqlSession(Session):
                 many = self.changing_many(spec["sql"])
                 if many:
                     return many
-            return executing(self._one(spec, width, writes, timed), places, spec["required"])
+            rest = self._one(spec, width, writes, False)
+            return executing(self._one(spec, width, writes, True) if timed else rest, rest, spec, places)
         except Exception as error:
             raise Fault.of(error, self.code(error), spec["sql"]) from error
 
@@ -119,15 +120,20 @@ def yielded(transaction: dict, spec: dict) -> list[tuple[int, str]]:
 def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool) -> One:
     """Steps to the end, row by row."""
 
+    def plain(values: tuple, _memory: Memory) -> int:
+        seen = 0
+        for _ in run(sql, values):
+            seen += 1
+        return seen
+
     def one(values: tuple, memory: Memory) -> int:
-        noting = timed and memory.query is None
         rows = run(sql, values)
-        if noting:
-            memory.query = now()
+        if timed:
+            memory.query, memory.first_row = now(), None
         seen = 0
         for row in rows:
             if seen == 0:
-                if noting:
+                if timed:
                     memory.first_row = now()
                 if yields:
                     memory.yielded.update(zip(yields, row))
@@ -136,19 +142,17 @@ def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool
             seen += 1
         return seen
 
-    return one
+    return one if timed or yields or verify else plain
 
 
 def fetching_buffer(run: Callable, sql: str, verify, yields: list[str], timed: bool) -> One:
     """Collects all rows first."""
 
     def one(values: tuple, memory: Memory) -> int:
-        noting = timed and memory.query is None
         rows = run(sql, values).fetchall()
-        if noting:
+        if timed:
             memory.query = now()
-            if rows:
-                memory.first_row = now()
+            memory.first_row = now() if rows else None
         if rows and yields:
             memory.yielded.update(zip(yields, rows[0]))
         if verify:
@@ -184,6 +188,20 @@ def fetching_first(execute: Callable, sql: str, verify, yields: list[str], write
     return one
 
 
+def executing(first: One, rest: One, spec: dict, places: list[tuple[int, str]]) -> Execute:
+    """What executes a statement as its specification asks for, `rest` after the first time; `places` take yielded
+    values."""
+    if places:
+        first, rest = filling(first, places), filling(rest, places)
+    if spec["repeat"] != 1:
+        return repeating(first, rest, spec["required"])
+    return needing(first) if spec["required"] else first
+
+
+def filling(one: One, places: list[tuple[int, str]]) -> One:
+    return lambda values, memory: one(filled(values, places, memory), memory)
+
+
 def filled(values: tuple, places: list[tuple[int, str]], memory: Memory) -> tuple:
     """Values with yielded ones where they are bound; null before there was one."""
     whole = list(values)
@@ -192,16 +210,22 @@ def filled(values: tuple, places: list[tuple[int, str]], memory: Memory) -> tupl
     return tuple(whole)
 
 
-def executing(one: One, places: list[tuple[int, str]], required: bool) -> Execute:
-    """A statement executed once for each item of a list. `required`: each has to return a row."""
+def needing(one: One) -> One:
+    """A statement that has to return a row."""
+    return lambda values, memory: one(values, memory) or EMPTY
 
-    def execute(bound: Bound, memory: Memory) -> int:
-        rows = 0
+
+def repeating(first: One, rest: One, required: bool) -> Execute:
+    """A statement executed once for each item of a list."""
+
+    def execute(bound: list[tuple], memory: Memory) -> int:
+        rows, one = 0, first
         for values in bound:
-            seen = one(filled(values, places, memory) if places else values, memory)
+            seen = one(values, memory)
             if required and not seen:
                 return EMPTY
             rows += seen
+            one = rest
         return rows
 
     return execute

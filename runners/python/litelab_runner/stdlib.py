@@ -6,7 +6,6 @@ import sqlite3
 from . import codes
 from .connect import address, chosen
 from .driver import Memory
-from .params import Bound
 from .statement import BRACKETS, DML, Execute, One, SqlSession
 
 # The module's own default.
@@ -53,7 +52,7 @@ class Sqlite3(SqlSession):
             return None
         run, cursor = self.cursor.executemany, self.cursor
 
-        def many(bound: Bound, _memory: Memory) -> int:
+        def many(bound: list[tuple], _memory: Memory) -> int:
             run(sql, bound)
             return cursor.rowcount
 

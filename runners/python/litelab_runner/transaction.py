@@ -5,9 +5,9 @@ from time import sleep
 
 from . import codes
 from .driver import EMPTY, Fault, Memory, Session
-from .params import Bound
+from .params import Values
 
-Attempt = Callable[[list[Bound], Memory], int]
+Attempt = Callable[[Values, Memory], int]
 
 
 def first_fetch(transaction: dict) -> int | None:
@@ -25,16 +25,18 @@ def compile(session: Session, transaction: dict) -> Attempt:
     begin, hold = session.begins[transaction["begin"]], transaction["hold_us"] / 1e6
     executes = [session.statement(transaction, at, at == timed) for at in range(len(transaction["statements"]))]
     holds = [statement["hold_us"] / 1e6 for statement in transaction["statements"]]
-    run = session.run
+    run, alone = session.run, len(executes) == 1
+    if alone and begin is None and not (hold or holds[0]):
+        # Autocommit: the statement is the transaction.
+        return executes[0]
 
-    def attempt(values: list[Bound], memory: Memory) -> int:
-        memory.query = memory.first_row = None
+    def attempt(values: Values, memory: Memory) -> int:
         if begin:
             run(begin)
         if hold:
             sleep(hold)
         rows = 0
-        for execute, bound, after in zip(executes, values, holds):
+        for execute, bound, after in zip(executes, (values,) if alone else values, holds):
             seen = execute(bound, memory)
             if seen == EMPTY:
                 rows = EMPTY

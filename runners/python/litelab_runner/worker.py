@@ -7,13 +7,16 @@ from time import sleep
 from .access import Handles
 from .driver import EMPTY, FAILED, Fault, Memory, Session
 from .generator import Stream, below
-from .params import Bound, Params
+from .params import Params, Values
 from .record import Record
 from .schedule import Schedule
 from .transaction import Attempt, Retry, first_fetch
 
 # How long a pause may outlast the event that should end it, in nanoseconds.
 SLICE = 10_000_000
+
+# Nanoseconds after which a worker counts again what it has noted.
+COUNTING = 1_000_000
 
 # Later than any reading of the clock.
 NEVER = 1 << 63
@@ -46,11 +49,18 @@ class Task:
         spec = trial["transactions"][self.index]
         self.weight = step["weight"]
         self.handle = handles[spec["writes"]]
-        self.record = Record(self.handle.waits, open_load, first_fetch(spec) is not None)
+        self.waits = self.handle.waits
+        self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
         self.draws = Params(trial["seed"], spec, worker).operations(step["offset"] + place, step["stride"])
+        # Whether it leaves more in the worker's memory than readings of the clock.
+        self.remembers = any(s["yields"] or s["work"]["kind"] == "sha256-verify" for s in spec["statements"])
 
 
 class Worker:
+    """What a transaction came to is noted when it has ended, and counted with its neighbours every millisecond: between
+    two calls of SQLite the same lines take twice as long. Another thread may end the worker while it is in a transaction:
+    what it has noted by then has ended, and what it notes later is not counted."""
+
     def __init__(
         self, trial: dict, r: int, w: int, database: int, handles: Handles, retry: Retry,
         schedule: Schedule | None, end: End,
@@ -65,50 +75,64 @@ class Worker:
         ]
         self.memory = Memory()
         self.think = role["load"].get("think_us", 0) * 1_000
+        self.is_weighted = role["order"] == "weighted"
         self._choice = Stream(trial["seed"], f"{role['name']}.step")
         self._weights = sum(task.weight for task in self.tasks)
         self._warmup = trial["warmup_ms"] * 1_000_000
-        # Readings of the clock: `go`, the end of the warm-up, and the last commit.
-        self.go = self.warm = self.last = 0
-        # The transaction that is under way or waits for its arrival: its step, when it is due in an open load, and when
-        # it began.
+        # Readings of the clock: `go`, the end of the warm-up, the last commit, and when to count next.
+        self.go = self.warm = self._last = self.counts_at = 0
+        # The last transaction: its step; when it began, none while it waits for its arrival; when that was due, of an
+        # open load.
         self.task = self.tasks[0]
-        self.due: int | None = None
         self.start: int | None = None
-        # Errors that it has met.
-        self._met: list[str] = []
-        # Held while a transaction is counted, and by who ends the worker.
+        self.due: int | None = None
+        # Of transactions that have ended: step, due, start, when the connection was had, end, rows or outcome, `query`,
+        # `first_row`, errors met.
+        self.notes: list[tuple] = []
+        # Held by who counts, or ends the worker.
         self._counting = Lock()
-        # When it ended: no transaction of it is counted any more.
+        # When it ended.
         self.ended: int | None = None
         # Nanoseconds of the window in transactions; the longest time without a commit.
         self.inside = self.stall = 0
 
     def run(self) -> None:
         """Works until the role ends, or something goes wrong that is not SQLite's."""
-        at = 0
+        tasks, schedule, end, think = self.tasks, self.schedule, self.end, self.think
+        memory, notes, at = self.memory, self.notes, 0
         for number in self.numbers():
-            task = self.choose(at, number)
+            if self.is_weighted:
+                at = self.by_weight(number)
+            self.task = task = tasks[at]
             values = next(task.draws)
-            if self.schedule and not self._arrive():
+            if schedule and not self._arrive():
                 break
-            if not self.starts():
+            start = now()
+            if start > end.time:
                 break
-            session = task.handle.take()
-            had = now()
+            self.start = start
+            session, had, met = task.handle.session, start, None
+            if task.waits:
+                session, had = task.handle.take(), now()
             try:
-                seen, ended = self._execute(session, task, values)
+                attempt = session.attempts[task.index]
+                seen = attempt(values, memory)
+                ended = now()
+            except Exception as error:
+                seen, ended, met = self._try_again(session, attempt, values, error)
             finally:
-                task.handle.give(session)
-            if not self.count(task, seen, had, ended):
+                if task.waits:
+                    task.handle.give(session)
+            notes.append((task, self.due, start, had, ended, seen, memory.query, memory.first_row, met))
+            if (ended >= self.counts_at or task.remembers) and not self.count():
                 break
-            if self.think:
-                self.end.sleep(now() + self.think)
-            at = self.following(at, seen)
+            if think:
+                end.sleep(now() + think)
+            at = 0 if seen == EMPTY or at + 1 == len(tasks) else at + 1
         self.leave()
 
     def begin(self, go: int) -> None:
-        self.go = self.last = go
+        self.go = self._last = go
         self.warm = go + self._warmup
 
     def numbers(self) -> range:
@@ -117,19 +141,14 @@ class Worker:
         limit = until["transactions"] if until["kind"] == "count" else NEVER
         return range(self.place, limit, self.role["workers_in_role"])
 
-    def choose(self, at: int, number: int) -> Task:
-        """The step `at`, or the first one whose cumulative weight exceeds the draw."""
-        if self.role["order"] == "weighted":
-            drawn = below(self._choice.word(number), self._weights)
-            for at, task in enumerate(self.tasks):
-                drawn -= task.weight
-                if drawn < 0:
-                    break
-        self.task = self.tasks[at]
-        return self.task
-
-    def following(self, at: int, seen: int) -> int:
-        return 0 if seen == EMPTY or at + 1 == len(self.tasks) else at + 1
+    def by_weight(self, number: int) -> int:
+        """The first step whose cumulative weight exceeds the draw."""
+        drawn = below(self._choice.word(number), self._weights)
+        for at, task in enumerate(self.tasks):
+            drawn -= task.weight
+            if drawn < 0:
+                return at
+        return 0
 
     def _arrive(self) -> bool:
         """Sleeps until the next arrival is due. False when nothing more arrives, which the worker waits out."""
@@ -139,97 +158,93 @@ class Worker:
     def arrival(self) -> int:
         """When the next arrival is due; NEVER where there is none before the role's end."""
         due = self.schedule.take(self.end.time - self.go)
+        self.start = None
         self.due = None if due is None else self.go + due
         return NEVER if due is None else self.due
 
-    def starts(self) -> bool:
-        """Starts the transaction, if it is not too late."""
-        start = now()
-        if start > self.end.time:
-            return False
-        self.start = start
-        return True
-
-    def _execute(self, session: Session, task: Task, values: list[Bound]) -> tuple[int, int]:
-        """What the transaction came to after all tries, and when. What is no error of a database goes on up."""
-        attempt = session.attempts[task.index]
+    def _try_again(
+        self, session: Session, attempt: Attempt, values: Values, error: Exception
+    ) -> tuple[int, int, list[str]]:
+        """After a try that failed: rolls back, and tries again with the same values while the retry covers it. Returns
+        what a try returned at last, or FAILED; when that was; and the errors met."""
+        met: list[str] = []
         while True:
-            try:
-                return attempt(values, self.memory), now()
-            except Exception as error:
-                code = self.met(session, task, error)
+            met.append(self.met(session, error))
             try:
                 session.rollback()
-            except Exception as error:
-                raise Fault.of(error, session.code(error), "ROLLBACK") from error
-            pause = self.pause(code)
-            if pause is None:
-                return FAILED, now()
-            sleep(pause)
+            except Exception as worse:
+                raise Fault.of(worse, session.code(worse), "ROLLBACK") from worse
+            if not self.tries_again(met):
+                return FAILED, now(), met
+            sleep(self.retry.pause(len(met)))
+            try:
+                return attempt(values, self.memory), now(), met
+            except Exception as again:
+                error = again
 
-    def met(self, session: Session, task: Task, error: Exception) -> str:
-        """Counts an error of the database and returns its code."""
+    def met(self, session: Session, error: Exception) -> str:
+        """Counts an error of the database and returns its code. What is none goes on up."""
         code = session.code(error)
         if code is None:
             raise error
         with self._counting:
             if self.ended is None:
-                task.record.count_error(code)
-        self._met.append(code)
+                self.task.record.count_error(code)
         return code
 
-    def pause(self, code: str) -> float | None:
-        """Seconds until the next try, after a transaction that met `code` was rolled back; none if there is none."""
+    def tries_again(self, met: list[str]) -> bool:
+        """Whether a transaction that was rolled back is tried again."""
         self.memory.forget()
-        if self.ended is not None or len(self._met) >= self.retry.attempts or not self.retry.covers(code):
-            return None
-        return self.retry.pause(len(self._met))
+        return self.ended is None and len(met) < self.retry.attempts and self.retry.covers(met[-1])
 
-    def count(self, task: Task, seen: int, had: int, ended: int) -> bool:
-        """Counts the transaction that has ended. False, and nothing is counted, if it has outlasted the drain."""
-        record, memory, start = task.record, self.memory, self.start
+    def count(self) -> bool:
+        """Counts what was noted. False once the worker has been ended."""
         with self._counting:
             if self.ended is not None:
                 return False
-            self.inside += self._within(start, ended)
-            if seen == FAILED:
-                record.failed += 1
-            elif seen == EMPTY:
-                record.empty += 1
-            else:
-                record.committed += 1
-                self.stall = max(self.stall, ended - self.last)
-                self.last = ended
-                if self.warm < ended <= self.end.time:
-                    record.ended += 1
-                if start >= self.warm:
-                    record.measured += 1
-                    record.rows += seen
-                    record.service[ended - start] += 1
-                    if record.wait is not None:
-                        record.wait[had - start] += 1
-                    if self.due is not None:
-                        record.response[ended - self.due] += 1
-                        record.lag[start - self.due] += 1
-                    if memory.query is not None:
-                        record.query[memory.query - start] += 1
-                    if memory.first_row is not None:
-                        record.first_row[memory.first_row - start] += 1
-            if self._met:
-                if seen != FAILED:
-                    record.cured.update(self._met)
-                self._met.clear()
-            record.verified += memory.verified
-            record.mismatches += memory.mismatches
-            self.start = self.due = None
-        memory.verified = memory.mismatches = 0
-        if memory.yielded and seen != FAILED:
-            memory.keep()
+            self._count(self.notes)
+            self.notes.clear()
+            self.start = None
+            if self.task.remembers:
+                self.task.record.count_rows(self.memory)
+                self.memory.keep()
+        self.counts_at = now() + COUNTING
         return True
 
-    def _within(self, start: int, ended: int) -> int:
-        """Nanoseconds between the two that are in the window."""
-        return max(0, min(ended, self.end.time) - max(start, self.warm))
+    def _count(self, notes: list[tuple]) -> None:
+        warm, end, last, stall, inside = self.warm, self.end.time, self._last, self.stall, self.inside
+        for task, due, start, had, ended, seen, query, first_row, met in notes:
+            record = task.record
+            begun, over = start >= warm, ended > end
+            inside += ended - start if begun and not over else within(start, ended, warm, end)
+            if seen == FAILED:
+                record.failed += 1
+                continue
+            if met:
+                record.cured.update(met)
+            if seen == EMPTY:
+                record.empty += 1
+                continue
+            record.committed += 1
+            if ended - last > stall:
+                stall = ended - last
+            last = ended
+            if warm < ended and not over:
+                record.ended += 1
+            if not begun:
+                continue
+            record.rows += seen
+            record.service[ended - start] += 1
+            if record.wait is not None:
+                record.wait[had - start] += 1
+            if due is not None:
+                record.response[ended - due] += 1
+                record.lag[start - due] += 1
+            if record.query is not None:
+                record.query[query - start] += 1
+                if first_row is not None:
+                    record.first_row[first_row - start] += 1
+        self._last, self.stall, self.inside = last, stall, inside
 
     def leave(self) -> bool:
         """Ends the worker, if it has not ended yet. An arrival that it waits for is unserved then, and a transaction that
@@ -237,17 +252,21 @@ class Worker:
         with self._counting:
             if self.ended is not None:
                 return False
+            notes = list(self.notes)
+            start, due = self.start, self.due
+            self._count(notes)
             self.ended = now()
-            self.stall = max(self.stall, self.ended - self.last)
-            if self.start is not None:
-                self.inside += self._within(self.start, self.ended)
-                self.task.record.unfinished.append({
-                    "service_ns": self.ended - self.start,
-                    "response_ns": None if self.due is None else self.ended - self.due,
-                })  # fmt: skip
-            elif self.due is not None:
-                self.schedule.leave(self.due - self.go)
-            return self.start is not None
+            self.stall = max(self.stall, self.ended - self._last)
+            if start is None:
+                if due is not None:
+                    self.schedule.leave(due - self.go)
+                return False
+            if notes and notes[-1][2] == start:
+                return False
+            self.inside += within(start, self.ended, self.warm, self.end.time)
+            response = None if due is None else self.ended - due
+            self.task.record.unfinished.append({"service_ns": self.ended - start, "response_ns": response})
+            return True
 
     def result(self) -> dict:
         """As in `result`, once the worker has ended."""
@@ -262,3 +281,8 @@ class Worker:
             "outside_ns": max(0, over - self.warm - self.inside),
             "stall_ns": self.stall,
         }
+
+
+def within(start: int, ended: int, warm: int, end: int) -> int:
+    """Nanoseconds of a transaction that are in the window."""
+    return max(0, min(ended, end) - max(start, warm))

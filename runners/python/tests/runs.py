@@ -65,8 +65,7 @@ READ = transaction(
 
 def drawn(transaction: dict, count: int) -> list[tuple]:
     """What the first operations of a transaction of one statement bind."""
-    params = Params(7, transaction, 0)
-    return [values for operation in range(count) for values in params.draw(operation)[0]]
+    return Params(7, transaction, 0).draw(list(range(count)))
 
 
 def role(name: str, transactions: list[int], workers: int, until: dict, **given) -> dict:

@@ -8,7 +8,7 @@ from time import sleep
 
 from litelab_runner.driver import Fault
 from litelab_runner.generator import MASK, Stream, fnv1a64, mix64
-from litelab_runner.params import Params, clock, scalar, spelled, wrapped
+from litelab_runner.params import AHEAD, Params, clock, scalar, spelled, wrapped
 
 from . import runs
 
@@ -42,18 +42,22 @@ class Draws(unittest.TestCase):
     def test_vectors(self):
         self.assertGreaterEqual(len(VECTORS["draws"]), 20)
         for draw in VECTORS["draws"]:
-            [[values]] = Params(draw["seed"], vector_transaction(), draw["worker"]).draw(draw["row"])
+            [values] = Params(draw["seed"], vector_transaction(), draw["worker"]).draw([draw["row"]])
             self.assertEqual(list(values), draw["values"])
 
     def test_operations_of_a_worker(self):
+        """Those drawn ahead are what each is alone."""
         params = Params(3, vector_transaction(), 3)
-        drawn = list(islice(params.operations(5, 4), 10))
-        self.assertEqual(drawn, [params.draw(operation) for operation in range(5, 45, 4)])
+        self.assertEqual(params.ahead, AHEAD)
+        numbers = range(5, 5 + 4 * 2 * AHEAD, 4)
+        self.assertEqual(list(islice(params.operations(5, 4), len(numbers))), [params.draw([n])[0] for n in numbers])
+        self.assertEqual(list(islice(params.operations(5, 0), 3)), 3 * params.draw([5]))
 
     def test_rows_of_an_operation_follow_each_other(self):
         one, many = Params(11, vector_transaction(), 3), Params(11, vector_transaction(repeat=3, tuples=2), 3)
-        rows = [one.draw(row)[0][0] for row in range(30, 36)]
-        self.assertEqual(many.draw(5), [[rows[0] + rows[1], rows[2] + rows[3], rows[4] + rows[5]]])
+        rows = one.draw(list(range(30, 36)))
+        self.assertEqual(many.draw([5]), [[rows[0] + rows[1], rows[2] + rows[3], rows[4] + rows[5]]])
+        self.assertEqual(Params(11, vector_transaction(tuples=2), 3).draw([15]), [rows[0] + rows[1]])
 
     def test_statements_have_their_own_values(self):
         transaction = runs.transaction(
@@ -64,15 +68,15 @@ class Draws(unittest.TestCase):
             runs.statement("", [0], repeat=2),
         )
         self.assertEqual(list(islice(Params(1, transaction, 9).operations(4, 2), 2)), [
-            [[(4, 9)], [()], [(8,), (9,)]],
-            [[(6, 9)], [()], [(12,), (13,)]],
+            ((4, 9), (), [(8,), (9,)]),
+            ((6, 9), (), [(12,), (13,)]),
         ])  # fmt: skip
 
     def test_a_table_takes_each_interval_by_its_share(self):
         half = 1 << 52
         source = runs.param("p", "table", cut=[half, 2 * half], low=[0, 100], width=[1, 10])
         statement = runs.statement("", [0], repeat=10_000)
-        [drawn] = Params(1, runs.transaction("t", [source], statement), 0).draw(0)
+        [drawn] = Params(1, runs.transaction("t", [source], statement), 0).draw([0])
         first = sum(value == 0 for (value,) in drawn)
         self.assertTrue(4_800 < first < 5_200, first)
         self.assertEqual({value for (value,) in drawn}, {0, *range(100, 110)})
@@ -82,19 +86,17 @@ class Draws(unittest.TestCase):
         sources = [runs.param("v", "format", template="{row}"), runs.param("h", "sha256-of", param=0)]
         statements = [runs.statement("", [1, 0]), runs.statement("", [0, 1], repeat=2), runs.statement("", [1])]
         hashes = [sha256(str(row).encode()).hexdigest() for row in range(8)]
-        self.assertEqual(Params(1, runs.transaction("t", sources, *statements), 0).draw(3), [
-            [(hashes[3], "3")],
-            [("6", hashes[6]), ("7", hashes[7])],
-            [(hashes[3],)],
+        self.assertEqual(Params(1, runs.transaction("t", sources, *statements), 0).draw([3]), [
+            ((hashes[3], "3"), [("6", hashes[6]), ("7", hashes[7])], (hashes[3],)),
         ])  # fmt: skip
 
     def test_two_columns_with_the_time_agree(self):
         """However often the operation is the same one."""
         sources = [runs.param("a", "now", unit="us"), runs.param("b", "now", unit="us")]
         drawn = Params(1, runs.transaction("t", sources, runs.statement("", [0, 1])), 0).operations(0, 0)
-        [[(one, same)]] = next(drawn)
+        one, same = next(drawn)
         sleep(0.001)
-        [[(other, _)]] = next(drawn)
+        other, _ = next(drawn)
         self.assertEqual(one, same)
         self.assertGreater(other, one)
 
@@ -104,7 +106,7 @@ class Draws(unittest.TestCase):
             runs.param("b", "sha256-of", param=2),
             runs.param("c", "worker"),
         ]
-        [[values]] = Params(1, runs.transaction("t", sources, runs.statement("", [0, 1])), 0).draw(0)
+        [values] = Params(1, runs.transaction("t", sources, runs.statement("", [0, 1])), 0).draw([0])
         empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         self.assertEqual(values, (empty, empty))
 

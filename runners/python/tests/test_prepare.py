@@ -32,7 +32,7 @@ class Prepares(unittest.TestCase):
         asked.clear()
         for _ in range(10):
             for attempt in attempts:
-                self.assertEqual(attempt([[()]], Memory()), 1)
+                self.assertEqual(attempt((), Memory()), 1)
         session.close()
         return sum(asked)
 
@@ -44,7 +44,7 @@ class Prepares(unittest.TestCase):
             insert = runs.statement("INSERT INTO kv(k, v) VALUES (?1, 'x')", [0], repeat=50)
             attempt = compile(session, runs.transaction("t", [runs.param("k", "worker")], insert))
             session.connection.set_authorizer(lambda action, *_, asked=asked: asked.append(action == 18) or 0)
-            self.assertEqual(attempt([[(1,)] * 50], Memory()), 50)
+            self.assertEqual(attempt([(1,)] * 50, Memory()), 50)
             session.close()
             self.assertEqual(sum(asked), 50)
 

@@ -37,7 +37,7 @@ class Histograms(unittest.TestCase):
     def test_adding(self):
         one, other = Record(waits=True), Record(waits=True, timed=True)
         one.wait[5] += 1
-        one.committed, other.committed, other.measured, other.ended = 1, 1, 1, 2
+        one.committed, other.committed, other.ended = 1, 1, 2
         other.service[7] += 1
         other.unfinished.append({"service_ns": 8, "response_ns": None})
         for code in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY"):

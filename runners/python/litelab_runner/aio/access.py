@@ -8,11 +8,6 @@ from .call import caller
 from .loop import program
 
 
-class Own(access.Own):
-    async def take(self) -> Session:
-        return self.session
-
-
 class Locked(access.Locked):
     async def take(self) -> Session:
         await self.lock.acquire()
@@ -32,7 +27,7 @@ class Pool(access.Pool):
 class Opened(access.Opened):
     """Connections with the way in which each is called."""
 
-    Own, Locked, Pool, Lock = Own, Locked, Pool, Lock
+    Locked, Pool, Lock = Locked, Pool, Lock
 
     def _open(self, label: str, used: list[int]) -> Session:
         session = super()._open(label, used)

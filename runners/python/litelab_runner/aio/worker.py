@@ -4,56 +4,70 @@ import asyncio
 from time import perf_counter_ns as now
 
 from .. import worker
-from ..driver import FAILED, Fault, Session
-from ..params import Bound
-from ..worker import SLICE, End, Task
+from ..driver import EMPTY, FAILED, Fault, Session
+from ..params import Values
+from ..transaction import Attempt
+from ..worker import SLICE, End
 
 
 class Worker(worker.Worker):
     async def run(self) -> None:
         """Works until the role ends, or something goes wrong that is not SQLite's."""
-        at = 0
+        memory, at = self.memory, 0
         for number in self.numbers():
-            task = self.choose(at, number)
+            if self.is_weighted:
+                at = self.by_weight(number)
+            self.task = task = self.tasks[at]
             values = next(task.draws)
             if self.schedule and not await self._arrive():
                 break
-            if not self.starts():
+            start = now()
+            if start > self.end.time:
                 break
-            session = await task.handle.take()
-            had = now()
+            self.start = start
+            session, had, met = task.handle.session, start, None
+            if task.waits:
+                session, had = await task.handle.take(), now()
             try:
-                seen, ended = await self._execute(session, task, values)
+                attempt = session.attempts[task.index]
+                seen = await session.call(attempt, values, memory)
+                ended = now()
+            except Exception as error:
+                seen, ended, met = await self._try_again(session, attempt, values, error)
             finally:
-                task.handle.give(session)
-            if not self.count(task, seen, had, ended):
+                if task.waits:
+                    task.handle.give(session)
+            self.notes.append((task, self.due, start, had, ended, seen, memory.query, memory.first_row, met))
+            if (ended >= self.counts_at or task.remembers) and not self.count():
                 break
             if self.think:
                 await pause(self.end, now() + self.think)
             else:
                 await next_request()
-            at = self.following(at, seen)
+            at = 0 if seen == EMPTY or at + 1 == len(self.tasks) else at + 1
         self.leave()
 
     async def _arrive(self) -> bool:
         await pause(self.end, self.arrival())
         return self.due is not None
 
-    async def _execute(self, session: Session, task: Task, values: list[Bound]) -> tuple[int, int]:
-        attempt = session.attempts[task.index]
+    async def _try_again(
+        self, session: Session, attempt: Attempt, values: Values, error: Exception
+    ) -> tuple[int, int, list[str]]:
+        met: list[str] = []
         while True:
-            try:
-                return await session.call(attempt, values, self.memory), now()
-            except Exception as error:
-                code = self.met(session, task, error)
+            met.append(self.met(session, error))
             try:
                 await session.call(session.rollback)
-            except Exception as error:
-                raise Fault.of(error, session.code(error), "ROLLBACK") from error
-            pause = self.pause(code)
-            if pause is None:
-                return FAILED, now()
-            await asyncio.sleep(pause)
+            except Exception as worse:
+                raise Fault.of(worse, session.code(worse), "ROLLBACK") from worse
+            if not self.tries_again(met):
+                return FAILED, now(), met
+            await asyncio.sleep(self.retry.pause(len(met)))
+            try:
+                return await session.call(attempt, values, self.memory), now(), met
+            except Exception as again:
+                error = again
 
 
 async def pause(end: End, due: int) -> None:

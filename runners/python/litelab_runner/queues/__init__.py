@@ -74,12 +74,12 @@ class QueueSession(Session):
             verifying(spec["work"], _COLUMNS)
             if len(spec["yields"]) > len(_COLUMNS):
                 raise Fault(f"{spec['sql']}: it has columns {_COLUMNS}, and yields {spec['yields']}")
-            one = claiming(self.claim, spec["yields"], timed)
+            first, rest = (claiming(self.claim, spec["yields"], noted) for noted in (timed, False))
         else:
             if spec["yields"] or spec["required"]:
                 raise Fault(f"{spec['sql']}: it returns no row")
-            one = calling(getattr(self, operation))
-        return executing(one, yielded(transaction, spec), spec["required"])
+            first = rest = calling(getattr(self, operation))
+        return executing(first, rest, spec, yielded(transaction, spec))
 
     def _operation(self, spec: dict) -> str:
         """What a statement invokes, checked."""
@@ -127,12 +127,10 @@ class _Asked:
 
 def claiming(claim: Callable[[], tuple | None], yields: list[str], timed: bool) -> One:
     def one(_values: tuple, memory: Memory) -> int:
-        noting = timed and memory.query is None
         task = claim()
-        if noting:
+        if timed:
             memory.query = now()
-            if task:
-                memory.first_row = now()
+            memory.first_row = now() if task else None
         if task is None:
             return 0
         if yields:
