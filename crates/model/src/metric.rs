@@ -224,6 +224,17 @@ impl Measure {
         }
     }
 
+    /// Whether its value is made of single transactions, so that a few of them say little.
+    #[must_use]
+    pub fn is_of_transactions(self) -> bool {
+        match self {
+            Self::Throughput | Self::RowsPerSecond | Self::RowTime | Self::Cpu | Self::Written | Self::Fairness => true,
+            Self::PartTime | Self::PartCalls => true,
+            Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::Scheduler),
+            _ => false,
+        }
+    }
+
     /// Whether more of it is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {

@@ -79,6 +79,10 @@ pub struct Values {
     /// Set where trials have too few observations for the metric's quantile
     /// ([`litelab_record::measure::least_observations`]): so many, their median. The values are then the longest of each trial.
     pub max_of: Option<u64>,
+    /// Whether they are made of transactions, and half of the arm's trials or more are too short to be judged by them
+    /// ([`litelab_record::outcome::Flag::Short`]). All of an arm's trials are judged or none: the slowest blocks are the ones
+    /// that have the fewest transactions, and without them the arm would look faster than it is.
+    pub short: bool,
 }
 
 impl Values {
@@ -97,7 +101,7 @@ impl Values {
         let trials: Vec<Events> = events.values().copied().collect();
         let by_block = events.iter().filter(|(_, e)| e.of > 0).map(|(block, e)| (*block, e.count as f64 / e.of as f64));
         let by_block = by_block.collect();
-        Self { by_block, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, max_of: None }
+        Self { by_block, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, ..Self::default() }
     }
 
     /// Counts over all trials, of a rare event.
@@ -155,7 +159,7 @@ impl ArmAnalysis {
         self.metrics.get(metric).map_or(&[], |values| &values.by_block)
     }
 
-    /// Why nothing is judged by a metric of it: a quantile of too few.
+    /// Why nothing is judged by a metric of it: trials too short, a quantile of too few.
     #[must_use]
     pub fn too_few(&self, metric: &Metric) -> Option<String> {
         super::pair::too_few(self.metrics.get(metric)?, metric)

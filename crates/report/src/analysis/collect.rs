@@ -209,7 +209,15 @@ impl Numbers {
         let counted =
             self.events.iter().map(|(metric, events)| (metric.clone(), Values::counted(metric, events.clone())));
         let values = self.values.iter().map(|(metric, values)| (metric.clone(), self.of_quantile(metric, values)));
-        values.chain(counted).collect()
+        let mut metrics: BTreeMap<Metric, Values> = values.chain(counted).collect();
+        if 2 * self.flags.short() >= self.measured {
+            // What was counted has the bound of so many transactions, however few.
+            let of_transactions = |(metric, values): &(&Metric, &mut Values)| {
+                metric.measure.is_of_transactions() && values.events.is_empty()
+            };
+            metrics.iter_mut().filter(of_transactions).for_each(|(_, values)| values.short = true);
+        }
+        metrics
     }
 
     /// The longest of each trial in place of a quantile of too few.

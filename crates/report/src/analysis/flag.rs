@@ -63,6 +63,12 @@ impl Flags {
         }
     }
 
+    /// Trials that are too short to be judged.
+    #[must_use]
+    pub fn short(&self) -> u64 {
+        self.0.get(&Kind::Short).map_or(0, |seen| seen.trials)
+    }
+
     /// One line each; `measured` is the number of trials they are of.
     #[must_use]
     pub fn notes(&self, measured: u64) -> Vec<String> {

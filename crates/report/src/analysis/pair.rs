@@ -58,8 +58,11 @@ pub(crate) fn ratio(
     ratio_of(arm.metrics.get(metric).unwrap_or(&none), against.metrics.get(metric).unwrap_or(&none), metric, confidence)
 }
 
-/// Why nothing is judged by values: they are the longest of too few observations.
+/// Why nothing is judged by values: their trials are too short, or they are the longest of too few observations.
 pub(super) fn too_few(values: &Values, metric: &Metric) -> Option<String> {
+    if values.short {
+        return Some(format!("{metric} is not judged: the trials are too short; lengthen the roles' `for`"));
+    }
     let Measure::Latency(_, quantile) = metric.measure else { return None };
     let (n, least) = (values.max_of?, least_observations(quantile)?);
     Some(format!(

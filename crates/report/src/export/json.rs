@@ -230,6 +230,7 @@ fn values(metric: &Metric, of: &analysis::Values) -> Values {
         median: of.estimate.as_ref().map(estimate),
         events: of.sum().map(|sum| (sum.count, sum.of)),
         max_of: of.max_of,
+        short: of.short,
         blocks: of.by_block.iter().map(|(block, _)| *block).collect(),
         values: of.by_block.iter().map(|(_, value)| *value).collect(),
     }

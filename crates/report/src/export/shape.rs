@@ -381,6 +381,9 @@ pub struct Values {
     /// of each trial, and nothing is judged by them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_of: Option<u64>,
+    /// Whether half of the trials or more are too short to be judged by them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short: bool,
     /// Blocks that have a value.
     pub blocks: Vec<u32>,
     /// Their values, in the same order.

@@ -6,6 +6,7 @@ use crate::common::plan::{arm, empty, metric, scenario, text};
 use crate::common::{Gives, Numbers, record};
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use litelab_record::RunInfo;
+use litelab_record::outcome::Flag;
 use litelab_report::export::json;
 use litelab_report::{Analysis, Style, analyse, show};
 use litelab_stats::{ClaimVerdict, Verdict};
@@ -147,4 +148,38 @@ fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Slower);
     assert!(!wide(&info, &analysis).contains("max of"));
+}
+
+#[test]
+fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
+    let first = |short: u32, of: &str| {
+        run(of, (None, Some(1e9)), move |block, arm| Numbers {
+            committed: 90 * (1 + arm as u64),
+            flags: if arm == 1 && block < short {
+                vec![Flag::Short { seconds: 0.2, ended: 90, median: Some(0.003) }]
+            } else {
+                Vec::new()
+            },
+            ..Numbers::default()
+        })
+    };
+    let why = "throughput is not judged: the trials are too short; lengthen the roles' `for`";
+    let (info, analysis) = first(4, "throughput");
+    let cell = &analysis.scenarios[0].comparisons[0].metrics[0];
+    assert_eq!(
+        (cell.verdict, cell.ratio.as_ref().unwrap_err().as_str()),
+        (Verdict::Inconclusive { blocks_needed: None }, why)
+    );
+    assert_eq!((analysis.claims[0].verdict, analysis.claims[0].reason.as_deref()), (OPEN, Some(why)));
+    let text = wide(&info, &analysis);
+    assert!(text.contains("too short to be judged in 4 of 8 trials"), "{text}");
+    let export = json::export(&analysis, &info);
+    assert!(export.arms[1].metrics["throughput"].short && !export.arms[0].metrics["throughput"].short);
+    // Fewer than half leave the arm what it is: without them it would look faster.
+    let (_, analysis) = first(3, "throughput");
+    assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
+    assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
+    // None that failed of so many has the bound of so many, however short the trials.
+    let (_, analysis) = first(8, "failed");
+    assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
 }
