@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use litelab_model::metric::{Measure, Metric, Timing};
 use litelab_record::RunInfo;
 use litelab_stats::Verdict;
 
@@ -118,6 +119,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         let why = comparison.into_iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().err());
         remarks.extend(why.filter(|_| arm.measured > 0).cloned());
         remarks.extend(content::remark(scenario, arm));
+        remarks.extend(unreported(scenario, arm));
         let mut row = key_cells(arm, &names, remarks, footnotes);
         row.push(Cell::plain(arm.durability.map_or_else(|| "?".into(), |rung| rung.to_string())));
         if of_drivers {
@@ -161,6 +163,16 @@ fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnote
         last.text.push_str(&marks);
     }
     cells
+}
+
+/// What only some runners can see of their runtime, and this arm's did not.
+fn unreported(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> {
+    let of_runtime = |metric: &&Metric| {
+        matches!(metric.measure, Measure::Utilization | Measure::Latency(Timing::Scheduler | Timing::PoolWait, _))
+    };
+    let absent = scenario.metrics.iter().filter(of_runtime).filter(|metric| arm.estimate(metric).is_none());
+    let names: Vec<String> = absent.map(ToString::to_string).collect();
+    (arm.measured > 0 && !names.is_empty()).then(|| format!("its runner does not report {}", names.join(", ")))
 }
 
 /// What is to be said beside an arm's numbers.

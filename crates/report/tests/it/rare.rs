@@ -183,3 +183,12 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
     let (_, analysis) = first(8, "failed");
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
 }
+
+#[test]
+fn what_a_runner_cannot_see_of_its_runtime_is_named() {
+    let (info, analysis) = run("scheduler_p99", (None, None), |_, _| Numbers::default());
+    let text = wide(&info, &analysis);
+    assert!(text.contains("its runner does not report scheduler_p99"), "{text}");
+    let (info, analysis) = run("p99", (None, None), |_, _| Numbers::default());
+    assert!(!wide(&info, &analysis).contains("does not report"));
+}
