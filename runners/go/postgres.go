@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -211,8 +212,14 @@ func (l *postgresLink) execute(call *Call, effect *Effect) (count uint64, err er
 			return 0, errBlob
 		}
 		argument := value.boxed()
-		if value.Kind == Integer && statement.types[i] == pgtype.BoolOID {
+		switch kind := statement.types[i]; {
+		case value.Kind == Integer && kind == pgtype.BoolOID:
 			argument = value.Integer != 0
+		// pgx makes no text of a number.
+		case value.Kind == Integer && kind == pgtype.TextOID:
+			argument = strconv.FormatInt(value.Integer, 10)
+		case value.Kind == Real && kind == pgtype.TextOID:
+			argument = strconv.FormatFloat(value.Real, 'f', -1, 64)
 		}
 		l.args = append(l.args, argument)
 	}

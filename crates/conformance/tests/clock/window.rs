@@ -6,18 +6,14 @@
 
 use crate::common;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners};
-use litelab_record::RunFile;
+use litelab_engine::Runners;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::{Flag, Measurement, Outcome};
 use serde_json::{Value, json};
 
 /// One trial of so many workers that lasts for so many milliseconds after a warm-up of as many as that.
 fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, u64), script: &Value) -> Outcome {
-    let stop = AtomicBool::new(false);
     let study = format!(
         "blocks = 1\n[[scenario]]\nname = \"window\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", workers = {workers}, for = \"1s\" }}"
@@ -28,27 +24,7 @@ fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, 
     arm.trial.warmup_ms = warmup_ms;
     arm.trial.roles[0].until = litelab_protocol::Until::Time { ms: warmup_ms + ms };
     arm.ceiling = Some(40.0).filter(|_| script["one_at_a_time"] == true && script.get("starved").is_none());
-    let options = RunOptions {
-        file: folder.join(format!("{workers}-{ms}.db")),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
-    let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
-    run.execute(&mut |_| {}).expect("executes");
-    let mut outcome = None;
-    RunFile::open(&options.file)
-        .and_then(|file| {
-            file.trials(&mut |stored| {
-                outcome = Some(stored.record.outcome);
-                Ok(())
-            })
-        })
-        .expect("readable");
-    std::fs::remove_file(&options.file).expect("removed");
-    outcome.expect("a trial")
+    common::only_trial(plan, folder, runners)
 }
 
 fn measured(outcome: Outcome) -> Measurement {
