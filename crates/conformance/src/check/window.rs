@@ -13,16 +13,17 @@ const HOLD_MS: u64 = 90;
 /// End of the role: in the middle of a transaction, so that what begins in the window and what ends there differ by one.
 const END_MS: u64 = 405;
 
-/// Transactions of 90 ms for 405 ms: four end within it, and the fifth, begun within it, is followed to its end.
+/// Transactions of 90 ms for 405 ms: all but the last one end within it, which began within it and is followed to its end. On a
+/// machine that is not busy there are five.
 pub fn window(subject: &Subject<'_>) -> Found {
-    tries(|tried| seen(subject, 0, (4, 5), tried))?;
-    // After a warm-up of 135 ms, in the middle of the second one: those that end at 180, 270 and 360 ms, and those that begin
-    // at 180, 270 and 360.
-    let found = tries(|tried| seen(subject, 135, (3, 3), tried))?;
-    passed(format!("4 of 5 end in the window, and {found}"))
+    let all = tries(|tried| seen(subject, 0, tried))?;
+    // After a warm-up of 135 ms, in the middle of the second one: neither the first two begin in the window, nor does the first
+    // one end there, nor the last one.
+    let found = tries(|tried| seen(subject, 135, tried))?;
+    passed(format!("{all}, and {found}"))
 }
 
-fn seen(subject: &Subject<'_>, warmup_ms: u64, due: (u64, u64), tried: u32) -> Result<String, Wrong> {
+fn seen(subject: &Subject<'_>, warmup_ms: u64, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("window-{warmup_ms}-{tried}.db"), TABLE)?;
     let mut trial = Draft::new(subject)
         .on(&path)
@@ -46,16 +47,17 @@ fn seen(subject: &Subject<'_>, warmup_ms: u64, due: (u64, u64), tried: u32) -> R
         END_MS - warmup_ms
     );
     ensure!(operation.unfinished.is_empty(), "nothing hangs, and {} are unfinished", operation.unfinished.len());
-    let found = (operation.ended, operation.measured);
+    let (all, ended, measured) = (operation.committed, operation.ended, operation.measured);
+    timely!(all >= 3, "{all} transactions of {HOLD_MS} ms in {END_MS} ms");
+    // Who is late has fewer of them, and begins the second one after the warm-up; each time one is under way at either end.
+    let kept = if warmup_ms == 0 { measured == all } else { (1..=2).contains(&(all - measured.min(all))) };
+    let due = if warmup_ms == 0 { all - 1 } else { measured };
     timely!(
-        found == due,
-        "with a warm-up of {warmup_ms} ms {} transactions end in the window and {} begin there, and it counts {} and {}",
-        due.0,
-        due.1,
-        found.0,
-        found.1
+        kept && ended == due,
+        "of {all} transactions, one right after the other, {measured} began after a warm-up of {warmup_ms} ms, and it says that \
+         {ended} ended in the window"
     );
-    Ok(format!("{} after a warm-up of {warmup_ms} ms", found.0))
+    Ok(format!("{ended} of {all} end in the window after a warm-up of {warmup_ms} ms"))
 }
 
 /// The end of the role, the drain, and how long the suite holds its lock where it has to let go of it, in milliseconds.

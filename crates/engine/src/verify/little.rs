@@ -1,6 +1,7 @@
 //! Little's law, and whether all time was accounted for.
 
 use litelab_model::Arm;
+use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Operation, TrialResult, Until};
 use litelab_stats::{LittleOutcome, LittlesLaw};
 
@@ -17,8 +18,8 @@ const FEWEST: u64 = 10;
 /// transactions or latencies contradicts its workers; and a role that lasts for a time has workers until then, so that sums
 /// which are too small contradict the clock on the wall.
 ///
-/// At each edge of the window every worker has at most one transaction of which a part lies outside, which for `n` transactions
-/// of `W` workers is `W/n` of the whole: so much wider is the tolerance.
+/// At each edge of the window every worker has at most one transaction of which a part lies outside: of `W` workers no more than
+/// their `W` longest. By the share that these have in all of the time the tolerance is wider.
 pub(super) fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
     let differences = arm.trial.roles.iter().filter_map(|role| of_role(result, &role.name));
     differences.max_by(|a, b| a.abs().total_cmp(&b.abs())).or_else(|| absent(arm, result))
@@ -30,7 +31,10 @@ fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
     let sum = |of: fn(&Operation) -> u64| operations().map(of).sum::<u64>();
     let (measured, failed) = (sum(|o| o.measured), sum(|o| o.failed + o.empty));
     let window = workers().map(|w| w.inside_ns + w.outside_ns).max().unwrap_or_default() as f64 / 1e9;
-    let edges = workers().count() as f64 / measured.max(1) as f64;
+    let mut services = Histogram::new();
+    operations().for_each(|o| services.merge(&o.service));
+    let inside: f64 = workers().map(|w| w.inside_ns as f64).sum();
+    let edges = longest(&services, workers().count() as u64) / inside;
     // The service histogram holds successes only, so a trial with many failures or empties has no R to check by; with a
     // few, each of which may have taken seconds, there may be less time in it than there was, but never more. Likewise where
     // something never ended.
@@ -39,7 +43,6 @@ fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
     }
     let service: f64 = operations().filter_map(|o| Some(o.service.mean()? * o.ended as f64)).sum();
     let ended = sum(|o| o.ended) as f64;
-    let inside: f64 = workers().map(|w| w.inside_ns as f64).sum();
     let law = LittlesLaw {
         in_flight: inside / 1e9 / window,
         per_second: ended / window,
@@ -55,6 +58,17 @@ fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
         Err(_) => Some(-1.0),
         Ok(LittleOutcome::Consistent { .. }) => None,
     }
+}
+
+/// The sum of the longest values, so many of them.
+fn longest(values: &Histogram, count: u64) -> f64 {
+    let mut before = values.count().saturating_sub(count);
+    let rest = values.recorded().map(|(value, times)| {
+        let skipped = times.min(before);
+        before -= skipped;
+        value as f64 * (times - skipped) as f64
+    });
+    rest.sum()
 }
 
 /// Share of the wall-clock time that workers of roles ending by time did not account for, where it is beyond the

@@ -105,7 +105,8 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         columns.extend(drivers::COLUMNS.map(|title| Column::left(title, VALUES)));
     }
     columns.extend(scenario.metrics.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
-    let compared = !scenario.comparisons.is_empty() && short_of_blocks(scenario).is_none();
+    let mut ratios = scenario.comparisons.iter().flat_map(|c| &c.metrics);
+    let compared = ratios.any(|m| m.ratio.is_ok()) && short_of_blocks(scenario).is_none();
     if compared {
         columns.push(Column::left("verdict", RATIOS));
         columns.extend(scenario.judged.iter().map(|metric| Column::right(format!("{metric} ratio"), RATIOS)));
