@@ -104,7 +104,7 @@ check-format:
 
 # Ratios against hand-written loops, measured side by side.
 bench: build
-	cargo build --release --locked -p litelab-runner -p litelab-runner-c --examples
+	cargo build --release --locked -p litelab-bench --examples
 	cargo run --release --locked -p litelab-bench
 
 clean:

@@ -1,4 +1,4 @@
-//! Compiles the C yardstick against the header of the SQLite that the whole workspace links.
+//! Compiles the C yardsticks against the header of the SQLite that the whole workspace links.
 
 use std::env;
 
@@ -6,5 +6,9 @@ fn main() {
     println!("cargo::rerun-if-changed=c");
     let header = env::var("DEP_SQLITE3_INCLUDE").expect("libsqlite3-sys with `bundled` says where its header is");
     // -O2 whatever the profile: the yardstick is what a C programmer ships.
-    cc::Build::new().file("c/bulk.c").include(header).opt_level(2).std("c11").warnings(true).compile("bench_bulk");
+    for name in ["bulk", "handwritten"] {
+        let mut build = cc::Build::new();
+        build.file(format!("c/{name}.c")).include(&header).opt_level(2).std("c11").warnings(true);
+        build.compile(&format!("bench_{name}"));
+    }
 }

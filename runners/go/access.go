@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -179,8 +176,8 @@ func (o *opener) ready(session Session, label string, used []int) error {
 	return session.Prepare(o.trial.Transactions, slices.Compact(used), o.trial.Prepare == "each")
 }
 
-// openPool makes the driver's own kind of pool, or one that queues in database/sql. Its connections are all opened,
-// set and prepared before any is lent.
+// openPool makes the driver's own kind of pool, or a channel of sessions: database/sql's lends connections without what was
+// prepared on them. The connections are all opened, set and prepared before any is lent.
 func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
 	if size < 1 {
 		return nil, fmt.Errorf("access %s needs at least one connection", o.trial.Access.Kind)
@@ -192,15 +189,14 @@ func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
 			return nil, err
 		}
 		o.closers = append(o.closers, client.Close)
-		queue := newQueue(size)
+		queue := make(queue, size)
 		for range size {
 			session, err := o.openFrom(client, label, used)
 			if err != nil {
 				return nil, err
 			}
-			queue.idle <- session
+			queue <- &lent{session, queue}
 		}
-		o.closers = append(o.closers, queue.Close)
 		return queue, nil
 	}
 	pool, err := o.driver.Pool(database, connection, size)
@@ -233,57 +229,17 @@ func (o *Opened) close() error {
 	return err
 }
 
-// queue lends sessions by the queue of a sql.DB with MaxOpenConns: its lock, its order, its hand-over. The "connections"
-// of this sql.DB are the sessions, each a *sql.Conn of the real one, because database/sql does not let statements
-// outlive the *sql.Conn they were prepared on.
-type queue struct {
-	db   *sql.DB
-	idle chan Session // not yet among the sql.DB's
-}
+// queue lends sessions in the order of asking.
+type queue chan *lent
 
-func newQueue(size int) *queue {
-	q := &queue{idle: make(chan Session, size)}
-	q.db = sql.OpenDB(q)
-	q.db.SetMaxOpenConns(size)
-	q.db.SetMaxIdleConns(size)
-	return q
-}
-
-func (q *queue) Take() (Lease, error) {
-	conn, err := q.db.Conn(background)
-	if err != nil {
-		return nil, err
-	}
-	var taken *lent
-	err = conn.Raw(func(c any) error {
-		taken = c.(*lent)
-		taken.conn = conn
-		return nil
-	})
-	return taken, err
-}
-
-func (q *queue) Close() error { return q.db.Close() }
-
-// Connect and Driver make it a driver.Connector.
-func (q *queue) Connect(context.Context) (driver.Conn, error) { return &lent{session: <-q.idle}, nil }
-func (q *queue) Driver() driver.Driver                        { return nil }
-
-// lent is a session dressed as a driver.Conn.
+// lent is a session, and the queue that it goes back to.
 type lent struct {
 	session Session
-	conn    *sql.Conn // while it is lent
+	home    queue
 }
+
+func (q queue) Take() (Lease, error) { return <-q, nil }
+func (q queue) Close() error         { return nil }
 
 func (l *lent) Session() Session { return l.session }
-
-func (l *lent) Give() {
-	// Fails only where it has been given back already.
-	_ = l.conn.Close()
-}
-
-var errDressed = errors.New("a queued session is no connection of database/sql")
-
-func (l *lent) Prepare(string) (driver.Stmt, error) { return nil, errDressed }
-func (l *lent) Begin() (driver.Tx, error)           { return nil, errDressed }
-func (l *lent) Close() error                        { return nil }
+func (l *lent) Give()            { l.home <- l }

@@ -2,55 +2,78 @@ package main
 
 import (
 	"math"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
 // never is the end of what has not ended, and the time of what did not happen.
 const never = math.MaxInt64
 
-// slice is how long a pause may outlast the event that should end it, in nanoseconds.
-const slice = 10_000_000
-
 // Clock tells the nanoseconds since `go`, by the system's monotonic clock.
 type Clock struct{ start time.Time }
 
 func (c Clock) now() int64 { return int64(time.Since(c.start)) }
 
-// End is when a role's last transaction may start: a time known beforehand, or the end of another role.
+// Moment is when a role is over: its last worker has ended, or its drain has passed.
+type Moment struct {
+	come  chan struct{} // closed when it has come
+	mutex sync.Mutex
+	at    int64 // nanoseconds since `go`, under the mutex
+}
+
+// comes is for whoever brings it about, once. The clock is read after the channel is closed: for whoever reads the clock and
+// then finds the moment not to have come, it does not come before that reading.
+func (m *Moment) comes(clock Clock) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	close(m.come)
+	m.at = clock.now()
+}
+
+// known is when it came, never until it does.
+func (m *Moment) known() int64 {
+	select {
+	case <-m.come:
+		m.mutex.Lock()
+		defer m.mutex.Unlock()
+		return m.at
+	default:
+		return never
+	}
+}
+
+// End is when a role's last transaction may start, and its window ends: a time known beforehand, or the end of another role.
 type End struct {
-	time int64         // nanoseconds since `go`, or never
-	role *atomic.Int64 // when the other role ended, never until it does; nil where time decides
+	time int64   // nanoseconds since `go`, or never
+	role *Moment // when the other role is over; nil where time decides
 }
 
-func (e End) isPast(now int64) bool {
-	return now > e.time || e.role != nil && e.role.Load() != never
-}
-
-// known is the time itself, once it is known.
+// known is the time itself, never until it is known.
 func (e End) known() int64 {
 	if e.role != nil {
-		return e.role.Load()
+		return e.role.known()
 	}
 	return e.time
 }
 
+func (e End) isPast(now int64) bool { return now > e.known() }
+
 // sleep waits until due, or until it is too late anyway.
 func (e End) sleep(clock Clock, due int64) {
-	for {
-		now := clock.now()
-		if now >= due || e.isPast(now) {
-			return
-		}
-		wake := due
-		if e.time < due {
-			wake = e.time + 1
-		}
-		left := wake - now
-		if e.role != nil {
-			left = min(left, slice)
-		}
-		time.Sleep(time.Duration(left))
+	if e.time < due {
+		due = e.time + 1
+	}
+	left := due - clock.now()
+	if left <= 0 {
+		return
+	}
+	var over chan struct{}
+	if e.role != nil {
+		over = e.role.come
+	}
+	select {
+	case <-time.After(time.Duration(left)):
+	case <-over:
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"regexp"
 	"strconv"
 )
@@ -12,7 +13,7 @@ var copying = regexp.MustCompile(`(?is)^\s*COPY\s.*\sFROM\s+STDIN\s*;?\s*$`)
 func isCopy(sql string) bool { return copying.MatchString(sql) }
 
 // copy sends the slots as rows of COPY's text format, https://www.postgresql.org/docs/current/sql-copy.html.
-func (l *postgresLink) copy(call *Call, effect *Effect) (uint64, error) {
+func (l *postgresLink) copy(ctx context.Context, call *Call, effect *Effect) (uint64, error) {
 	l.buffer = l.buffer[:0]
 	columns := len(call.Spec.Bind)
 	for i := range call.Slots {
@@ -26,7 +27,7 @@ func (l *postgresLink) copy(call *Call, effect *Effect) (uint64, error) {
 			l.buffer = append(l.buffer, '\t')
 		}
 	}
-	tag, err := l.conn.CopyFrom(background, bytes.NewReader(l.buffer), call.Spec.SQL)
+	tag, err := l.conn.PgConn().CopyFrom(ctx, bytes.NewReader(l.buffer), call.Spec.SQL)
 	return uint64(tag.RowsAffected()), l.failing(err)
 }
 

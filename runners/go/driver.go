@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ type Driver struct {
 	Code func(error) (string, bool)
 	// Dialect is that of a server; empty for SQLite.
 	Dialect string
-	// Pool makes the driver's own kind of pool; nil where an application would use database/sql's.
+	// Pool makes the driver's own kind of pool; nil where it has none whose connections keep their prepared statements.
 	Pool func(database *Database, connection *Connection, size int) (Pool, error)
 
 	// Of a library that keeps tables of its own, on the SQLite of another driver:
@@ -135,15 +136,25 @@ func newFailed(err error) Failed {
 
 var errBlob = errors.New("a BLOB or a time cannot be yielded or reported")
 
-// valueOf is a column, as database/sql gives it, in the protocol's terms, which have none for a BLOB or a time.
+// valueOf is a column, as a driver gives it, in the protocol's terms, which have none for a BLOB or a time.
 func valueOf(column any) Value {
 	switch v := column.(type) {
 	case nil:
 		return Value{}
 	case int64:
 		return Value{Kind: Integer, Integer: v}
+	case int32:
+		return Value{Kind: Integer, Integer: int64(v)}
+	case int16:
+		return Value{Kind: Integer, Integer: int64(v)}
+	case uint32:
+		return Value{Kind: Integer, Integer: int64(v)}
+	case uint64:
+		return decimal(strconv.FormatUint(v, 10))
 	case float64:
 		return Value{Kind: Real, Real: v}
+	case float32:
+		return Value{Kind: Real, Real: float64(v)}
 	case string:
 		return Value{Kind: Text, Text: v}
 	case bool:

@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"regexp"
 	"strconv"
@@ -43,8 +42,6 @@ var mysqlServer = Driver{
 			config.Net, config.Addr = "tcp", host
 			config.Timeout, config.ReadTimeout, config.WriteTimeout = connectPatience, answerPatience, answerPatience
 			config.ClientFoundRows = true
-			// What it would print has been said by an error, too.
-			config.Logger = &mysql.NopLogger{}
 			client.hosts = append(client.hosts, func(ctx context.Context) (link, error) { return openMysql(ctx, config) })
 		}
 		return client, nil
@@ -73,20 +70,14 @@ type mysqlLink struct {
 	statements [][]sqlStatement // by transaction and statement
 	open       bool             // a START TRANSACTION has succeeded
 	dead       bool
-	silent     *atomic.Bool // an answer was waited for too long
+	log        *mysqlLog
 	args       []any
 }
 
 func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
-	silent := &atomic.Bool{}
+	log := &mysqlLog{}
 	config = config.Clone()
-	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
-		conn, err := dialSocket(ctx, address)
-		if err != nil {
-			return nil, err
-		}
-		return timedConn{conn, silent}, nil
-	}
+	config.Logger = log
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
@@ -94,48 +85,32 @@ func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
 	db := sql.OpenDB(connector)
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		if !isNamed(err) {
-			err = lost{err}
+		return nil, errors.Join(log.named(err), db.Close())
+	}
+	return &mysqlLink{db: db, conn: conn, log: log}, nil
+}
+
+// mysqlLog is the driver's logger. Of a deadline that has passed the driver tells in its log alone: the error that it returns
+// is that of any connection which is of no use any more.
+type mysqlLog struct{ late atomic.Bool }
+
+func (l *mysqlLog) Print(parts ...any) {
+	for _, part := range parts {
+		if err, is := part.(error); is && errors.Is(err, os.ErrDeadlineExceeded) {
+			l.late.Store(true)
 		}
-		return nil, errors.Join(err, db.Close())
-	}
-	return &mysqlLink{db: db, conn: conn, silent: silent}, nil
-}
-
-// timedConn remembers that a deadline has passed, of which the driver says only that the connection is invalid.
-type timedConn struct {
-	*socket
-	passed *atomic.Bool
-}
-
-func (c timedConn) Read(to []byte) (int, error) {
-	n, err := c.socket.Read(to)
-	c.note(err)
-	return n, err
-}
-
-func (c timedConn) Write(from []byte) (int, error) {
-	n, err := c.socket.Write(from)
-	c.note(err)
-	return n, err
-}
-
-func (c timedConn) note(err error) {
-	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		c.passed.Store(true)
 	}
 }
 
-// late is an error of a connection that said nothing for too long.
-type late struct{ error }
-
-func (late) Timeout() bool { return true }
-
-func (l late) Unwrap() error { return l.error }
-
-func isNamed(err error) bool {
-	_, named := mysqlCode(err)
-	return named
+// named is an error of a connection that is lost, with a name.
+func (l *mysqlLog) named(err error) error {
+	switch _, named := mysqlCode(err); {
+	case named:
+		return err
+	case l.late.Load():
+		return errors.Join(err, os.ErrDeadlineExceeded)
+	}
+	return lost{err}
 }
 
 func (l *mysqlLink) gone() bool { return l.dead }
@@ -164,14 +139,10 @@ func (l *mysqlLink) failing(err error) error {
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
 		errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync):
 		l.dead = true
-		switch {
-		case l.silent.Load():
-			err = late{err}
-		case !isNamed(err):
-			err = lost{err}
-		}
+		err = l.log.named(err)
 	default:
-		l.dead = l.dead || isNamed(err)
+		_, named := connectionCode(err)
+		l.dead = l.dead || named
 	}
 	return err
 }
@@ -221,34 +192,19 @@ func (l *mysqlLink) rollback() error {
 }
 
 func (l *mysqlLink) prepare(transactions []Transaction, used []int, each bool) (err error) {
-	l.statements, err = prepareAll(transactions, used, func(spec *Statement, _ int) (sqlStatement, error) {
+	l.statements, err = prepareAll(transactions, used, func(spec *Statement) (sqlStatement, error) {
 		return l.prepareOne(spec, each)
 	})
 	return l.failing(err)
 }
 
 func (l *mysqlLink) prepareOne(spec *Statement, each bool) (statement sqlStatement, err error) {
-	wanted, given := 0, len(spec.Bind)*spec.Tuples
-	err = l.conn.Raw(func(conn any) error {
-		stmt, err := conn.(driver.Conn).Prepare(spec.SQL)
-		if err != nil {
-			return err
-		}
-		wanted = stmt.NumInput()
-		return stmt.Close()
-	})
-	if err != nil {
-		return statement, err
-	}
-	if wanted != given {
-		return statement, fmt.Errorf("it has %d parameters, and %d are bound", wanted, given)
+	if statement.stmt, err = l.conn.PrepareContext(background, spec.SQL); err == nil && each {
+		err, statement.stmt = statement.stmt.Close(), nil
 	}
 	statement.columns, statement.counts, statement.typed = givesRows(spec.SQL), true, mysqlValue
-	if !statement.columns && (len(spec.Yields) > 0 || spec.Required && spec.Fetch != "none") {
-		return statement, errors.New("it returns no row that could be fetched")
-	}
-	if !each {
-		statement.stmt, err = l.conn.PrepareContext(background, spec.SQL)
+	if err == nil && !statement.columns && (len(spec.Yields) > 0 || spec.Required && spec.Fetch != "none") {
+		err = errors.New("it returns no row that could be fetched")
 	}
 	return statement, err
 }
@@ -282,19 +238,15 @@ func (l *mysqlLink) execute(call *Call, effect *Effect) (count uint64, err error
 
 // mysqlValue is a column as database/sql gives it: what is no number, as bytes.
 func mysqlValue(kind string, cell any) Value {
-	switch v := cell.(type) {
-	case float32:
-		return Value{Kind: Real, Real: float64(v)}
-	case uint64:
-		return decimal(strconv.FormatUint(v, 10))
-	case []byte:
-		switch kind {
-		case "DECIMAL":
-			return decimal(string(v))
-		case "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BINARY", "VARBINARY", "BIT", "GEOMETRY":
-			return Value{Kind: Other}
-		}
-		return Value{Kind: Text, Text: string(v)}
+	text, is := cell.([]byte)
+	if !is {
+		return valueOf(cell)
 	}
-	return valueOf(cell)
+	switch kind {
+	case "DECIMAL":
+		return decimal(string(text))
+	case "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BINARY", "VARBINARY", "BIT", "GEOMETRY":
+		return Value{Kind: Other}
+	}
+	return Value{Kind: Text, Text: string(text)}
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
 	_ "github.com/ncruces/go-sqlite3/embed" // the SQLite inside
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 
 	_ "litelab/runners/go/rename" // mattn has the name, too
 )
@@ -29,6 +33,24 @@ var ncruces = Driver{
 		}
 		return "", false
 	},
+}
+
+// An application compiles the WebAssembly once, as it starts; a runner starts for each trial. So what wazero made of it is
+// kept in the user's cache, and takes milliseconds to load in place of seconds of all processors. The rest is the library's
+// own default.
+func init() {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return
+	}
+	cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(folder, "litelab", "wazero"))
+	if err != nil {
+		return
+	}
+	sqlite3.RuntimeConfig = wazero.NewRuntimeConfig().
+		WithMemoryLimitPages(4096).
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCompilationCache(cache)
 }
 
 var errNoSharedCache = errors.New("this SQLite has no shared cache, a database in memory is private to a connection")

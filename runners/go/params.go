@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 )
 
 // alphabet has the 64 characters of a `text` source, six bits each, lowest first; a word gives charsPerWord of them.
@@ -89,20 +88,16 @@ func scalar(raw json.RawMessage) Value {
 	return Value{}
 }
 
-// Values are those of one operation in the order in which its statements bind them. The buffers are used again for
-// the next operation, so nobody keeps a Text of them; every driver copies what it binds.
+// Values are those of one operation in the order in which its statements bind them.
 type Values struct {
 	slots []Value
-	text  []byte
+	text  []byte // of one value, while it is drawn, as the next
 	bytes []byte
 	now   time.Time // read once for all of them, so that two columns with the same time agree
 }
 
-// from is what has been appended to the text since a mark.
-func (v *Values) from(mark int) Value {
-	written := v.text[mark:]
-	return Value{Kind: Text, Text: unsafe.String(unsafe.SliceData(written), len(written))}
-}
+// written is the value that has been drawn into text.
+func (v *Values) written() Value { return Value{Kind: Text, Text: string(v.text)} }
 
 // Params draws the values of one transaction for one worker.
 type Params struct {
@@ -116,21 +111,7 @@ type source struct {
 	stream Stream
 	kind   string
 	bytes  int // of a `hex` source
-	// The two commonest are an integer that needs no call: of `uniform`, from base in a width that is not 0, or else of
-	// `sequence`, base + step * row. For all others there is a function.
-	base, step int64
-	width      uint64
-	draw       func(p *Params, row uint64, into *Values) Value
-}
-
-func (s *source) value(p *Params, row uint64, into *Values) Value {
-	switch {
-	case s.draw != nil:
-		return s.draw(p, row, into)
-	case s.width != 0:
-		return Value{Kind: Integer, Integer: s.base + int64(below(s.stream.word(row), s.width))}
-	}
-	return Value{Kind: Integer, Integer: s.base + s.step*int64(row)}
+	draw   func(p *Params, row uint64, into *Values) Value
 }
 
 // layout is one statement's share of an operation.
@@ -174,7 +155,7 @@ func (p *Params) slots(values *Values, statement, repetition int) []Value {
 
 // draw draws all values of an operation.
 func (p *Params) draw(operation uint64, into *Values) {
-	into.slots, into.text = into.slots[:0], into.text[:0]
+	into.slots = into.slots[:0]
 	if p.readsClock {
 		into.now = time.Now().UTC()
 	}
@@ -183,7 +164,7 @@ func (p *Params) draw(operation uint64, into *Values) {
 		first := operation * l.rows
 		for row := first; row != first+l.rows; row++ {
 			for _, index := range l.bind {
-				into.slots = append(into.slots, p.sources[index].value(p, row, into))
+				into.slots = append(into.slots, p.sources[index].draw(p, row, into))
 			}
 		}
 	}
@@ -214,9 +195,14 @@ func resolve(s *Source, at, worker int, place func(string) int) (source, error) 
 			return Value{}
 		}
 	case "uniform":
-		err := json.Unmarshal(s.Low, &out.base)
-		out.width = uint64(s.High - out.base + 1)
-		return out, err
+		var low int64
+		if err := json.Unmarshal(s.Low, &low); err != nil {
+			return out, err
+		}
+		width := uint64(s.High - low + 1)
+		out.draw = func(p *Params, row uint64, _ *Values) Value {
+			return Value{Kind: Integer, Integer: low + int64(below(p.sources[at].stream.word(row), width))}
+		}
 	case "table":
 		var low []int64
 		if err := json.Unmarshal(s.Low, &low); err != nil {
@@ -232,41 +218,40 @@ func resolve(s *Source, at, worker int, place func(string) int) (source, error) 
 			return Value{Kind: Integer, Integer: low[i] + int64(below(stream.wordAt(row, 1), s.Width[i]))}
 		}
 	case "sequence":
-		out.base, out.step = s.Start, s.Step
+		out.draw = func(_ *Params, row uint64, _ *Values) Value {
+			return Value{Kind: Integer, Integer: s.Start + s.Step*int64(row)}
+		}
 	case "hex":
 		out.bytes = s.Bytes
 		out.draw = func(p *Params, row uint64, into *Values) Value {
-			mark := len(into.text)
 			into.bytes = randomBytes(into.bytes[:0], p.sources[at].stream, row, s.Bytes)
-			into.text = hex.AppendEncode(into.text, into.bytes)
-			return into.from(mark)
+			into.text = hex.AppendEncode(into.text[:0], into.bytes)
+			return into.written()
 		}
 	case "text":
 		out.draw = func(p *Params, row uint64, into *Values) Value {
-			mark := len(into.text)
-			into.text = randomText(into.text, p.sources[at].stream, row, s.Chars)
-			return into.from(mark)
+			into.text = randomText(into.text[:0], p.sources[at].stream, row, s.Chars)
+			return into.written()
 		}
 	case "sha256-of":
 		out.draw = func(p *Params, row uint64, into *Values) Value {
 			digest := p.digest(s.Param, at, row, into)
-			mark := len(into.text)
-			into.text = hex.AppendEncode(into.text, digest[:])
-			return into.from(mark)
+			into.text = hex.AppendEncode(into.text[:0], digest[:])
+			return into.written()
 		}
 	case "now":
 		out.draw = func(_ *Params, _ uint64, into *Values) Value { return into.wallClock(s.Unit) }
 	case "format":
 		literals := strings.Split(strings.ReplaceAll(s.Template, "{worker}", strconv.Itoa(worker)), "{row}")
 		out.draw = func(_ *Params, row uint64, into *Values) Value {
-			mark := len(into.text)
+			into.text = into.text[:0]
 			for i, literal := range literals {
 				if i > 0 {
 					into.text = strconv.AppendUint(into.text, row, 10)
 				}
 				into.text = append(into.text, literal...)
 			}
-			return into.from(mark)
+			return into.written()
 		}
 	default:
 		return out, fmt.Errorf("`%s` is no source", s.Kind)
@@ -283,8 +268,7 @@ func (p *Params) digest(of, at int, row uint64, into *Values) [32]byte {
 	case p.sources[of].kind == "hex":
 		into.bytes = randomBytes(into.bytes, p.sources[of].stream, row, p.sources[of].bytes)
 	case of < at:
-		mark := len(into.text)
-		value := p.sources[of].value(p, row, into)
+		value := p.sources[of].draw(p, row, into)
 		into.bytes = into.bytes[:0]
 		switch value.Kind {
 		case Integer:
@@ -294,7 +278,6 @@ func (p *Params) digest(of, at int, row uint64, into *Values) [32]byte {
 		case Text:
 			into.bytes = append(into.bytes, value.Text...)
 		}
-		into.text = into.text[:mark]
 	}
 	return sha256.Sum256(into.bytes)
 }
@@ -329,7 +312,5 @@ func (v *Values) wallClock(unit string) Value {
 	case "us":
 		return Value{Kind: Integer, Integer: v.now.UnixMicro()}
 	}
-	mark := len(v.text)
-	v.text = v.now.AppendFormat(v.text, "2006-01-02T15:04:05.000Z")
-	return v.from(mark)
+	return Value{Kind: Text, Text: v.now.Format("2006-01-02T15:04:05.000Z")}
 }

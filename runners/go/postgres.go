@@ -3,23 +3,20 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
-	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// postgres is PostgreSQL by pgx itself, without database/sql: statements prepared by name, values encoded for the types
-// that the server has told, results in binary.
+// postgres is PostgreSQL by pgx itself, without database/sql: statements prepared by name, arguments and columns as the types
+// of Go that pgx has for those of the server.
 var postgres = Driver{
 	Name:     "postgres",
 	Module:   "github.com/jackc/pgx/v5",
@@ -73,32 +70,22 @@ func postgresConfig(place *serverURL, host string, keys url.Values, schema strin
 		return nil, err
 	}
 	config.ConnectTimeout = connectPatience
-	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
-		conn, err := dialSocket(ctx, address)
-		if err != nil {
-			return nil, err
-		}
-		return &patientConn{socket: conn}, nil
-	}
 	return config, nil
 }
 
 // postgresLink is one connection.
 type postgresLink struct {
-	conn       *pgconn.PgConn
-	each       bool
-	brackets   [2]*pgconn.StatementDescription // BEGIN and COMMIT, where statements are prepared once
-	statements [][]postgresStatement           // by transaction and statement
-	values     [][]byte
-	formats    []int16
-	buffer     []byte
-	cursor     postgresCursor
+	conn       *pgx.Conn
+	mode       pgx.QueryExecMode     // of what is not prepared by name
+	statements [][]postgresStatement // by transaction and statement
+	args       []any
+	buffer     []byte // what COPY sends
 }
 
 type postgresStatement struct {
-	description *pgconn.StatementDescription // nil for COPY
-	results     []int16                      // format of each column
-	job         Job
+	copies bool
+	types  []uint32 // of the parameters
+	job    Job
 }
 
 func openPostgres(ctx context.Context, config *pgx.ConnConfig) (link, error) {
@@ -106,7 +93,7 @@ func openPostgres(ctx context.Context, config *pgx.ConnConfig) (link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &postgresLink{conn: conn.PgConn()}, nil
+	return &postgresLink{conn: conn}, nil
 }
 
 func (l *postgresLink) gone() bool { return l.conn.IsClosed() }
@@ -116,6 +103,11 @@ func (l *postgresLink) close() error {
 	ctx, cancel := context.WithTimeout(background, connectPatience)
 	defer cancel()
 	return l.conn.Close(ctx)
+}
+
+// answer is the context of a call: pgx closes the connection of one that has no answer in time.
+func answer() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(background, answerPatience)
 }
 
 // failing is an error as it came, or told to be one of the connection where that is closed now.
@@ -131,7 +123,10 @@ func (l *postgresLink) failing(err error) error {
 
 // script sends one statement by the simple protocol, as pgx does where nothing is bound.
 func (l *postgresLink) script(sql string) error {
-	return l.failing(l.conn.Exec(background, sql).Close())
+	ctx, cancel := answer()
+	defer cancel()
+	_, err := l.conn.Exec(ctx, sql)
+	return l.failing(err)
 }
 
 func (l *postgresLink) set(name, value string) error {
@@ -139,75 +134,65 @@ func (l *postgresLink) set(name, value string) error {
 }
 
 func (l *postgresLink) show(name string) (any, error) {
-	results, err := l.conn.Exec(background, "SHOW "+name).ReadAll()
-	if err != nil {
+	ctx, cancel := answer()
+	defer cancel()
+	var value string
+	if err := l.conn.QueryRow(ctx, "SHOW "+name, pgx.QueryExecModeSimpleProtocol).Scan(&value); err != nil {
 		return nil, l.failing(err)
 	}
-	if len(results) == 0 || len(results[0].Rows) == 0 {
-		return nil, nil
-	}
-	return printed(string(results[0].Rows[0][0])), nil
+	return printed(value), nil
 }
 
-func (l *postgresLink) begin() error  { return l.bracket(0) }
-func (l *postgresLink) commit() error { return l.bracket(1) }
-
-var bracketSQL = [2]string{"BEGIN", "COMMIT"}
-
-// bracket begins or ends a transaction: prepared, as whatever else is sent often, unless nothing is.
-func (l *postgresLink) bracket(which int) error {
-	if l.brackets[which] == nil {
-		return l.script(bracketSQL[which])
-	}
-	_, err := l.conn.ExecStatement(background, l.brackets[which], nil, nil, nil).Close()
-	return l.failing(err)
-}
+func (l *postgresLink) begin() error  { return l.script("BEGIN") }
+func (l *postgresLink) commit() error { return l.script("COMMIT") }
 
 func (l *postgresLink) rollback() error {
 	const idle = 'I'
-	if l.conn.TxStatus() == idle {
+	if l.conn.PgConn().TxStatus() == idle {
 		return nil
 	}
 	return l.script("ROLLBACK")
 }
 
+// prepare: what is prepared by its own text as its name is found by that text; what is not is compiled by the server at each
+// execution, of a description that pgx has asked for once.
 func (l *postgresLink) prepare(transactions []Transaction, used []int, each bool) (err error) {
-	l.each = each
-	if l.statements, err = prepareAll(transactions, used, l.prepareOne); err != nil || each {
-		return l.failing(err)
+	l.mode = pgx.QueryExecModeCacheStatement
+	if each {
+		l.mode = pgx.QueryExecModeCacheDescribe
 	}
-	for which, sql := range bracketSQL {
-		if l.brackets[which], err = l.conn.Prepare(background, "litelab_"+sql, sql, nil); err != nil {
-			return l.failing(err)
-		}
-	}
-	return nil
+	l.statements, err = prepareAll(transactions, used, func(spec *Statement) (postgresStatement, error) {
+		return l.prepareOne(spec, each)
+	})
+	return l.failing(err)
 }
 
-func (l *postgresLink) prepareOne(spec *Statement, number int) (statement postgresStatement, err error) {
+func (l *postgresLink) prepareOne(spec *Statement, each bool) (statement postgresStatement, err error) {
 	given := len(spec.Bind) * spec.Tuples
-	if isCopy(spec.SQL) {
+	if statement.copies = isCopy(spec.SQL); statement.copies {
 		if given == 0 {
 			return statement, errors.New("its rows are what is bound, and nothing is")
 		}
 		statement.job, err = newJob(spec, nil)
 		return statement, err
 	}
-	name := fmt.Sprintf("litelab_%d", number)
-	if l.each {
-		// The unnamed statement: it tells the types, and is gone with the next.
+	name := spec.SQL
+	if each {
 		name = ""
 	}
-	if statement.description, err = l.conn.Prepare(background, name, spec.SQL, nil); err != nil {
+	ctx, cancel := answer()
+	defer cancel()
+	description, err := l.conn.Prepare(ctx, name, spec.SQL)
+	if err != nil {
 		return statement, err
 	}
-	if wanted := len(statement.description.ParamOIDs); wanted != given {
+	statement.types = description.ParamOIDs
+	if wanted := len(statement.types); wanted != given {
 		return statement, fmt.Errorf("it has %d parameters, and %d are bound", wanted, given)
 	}
 	var columns []string
-	for _, field := range statement.description.Fields {
+	for _, field := range description.Fields {
 		columns = append(columns, field.Name)
-		statement.results = append(statement.results, formatOf(field.DataTypeOID))
 	}
 	statement.job, err = newJob(spec, columns)
 	return statement, err
@@ -215,27 +200,41 @@ func (l *postgresLink) prepareOne(spec *Statement, number int) (statement postgr
 
 func (l *postgresLink) execute(call *Call, effect *Effect) (count uint64, err error) {
 	statement := &l.statements[call.Transaction][call.Statement]
-	if statement.description == nil {
-		return l.copy(call, effect)
+	ctx, cancel := answer()
+	defer cancel()
+	if statement.copies {
+		return l.copy(ctx, call, effect)
 	}
-	if err := l.bind(statement.description.ParamOIDs, call.Slots, effect.Yielded); err != nil {
-		return 0, err
-	}
-	var reader *pgconn.ResultReader
-	if l.each {
-		reader = l.conn.ExecParams(background, call.Spec.SQL, l.values, statement.description.ParamOIDs, l.formats, statement.results)
-	} else {
-		reader = l.conn.ExecStatement(background, statement.description, l.values, l.formats, statement.results)
+	l.args = append(l.args[:0], l.mode)
+	for i := range call.Slots {
+		value := call.Slots[i].bound(effect.Yielded)
+		if value.Kind == Other {
+			return 0, errBlob
+		}
+		argument := value.boxed()
+		switch kind := statement.types[i]; {
+		case value.Kind == Integer && kind == pgtype.BoolOID:
+			argument = value.Integer != 0
+		// pgx makes no text of a number.
+		case value.Kind == Integer && kind == pgtype.TextOID:
+			argument = strconv.FormatInt(value.Integer, 10)
+		case value.Kind == Real && kind == pgtype.TextOID:
+			argument = strconv.FormatFloat(value.Real, 'f', -1, 64)
+		}
+		l.args = append(l.args, argument)
 	}
 	if len(statement.job.row) == 0 {
-		tag, err := reader.Close()
+		tag, err := l.conn.Exec(ctx, call.Spec.SQL, l.args...)
 		return changed(tag), l.failing(err)
 	}
-	l.cursor = postgresCursor{reader, statement.description.Fields}
-	count, err = statement.job.fetch(&l.cursor, call, effect)
+	rows, err := l.conn.Query(ctx, call.Spec.SQL, l.args...)
+	if err != nil {
+		return 0, l.failing(err)
+	}
+	count, err = statement.job.fetch(postgresRows{rows}, call, effect)
 	// What a fetch of the first row leaves is read and dropped here, and an error of the server's comes with it.
-	if _, closing := reader.Close(); err == nil {
-		err = closing
+	if rows.Close(); err == nil {
+		err = rows.Err()
 	}
 	return count, l.failing(err)
 }
@@ -248,108 +247,22 @@ func changed(tag pgconn.CommandTag) uint64 {
 	return 0
 }
 
-// Types whose binary form is read and written here, by their OID in pg_type; of all others the text is sent.
-const (
-	boolOID, byteaOID, int8OID, int2OID, int4OID, oidOID = 16, 17, 20, 21, 23, 26
-	float4OID, float8OID, numericOID                     = 700, 701, 1700
-)
+type postgresRows struct{ pgx.Rows }
 
-const textFormat, binaryFormat int16 = 0, 1
+func (r postgresRows) next() (bool, error) { return r.Next(), r.Err() }
 
-func formatOf(oid uint32) int16 {
-	switch oid {
-	case boolOID, byteaOID, int8OID, int2OID, int4OID, float4OID, float8OID:
-		return binaryFormat
-	}
-	return textFormat
-}
-
-// bind encodes the slots for the types of the parameters into buffers that are used again.
-func (l *postgresLink) bind(oids []uint32, slots, yielded []Value) error {
-	l.values, l.formats, l.buffer = l.values[:0], l.formats[:0], l.buffer[:0]
-	// As many as are needed beforehand: the values stay where they are as the buffer grows.
-	need := 0
-	for i := range slots {
-		need += len(slots[i].bound(yielded).Text) + 24
-	}
-	l.buffer = slices.Grow(l.buffer, need)
-	for i := range slots {
-		value, from, format := slots[i].bound(yielded), len(l.buffer), textFormat
-		switch {
-		case value.Kind == Null:
-			l.values, l.formats = append(l.values, nil), append(l.formats, textFormat)
-			continue
-		case value.Kind == Integer && oids[i] == int8OID:
-			format, l.buffer = binaryFormat, binary.BigEndian.AppendUint64(l.buffer, uint64(value.Integer))
-		case value.Kind == Integer && oids[i] == int4OID && int64(int32(value.Integer)) == value.Integer:
-			format, l.buffer = binaryFormat, binary.BigEndian.AppendUint32(l.buffer, uint32(value.Integer))
-		case value.Kind == Integer:
-			l.buffer = strconv.AppendInt(l.buffer, value.Integer, 10)
-		case value.Kind == Real && oids[i] == float8OID:
-			format, l.buffer = binaryFormat, binary.BigEndian.AppendUint64(l.buffer, math.Float64bits(value.Real))
-		case value.Kind == Real:
-			l.buffer = strconv.AppendFloat(l.buffer, value.Real, 'g', -1, 64)
-		case value.Kind == Text && oids[i] == byteaOID:
-			format, l.buffer = binaryFormat, append(l.buffer, value.Text...)
-		case value.Kind == Text:
-			l.buffer = append(l.buffer, value.Text...)
-		default:
-			return errBlob
+func (r postgresRows) read(row []Value) error {
+	columns, err := r.Values()
+	for i, column := range columns {
+		if number, is := column.(pgtype.Numeric); is {
+			text, err := number.Value()
+			if err != nil {
+				return err
+			}
+			row[i] = decimal(fmt.Sprint(text))
+		} else {
+			row[i] = valueOf(column)
 		}
-		l.values, l.formats = append(l.values, l.buffer[from:len(l.buffer):len(l.buffer)]), append(l.formats, format)
 	}
-	return nil
-}
-
-// postgresCursor is at a row of a result.
-type postgresCursor struct {
-	reader *pgconn.ResultReader
-	fields []pgconn.FieldDescription
-}
-
-func (c *postgresCursor) next() (bool, error) {
-	if c.reader.NextRow() {
-		return true, nil
-	}
-	_, err := c.reader.Close()
-	return false, err
-}
-
-func (c *postgresCursor) read(row []Value) error {
-	for i, cell := range c.reader.Values() {
-		value, err := postgresValue(c.fields[i].DataTypeOID, cell)
-		if err != nil {
-			return err
-		}
-		row[i] = value
-	}
-	return nil
-}
-
-// postgresValue is a column in the form of formatOf, nil for NULL.
-func postgresValue(oid uint32, cell []byte) (Value, error) {
-	if cell == nil {
-		return Value{}, nil
-	}
-	switch {
-	case oid == int8OID && len(cell) == 8:
-		return Value{Kind: Integer, Integer: int64(binary.BigEndian.Uint64(cell))}, nil
-	case oid == int4OID && len(cell) == 4:
-		return Value{Kind: Integer, Integer: int64(int32(binary.BigEndian.Uint32(cell)))}, nil
-	case oid == int2OID && len(cell) == 2:
-		return Value{Kind: Integer, Integer: int64(int16(binary.BigEndian.Uint16(cell)))}, nil
-	case oid == boolOID && len(cell) == 1:
-		return Value{Kind: Integer, Integer: int64(cell[0])}, nil
-	case oid == float8OID && len(cell) == 8:
-		return Value{Kind: Real, Real: math.Float64frombits(binary.BigEndian.Uint64(cell))}, nil
-	case oid == float4OID && len(cell) == 4:
-		return Value{Kind: Real, Real: float64(math.Float32frombits(binary.BigEndian.Uint32(cell)))}, nil
-	case oid == byteaOID:
-		return Value{Kind: Other}, nil
-	case formatOf(oid) == binaryFormat:
-		return Value{}, fmt.Errorf("a column of type %d has %d bytes", oid, len(cell))
-	case oid == numericOID, oid == oidOID:
-		return decimal(string(cell)), nil
-	}
-	return Value{Kind: Text, Text: string(cell)}, nil
+	return err
 }

@@ -58,7 +58,7 @@ func probe(clock Clock, periodMs, from int64, lag *Lag, stop <-chan struct{}) *H
 // at its timer, so what keeps all of them busy shows in `lateness`, and here only if others wait as well.
 //
 // There is no `pool_wait`: no pool of threads is to be waited for, as a call that blocks in C gets one of its own. The wait
-// for a connection of a sql.DB, of which DBStats.WaitDuration is the sum, is the transactions' `wait`.
+// for a connection is the transactions' `wait`.
 const schedulerLatencies = "/sched/latencies:seconds"
 
 // waits are the scheduler's counts so far, nil where the runtime has none.

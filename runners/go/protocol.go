@@ -3,7 +3,7 @@ package main
 import "encoding/json"
 
 // Version of the protocol that this runner speaks.
-const Version = 1
+const Version = 2
 
 // The messages of docs/PROTOCOL.md, field by field as in protocol/schema/*.json. Where those have one form per kind,
 // these have one struct with the fields of all.
@@ -23,6 +23,7 @@ type Trial struct {
 	Transactions   []Transaction `json:"transactions"`
 	Roles          []Role        `json:"roles"`
 	WarmupMs       int64         `json:"warmup_ms"`
+	DrainMs        int64         `json:"drain_ms"`
 	TickMs         int64         `json:"tick_ms"`
 	ProbeMs        int64         `json:"probe_ms"`
 	RuntimeThreads *int          `json:"runtime_threads"`
@@ -186,11 +187,15 @@ type Tick struct {
 type TickCount struct {
 	Role        string `json:"role"`
 	Transaction string `json:"transaction"`
-	Committed   uint64 `json:"committed"`
-	Empty       uint64 `json:"empty"`
-	Failed      uint64 `json:"failed"`
-	Errors      uint64 `json:"errors"`
-	Busy        uint64 `json:"busy"`
+	Counts
+}
+
+type Counts struct {
+	Committed uint64 `json:"committed"`
+	Empty     uint64 `json:"empty"`
+	Failed    uint64 `json:"failed"`
+	Errors    uint64 `json:"errors"`
+	Busy      uint64 `json:"busy"`
 }
 
 type Result struct {
@@ -208,18 +213,26 @@ type Operation struct {
 	Committed   uint64                `json:"committed"`
 	Empty       uint64                `json:"empty"`
 	Failed      uint64                `json:"failed"`
+	Ended       uint64                `json:"ended"`
 	Measured    uint64                `json:"measured"`
 	Rows        uint64                `json:"rows"`
 	Verified    uint64                `json:"verified"`
 	Mismatches  uint64                `json:"mismatches"`
 	Errors      map[string]ErrorCount `json:"errors"`
 	Unserved    uint64                `json:"unserved"`
+	Unfinished  []Unfinished          `json:"unfinished"`
 	Service     *Histogram            `json:"service"`
 	Wait        *Histogram            `json:"wait"`
 	Response    *Histogram            `json:"response"`
 	Lag         *Histogram            `json:"lag"`
 	Query       *Histogram            `json:"query"`
 	FirstRow    *Histogram            `json:"first_row"`
+}
+
+// Unfinished is a transaction that was not waited for any longer, by its age in nanoseconds.
+type Unfinished struct {
+	ServiceNs  int64  `json:"service_ns"`
+	ResponseNs *int64 `json:"response_ns"`
 }
 
 type ErrorCount struct {
@@ -232,6 +245,7 @@ type WorkerResult struct {
 	Worker    int    `json:"worker"`
 	Database  int    `json:"database"`
 	Committed uint64 `json:"committed"`
+	Ended     uint64 `json:"ended"`
 	InsideNs  int64  `json:"inside_ns"`
 	OutsideNs int64  `json:"outside_ns"`
 	StallNs   int64  `json:"stall_ns"`

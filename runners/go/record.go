@@ -2,36 +2,16 @@ package main
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
-// Counters are those of one step of one worker that `tick` shows: written by one goroutine, read by another. The
-// padding keeps each on cache lines of its own (two, for processors that fetch them in pairs).
-type Counters struct {
-	committed, empty, failed, errors, busy atomic.Uint64
-	_                                      [88]byte
-}
-
-// add does without a locked addition: there is one writer.
-func add(counter *atomic.Uint64, n uint64) { counter.Store(counter.Load() + n) }
-
-// busy is how many of these codes say that another transaction was in the way.
-func busy(codes []string) uint64 {
-	var n uint64
-	for _, code := range codes {
-		if slices.ContainsFunc(contending, func(listed string) bool { return standsFor(listed, code) }) {
-			n++
-		}
-	}
-	return n
-}
-
-// Record has the histograms and counts of one step of one worker; they are added up when the trial is over, so that
-// the hot path shares nothing. Its size does not depend on the number of operations.
+// Record has the counts and histograms of one step of one worker, under the worker's mutex; they are added up when the trial
+// is over. Its size does not depend on the number of operations.
 type Record struct {
-	measured, rows, verified, mismatches          uint64
+	Counts
+	ended, measured, rows, verified, mismatches   uint64
 	errors                                        map[string]ErrorCount // by extended name
+	unfinished                                    []Unfinished
 	service, wait, response, lag, query, firstRow *Histogram
 }
 
@@ -45,20 +25,64 @@ func newRecord(t *Transaction, shares, open bool) *Record {
 	}
 }
 
-// countErrors counts those of one execution, the same code as often as it was seen.
-func (r *Record) countErrors(codes []string, cured bool) {
-	for _, code := range codes {
-		count := r.errors[code]
-		count.Seen++
-		if cured {
+// met counts an error of a transaction that is under way.
+func (r *Record) met(code string) {
+	count := r.errors[code]
+	count.Seen++
+	r.errors[code] = count
+	r.Errors++
+	if isBusy(code) {
+		r.Busy++
+	}
+}
+
+// count counts what counts from `go` on.
+func (r *Record) count(e *Execution, errors []string) {
+	switch e.ending {
+	case Committed:
+		r.Committed++
+	case Empty:
+		r.Empty++
+	default:
+		r.Failed++
+	}
+	r.verified += e.verified
+	r.mismatches += e.mismatches
+	if e.ending != Gaveup {
+		for _, code := range errors {
+			count := r.errors[code]
 			count.Cured++
+			r.errors[code] = count
 		}
-		r.errors[code] = count
+	}
+}
+
+// measure counts what was committed and began after the warm-up.
+func (r *Record) measure(e *Execution, start, due int64) {
+	r.measured++
+	r.rows += e.rows
+	r.service.note(e.end - start)
+	if e.had != never {
+		r.wait.note(e.had - start)
+	}
+	if due != never {
+		r.response.note(e.end - due)
+		r.lag.note(start - due)
+	}
+	if e.query != never {
+		r.query.note(e.query - start)
+	}
+	if e.firstRow != never {
+		r.firstRow.note(e.firstRow - start)
 	}
 }
 
 // mergeInto adds this to the whole.
 func (r *Record) mergeInto(whole *Operation) {
+	whole.Committed += r.Committed
+	whole.Empty += r.Empty
+	whole.Failed += r.Failed
+	whole.Ended += r.ended
 	whole.Measured += r.measured
 	whole.Rows += r.rows
 	whole.Verified += r.verified
@@ -69,6 +93,7 @@ func (r *Record) mergeInto(whole *Operation) {
 		sum.Cured += count.Cured
 		whole.Errors[code] = sum
 	}
+	whole.Unfinished = append(whole.Unfinished, r.unfinished...)
 	whole.Service = merged(whole.Service, r.service)
 	whole.Wait = merged(whole.Wait, r.wait)
 	whole.Response = merged(whole.Response, r.response)
@@ -77,13 +102,16 @@ func (r *Record) mergeInto(whole *Operation) {
 	whole.FirstRow = merged(whole.FirstRow, r.firstRow)
 }
 
-// Board has the counts of all workers, and where they belong.
+// isBusy says whether another transaction was in the way.
+func isBusy(code string) bool {
+	return slices.ContainsFunc(contending, func(listed string) bool { return standsFor(listed, code) })
+}
+
+// Board has the pairs of a role and a transaction, each once, and what has been told of them.
 type Board struct {
-	trial    *Trial
-	counters []Counters // one for each step of each worker: by database, role, worker and step
-	places   []int      // index into keys of each of those
-	keys     []boardKey // each pair once
-	last     []TickCount
+	trial *Trial
+	keys  []boardKey
+	last  []Counts
 }
 
 type boardKey struct{ role, transaction int }
@@ -92,88 +120,67 @@ func newBoard(trial *Trial) *Board {
 	b := &Board{trial: trial}
 	for r := range trial.Roles {
 		for _, step := range trial.Roles[r].Steps {
-			b.place(r, step.Transaction)
-		}
-	}
-	for range trial.Databases {
-		for r := range trial.Roles {
-			for range trial.Roles[r].Workers {
-				for _, step := range trial.Roles[r].Steps {
-					b.places = append(b.places, b.place(r, step.Transaction))
-				}
+			if key := (boardKey{r, step.Transaction}); !slices.Contains(b.keys, key) {
+				b.keys = append(b.keys, key)
 			}
 		}
 	}
-	b.counters = make([]Counters, len(b.places))
-	b.last = make([]TickCount, len(b.keys))
+	b.last = make([]Counts, len(b.keys))
 	return b
 }
 
-func (b *Board) place(role, transaction int) int {
-	key := boardKey{role, transaction}
-	at := slices.Index(b.keys, key)
-	if at < 0 {
-		at = len(b.keys)
-		b.keys = append(b.keys, key)
-	}
-	return at
-}
-
-// firstOf is the place of a role's first step, or -1.
+// firstOf is the place of a role's first step.
 func (b *Board) firstOf(role int) int {
 	return slices.IndexFunc(b.keys, func(k boardKey) bool { return k.role == role })
 }
 
-func (b *Board) sums() []TickCount {
-	sums := make([]TickCount, len(b.keys))
-	for i, key := range b.keys {
-		sums[i].Role, sums[i].Transaction = b.trial.Roles[key.role].Name, b.trial.Transactions[key.transaction].Name
-	}
-	for i := range b.counters {
-		counters, sum := &b.counters[i], &sums[b.places[i]]
-		sum.Committed += counters.committed.Load()
-		sum.Empty += counters.empty.Load()
-		sum.Failed += counters.failed.Load()
-		sum.Errors += counters.errors.Load()
-		sum.Busy += counters.busy.Load()
-	}
-	return sums
-}
-
-// operations gives one entry for each role and transaction, with its counts so far and nothing else.
+// operations gives one entry for each pair, with nothing counted.
 func (b *Board) operations() []Operation {
 	operations := make([]Operation, len(b.keys))
-	for i, sum := range b.sums() {
-		empty := newRecord(&b.trial.Transactions[b.keys[i].transaction], false, false)
+	for i, key := range b.keys {
+		spec := &b.trial.Transactions[key.transaction]
+		empty := newRecord(spec, false, false)
 		operations[i] = Operation{
-			Role: sum.Role, Transaction: sum.Transaction,
-			Committed: sum.Committed, Empty: sum.Empty, Failed: sum.Failed, Errors: map[string]ErrorCount{},
+			Role: b.trial.Roles[key.role].Name, Transaction: spec.Name, Errors: empty.errors, Unfinished: []Unfinished{},
 			Service: empty.service, Query: empty.query, FirstRow: empty.firstRow,
 		}
 	}
 	return operations
 }
 
-// tick gives what was counted since the last one, for each role and transaction that did anything, and how late the
-// probe's timer ran; there may be no probe.
-func (b *Board) tick(clock Clock, lag *Lag) Tick {
-	now, moment := b.sums(), clock.now()
+// tick gives what was counted since the last one, for each pair that did anything, and how late the probe's timer ran; there
+// may be no probe.
+func (b *Board) tick(workers []*Worker, clock Clock, lag *Lag) Tick {
+	sums := make([]Counts, len(b.keys))
+	for _, w := range workers {
+		w.addTo(sums)
+	}
+	moment := clock.now()
 	tick := Tick{Type: "tick", TMs: moment / int64(time.Millisecond), Counts: []TickCount{}}
 	if lag != nil {
 		longest := lag.take(moment)
 		tick.LagNs = &longest
 	}
-	for i, last := range b.last {
-		since := now[i]
-		since.Committed -= last.Committed
-		since.Empty -= last.Empty
-		since.Failed -= last.Failed
-		since.Errors -= last.Errors
-		since.Busy -= last.Busy
-		if since.Committed+since.Empty+since.Failed+since.Errors > 0 {
-			tick.Counts = append(tick.Counts, since)
+	for i, key := range b.keys {
+		if since := sums[i].minus(&b.last[i]); since != (Counts{}) {
+			names := [2]string{b.trial.Roles[key.role].Name, b.trial.Transactions[key.transaction].Name}
+			tick.Counts = append(tick.Counts, TickCount{names[0], names[1], since})
 		}
 	}
-	b.last = now
+	b.last = sums
 	return tick
+}
+
+func (c *Counts) add(other *Counts) {
+	c.Committed += other.Committed
+	c.Empty += other.Empty
+	c.Failed += other.Failed
+	c.Errors += other.Errors
+	c.Busy += other.Busy
+}
+
+func (c *Counts) minus(other *Counts) Counts {
+	return Counts{
+		c.Committed - other.Committed, c.Empty - other.Empty, c.Failed - other.Failed, c.Errors - other.Errors, c.Busy - other.Busy,
+	}
 }

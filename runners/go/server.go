@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -229,17 +228,16 @@ func (s *serverSession) Execute(call *Call, effect *Effect) (uint64, error) {
 func (s *serverSession) Close() error { return s.link.close() }
 
 // prepareAll prepares the statements of the transactions used, by transaction and statement.
-func prepareAll[S any](transactions []Transaction, used []int, prepare func(spec *Statement, number int) (S, error)) ([][]S, error) {
-	statements, number := make([][]S, len(transactions)), 0
+func prepareAll[S any](transactions []Transaction, used []int, prepare func(spec *Statement) (S, error)) ([][]S, error) {
+	statements := make([][]S, len(transactions))
 	for _, t := range used {
 		specs := transactions[t].Statements
 		statements[t] = make([]S, len(specs))
 		for i := range specs {
 			var err error
-			if statements[t][i], err = prepare(&specs[i], number); err != nil {
+			if statements[t][i], err = prepare(&specs[i]); err != nil {
 				return nil, fmt.Errorf("%s: %w", specs[i].SQL, err)
 			}
-			number++
 		}
 	}
 	return statements, nil
@@ -292,42 +290,4 @@ func decimal(text string) Value {
 		return Value{Kind: Real, Real: number}
 	}
 	return Value{Kind: Text, Text: text}
-}
-
-// patientConn gives up waiting after answerPatience, or a second less: the deadline is moved once in a second, for to
-// move it costs the hot path more than to read the clock.
-type patientConn struct {
-	*socket
-	moved atomic.Int64 // when it was moved last, by patienceClock; 0 if it is to be moved
-}
-
-var patienceClock = Clock{time.Now()}
-
-func (c *patientConn) arm() error {
-	now := patienceClock.now()
-	if moved := c.moved.Load(); moved != 0 && now-moved < int64(time.Second) {
-		return nil
-	}
-	c.moved.Store(now)
-	return c.socket.SetDeadline(time.Now().Add(answerPatience))
-}
-
-func (c *patientConn) Read(to []byte) (int, error) {
-	if err := c.arm(); err != nil {
-		return 0, err
-	}
-	return c.socket.Read(to)
-}
-
-func (c *patientConn) Write(from []byte) (int, error) {
-	if err := c.arm(); err != nil {
-		return 0, err
-	}
-	return c.socket.Write(from)
-}
-
-// SetDeadline is asked for by the driver itself, when it connects or closes.
-func (c *patientConn) SetDeadline(at time.Time) error {
-	c.moved.Store(0)
-	return c.socket.SetDeadline(at)
 }

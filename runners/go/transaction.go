@@ -96,8 +96,8 @@ type Execution struct {
 }
 
 // run runs it to its end on a connection that is held already; shares says whether the time until then is of interest.
-func (p *Plan) run(session Session, params *Params, values *Values, m *Memory, retry *Retrying, clock Clock, shares bool) (Execution, error) {
-	e := Execution{had: never}
+func (p *Plan) run(session Session, params *Params, values *Values, w *Worker, shares bool) (Execution, error) {
+	e, m, clock := Execution{had: never}, w.memory, w.clock
 	if shares {
 		e.had = clock.now()
 	}
@@ -115,15 +115,15 @@ func (p *Plan) run(session Session, params *Params, values *Values, m *Memory, r
 			}
 			break
 		}
-		code, err := p.afterError(session, m, err)
+		code, err := p.afterError(session, w, err)
 		if err != nil {
 			return e, err
 		}
-		if done >= retry.Attempts || !retry.covers(code) {
+		if done >= w.retry.Attempts || !w.retry.covers(code) {
 			e.ending, e.rows, e.end = Gaveup, 0, clock.now()
 			break
 		}
-		if pause := retry.pause(done); pause > 0 {
+		if pause := w.retry.pause(done); pause > 0 {
 			time.Sleep(pause)
 		}
 	}
@@ -133,14 +133,16 @@ func (p *Plan) run(session Session, params *Params, values *Values, m *Memory, r
 }
 
 // afterError rolls back, and takes back what was yielded. It returns the code; what is no error of a database goes on up.
-func (p *Plan) afterError(session Session, m *Memory, err error) (string, error) {
+func (p *Plan) afterError(session Session, w *Worker, err error) (string, error) {
 	code, is := codeOf(err)
 	if !is {
 		return "", fmt.Errorf("%s: %w", p.spec.Name, err)
 	}
+	w.met(code)
 	if err := session.Rollback(); err != nil {
 		return "", fmt.Errorf("ROLLBACK: %w", err)
 	}
+	m := w.memory
 	m.errors = append(m.errors, code)
 	copy(m.effect.Yielded, m.committed)
 	return code, nil

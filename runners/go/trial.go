@@ -53,8 +53,10 @@ func runTrial(input io.Reader) error {
 		return err
 	}
 	result := stage.result(probe)
-	if err := stage.close(); err != nil {
-		return err
+	if !stage.abandoned {
+		if err := stage.close(); err != nil {
+			return err
+		}
 	}
 	return say(result)
 }
@@ -133,11 +135,13 @@ type Stage struct {
 	databases []*Opened
 	workers   []*Worker
 	writeLock sync.Mutex
-	// By role: workers that have not ended, and when the last one did, in nanoseconds from `go`, never until then.
-	working, ended []atomic.Int64
+	abandoned bool // there is a transaction that is not waited for
+	// By role: workers that have not ended, and when none is left.
+	working []atomic.Int64
+	over    []Moment
 }
 
-// newStage opens everything. The workers are made in the order of the board.
+// newStage opens everything.
 func newStage(trial *Trial) (*Stage, *Ready, error) {
 	s := &Stage{trial: trial, board: newBoard(trial)}
 	d, err := driverNamed(trial.Driver)
@@ -155,12 +159,14 @@ func newStage(trial *Trial) (*Stage, *Ready, error) {
 	if s.retry, err = newRetrying(trial.Retry, d.dialect()); err != nil {
 		return nil, nil, err
 	}
-	s.working, s.ended = make([]atomic.Int64, len(trial.Roles)), make([]atomic.Int64, len(trial.Roles))
+	s.working, s.over = make([]atomic.Int64, len(trial.Roles)), make([]Moment, len(trial.Roles))
 	for r := range trial.Roles {
 		role := &trial.Roles[r]
+		s.over[r].come = make(chan struct{})
 		if workers := role.Workers * len(trial.Databases); workers > 0 {
 			s.working[r].Store(int64(workers))
-			s.ended[r].Store(never)
+		} else {
+			close(s.over[r].come) // at 0
 		}
 		schedule, err := newSchedule(trial.Seed, role)
 		if err != nil {
@@ -196,9 +202,6 @@ func (s *Stage) addWorkers(database int, opened *Opened) error {
 				handle.writeLock = &s.writeLock
 			}
 			id := ID{database: database, role: r, place: role.FirstInRole + uint64(w), index: role.FirstWorker + w}
-			if last := len(s.workers) - 1; last >= 0 {
-				id.counters = s.workers[last].id.counters + len(s.workers[last].steps)
-			}
 			worker, err := s.newWorker(id, role, handle)
 			if err != nil {
 				return err
@@ -232,7 +235,8 @@ func (s *Stage) newWorker(id ID, role *Role, handle Handle) (*Worker, error) {
 		shares := trial.Access.Kind != "per-worker" && (trial.Access.Kind != "write-lock" || spec.Writes)
 		w.steps = append(w.steps, &Task{
 			step: step, plan: newPlan(step.Transaction, spec, place), params: params,
-			record: newRecord(spec, shares, w.schedule != nil), counters: &s.board.counters[id.counters+at],
+			record: newRecord(spec, shares, w.schedule != nil),
+			place:  slices.Index(s.board.keys, boardKey{id.role, step.Transaction}),
 		})
 	}
 	w.memory = newMemory(len(names))
@@ -244,13 +248,13 @@ func (s *Stage) end(role *Role) End {
 	case "time":
 		return End{time: millis(role.Until.Ms)}
 	case "role":
-		return End{time: never, role: &s.ended[roleNamed(s.trial, role.Until.Name)]}
+		return End{time: never, role: &s.over[roleNamed(s.trial, role.Until.Name)]}
 	}
 	return End{time: never}
 }
 
-// run starts all workers together, and ticks until the last has ended. It returns at the first worker's fault: the
-// others may hang on what the faulty one still holds, and there is no result to wait for.
+// run starts all workers together, and ticks until the last has ended or was abandoned. It returns at the first worker's fault:
+// the others may hang on what the faulty one still holds, and there is no result to wait for.
 func (s *Stage) run() (*Probe, error) {
 	var clock Clock
 	var waiting sync.WaitGroup
@@ -260,7 +264,10 @@ func (s *Stage) run() (*Probe, error) {
 		go func() {
 			waiting.Done()
 			<-start
-			ended <- s.work(w, clock)
+			if err := work(w); w.leave() {
+				s.left(w.id.role, clock)
+				ended <- err
+			}
 		}()
 	}
 	waiting.Wait()
@@ -271,7 +278,19 @@ func (s *Stage) run() (*Probe, error) {
 		before.Store(waits())
 	}
 	clock = Clock{time.Now()}
+	for _, w := range s.workers {
+		w.clock = clock
+	}
 	close(start)
+	drained := make(chan int, len(s.trial.Roles))
+	for r := range s.trial.Roles {
+		if s.trial.Roles[r].Until.Kind != "count" {
+			go func() {
+				s.drain(r, clock)
+				drained <- r
+			}()
+		}
+	}
 
 	var lag *Lag
 	if s.trial.ProbeMs > 0 {
@@ -290,14 +309,16 @@ func (s *Stage) run() (*Probe, error) {
 				return nil, err
 			}
 			working--
+		case r := <-drained:
+			working -= s.abandon(r, clock)
 		case <-ticker.C:
-			if err := say(s.board.tick(clock, lag)); err != nil {
+			if err := say(s.board.tick(s.workers, clock, lag)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	// The rest, so that all ticks add up to the result.
-	if err := say(s.board.tick(clock, lag)); err != nil {
+	if err := say(s.board.tick(s.workers, clock, lag)); err != nil {
 		return nil, err
 	}
 	close(stop)
@@ -307,32 +328,46 @@ func (s *Stage) run() (*Probe, error) {
 	return &Probe{Lateness: <-lateness, Scheduler: waited(before.Load(), waits())}, nil
 }
 
-func (s *Stage) work(w *Worker, clock Clock) (err error) {
+func work(w *Worker) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = fmt.Errorf("panic: %v", panicked)
 		}
 	}()
-	err = w.run(clock)
-	if s.working[w.id.role].Add(-1) == 0 {
-		s.ended[w.id.role].Store(clock.now())
+	return w.run()
+}
+
+// left counts a worker that has ended or was abandoned.
+func (s *Stage) left(role int, clock Clock) {
+	if s.working[role].Add(-1) == 0 {
+		s.over[role].comes(clock)
 	}
-	return err
+}
+
+// drain waits until a role has ended and its drain has passed.
+func (s *Stage) drain(role int, clock Clock) {
+	end := s.end(&s.trial.Roles[role])
+	end.sleep(clock, never)
+	time.Sleep(time.Duration(min(end.known(), never-millis(s.trial.DrainMs)) + millis(s.trial.DrainMs) - clock.now()))
+}
+
+// abandon abandons the workers of a role that are still in a transaction, and returns how many.
+func (s *Stage) abandon(role int, clock Clock) (count int) {
+	for _, w := range s.workers {
+		if w.id.role == role && w.abandon() {
+			s.left(role, clock)
+			count++
+		}
+	}
+	s.abandoned = s.abandoned || count > 0
+	return count
 }
 
 func (s *Stage) result(probe *Probe) *Result {
 	result := &Result{Type: "result", Operations: s.board.operations(), Workers: []WorkerResult{}, Probe: probe}
 	for _, w := range s.workers {
 		result.ElapsedNs = max(result.ElapsedNs, w.ended)
-		var committed uint64
-		for at, task := range w.steps {
-			task.record.mergeInto(&result.Operations[s.board.places[w.id.counters+at]])
-			committed += task.counters.committed.Load()
-		}
-		result.Workers = append(result.Workers, WorkerResult{
-			Role: w.role.Name, Worker: w.id.index, Database: w.id.database,
-			Committed: committed, InsideNs: w.inside, OutsideNs: max(w.outside, 0), StallNs: w.stall,
-		})
+		result.Workers = append(result.Workers, w.resultInto(result.Operations))
 	}
 	for r, schedule := range s.schedules {
 		end := s.end(&s.trial.Roles[r]).known()

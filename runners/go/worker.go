@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // Worker repeats its role's steps until the role ends.
 type Worker struct {
@@ -12,14 +15,20 @@ type Worker struct {
 	retry    *Retrying
 	schedule *Schedule // nil in a closed loop
 	end      End
+	clock    Clock
 	warm     int64  // end of the warm-up in nanoseconds from `go`
 	choice   Stream // of the draws between steps
 
-	// What it leaves when it is done, in nanoseconds: when it ended, and its time after the warm-up in transactions
-	// and between them.
-	ended, inside, outside int64
-	// When it last committed something, and the longest time between two such moments.
-	committed, stall int64
+	// Held while something is recorded, and not during a transaction, which may hang in a call. It guards the records of the
+	// steps and what follows, in nanoseconds from `go`.
+	mutex      sync.Mutex
+	running    *Task // nil between transactions, and when it was abandoned
+	abandoned  bool
+	start, due int64 // of the transaction that is running; due never in a closed loop
+	inside     int64 // the part of the window that was spent in transactions
+	committed  int64 // when it last committed something
+	stall      int64 // the longest time between two such moments
+	ended      int64 // when the worker had ended, or its drain
 }
 
 // ID says who a worker is.
@@ -28,21 +37,20 @@ type ID struct {
 	role     int    // index in the trial
 	place    uint64 // in the role, over all processes
 	index    int    // among all workers of its database
-	counters int    // index of its first step's counters on the board
 }
 
 // Task is one step of a role, as this worker does it.
 type Task struct {
-	step     *Step
-	plan     Plan
-	params   *Params
-	record   *Record
-	counters *Counters
-	times    uint64 // how often this worker has started it
+	step   *Step
+	plan   Plan
+	params *Params
+	record *Record
+	place  int    // of its counts on the board
+	times  uint64 // how often this worker has started it
 }
 
-// run works until the role ends, or something goes wrong that is not SQLite's.
-func (w *Worker) run(clock Clock) error {
+// run works until the role ends, its drain has passed, or something goes wrong that is not a database's.
+func (w *Worker) run() error {
 	values := &Values{}
 	// The worker's own transactions have the numbers place, place + all, place + 2 * all, … in its role.
 	number, all, at := w.id.place, w.role.WorkersInRole, 0
@@ -51,7 +59,7 @@ func (w *Worker) run(clock Clock) error {
 		if w.schedule != nil {
 			if due = w.schedule.take(w.end.time); due == never {
 				// Nothing more arrives, but the role lasts until its time.
-				w.end.sleep(clock, never)
+				w.end.sleep(w.clock, never)
 				break
 			}
 		}
@@ -62,10 +70,9 @@ func (w *Worker) run(clock Clock) error {
 		operation := task.times*task.step.Stride + task.step.Offset + w.id.place
 		task.params.draw(operation, values)
 		if w.schedule != nil {
-			w.end.sleep(clock, due)
+			w.end.sleep(w.clock, due)
 		}
-		start := clock.now()
-		if w.end.isPast(start) {
+		if !w.begin(task, due) {
 			if w.schedule != nil {
 				w.schedule.leave(due)
 			}
@@ -78,30 +85,135 @@ func (w *Worker) run(clock Clock) error {
 		if err != nil {
 			return err
 		}
-		e, err := task.plan.run(session, task.params, values, w.memory, w.retry, clock, shares)
+		e, err := task.plan.run(session, task.params, values, w, shares)
 		w.handle.give()
 		if err != nil {
 			return err
 		}
-		task.count(&e, w.memory.errors)
-		if e.ending == Committed {
-			w.stall, w.committed = max(w.stall, e.end-w.committed), e.end
+		if !w.finish(&e) {
+			break
 		}
-		if start >= w.warm {
-			task.measure(&e, start, due)
-		}
-		w.inside += max(e.end-max(start, w.warm), 0)
 		if at++; e.ending == Empty || at == len(w.steps) {
 			at = 0
 		}
 		if think := w.role.Load.ThinkUs; think > 0 {
-			w.end.sleep(clock, clock.now()+think*int64(time.Microsecond))
+			w.end.sleep(w.clock, w.clock.now()+think*int64(time.Microsecond))
 		}
 	}
-	w.ended = clock.now()
-	w.outside = max(w.ended-w.warm, 0) - w.inside
-	w.stall = max(w.stall, w.ended-w.committed)
 	return nil
+}
+
+// begin starts a transaction now, unless it is too late. The clock is read under the mutex: of a worker that is found between
+// transactions after its end, none begins any more.
+func (w *Worker) begin(task *Task, due int64) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.start = w.clock.now()
+	if w.end.isPast(w.start) {
+		return false
+	}
+	w.running, w.due = task, due
+	return true
+}
+
+// met records an error of the transaction under way, which may never end.
+func (w *Worker) met(code string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.running != nil {
+		w.running.record.met(code)
+	}
+}
+
+// finish records what has ended, unless it was abandoned.
+func (w *Worker) finish(e *Execution) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.running == nil {
+		return false
+	}
+	record := w.running.record
+	w.running = nil
+	record.count(e, w.memory.errors)
+	w.inside += w.within(w.start, e.end)
+	if e.ending == Committed {
+		w.stall, w.committed = max(w.stall, e.end-w.committed), e.end
+		if w.warm < e.end && e.end <= w.end.known() {
+			record.ended++
+		}
+		if w.start >= w.warm {
+			record.measure(e, w.start, w.due)
+		}
+	}
+	return true
+}
+
+// within is the part of the window between two moments, of which the second is past.
+func (w *Worker) within(from, to int64) int64 {
+	return max(min(to, w.end.known())-max(from, w.warm), 0)
+}
+
+// leave is the worker's own end, unless it was abandoned.
+func (w *Worker) leave() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.abandoned {
+		return false
+	}
+	w.running = nil // after a fault
+	w.rest()
+	return true
+}
+
+// abandon is the end of the drain: if the worker is in a transaction, that is unfinished, and nothing that becomes of it is
+// recorded.
+func (w *Worker) abandon() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.running == nil {
+		return false
+	}
+	w.rest()
+	unfinished := Unfinished{ServiceNs: w.ended - w.start}
+	if w.due != never {
+		response := w.ended - w.due
+		unfinished.ResponseNs = &response
+	}
+	w.running.record.unfinished = append(w.running.record.unfinished, unfinished)
+	w.inside += w.within(w.start, w.ended)
+	w.running, w.abandoned = nil, true
+	return true
+}
+
+func (w *Worker) rest() {
+	w.ended = w.clock.now()
+	w.stall = max(w.stall, w.ended-w.committed)
+}
+
+// addTo adds its counts to those of the board.
+func (w *Worker) addTo(sums []Counts) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for _, task := range w.steps {
+		sums[task.place].add(&task.record.Counts)
+	}
+}
+
+// resultInto adds its records to the operations. The window of a role of a number of transactions is that of its worker here.
+func (w *Worker) resultInto(operations []Operation) WorkerResult {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	window := max(min(w.end.known(), w.ended)-w.warm, 0)
+	result := WorkerResult{
+		Role: w.role.Name, Worker: w.id.index, Database: w.id.database,
+		InsideNs: w.inside, OutsideNs: window - w.inside, StallNs: w.stall,
+	}
+	for _, task := range w.steps {
+		task.record.mergeInto(&operations[task.place])
+		result.Committed += task.record.Committed
+		result.Ended += task.record.ended
+	}
+	return result
 }
 
 // byWeight chooses the first step whose cumulative weight exceeds the draw.
@@ -117,47 +229,4 @@ func (w *Worker) byWeight(number uint64) int {
 		}
 	}
 	return 0
-}
-
-// count counts what counts from `go` on.
-func (t *Task) count(e *Execution, errors []string) {
-	switch e.ending {
-	case Committed:
-		add(&t.counters.committed, 1)
-	case Empty:
-		add(&t.counters.empty, 1)
-	default:
-		add(&t.counters.failed, 1)
-	}
-	t.record.verified += e.verified
-	t.record.mismatches += e.mismatches
-	if len(errors) > 0 {
-		add(&t.counters.errors, uint64(len(errors)))
-		add(&t.counters.busy, busy(errors))
-		t.record.countErrors(errors, e.ending != Gaveup)
-	}
-}
-
-// measure counts what counts after the warm-up.
-func (t *Task) measure(e *Execution, start, due int64) {
-	if e.ending != Committed {
-		return
-	}
-	r := t.record
-	r.measured++
-	r.rows += e.rows
-	r.service.note(e.end - start)
-	if e.had != never {
-		r.wait.note(e.had - start)
-	}
-	if due != never {
-		r.response.note(e.end - due)
-		r.lag.note(start - due)
-	}
-	if e.query != never {
-		r.query.note(e.query - start)
-	}
-	if e.firstRow != never {
-		r.firstRow.note(e.firstRow - start)
-	}
 }

@@ -41,9 +41,13 @@ pub struct Options {
     longest: f64,
 }
 
-/// Least ratio for a language: the reference runner has to be closer to its loop than the others.
+/// Least ratio for a language. What a runner does besides its loop, of every transaction: three readings of the clock, a value
+/// for a histogram, and its count under a lock. An interpreter needs longer for that.
 fn target(language: &str) -> f64 {
-    if language == "rust" || language == "c" { 0.95 } else { 0.90 }
+    match language {
+        "python" | "node" => 0.85,
+        _ => 0.90,
+    }
 }
 
 /// Runs all pairs of all runners. `false` if a target was missed.

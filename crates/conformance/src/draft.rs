@@ -44,6 +44,7 @@ impl Draft {
                 transactions: Vec::new(),
                 roles: Vec::new(),
                 warmup_ms: 0,
+                drain_ms: 10_000,
                 tick_ms: 50,
                 probe_ms: 10,
                 runtime_threads: None,

@@ -18,10 +18,8 @@ pub enum Event<'a> {
         environment: &'a Environment,
         /// The run file.
         file: &'a PathBuf,
-        /// Blocks that are done already (`--resume`).
-        done: u32,
-        /// Blocks in all.
-        blocks: u32,
+        /// Blocks of each scenario that are done already (`--resume`).
+        done: &'a [u32],
     },
     /// A database is being prepared.
     Preparing {
@@ -72,6 +70,8 @@ pub enum Event<'a> {
     },
     /// A block is in the run file.
     BlockStored {
+        /// Index of the scenario.
+        scenario: usize,
         /// Block, from 0.
         block: u32,
     },

@@ -40,11 +40,13 @@ fn add(into: &mut Operation, other: Operation) {
     into.committed += other.committed;
     into.empty += other.empty;
     into.failed += other.failed;
+    into.ended += other.ended;
     into.measured += other.measured;
     into.rows += other.rows;
     into.verified += other.verified;
     into.mismatches += other.mismatches;
     into.unserved += other.unserved;
+    into.unfinished.extend(other.unfinished);
     for (name, count) in other.errors {
         let entry = into.errors.entry(name).or_default();
         entry.seen += count.seen;
@@ -86,7 +88,7 @@ fn add_probe(mut a: Probe, b: &Probe) -> Probe {
 mod tests {
     use std::collections::BTreeMap;
 
-    use litelab_protocol::{ErrorCount, Part, WorkerResult};
+    use litelab_protocol::{ErrorCount, Part, Unfinished, WorkerResult};
 
     use super::*;
 
@@ -99,12 +101,14 @@ mod tests {
             committed,
             empty: 1,
             failed: 2,
+            ended: committed,
             measured: committed,
             rows: 3,
             verified: 0,
             mismatches: 0,
             errors: BTreeMap::from([("SQLITE_BUSY".to_owned(), ErrorCount { seen: 5, cured: 3 })]),
             unserved: 0,
+            unfinished: vec![Unfinished { service_ns: committed, response_ns: None }],
             service,
             wait: None,
             response: None,
@@ -128,7 +132,8 @@ mod tests {
         assert_eq!(total.elapsed_ns, 300);
         assert_eq!(total.workers.len(), 3);
         assert_eq!(total.operations.len(), 2);
-        assert_eq!(total.operations[0].committed, 15);
+        assert_eq!((total.operations[0].committed, total.operations[0].ended), (15, 15));
+        assert!(total.operations[0].unfinished.iter().map(|u| u.service_ns).eq([10, 5]));
         assert_eq!(total.operations[0].service.count(), 15);
         assert_eq!(total.operations[0].errors["SQLITE_BUSY"], ErrorCount { seen: 10, cured: 6 });
         let parts = total.breakdown.iter().map(|p| (p.name.as_str(), p.calls, p.nanos));

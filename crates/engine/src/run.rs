@@ -1,4 +1,4 @@
-//! A run: blocks of trials in random order, each block stored as it ends.
+//! A run: rounds of one block of each scenario, each block a trial of each arm in random order, stored as it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,8 @@ pub struct Run<'a> {
     plan: Plan,
     recorder: Recorder,
     environment: Environment,
-    done: u32,
+    /// Blocks of each scenario that are in the file.
+    done: Vec<u32>,
     /// Arms whose call stacks are there.
     sampled: BTreeSet<usize>,
     options: RunOptions,
@@ -65,7 +66,7 @@ pub struct Run<'a> {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Blocks in the file.
+    /// Blocks in the file, those of all scenarios.
     pub blocks: u32,
     /// Trials that failed, this time.
     pub failed: u32,
@@ -114,10 +115,10 @@ impl<'a> Run<'a> {
         recorder.builds(&builds(runners, descriptions.keys()))?;
         recorder.servers(&servers.records())?;
         Ok(Self {
+            done: vec![0; plan.scenarios.len()],
             plan,
             recorder,
             environment,
-            done: 0,
             sampled: BTreeSet::new(),
             options,
             runners,
@@ -133,12 +134,13 @@ impl<'a> Run<'a> {
     /// When the file is no run, is complete, or its runners are not the ones it began with.
     pub fn resume(options: RunOptions, runners: &'a Runners, stop: &'a AtomicBool) -> Result<Self, EngineError> {
         let info = RunFile::open(&options.file)?.info()?;
-        let blocks = blocks(&info.plan);
+        let complete = info.plan.scenarios.iter().zip(&info.done).all(|(scenario, done)| *done >= scenario.blocks);
         // Killed between its last block and the mark of its end, a run has only that left to do.
-        if info.blocks >= blocks && info.finished.is_some() && !options.flame {
+        if complete && info.finished.is_some() && !options.flame {
             return Err(EngineError::BadInput(format!(
-                "{}: all {blocks} blocks are there; nothing is left to do but to take call stacks with --flame",
-                options.file.display()
+                "{}: all {} blocks are there; nothing is left to do but to take call stacks with --flame",
+                options.file.display(),
+                info.done.iter().sum::<u32>()
             )));
         }
         let mut plan = info.plan;
@@ -175,7 +177,7 @@ impl<'a> Run<'a> {
             plan,
             recorder,
             environment: info.environment,
-            done: info.blocks,
+            done: info.done,
             sampled: info.stacks.into_keys().collect(),
             options,
             runners,
@@ -209,15 +211,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When a database cannot be prepared or the run file cannot be written. Failed trials are no errors.
     pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
-        let blocks = blocks(&self.plan);
         let file = self.options.file.clone();
-        report(Event::Started {
-            plan: &self.plan,
-            environment: &self.environment,
-            file: &file,
-            done: self.done,
-            blocks,
-        });
+        report(Event::Started { plan: &self.plan, environment: &self.environment, file: &file, done: &self.done });
         let scratch = Scratch::make(&self.options.directory)?;
         let prepared = Prepared::new(&scratch.prepared);
         let mut perf = None;
@@ -228,7 +223,7 @@ impl<'a> Run<'a> {
                 Err(reason) => report(Event::NotSampled { arm: None, reason: &reason }),
             }
         }
-        let mut ended = Ended { blocks: self.done, failed: 0, interrupted: false };
+        let mut ended = Ended { blocks: self.done.iter().sum(), failed: 0, interrupted: false };
         let mut prepared_files = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
             if self.stopped() {
@@ -242,17 +237,15 @@ impl<'a> Run<'a> {
             }
             prepared_files.push(prepared.file(arm, &mut |rows, of| report(Event::Preparing { arm: index, rows, of }))?);
         }
-        if self.options.calibrate && self.done == 0 {
+        if self.options.calibrate && ended.blocks == 0 {
             self.calibrate(&scratch, &prepared_files, report)?;
         }
         let mut rates = BTreeMap::new();
-        for block in self.done..blocks {
+        for (scenario, block) in rounds(&self.plan).filter(|(scenario, block)| *block >= self.done[*scenario]) {
             let started = litelab_record::now();
             let load = LoadProbe::start();
             let mut trials = Vec::new();
-            let order = Schedule::new(self.plan.seed, self.plan.arms.len()).order(block);
-            let due = order.into_iter().filter(|&arm| block < self.plan.blocks_of(&self.plan.arms[arm]));
-            for (position, arm) in due.enumerate() {
+            for (position, arm) in order(&self.plan, scenario, block).into_iter().enumerate() {
                 report(Event::TrialStarted { block, arm });
                 let (record, series) =
                     self.trial((block, arm, position as u32), &prepared_files[arm], &scratch, report)?;
@@ -265,9 +258,9 @@ impl<'a> Run<'a> {
                 report(Event::TrialEnded { record: &record, series: &series });
                 trials.push((record, series));
             }
-            self.recorder.block(block, &started, &load.finish(), &trials)?;
-            ended.blocks = block + 1;
-            report(Event::BlockStored { block });
+            self.recorder.block((scenario, block), &started, &load.finish(), &trials)?;
+            ended.blocks += 1;
+            report(Event::BlockStored { scenario, block });
         }
         self.recorder.finished()?;
         if let Some(perf) = &mut perf {
@@ -391,9 +384,22 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Blocks of the scenario that has most.
-fn blocks(plan: &Plan) -> u32 {
-    plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default()
+/// The blocks of all scenarios in the order in which they run, each with its number: round by round, so that a run that
+/// is stopped has as many of each as there was time for, and in each round in random order, for a claim may compare arms of
+/// two scenarios.
+fn rounds(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
+    let most = plan.scenarios.iter().map(|scenario| scenario.blocks).max().unwrap_or_default();
+    let schedule = Schedule::new(plan.seed, plan.scenarios.len());
+    let due = move |(scenario, block): &(usize, u32)| *block < plan.scenarios[*scenario].blocks;
+    (0..most).flat_map(move |block| schedule.order(block).into_iter().map(move |s| (s, block))).filter(due)
+}
+
+/// A scenario's arms in the order in which a block runs them, one after the other: what is compared is neighbours in time.
+fn order(plan: &Plan, scenario: usize, block: u32) -> Vec<usize> {
+    let run = |(_, arm): &(usize, &litelab_model::Arm)| arm.scenario == scenario && arm.skipped.is_none();
+    let arms: Vec<usize> = plan.arms.iter().enumerate().filter(run).map(|(index, _)| index).collect();
+    let order = Schedule::new(plan.seed, arms.len()).in_stream(scenario as u32 + 1).order(block);
+    order.into_iter().map(|place| arms[place]).collect()
 }
 
 /// The rate that a search found.
@@ -423,4 +429,75 @@ pub fn variable(text: &str) -> Result<(String, Scalar), String> {
         .or_else(|_| value.parse().map(Scalar::Bool))
         .unwrap_or_else(|_| Scalar::Text(value.to_owned()));
     Ok((name.trim().to_owned(), scalar))
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_model::{Options, library, resolve};
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let toml = "name = 's'\ntitle = '?'\nworkload = 'insert'\nblocks = 6\n\
+            [[scenario]]\nname = 'two'\nvary.profile = ['wal-full', 'wal-normal']\nrole.w = { run = 'insert', count = 1 }\n\
+            [[scenario]]\nname = 'many'\nblocks = 9\nvary.workers = [1, 2, 3, 4, 5]\nrole.w = { run = 'insert', count = 5 }\n\
+            [[scenario]]\nname = 'three'\nvary.workers = [1, 2, 3]\nrole.w = { run = 'insert', count = 3 }\n";
+        let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
+        let study = library::parse(&text).expect("parses");
+        let mut plan = resolve::resolve(&study, &text, &Options::default()).expect("resolves");
+        // The second of three.
+        plan.arms[8].skipped = Some("its runner is not built".into());
+        plan
+    }
+
+    #[test]
+    fn a_run_that_stops_has_as_many_blocks_of_each_scenario_as_there_was_time_for() {
+        let plan = plan();
+        let mut done = vec![0; plan.scenarios.len()];
+        let mut orders = BTreeSet::new();
+        for (at, (scenario, block)) in rounds(&plan).enumerate() {
+            assert_eq!(
+                block, done[scenario],
+                "blocks of a scenario come in order, so that their number tells what is left"
+            );
+            done[scenario] += 1;
+            let all = |of: &dyn Fn(&u32) -> bool| done.iter().all(of);
+            let highest = *done.iter().max().expect("three");
+            let behind = |(index, n): (usize, &u32)| *n + 1 >= highest || *n >= plan.scenarios[index].blocks;
+            assert!(done.iter().enumerate().all(behind), "{done:?}");
+            if at % 3 == 2 && all(&|n| *n <= 6) {
+                let round: Vec<usize> = rounds(&plan).skip(at - 2).take(3).map(|(scenario, _)| scenario).collect();
+                orders.insert(round);
+            }
+        }
+        assert_eq!(done, plan.scenarios.iter().map(|s| s.blocks).collect::<Vec<_>>());
+        assert!(orders.len() > 1, "scenarios take turns in going first: {orders:?}");
+    }
+
+    #[test]
+    fn a_block_has_each_arm_of_its_scenario_once_and_two_take_turns() {
+        let plan = plan();
+        let mine = |scenario: usize| -> Vec<usize> {
+            let run = |index: &usize| plan.arms[*index].scenario == scenario && plan.arms[*index].skipped.is_none();
+            (0..plan.arms.len()).filter(run).collect()
+        };
+        for scenario in 0..plan.scenarios.len() {
+            for block in 0..20 {
+                let mut arms = order(&plan, scenario, block);
+                arms.sort_unstable();
+                assert_eq!(arms, mine(scenario));
+            }
+        }
+        // AB BA, also where a third arm is skipped.
+        for scenario in [0, 2] {
+            for pair in 0..20 {
+                let mut second = order(&plan, scenario, 2 * pair + 1);
+                second.reverse();
+                assert_eq!(order(&plan, scenario, 2 * pair), second);
+            }
+        }
+        let leads =
+            |scenario| (0..32).map(|block| order(&plan, scenario, block)[0] == mine(scenario)[0]).collect::<Vec<_>>();
+        assert_ne!(leads(0), leads(2), "each scenario has a stream of its own");
+    }
 }

@@ -134,8 +134,8 @@ mod tests {
 
     fn measured(committed: u64, failed: u64, flags: Vec<Flag>) -> Measurement {
         let operation = serde_json::json!({
-            "role": "w", "transaction": "t", "committed": committed, "empty": 0, "failed": failed, "measured": 0,
-            "rows": 0, "verified": 0, "mismatches": 0, "errors": {}, "unserved": 0,
+            "role": "w", "transaction": "t", "committed": committed, "empty": 0, "failed": failed, "ended": 0,
+            "measured": 0, "rows": 0, "verified": 0, "mismatches": 0, "errors": {}, "unserved": 0, "unfinished": [],
             "service": litelab_protocol::histogram::Histogram::new(),
             "wait": null, "response": null, "lag": null, "query": null, "first_row": null,
         });

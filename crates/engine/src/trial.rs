@@ -170,7 +170,9 @@ fn attempt(
     let mut fault = fault.transpose().map_err(|e| Stop::new(FailureKind::Server, e))?;
 
     let result = evidence.result.clone().unwrap_or_default();
-    verify::counts(arm, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
+    verify::counts(arm, &result)
+        .and_then(|()| verify::ceiling(arm, &result))
+        .map_err(|e| Stop::new(FailureKind::Counts, e))?;
     // Before the checks open the database, for that would fold the log into it.
     let sizes = placed.files().iter().map(|f| FileSizes::of(f));
     let (database_bytes, wal_after_bytes) =
@@ -309,8 +311,9 @@ fn drive(
     processes.iter_mut().for_each(RunnerProcess::go);
     let mut kills = Kills::new(arm, processes);
     fault.iter_mut().for_each(|fault| fault.begin(begun));
-    let limit =
-        arm.duration_ms.map_or(bench.patience.trial, |ms| Duration::from_millis(ms * 3) + Duration::from_secs(60));
+    let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| {
+        Duration::from_millis(ms * 3 + arm.trial.drain_ms) + Duration::from_secs(60)
+    });
     let mut results = Vec::new();
     let mut ticks_of_killed = Vec::new();
     for (index, process) in processes.iter_mut().enumerate() {

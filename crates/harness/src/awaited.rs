@@ -275,7 +275,7 @@ mod tests {
             trial.transactions.push(crate::testing::transaction(name, Begin::None, vec![], vec![]));
         }
         trial.roles.push(crate::testing::role("r", 1, &[0, 1], crate::testing::count(1)));
-        let board = Board::new(&trial).expect("memory");
+        let board = Board::new(&trial);
         let mut result = TrialResult { operations: board.operations(&trial), ..TrialResult::default() };
         account(&[(5, 2), (517, 1)], &[part("ack", 3, 30)]).enter(&mut result);
         account(&[(5, 1)], &[part("ack", 1, 10), part("fetch", 1, 1)]).enter(&mut result);

@@ -8,6 +8,7 @@ use litelab_protocol::{Line, Trial};
 
 use crate::access::{Handle, Shared};
 use crate::fault::Fault;
+use crate::lookout::{Left, end_now};
 use crate::runtime::{self, Program};
 use crate::session::Open;
 use crate::tasks::{Hands, Way};
@@ -82,15 +83,17 @@ pub fn run<S: Open, W: Blocking<S>>(trial: &Trial, input: &mut dyn BufRead) -> R
     let (shared, own, connections) = trial::open::<S>(trial)?;
     let kept = Kept::new(shared);
     let workers = stage.workers(map(stage.handles(kept.get(), own), W::new))?;
-    let running = program.ready();
     if !trial::ready_and_go(connections, input)? {
         return Ok(());
     }
-    let (runtime, (done, probe)) = running.work(workers)?;
-    let result = stage.result(&done, probe);
+    let Left { done, probe, hangs } = program.work(workers);
+    let result = stage.result(probe);
+    if hangs {
+        end_now(result);
+    }
     let own = done.into_iter().map(|worker| (worker.id.database, worker.handle.into_handle()));
     let own: Vec<_> = own.filter_map(|(database, handle)| Some((database, handle.into_own()?))).collect();
-    drop(runtime);
+    drop(program.runtime);
     // SAFETY: the tasks have ended, and with them and `done` all that borrowed.
     trial::close(trial, unsafe { kept.into_inner() }, own)?;
     say(&Line::Result(Box::new(result)))

@@ -6,16 +6,14 @@ use std::io::BufRead;
 use litelab_protocol::{Access, Connection, ConnectionSettings, Database, Executor, Line, Setting, Transaction, Trial};
 
 use crate::access::{need_one, transactions};
-use crate::clock::{Clock, Tuning, pause};
+use crate::clock::{Clock, pause};
 use crate::fault::Fault;
 use crate::joined;
 use crate::params::{Params, Values};
-use crate::record::Board;
 use crate::session::{Effect, Session};
 use crate::stage::Stage;
 use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
 use crate::trial::ready_and_go;
-use crate::watch::Watch;
 use crate::worker::Route;
 use crate::{say, threads};
 
@@ -219,18 +217,14 @@ pub fn run<G: Group>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault
 }
 
 fn in_threads<G: Group>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
-    let board = Board::new(trial)?;
-    let watch = Watch::begin(trial, &board, trial.probe_ms)?;
-    let tuning = Tuning::begin();
-    let stage = Stage::new(trial, board)?;
+    let stage = Stage::new(trial)?;
     let (groups, connections) = open::<G>(trial)?;
     let workers = stage.workers(|database| Member(&groups[database]))?;
-    let rate = tuning.finish();
     if !ready_and_go(connections, input)? {
         return Ok(());
     }
-    let (done, probe) = threads::run(&stage, workers, rate, watch)?;
-    let result = stage.result(&done, probe);
+    let (done, probe) = threads::run(&stage, workers);
+    let result = stage.result(probe);
     drop(done);
     groups.into_iter().try_for_each(G::close)?;
     say(&Line::Result(Box::new(result)))

@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use crate::access::{need_one, private, transactions};
 use crate::awaited::Account;
 use crate::fault::Fault;
+use crate::lookout::{Left, end_now};
 use crate::runtime::Program;
 use crate::session::Session;
 use crate::tasks::{Hands, Way};
@@ -232,14 +233,17 @@ pub fn on<H: Host>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> 
     }
     let write_lock = Arc::new(Mutex::new(()));
     let workers = stage.workers(|database| databases[database].reach(trial.access, &write_lock))?;
-    let running = program.ready();
     if !trial::ready_and_go(connections, input)? {
         return Ok(());
     }
-    let (runtime, (done, probe)) = running.work(workers)?;
-    let mut result = stage.result(&done, probe);
+    let Left { done, probe, hangs } = program.work(workers);
+    let mut result = stage.result(probe);
     drop(done);
     databases.iter().flat_map(|d| &d.hosts).for_each(|host| host.account().enter(&mut result));
+    if hangs {
+        end_now(result);
+    }
+    let runtime = program.runtime;
     runtime.block_on(async {
         for (database, hosts) in trial.databases.iter().zip(databases) {
             hosts.close(database).await?;

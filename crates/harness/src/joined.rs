@@ -9,6 +9,7 @@ use litelab_protocol::{Executor, Line, Trial};
 
 use crate::fault::Fault;
 use crate::group::{self, Group, Next};
+use crate::lookout::{Left, end_now};
 use crate::runtime::{self, Program};
 use crate::say;
 use crate::tasks::{Hands, Way};
@@ -74,14 +75,16 @@ pub fn run<G: Group, const INLINE: bool>(trial: &Trial, input: &mut dyn BufRead)
     let groups: Vec<Arc<G>> = groups.into_iter().map(Arc::new).collect();
     let way = |database: usize| Joined::<G, INLINE> { group: groups[database].clone(), executor: trial.executor };
     let workers = stage.workers(way)?;
-    let running = program.ready();
     if !ready_and_go(connections, input)? {
         return Ok(());
     }
-    let (runtime, (done, probe)) = running.work(workers)?;
-    let result = stage.result(&done, probe);
+    let Left { done, probe, hangs } = program.work(workers);
+    let result = stage.result(probe);
+    if hangs {
+        end_now(result);
+    }
     drop(done);
-    drop(runtime);
+    drop(program.runtime);
     for group in groups {
         // Its workers have ended.
         if let Some(group) = Arc::into_inner(group) {

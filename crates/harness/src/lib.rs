@@ -5,8 +5,8 @@
 //! shortest runner there is.
 //!
 //! Read in this order: `session` is what a driver offers; `trial` opens, says `ready` and the result; `stage` is what the
-//! workers of a trial have in common, `threads` starts them; `watch` looks on; `worker` is the loop; `transaction` is one
-//! execution; `noop` is the driver that calls nothing. Where the host program is asynchronous: `runtime` starts the
+//! workers of a trial have in common, `threads` starts them; `lookout` is what the first thread does meanwhile; `worker` is the
+//! loop, which writes down at its `desk` what it does; `transaction` is one execution; `noop` is the driver that calls nothing. Where the host program is asynchronous: `runtime` starts the
 //! workers, `tasks` is the loop, `pulse` looks on from inside; `blocking`, `hosted` and `awaited` are the ways to a
 //! connection, and `crew` is one such host. `group` is the way through a layer that makes writers share commits, `joined` the
 //! same in an asynchronous program.
@@ -20,18 +20,19 @@ mod blocking;
 mod check;
 mod clock;
 mod crew;
+mod desk;
 mod driver;
 mod fault;
 mod group;
 mod hosted;
 mod inspect;
 mod joined;
+mod lookout;
 mod noop;
 mod params;
 mod probe;
 mod pulse;
 mod record;
-mod region;
 mod row;
 mod runtime;
 #[cfg(feature = "rusqlite")]
@@ -45,7 +46,6 @@ pub mod testing;
 mod threads;
 mod transaction;
 mod trial;
-mod watch;
 mod work;
 mod worker;
 

@@ -1,15 +1,15 @@
-//! What a worker writes down. Each has its own; they are added up when the trial is over, so that the hot path shares
-//! nothing. Only the few counts that `tick` shows are atomic, written by one thread and read by another process.
+//! What a worker counts. Each has its own; they are added up when the trial is over. The few counts that `tick` shows are
+//! atomic, written by one thread and read by another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ErrorCount, Fetch, Operation, Step, Tick, TickCount, Transaction, Trial, codes};
 
-use crate::fault::Fault;
-use crate::region::{Region, Shareable};
+use crate::transaction::{Ending, Execution};
 
 /// Counts of one step of one worker, on cache lines of their own (two, for processors that fetch them in pairs).
+#[derive(Default)]
 #[repr(align(128))]
 pub struct Counters {
     pub committed: AtomicU64,
@@ -18,9 +18,6 @@ pub struct Counters {
     pub errors: AtomicU64,
     pub busy: AtomicU64,
 }
-
-// SAFETY: atomic integers, for which zero is a value.
-unsafe impl Shareable for Counters {}
 
 /// Adds without a locked instruction: there is one writer.
 #[inline]
@@ -36,9 +33,6 @@ pub struct Beat {
     /// The longest that it ran late since this was taken, in nanoseconds.
     longest: AtomicU64,
 }
-
-// SAFETY: atomic integers, for which zero is a value.
-unsafe impl Shareable for Beat {}
 
 impl Beat {
     /// The timer ran so late, and is due next at `due`.
@@ -59,6 +53,7 @@ impl Beat {
 
 /// Histograms and counts of one step of one worker. Their size does not depend on the number of operations.
 pub struct Record {
+    pub ended: u64,
     pub measured: u64,
     pub rows: u64,
     pub verified: u64,
@@ -79,6 +74,7 @@ impl Record {
         let fetches = first_fetch(transaction).is_some();
         let only = |wanted: bool| wanted.then(Histogram::new);
         Self {
+            ended: 0,
             measured: 0,
             rows: 0,
             verified: 0,
@@ -106,8 +102,26 @@ impl Record {
         }
     }
 
+    /// What counts of a transaction that began at `start`, after the warm-up.
+    #[inline(always)]
+    pub fn measure(&mut self, execution: &Execution, start: u64, due: Option<u64>) {
+        if execution.ending != Ending::Committed {
+            return;
+        }
+        self.measured += 1;
+        self.rows += execution.rows;
+        let since = |from: u64| move |at: u64| at.saturating_sub(from);
+        self.service.record(since(start)(execution.end));
+        note(&mut self.wait, execution.had.map(since(start)));
+        note(&mut self.response, due.map(|due| execution.end.saturating_sub(due)));
+        note(&mut self.lag, due.map(|due| start.saturating_sub(due)));
+        note(&mut self.query, execution.query.map(since(start)));
+        note(&mut self.first_row, execution.first_row.map(since(start)));
+    }
+
     /// Adds this to the whole.
     pub fn merge_into(&self, whole: &mut Operation) {
+        whole.ended += self.ended;
         whole.measured += self.measured;
         whole.rows += self.rows;
         whole.verified += self.verified;
@@ -128,7 +142,7 @@ impl Record {
 
 /// Counts a value in a histogram that there may not be.
 #[inline]
-pub fn note(histogram: &mut Option<Histogram>, nanos: Option<u64>) {
+fn note(histogram: &mut Option<Histogram>, nanos: Option<u64>) {
     if let (Some(histogram), Some(nanos)) = (histogram, nanos) {
         histogram.record(nanos);
     }
@@ -148,10 +162,10 @@ pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
 
 /// The counts of all workers, and where they belong.
 pub struct Board {
-    /// One for each step of each worker, where a [`crate::watch::Watch`] sees them.
-    pub counters: Region<Counters>,
-    /// One, for a probe that is in a runtime.
-    beat: Region<Beat>,
+    /// One for each step of each worker.
+    pub counters: Vec<Counters>,
+    /// For a probe that is in a runtime.
+    beat: Beat,
     /// Index into `keys` of each of those.
     places: Vec<usize>,
     /// Role and transaction, each pair once.
@@ -160,9 +174,7 @@ pub struct Board {
 
 impl Board {
     /// In the order in which workers are made: by database, role, worker and step.
-    ///
-    /// Fails when there is no memory for them.
-    pub fn new(trial: &Trial) -> Result<Self, Fault> {
+    pub fn new(trial: &Trial) -> Self {
         let mut keys = Vec::new();
         let mut place = |role: usize, step: &Step| {
             let key = (role, step.transaction as usize);
@@ -182,12 +194,13 @@ impl Board {
                 places.extend((0..role.workers).flat_map(|_| &role.steps).map(|step| place(r, step)));
             }
         }
-        Ok(Self { counters: Region::new(places.len())?, beat: Region::new(1)?, places, keys })
+        let counters = places.iter().map(|_| Counters::default()).collect();
+        Self { counters, beat: Beat::default(), places, keys }
     }
 
     /// Where a probe in a runtime tells how it fares.
     pub fn beat(&self) -> &Beat {
-        &self.beat[0]
+        &self.beat
     }
 
     /// One empty entry for each role and transaction, with its counts so far.
@@ -201,12 +214,14 @@ impl Board {
                 committed: sum.committed,
                 empty: sum.empty,
                 failed: sum.failed,
+                ended: 0,
                 measured: 0,
                 rows: 0,
                 verified: 0,
                 mismatches: 0,
                 errors: Default::default(),
                 unserved: 0,
+                unfinished: Vec::new(),
                 service: empty.service,
                 wait: None,
                 response: None,

@@ -1,73 +1,53 @@
 //! The asynchronous host program of a trial: a tokio runtime of several threads, whose tasks are the workers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
 
-use litelab_protocol::{Executor, Trial};
+use litelab_protocol::{Executor, Probe, Trial};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, Notify};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinHandle};
 
-use crate::clock::{Rate, Tuning};
+use crate::clock::Clock;
 use crate::fault::Fault;
+use crate::lookout::{Left, give_up, look_on};
 use crate::pulse;
-use crate::record::Board;
 use crate::stage::Stage;
 use crate::tasks::{self, Way};
-use crate::threads::{give_up, panicked};
-use crate::watch::Watch;
-use crate::worker::{Done, Ended, Worker};
+use crate::threads::panicked;
+use crate::worker::Worker;
 
 /// An option beside the driver's, under [`Executor::Offload`] alone: size of the runtime's pool of blocking threads. Its own
 /// default is 512.
 const MAX_BLOCKING_THREADS: &str = "max_blocking_threads";
 
-/// The program, before its workers start.
+/// How long is waited for the probe of a runtime in which a worker hangs.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The program.
 ///
 /// Tasks live as long as they like, so what they borrow has to be there for ever. It is leaked: a process runs one trial.
 pub struct Program {
     pub trial: &'static Trial,
     pub stage: &'static Stage<'static>,
     pub runtime: Runtime,
-    watch: Watch,
-    tuning: Tuning,
-}
-
-/// The program while they work.
-pub struct Running {
-    pub runtime: Runtime,
-    trial: &'static Trial,
-    stage: &'static Stage<'static>,
-    watch: Watch,
-    rate: Option<Rate>,
 }
 
 impl Program {
-    /// To be made while the process has one thread, and no database is open.
+    /// With no workers yet.
     pub fn begin(trial: &Trial) -> Result<Self, Fault> {
         let mut trial = trial.clone();
         let blocking = blocking_threads(&mut trial)?;
         let trial: &'static Trial = Box::leak(Box::new(trial));
-        let board = Board::new(trial)?;
-        // The one that looks on has no part in the runtime, so the probe is left to a task of it.
-        let watch = Watch::begin(trial, &board, 0)?;
-        let tuning = Tuning::begin();
-        let stage: &'static Stage<'static> = Box::leak(Box::new(Stage::new(trial, board)?));
-        let runtime = runtime(trial.runtime_threads, blocking)?;
-        Ok(Self { trial, stage, runtime, watch, tuning })
+        let stage: &'static Stage<'static> = Box::leak(Box::new(Stage::new(trial)?));
+        Ok(Self { trial, stage, runtime: runtime(trial.runtime_threads, blocking)? })
     }
 
-    /// All is open.
-    pub fn ready(self) -> Running {
-        let Self { trial, stage, runtime, watch, tuning } = self;
-        Running { runtime, trial, stage, watch, rate: tuning.finish() }
-    }
-}
-
-impl Running {
-    /// Starts all workers together, and waits until the last has ended. One that cannot go on ends the process, as among
-    /// threads.
-    pub fn work<W: Way>(self, workers: Vec<Worker<'static, W>>) -> Result<(Runtime, Ended<W>), Fault> {
-        let Self { runtime, trial, stage, watch, rate } = self;
+    /// Starts all workers together, and waits until the last has ended, or its drain has passed. This thread has no part in the
+    /// runtime: it looks on while the runtime is held up, too. One that cannot go on ends the process, as among threads.
+    pub fn work<W: Way>(&self, workers: Vec<Worker<'static, W>>) -> Left<W> {
+        let Self { trial, stage, runtime } = self;
+        let (trial, stage): (&'static Trial, &'static Stage<'static>) = (trial, stage);
         let probes = trial.probe_ms > 0;
         let barrier = Arc::new(Barrier::new(workers.len() + 1 + usize::from(probes)));
         let go = Arc::new(OnceLock::new());
@@ -75,43 +55,49 @@ impl Running {
             let (barrier, go) = (barrier.clone(), go.clone());
             async move {
                 barrier.wait().await;
-                *go.get_or_init(|| crate::clock::Clock::start(rate))
+                *go.get_or_init(Clock::start)
             }
         };
-        let (mut done, probe) = runtime.block_on(async {
-            let mut tasks = JoinSet::new();
-            for worker in workers {
-                let start = start();
-                tasks.spawn(async move {
-                    let clock = start.await;
-                    let role = worker.id.role;
-                    let ended = tasks::run(worker, clock).await;
+        let (send, ended) = mpsc::channel();
+        for worker in workers {
+            let (send, start) = (send.clone(), start());
+            let task = runtime.spawn(async move {
+                let clock = start.await;
+                let role = worker.id.role;
+                let ended = tasks::run(worker, clock).await;
+                if !matches!(ended, Ok(None)) {
                     stage.leave(role, clock);
-                    ended
-                });
-            }
-            let stop = Arc::new(Notify::new());
-            let pulse = probes.then(|| {
-                let (start, stop) = (start(), stop.clone());
-                tokio::spawn(async move { pulse::run(trial, start.await, &stop, stage.beat()).await })
+                }
+                ended
             });
-            let clock = start().await;
-            watch.start(clock).unwrap_or_else(|fault| give_up(&watch, fault));
-            let mut done = Vec::new();
-            while let Some(ended) = tasks.join_next().await {
-                let ended = ended.map_err(broken).flatten();
-                done.push(ended.unwrap_or_else(|fault| give_up(&watch, fault)));
-            }
-            stop.notify_one();
-            let probe = match pulse {
-                Some(pulse) => Some(pulse.await.map_err(broken).unwrap_or_else(|fault| give_up(&watch, fault))),
-                None => None,
-            };
-            (done, probe)
+            runtime.spawn(async move {
+                let ended = task.await.map_err(broken).flatten();
+                // The receiver is gone only when the process is about to end.
+                let _sent = send.send(ended);
+            });
+        }
+        drop(send);
+        let stop = Arc::new(Notify::new());
+        let pulse = probes.then(|| {
+            let (start, stop) = (start(), stop.clone());
+            runtime.spawn(async move { pulse::run(trial, start.await, &stop, stage.beat()).await })
         });
-        done.sort_by_key(|done: &Done<W>| done.id.counters);
-        watch.finish()?;
-        Ok((runtime, (done, probe)))
+        let clock = runtime.block_on(start());
+        let mut left = look_on(stage, clock, 0, &ended);
+        stop.notify_one();
+        left.probe = pulse.and_then(|pulse| self.seen(pulse, left.hangs));
+        left
+    }
+
+    /// What the probe saw; nothing where a worker that hangs keeps it from telling.
+    fn seen(&self, pulse: JoinHandle<Probe>, hangs: bool) -> Option<Probe> {
+        let seen = async {
+            match hangs {
+                true => tokio::time::timeout(PATIENCE, pulse).await.ok(),
+                false => Some(pulse.await),
+            }
+        };
+        self.runtime.block_on(seen).map(|seen| seen.map_err(broken).unwrap_or_else(|fault| give_up(fault)))
     }
 }
 

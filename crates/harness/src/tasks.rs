@@ -6,12 +6,13 @@ use litelab_protocol::{Load, Order};
 
 use crate::awaited::{self, AwaitedSession};
 use crate::clock::{Clock, End, NEVER};
+use crate::desk::{Desk, Window};
 use crate::fault::Fault;
 use crate::group::{self, Next};
 use crate::params::Values;
 use crate::session::Session;
 use crate::transaction::{self, Ending, Execution, Memory, Retrying};
-use crate::worker::{Done, Task, Time, Worker, by_weight, limit};
+use crate::worker::{Done, Task, Worker, by_weight, limit};
 
 /// A task's way to a connection, and where its transactions run.
 pub trait Way: Send + Sized + 'static {
@@ -85,25 +86,34 @@ impl Hands {
         task.params.draw(task.operation(place), &mut self.values);
     }
 
-    /// Writes down what became of it, and turns to the one after it.
-    fn note(&mut self, execution: &Execution, start: u64, warm: u64, due: Option<u64>) {
-        let task = &mut self.steps[self.at];
-        task.count(execution, &self.memory.errors);
-        if start >= warm {
-            task.measure(execution, start, due);
-        }
+    /// Writes down what became of what began at `start`, and turns to the one after it. Nothing where nobody waits for it any
+    /// more.
+    fn note(
+        &mut self,
+        execution: &Execution,
+        (start, due): (u64, Option<u64>),
+        (desk, window): (&Desk, Window<'_>),
+    ) -> Option<()> {
+        let task = &self.steps[self.at];
+        desk.pass((self.at, start), execution, window, |record| {
+            task.count(record, execution, &self.memory.errors);
+            if start >= window.warm {
+                record.measure(execution, start, due);
+            }
+        })?;
         let first = execution.ending == Ending::Empty || self.at + 1 == self.steps.len();
         self.at = if first { 0 } else { self.at + 1 };
+        Some(())
     }
 }
 
-/// Works until the role ends, or something goes wrong that is not SQLite's.
-pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Done<W>, Fault> {
-    let Worker { id, role, handle: mut way, steps, memory, retry, schedule, end, warm, choice } = worker;
+/// Works until the role ends, or something goes wrong that is not SQLite's. None where nobody waits for it any more.
+pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Option<Done<W>>, Fault> {
+    let Worker { id, role, handle: mut way, steps, memory, retry, schedule, window, desk, choice } = worker;
+    let end = window.end;
     let mut hands = Box::new(Hands { steps, at: 0, memory, values: Values::default(), retry, clock });
     let (limit, every) = (limit(role), u64::from(role.workers_in_role));
     let mut number = id.place;
-    let mut time = Time::default();
     while number < limit {
         let due = match schedule.map(|schedule| schedule.take(end.time)) {
             None => None,
@@ -132,12 +142,14 @@ pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Don
         hands.steps[at].times += 1;
         number += every;
 
+        desk.begin(at, start, due);
         let mut execution;
         (way, hands, execution) = way.execute(hands).await?;
         // The commit has returned for the application when the task that awaits it goes on.
         execution.end = clock.now();
-        hands.note(&execution, start, warm, due);
-        time.pass(&execution, start, warm);
+        if hands.note(&execution, (start, due), (desk, window)).is_none() {
+            return Ok(None);
+        }
         match role.load {
             Load::Closed { think_us: think @ 1.. } => {
                 sleep(end, clock, clock.now().saturating_add(think.saturating_mul(1_000))).await;
@@ -146,12 +158,7 @@ pub async fn run<W: Way>(worker: Worker<'static, W>, clock: Clock) -> Result<Don
             _ => {}
         }
     }
-    Ok(Done {
-        id,
-        time: time.end(clock.now(), warm),
-        handle: way,
-        records: hands.steps.into_iter().map(|task| task.record).collect(),
-    })
+    Ok(desk.end(clock.now(), window).map(|()| Done { id, handle: way }))
 }
 
 /// [`End::sleep`], by the runtime's timer: it is one of whole milliseconds and wakes up to two too late, as it does in an

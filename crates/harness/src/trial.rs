@@ -6,14 +6,11 @@ use litelab_protocol::{Access, ConnectionSettings, Database, Executor, Line, Rea
 
 use crate::access::{self, Opened, Shared};
 use crate::blocking::{Inline, Offload};
-use crate::clock::Tuning;
 use crate::crew::Crew;
 use crate::driver::{self, Driver};
 use crate::fault::Fault;
-use crate::record::Board;
 use crate::session::Open;
 use crate::stage::Stage;
-use crate::watch::Watch;
 use crate::{blocking, check, hosted, say, threads};
 
 /// Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
@@ -24,19 +21,10 @@ pub fn run(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<(), Fault> {
     let driver = driver::find(drivers, &trial.driver)?;
     check::driver(&trial, driver)?;
     check::roles(&trial)?;
-    age_the_heap();
     match driver.group.filter(|_| matches!(trial.access, Access::GroupCommit { .. })) {
         Some(run) => run(&trial, input),
         None => (driver.run)(&trial, input),
     }
-}
-
-/// glibc returns the top of the heap to the system whenever 128 KiB of it are free, until a larger block has been freed once:
-/// then it allows for twice as much (`mallopt(3)`, `M_MMAP_THRESHOLD`). In a program of some age that has happened. Here it
-/// would depend on what lies above a connection whether each statement that needs some pages for itself, as `RETURNING` does,
-/// pays for two system calls and the faults of those pages.
-fn age_the_heap() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(4 << 20)));
 }
 
 /// The trial on one driver.
@@ -50,18 +38,14 @@ pub fn with<S: Open>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault
 }
 
 fn in_threads<S: Open>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> {
-    let board = Board::new(trial)?;
-    let watch = Watch::begin(trial, &board, trial.probe_ms)?;
-    let tuning = Tuning::begin();
-    let stage = Stage::new(trial, board)?;
+    let stage = Stage::new(trial)?;
     let (shared, own, connections) = open::<S>(trial)?;
     let workers = stage.workers(stage.handles(&shared, own))?;
-    let rate = tuning.finish();
     if !ready_and_go(connections, input)? {
         return Ok(());
     }
-    let (done, probe) = threads::run(&stage, workers, rate, watch)?;
-    let result = stage.result(&done, probe);
+    let (done, probe) = threads::run(&stage, workers);
+    let result = stage.result(probe);
     let own = done.into_iter().map(|worker| (worker.id.database, worker.handle));
     let own: Vec<_> = own.filter_map(|(database, handle)| Some((database, handle.into_own()?))).collect();
     close(trial, shared, own)?;

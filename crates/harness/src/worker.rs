@@ -1,13 +1,14 @@
 //! A worker: repeats its role's steps until the role ends.
 
 use litelab_protocol::generator::{Stream, below};
-use litelab_protocol::{Load, Order, Probe, Role, Step, Until};
+use litelab_protocol::{Load, Order, Role, Step, Until};
 
 use crate::access::Handle;
-use crate::clock::{Clock, End, NEVER};
+use crate::clock::{Clock, NEVER};
+use crate::desk::{Desk, Window};
 use crate::fault::Fault;
 use crate::params::{Params, Values};
-use crate::record::{Counters, Record, add, note};
+use crate::record::{Counters, Record, add};
 use crate::schedule::Schedule;
 use crate::session::Session;
 use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
@@ -25,9 +26,9 @@ pub struct Worker<'a, H> {
     pub memory: Memory,
     pub retry: &'a Retrying,
     pub schedule: Option<&'a Schedule>,
-    pub end: End<'a>,
-    /// End of the warm-up in nanoseconds from `go`.
-    pub warm: u64,
+    pub window: Window<'a>,
+    /// Where it writes down what it does.
+    pub desk: &'a Desk,
     /// Stream of the draws between steps.
     pub choice: Stream,
 }
@@ -51,56 +52,16 @@ pub struct Task<'a> {
     pub step: &'a Step,
     pub plan: Plan<'a>,
     pub params: Params,
-    pub record: Record,
     pub counters: &'a Counters,
     /// How often this worker has started it.
     pub times: u64,
 }
 
-/// What a worker leaves when it is done.
+/// A worker that is done.
 pub struct Done<H> {
     pub id: Id,
     pub handle: H,
-    pub records: Vec<Record>,
-    pub time: Time,
 }
-
-/// A worker's time, in nanoseconds.
-#[derive(Default)]
-pub struct Time {
-    /// When it ended, from `go`.
-    pub ended: u64,
-    /// After the warm-up, in transactions and between them.
-    pub inside: u64,
-    pub outside: u64,
-    /// The longest in which it committed nothing.
-    pub stall: u64,
-    /// When it last committed something.
-    committed: u64,
-}
-
-impl Time {
-    /// A transaction that began at `start` is over.
-    #[inline]
-    pub fn pass(&mut self, execution: &Execution, start: u64, warm: u64) {
-        self.inside += execution.end.saturating_sub(start.max(warm));
-        if execution.ending == Ending::Committed {
-            self.stall = self.stall.max(execution.end.saturating_sub(self.committed));
-            self.committed = execution.end;
-        }
-    }
-
-    /// The worker has ended.
-    pub fn end(mut self, now: u64, warm: u64) -> Self {
-        self.ended = now;
-        self.outside = now.saturating_sub(warm).saturating_sub(self.inside);
-        self.stall = self.stall.max(now.saturating_sub(self.committed));
-        self
-    }
-}
-
-/// What all workers leave, in the order in which they were made, and what the host probe saw meanwhile.
-pub type Ended<H> = (Vec<Done<H>>, Option<Probe>);
 
 /// A thread's way to a connection.
 pub trait Route {
@@ -134,22 +95,22 @@ impl<S: Session> Route for Handle<'_, S> {
 }
 
 impl<H: Route> Worker<'_, H> {
-    /// Works until the role ends, or something goes wrong that is not SQLite's.
-    pub fn run(mut self, clock: Clock) -> Result<Done<H>, Fault> {
+    /// Works until the role ends, or something goes wrong that is not SQLite's. None where nobody waits for it any more.
+    pub fn run(mut self, clock: Clock) -> Result<Option<Done<H>>, Fault> {
+        let end = self.window.end;
         let limit = limit(self.role);
         let every = u64::from(self.role.workers_in_role);
         // The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
         let mut number = self.id.place;
         let mut values = Values::default();
-        let mut time = Time::default();
         let mut at = 0;
         while number < limit {
-            let due = match self.schedule.map(|schedule| schedule.take(self.end.time)) {
+            let due = match self.schedule.map(|schedule| schedule.take(end.time)) {
                 None => None,
                 Some(Some(due)) => Some(due),
                 Some(None) => {
                     // Nothing more arrives, but the role lasts until its time.
-                    self.end.sleep(clock, NEVER);
+                    end.sleep(clock, NEVER);
                     break;
                 }
             };
@@ -159,10 +120,10 @@ impl<H: Route> Worker<'_, H> {
             let task = &mut self.steps[at];
             task.params.draw(task.operation(self.id.place), &mut values);
             if let Some(due) = due {
-                self.end.sleep(clock, due);
+                end.sleep(clock, due);
             }
             let start = clock.now();
-            if self.end.is_past(start) {
+            if end.is_past(start) {
                 if let (Some(schedule), Some(due)) = (self.schedule, due) {
                     schedule.leave(due);
                 }
@@ -171,29 +132,30 @@ impl<H: Route> Worker<'_, H> {
             task.times += 1;
             number += every;
 
+            self.desk.begin(at, start, due);
             let Task { plan, params, .. } = &*task;
             let execution = self.handle.execute(plan, (params, &values), &mut self.memory, self.retry, clock)?;
-            task.count(&execution, &self.memory.errors);
-            if start >= self.warm {
-                task.measure(&execution, start, due);
+            let passed = self.desk.pass((at, start), &execution, self.window, |record| {
+                task.count(record, &execution, &self.memory.errors);
+                if start >= self.window.warm {
+                    record.measure(&execution, start, due);
+                }
+            });
+            if passed.is_none() {
+                return Ok(None);
             }
-            time.pass(&execution, start, self.warm);
             at = if execution.ending == Ending::Empty || at + 1 == self.steps.len() { 0 } else { at + 1 };
             if let Load::Closed { think_us: 1.. } = self.role.load {
                 self.think(clock);
             }
         }
-        Ok(Done {
-            id: self.id,
-            time: time.end(clock.now(), self.warm),
-            handle: self.handle,
-            records: self.steps.into_iter().map(|task| task.record).collect(),
-        })
+        let Self { id, handle, desk, window, .. } = self;
+        Ok(desk.end(clock.now(), window).map(|()| Done { id, handle }))
     }
 
     fn think(&self, clock: Clock) {
         if let Load::Closed { think_us } = self.role.load {
-            self.end.sleep(clock, clock.now().saturating_add(think_us.saturating_mul(1_000)));
+            self.window.end.sleep(clock, clock.now().saturating_add(think_us.saturating_mul(1_000)));
         }
     }
 }
@@ -227,68 +189,19 @@ impl Task<'_> {
 
     /// What counts from `go` on.
     #[inline]
-    pub fn count(&mut self, execution: &Execution, errors: &[i32]) {
+    pub fn count(&self, record: &mut Record, execution: &Execution, errors: &[i32]) {
         let counter = match execution.ending {
             Ending::Committed => &self.counters.committed,
             Ending::Empty => &self.counters.empty,
             Ending::Failed => &self.counters.failed,
         };
         add(counter, 1);
-        self.record.verified += execution.verified;
-        self.record.mismatches += execution.mismatches;
+        record.verified += execution.verified;
+        record.mismatches += execution.mismatches;
         if !errors.is_empty() {
             add(&self.counters.errors, errors.len() as u64);
             add(&self.counters.busy, errors.iter().filter(|code| *code & 0xFF == SQLITE_BUSY).count() as u64);
-            self.record.errors(errors, execution.ending != Ending::Failed);
+            record.errors(errors, execution.ending != Ending::Failed);
         }
-    }
-
-    /// What counts after the warm-up.
-    #[inline(always)]
-    pub fn measure(&mut self, execution: &Execution, start: u64, due: Option<u64>) {
-        if execution.ending != Ending::Committed {
-            return;
-        }
-        let record = &mut self.record;
-        record.measured += 1;
-        record.rows += execution.rows;
-        // Two processors' counters may differ by a few nanoseconds, so nothing is subtracted blindly.
-        let since = |from: u64| move |at: u64| at.saturating_sub(from);
-        record.service.record(since(start)(execution.end));
-        note(&mut record.wait, execution.had.map(since(start)));
-        note(&mut record.response, due.map(|due| execution.end.saturating_sub(due)));
-        note(&mut record.lag, due.map(|due| start.saturating_sub(due)));
-        note(&mut record.query, execution.query.map(since(start)));
-        note(&mut record.first_row, execution.first_row.map(since(start)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn until(end: u64, ending: Ending) -> Execution {
-        Execution { ending, had: None, end, rows: 0, query: None, first_row: None, verified: 0, mismatches: 0 }
-    }
-
-    #[test]
-    fn the_longest_time_without_a_commit_has_everything_else_in_it() {
-        let mut time = Time::default();
-        time.pass(&until(100, Ending::Committed), 50, 200);
-        time.pass(&until(400, Ending::Failed), 150, 200);
-        time.pass(&until(500, Ending::Empty), 450, 200);
-        time.pass(&until(900, Ending::Committed), 600, 200);
-        let time = time.end(1_100, 200);
-        assert_eq!((time.stall, time.ended), (800, 1_100));
-        // From the warm-up on, 200 of what failed, then 50 and 300.
-        assert_eq!((time.inside, time.outside), (550, 350));
-    }
-
-    #[test]
-    fn who_commits_nothing_stalls_until_the_end() {
-        let mut time = Time::default();
-        time.pass(&until(10, Ending::Committed), 5, 0);
-        assert_eq!(time.end(1_000, 0).stall, 990);
-        assert_eq!(Time::default().end(1_000, 0).stall, 1_000);
     }
 }

@@ -10,7 +10,6 @@ use litelab_model::Plan;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::Outcome;
 use litelab_report::number;
-use litelab_stats::{Confidence, minimum_blocks};
 
 use crate::style;
 
@@ -34,7 +33,6 @@ pub struct Progress {
     values: BTreeMap<usize, Vec<f64>>,
     total: usize,
     trials: usize,
-    blocks: u32,
     begun: Instant,
     last_line: Instant,
     failed: u32,
@@ -53,7 +51,6 @@ impl Progress {
             values: BTreeMap::new(),
             total: 0,
             trials: 0,
-            blocks: 0,
             begun: now,
             last_line: now,
             failed: 0,
@@ -63,7 +60,7 @@ impl Progress {
     /// Shows one event.
     pub fn on(&mut self, event: &Event<'_>) {
         match event {
-            Event::Started { plan, environment, file, done, blocks } => {
+            Event::Started { plan, environment, file, done } => {
                 anstream::eprint!("{}", describe(plan));
                 for arm in
                     plan.arms.iter().filter_map(|a| a.skipped.as_ref()).collect::<std::collections::BTreeSet<_>>()
@@ -76,17 +73,19 @@ impl Progress {
                     anstream::eprintln!("{style}warning:{style:#} {}; {}", warning.message, warning.remedy);
                 }
                 anstream::eprintln!("run file: {}", file.display());
-                self.start(plan, *done, *blocks);
+                self.start(plan, done);
             }
             Event::Preparing { arm, rows, of } => {
                 self.line_or_message(&format!("preparing {}: {rows} of {of} rows", self.name(*arm)), rows == of);
             }
             Event::Calibrating { scenario } => {
-                let name = self.plan.as_ref().and_then(|p| p.scenarios.get(*scenario)).map_or("?", |s| s.name.as_str());
-                self.line_or_message(&format!("measuring the harness itself: {name}"), false);
+                let text = format!("measuring the harness itself: {}", self.scenario(*scenario));
+                self.line_or_message(&text, false);
             }
             Event::TrialStarted { block, arm } => {
-                self.bar.set_message(format!("block {}/{} · {}", block + 1, self.blocks, self.name(*arm)));
+                let scenario = self.plan.as_ref().and_then(|p| p.arms.get(*arm)).map_or(0, |arm| arm.scenario);
+                let block = self.block(scenario, *block);
+                self.bar.set_message(format!("{block} · {}", self.name(*arm)));
             }
             Event::Probed { arm, probe } => {
                 let outcome = if probe.held() { "kept".to_owned() } else { format!("not kept: {}", probe.reason) };
@@ -102,26 +101,21 @@ impl Progress {
                 let of = arm.map_or_else(String::new, |arm| format!(" of {}", self.name(arm)));
                 self.print(&format!("{style}no call stacks{of}:{style:#} {reason}"));
             }
-            Event::BlockStored { block } => {
+            Event::BlockStored { scenario, block } => {
                 if !self.redraws {
-                    let seconds = self.begun.elapsed().as_secs_f64();
-                    self.print(&format!(
-                        "block {}/{} stored: {} trials, {} failed, {seconds:.0} s",
-                        block + 1,
-                        self.blocks,
-                        self.trials,
-                        self.failed
-                    ));
+                    let (name, block) = (self.scenario(*scenario), self.block(*scenario, *block));
+                    let (trials, failed, seconds) = (self.trials, self.failed, self.begun.elapsed().as_secs_f64());
+                    self.print(&format!("{name}: {block} stored: {trials} trials, {failed} failed, {seconds:.0} s"));
                 }
             }
         }
     }
 
-    fn start(&mut self, plan: &Plan, done: u32, blocks: u32) {
-        let before: usize = plan.arms.iter().map(|a| plan.blocks_of(a).min(done) as usize).sum();
+    fn start(&mut self, plan: &Plan, done: &[u32]) {
+        let of = |a: &litelab_model::Arm| plan.blocks_of(a).min(done.get(a.scenario).copied().unwrap_or_default());
+        let before: usize = plan.arms.iter().map(|a| of(a) as usize).sum();
         self.total = plan.trials();
         self.trials = before;
-        self.blocks = blocks;
         self.begun = Instant::now();
         self.plan = Some(plan.clone());
         if self.redraws {
@@ -170,6 +164,17 @@ impl Progress {
 
     fn name(&self, arm: usize) -> String {
         self.plan.as_ref().map_or_else(String::new, |p| p.arm_name(arm))
+    }
+
+    fn scenario(&self, index: usize) -> String {
+        let scenario = self.plan.as_ref().and_then(|p| p.scenarios.get(index));
+        scenario.map_or_else(|| "?".to_owned(), |s| s.name.clone())
+    }
+
+    /// `block 3/10`, of a scenario.
+    fn block(&self, scenario: usize, block: u32) -> String {
+        let planned = self.plan.as_ref().and_then(|p| p.scenarios.get(scenario)).map_or(0, |s| s.blocks);
+        format!("block {}/{planned}", block + 1)
     }
 
     /// Redraws the bar's message; off a terminal prints a line, but not too often unless it is `due`.
@@ -228,7 +233,9 @@ pub fn describe(plan: &Plan) -> String {
         if plan.arms.iter().any(|a| a.duration_ms.is_none()) { ", a guess: some arms end by count" } else { "" };
     let mut out = String::new();
     let quick = if plan.quick { ", quick scale" } else { "" };
-    let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default();
+    let blocks = plan.scenarios.iter().map(|s| s.blocks);
+    let (fewest, most) = (blocks.clone().min().unwrap_or_default(), blocks.max().unwrap_or_default());
+    let blocks = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     let arms = plan.arms.iter().filter(|a| a.skipped.is_none()).count();
     let each = if plan.trials() > 0 { seconds / plan.trials() as f64 } else { 0.0 };
     // Writing to a String does not fail.
@@ -245,15 +252,10 @@ pub fn describe(plan: &Plan) -> String {
             if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
         let noun = if arms == 1 { "arm" } else { "arms" };
         let _ok = writeln!(out, "  {}: {arms} {noun} ({varies}) {}", scenario.name, scenario.question);
-        // Each of several ratios has its share of 95 %, and so needs more blocks than one alone.
-        let comparisons = arms.saturating_sub(1).max(1);
-        let least = Confidence::P95.shared_by(comparisons).map_or(0, minimum_blocks);
-        if arms > 1 && (scenario.blocks as usize) < least {
-            let _ok = writeln!(
-                out,
-                "    {} blocks are too few for ratios of {arms} arms: {least} are the fewest",
-                scenario.blocks
-            );
+        let least = plan.least_blocks(index);
+        if scenario.blocks < least {
+            let blocks = scenario.blocks;
+            let _ok = writeln!(out, "    {blocks} blocks are too few for an interval: {least} are the fewest");
         }
     }
     out

@@ -12,6 +12,7 @@ pub mod crossover;
 pub mod error;
 pub mod expression;
 pub mod interleave;
+pub mod judging;
 pub mod library;
 pub mod metric;
 mod one_or_many;

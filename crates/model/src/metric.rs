@@ -99,7 +99,7 @@ pub enum Measure {
     WorkerStall,
     /// Nanoseconds from the start of a killed node until it was part of its cluster again.
     Rejoin,
-    /// Acknowledged transactions that a database no longer had after a node was killed.
+    /// Acknowledged transactions that a database no longer had after a node was killed, as a share of all.
     Lost,
 }
 
@@ -126,6 +126,8 @@ pub enum Unit {
     Share,
     /// A number of things.
     Count,
+    /// Of a thing that may happen several times in a transaction.
+    PerTransaction,
 }
 
 /// Names of measures, in the order documentation lists them.
@@ -216,8 +218,20 @@ impl Measure {
             | Self::WorkerStall
             | Self::Rejoin => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
-            Self::FailedShare | Self::ErrorShare | Self::Served | Self::Fairness | Self::Utilization => Unit::Share,
-            Self::WalRestarts | Self::PartCalls | Self::Lost => Unit::Count,
+            Self::FailedShare | Self::Served | Self::Fairness | Self::Utilization | Self::Lost => Unit::Share,
+            Self::ErrorShare => Unit::PerTransaction,
+            Self::WalRestarts | Self::PartCalls => Unit::Count,
+        }
+    }
+
+    /// Whether its value is made of single transactions, so that a few of them say little.
+    #[must_use]
+    pub fn is_of_transactions(self) -> bool {
+        match self {
+            Self::Throughput | Self::RowsPerSecond | Self::RowTime | Self::Cpu | Self::Written | Self::Fairness => true,
+            Self::PartTime | Self::PartCalls => true,
+            Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::Scheduler),
+            _ => false,
         }
     }
 

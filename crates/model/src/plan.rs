@@ -3,12 +3,15 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Pragma, Transaction, Trial};
+use litelab_stats::minimum_blocks;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::{KillPlan, LimitPlan, SearchPlan};
 use crate::crossover::CrossoverPlan;
+use crate::judging::{judged, shared_confidence};
 use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
+use crate::resolve::AA;
 use crate::server::Server;
 use crate::study::Location;
 
@@ -114,7 +117,7 @@ pub struct Arm {
     pub invariants: Vec<InvariantPlan>,
     /// Tables whose content is hashed.
     pub content: Vec<String>,
-    /// How long it takes at least, if its roles end by time.
+    /// How long it takes at least, warm-up included, if its roles end by time.
     pub duration_ms: Option<u64>,
     /// The rate that is sought, if one is: the trial is run again and again.
     #[serde(default)]
@@ -252,6 +255,21 @@ impl Plan {
     #[must_use]
     pub fn blocks_of(&self, arm: &Arm) -> u32 {
         self.scenarios.get(arm.scenario).filter(|_| arm.skipped.is_none()).map_or(0, |s| s.blocks)
+    }
+
+    /// Blocks without which a scenario's comparisons, or claims about its arms, have no interval: at the level that all of
+    /// its ratios share. 0 where it has neither.
+    #[must_use]
+    pub fn least_blocks(&self, scenario: usize) -> u32 {
+        let mine = |index: usize| self.arms.get(index).is_some_and(|arm| arm.scenario == scenario);
+        let run = |arm: &&Arm| arm.scenario == scenario && arm.skipped.is_none() && !arm.dimensions.contains_key(AA);
+        let ratios = self.arms.iter().filter(run).count().saturating_sub(1);
+        let claimed = self.claims.iter().any(|claim| mine(claim.arm) || claim.against.is_some_and(mine));
+        if ratios == 0 && !claimed {
+            return 0;
+        }
+        let judged = self.scenarios.get(scenario).map_or_else(Vec::new, |s| judged(&s.metrics));
+        minimum_blocks(shared_confidence(ratios, &judged)) as u32
     }
 
     /// `scenario/label` of an arm.

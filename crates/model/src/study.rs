@@ -29,7 +29,8 @@ pub struct Study {
     /// Where the claims come from.
     #[serde(default)]
     pub source: String,
-    /// Blocks: trials of each arm. 6 are the fewest that give a 95 % interval.
+    /// Blocks: trials of each arm. Where arms are compared, or a claim is judged, it is at least as many as the intervals
+    /// need: 6 for one ratio or value at 95 %, more where several ratios share it.
     #[serde(default = "default_blocks")]
     pub blocks: u32,
     /// Relative difference below which two arms count as equivalent; 0.05 unless told otherwise.
@@ -143,7 +144,9 @@ pub struct Scenario {
     pub begin: Option<litelab_protocol::Begin>,
     /// Threads of the async runtime or blocking pool.
     pub runtime_threads: Option<Quantity>,
-    /// Time that transactions run before they are measured (`"200ms"`).
+    /// Time that transactions run before they are measured (`"200ms"`); roles that end by time last so much longer. Unless
+    /// stated, for closed loops that last for a time a tenth of it, 100 ms to 2 s; none where a role ends by `count`, or
+    /// there is a `search` or a `kill`.
     pub warmup: Option<Quantity>,
     /// Rows present before the trial, over what the workload says.
     pub data_rows: Option<Quantity>,
@@ -250,7 +253,7 @@ pub struct RoleSpec {
     pub mix: Option<IndexMap<String, Quantity>>,
     /// Ends after so many transactions of the role.
     pub count: Option<Quantity>,
-    /// Ends after so long (`"2s"`).
+    /// Ends after so long (`"2s"`), the warm-up not counted.
     #[serde(rename = "for")]
     pub duration: Option<Quantity>,
     /// Ends when another role has ended.

@@ -18,7 +18,7 @@ pub mod transaction;
 pub mod trial;
 
 /// Version of the protocol; a runner that reports another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Every unsigned or signed integer on the wire stays within ±2^53, so that a language whose only number is
 /// the IEEE 754 double reads it exactly.
@@ -28,7 +28,7 @@ pub use dialect::Dialect;
 pub use invocation::Invocation;
 pub use message::{
     ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation, Part,
-    Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, WorkerResult,
+    Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{

@@ -93,9 +93,9 @@ pub struct TickCount {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TrialResult {
-    /// Nanoseconds from `go` to the end of the last worker.
+    /// Nanoseconds from `go` to the end of the last worker, or of the drain that it outlasted.
     pub elapsed_ns: u64,
-    /// Nanoseconds from the end of the warm-up to the end of the last worker.
+    /// Nanoseconds from the end of the warm-up until then.
     pub measured_ns: u64,
     /// One entry for each role and transaction.
     pub operations: Vec<Operation>,
@@ -137,9 +137,12 @@ pub struct Operation {
     pub empty: u64,
     /// Given up after the last retry, warm-up included.
     pub failed: u64,
-    /// Committed after the warm-up: the count of `service`.
+    /// Committed within the window, whenever they began: what throughput counts. The window is from the end of the warm-up to
+    /// the end of the role: its time, the end of the role that it lasts as long as, or of its last worker.
+    pub ended: u64,
+    /// Begun after the warm-up and committed, if only after the window: the count of `service`.
     pub measured: u64,
-    /// Rows written or fetched by committed transactions after the warm-up.
+    /// Rows written or fetched by those that are `measured`.
     pub rows: u64,
     /// Rows whose content was checked ([`crate::Work::Sha256Verify`]), warm-up included.
     pub verified: u64,
@@ -149,8 +152,10 @@ pub struct Operation {
     pub errors: BTreeMap<String, ErrorCount>,
     /// Arrivals that the end of the trial came before; always 0 in a closed loop.
     pub unserved: u64,
+    /// Still under way when the drain had passed, in no particular order. They are in no other count.
+    pub unfinished: Vec<Unfinished>,
     /// Nanoseconds from the worker's wish to start until the answer of the commit, retries, waiting for a connection
-    /// and pauses in the transaction included; the drawing of parameters excluded. Committed ones after the warm-up.
+    /// and pauses in the transaction included; the drawing of parameters excluded. Of those that are `measured`.
     pub service: Histogram,
     /// Nanoseconds of it that passed before the worker held a connection or lock of its access. Absent where workers
     /// do not share.
@@ -163,6 +168,17 @@ pub struct Operation {
     pub query: Option<Histogram>,
     /// Nanoseconds until its first row was in the client's hands. Statements that fetch all rows only.
     pub first_row: Option<Histogram>,
+}
+
+/// A transaction that its trial did not wait for any longer: lower bounds of what it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Unfinished {
+    /// Nanoseconds since it began.
+    pub service_ns: u64,
+    /// Nanoseconds since its scheduled start. Fixed arrival rate only.
+    pub response_ns: Option<u64>,
 }
 
 /// How often an error was seen, and how often a retry cured it.
@@ -189,14 +205,15 @@ pub struct WorkerResult {
     pub database: u32,
     /// Committed, warm-up included.
     pub committed: u64,
-    /// Nanoseconds after the warm-up spent in transactions, whatever became of them.
+    /// Committed within the window of its role.
+    pub ended: u64,
+    /// Nanoseconds of the window spent in transactions, whatever became of them.
     pub inside_ns: u64,
-    /// Nanoseconds after the warm-up spent between them: drawing parameters, think time, waiting for an arrival.
+    /// Nanoseconds of the window spent between them: drawing parameters, think time, waiting for an arrival.
     pub outside_ns: u64,
     /// Longest time in nanoseconds in which it committed nothing: from `go` or a commit to the next one, or to the worker's
-    /// end. Absent where a runner does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stall_ns: Option<u64>,
+    /// end.
+    pub stall_ns: u64,
 }
 
 /// What the host program suffered while SQLite worked.

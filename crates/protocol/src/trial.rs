@@ -41,6 +41,9 @@ pub struct Trial {
     pub roles: Vec<Role>,
     /// Milliseconds from `go` during which transactions run and count, but are not measured.
     pub warmup_ms: u64,
+    /// Milliseconds after the end of a role, other than one of a number of transactions, for which those under way are waited
+    /// for; what is under way then is reported as [`crate::Unfinished`].
+    pub drain_ms: u64,
     /// Interval of `tick` lines in milliseconds.
     pub tick_ms: u64,
     /// Interval of the host probe in milliseconds; 0 turns it off.
@@ -276,7 +279,8 @@ pub enum Until {
         /// Transactions.
         transactions: u64,
     },
-    /// This long after `go`, warm-up included. A transaction under way is finished and counted.
+    /// This long after `go`, warm-up included. A transaction under way is followed to its end, for [`Trial::drain_ms`] at the
+    /// most.
     Time {
         /// Milliseconds.
         ms: u64,

@@ -32,7 +32,7 @@ pub use write::{Recorder, now};
 /// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.
 pub const APPLICATION_ID: i32 = 0x6C69_6C61;
 /// Version of the tables below (`PRAGMA user_version`).
-pub const FORMAT: i32 = 1;
+pub const FORMAT: i32 = 2;
 
 /// Tables of a run. JSON columns hold the Rust types named beside them.
 pub(crate) const SCHEMA: &str = "
@@ -46,20 +46,24 @@ CREATE TABLE runner(
   description TEXT NOT NULL  -- Description
 ) WITHOUT ROWID;
 CREATE TABLE block(
-  id       INTEGER PRIMARY KEY,  -- from 0
+  scenario INTEGER NOT NULL,  -- index into the plan's scenarios
+  number   INTEGER NOT NULL,  -- from 0
   started  TEXT NOT NULL,
   finished TEXT NOT NULL,
-  load     TEXT NOT NULL  -- LoadWindow of the block
-);
+  load     TEXT NOT NULL,  -- LoadWindow of the block
+  PRIMARY KEY (scenario, number)
+) WITHOUT ROWID;
 CREATE TABLE trial(
   id          INTEGER PRIMARY KEY,
-  block       INTEGER NOT NULL REFERENCES block(id),
+  scenario    INTEGER NOT NULL,
+  block       INTEGER NOT NULL,
   arm         INTEGER NOT NULL,  -- index into the plan's arms
   position    INTEGER NOT NULL,  -- place in the order of its block
   started     TEXT NOT NULL,
   seconds     REAL NOT NULL,     -- copying and checking included
   measurement TEXT,              -- Measurement, or
   failure     TEXT,              -- Failure
+  FOREIGN KEY (scenario, block) REFERENCES block(scenario, number),
   UNIQUE (block, arm),
   CHECK ((measurement IS NULL) <> (failure IS NULL))
 );

@@ -1,14 +1,15 @@
 //! How each metric is computed from a trial. Values are in base units: per second, nanoseconds, bytes, shares of 1.
 //!
-//! Counts of a trial are of two kinds: those of the whole trial (`committed`, `failed`, errors, CPU, bytes written) and
-//! those after its warm-up (`measured`, `rows`, histograms). A metric never mixes the two.
+//! Counts of a trial are of three kinds: those of the whole trial (`committed`, `failed`, errors, CPU, bytes written); what
+//! ended within the window, from the end of the warm-up to the end of its role (`ended`), which is throughput; and what began
+//! there, followed to its end (`measured`, `rows`, histograms, `unfinished`), which is latency.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, Part, TrialResult, WorkerResult};
+use litelab_protocol::{Operation, Part, TrialResult, Unfinished};
 
 use crate::outcome::Measurement;
 
@@ -47,8 +48,9 @@ impl<'a> Meter<'a> {
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
         let fault = self.measurement.fault.as_ref();
         match metric.measure {
-            Measure::Throughput => self.rate(metric, |o| o.measured),
-            Measure::RowsPerSecond => self.rate(metric, |o| o.rows),
+            Measure::Throughput => self.rate(metric, |o| o.ended as f64),
+            // Rows are counted of what began in the window.
+            Measure::RowsPerSecond => self.rate(metric, |o| o.rows as f64 * o.ended as f64 / o.measured.max(1) as f64),
             Measure::RowTime => {
                 let time = |o: &Operation| o.service.mean().unwrap_or(0.0) * o.measured as f64;
                 let time: f64 = operations(result, metric.transaction.as_deref()).map(time).sum();
@@ -61,9 +63,9 @@ impl<'a> Meter<'a> {
             Measure::DatabaseSize => of_files(Some(self.measurement.database_bytes as f64)),
             Measure::Written => of_files(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
             Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
-            Measure::FailedShare => per(total(|o| o.failed), total(ended)),
-            Measure::ErrorShare => per(total(|o| sum(o.errors.values().map(|e| e.seen))), total(ended)),
-            Measure::Served => served(operations(result, metric.transaction.as_deref())),
+            Measure::FailedShare | Measure::ErrorShare | Measure::Served | Measure::Lost => {
+                self.events(metric).and_then(|(count, of)| per(count, of))
+            }
             Measure::Fairness => whole(fairness(result)),
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
             Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
@@ -71,14 +73,40 @@ impl<'a> Meter<'a> {
             Measure::PartTime => self.part(metric, |part| part.nanos),
             Measure::PartCalls => self.part(metric, |part| part.calls),
             Measure::Stall => whole(self.measurement.stall_ns.map(|ns| ns as f64)),
-            Measure::WorkerStall => whole(result.workers.iter().filter_map(|w| w.stall_ns).max().map(|ns| ns as f64)),
+            Measure::WorkerStall => whole(result.workers.iter().map(|w| w.stall_ns).max().map(|ns| ns as f64)),
             Measure::Rejoin => whole(fault.map(|fault| fault.back_ms.saturating_sub(fault.started_ms) as f64 * 1e6)),
-            Measure::Lost => whole(fault.and_then(|fault| fault.lost).map(|lost| lost as f64)),
             Measure::Latency(..) => None,
         }
     }
 
-    fn rate(&self, metric: &Metric, of: fn(&Operation) -> u64) -> Option<f64> {
+    /// How often a rare event happened, and in how many transactions it could: of failures, errors, arrivals served and
+    /// acknowledged transactions lost; none of any other metric, and where there was no transaction.
+    #[must_use]
+    pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
+        let operations = || operations(&self.measurement.result, metric.transaction.as_deref());
+        let total = |of: fn(&Operation) -> u64| sum(operations().map(of));
+        let (count, of) = match metric.measure {
+            Measure::FailedShare => (total(|o| o.failed), total(finished)),
+            Measure::ErrorShare => (total(|o| sum(o.errors.values().map(|e| e.seen))), total(finished)),
+            Measure::Served => served(operations()),
+            Measure::Lost => {
+                let fault = self.measurement.fault.as_ref().filter(|_| metric.transaction.is_none());
+                (fault.and_then(|fault| fault.lost)?, total(|o| o.committed))
+            }
+            _ => return None,
+        };
+        (of > 0).then_some((count, of))
+    }
+
+    /// How many observations a quantile is of, and the longest; none of any other metric, and where there is none.
+    pub fn observations(&mut self, metric: &Metric) -> Option<(u64, f64)> {
+        let Measure::Latency(timing, quantile) = metric.measure else { return None };
+        least_observations(quantile)?;
+        let histogram = self.histogram(timing, metric.transaction.as_deref())?;
+        Some((histogram.count(), histogram.max()? as f64))
+    }
+
+    fn rate(&self, metric: &Metric, of: fn(&Operation) -> f64) -> Option<f64> {
         let mut operations = operations(&self.measurement.result, metric.transaction.as_deref()).peekable();
         operations.peek()?;
         operations.map(|o| rate(self.measurement, o, of(o))).sum()
@@ -136,54 +164,57 @@ fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-fn ended(operation: &Operation) -> u64 {
+/// The observations from which a quantile q of a trial is one: 10 / (1 − q), so that ten are expected beyond it. Of fewer it
+/// is little else than the longest.
+#[must_use]
+pub fn least_observations(quantile: Quantile) -> Option<u64> {
+    match quantile {
+        Quantile::P50 => Some(20),
+        Quantile::P95 => Some(200),
+        Quantile::P99 => Some(1_000),
+        Quantile::P999 => Some(10_000),
+        Quantile::Max | Quantile::Mean => None,
+    }
+}
+
+fn finished(operation: &Operation) -> u64 {
     operation.committed.saturating_add(operation.empty).saturating_add(operation.failed)
 }
 
-/// How often per second something was done of which an operation has so many after the warm-up; none in no time.
-///
-/// A number of transactions took until the last worker had ended. A role that lasted for a time is different: each of its
-/// workers still ends the transaction it is in, and one that waits for a lock may do so long after the others have gone. So
-/// the rate is the sum of the workers' own, each over its own time `t`, which is at least the role's: with `c` commits each,
-/// `n · Σ(c / t) / Σc` for `n` of the operation. Where all end together this is `n / t`.
+/// How often per second something was done of which an operation has so many within its window; none in no time.
 #[must_use]
-pub fn rate(measurement: &Measurement, operation: &Operation, count: u64) -> Option<f64> {
-    let result = &measurement.result;
-    let until_all_ended = (result.measured_ns > 0).then_some(result.measured_ns as f64)?;
-    let nanos = match measurement.timed_ns.get(&operation.role) {
-        Some(least) => own_time(result, &operation.role, *least).unwrap_or(until_all_ended),
-        None => until_all_ended,
-    };
-    Some(count as f64 / (nanos / 1e9))
+pub fn rate(measurement: &Measurement, operation: &Operation, count: f64) -> Option<f64> {
+    let window = window(measurement, &operation.role).filter(|nanos| *nanos > 0)?;
+    Some(count / (window as f64 / 1e9))
 }
 
-/// Nanoseconds that a commit's worker had, the harmonic mean over the role's commits; none without commits.
-fn own_time(result: &TrialResult, role: &str, least: u64) -> Option<f64> {
-    let workers = || result.workers.iter().filter(|w| w.role == role);
-    let commits: f64 = workers().map(|w| w.committed as f64).sum();
-    let time = |w: &WorkerResult| w.inside_ns.saturating_add(w.outside_ns).max(least).max(1) as f64;
-    let rates: f64 = workers().map(|w| w.committed as f64 / time(w)).sum();
-    (commits > 0.0).then(|| commits / rates)
+/// Nanoseconds from the end of the warm-up to the end of a role. The plan knows that of a role that lasts for a time; any other
+/// is as long as the longest of its workers.
+#[must_use]
+pub fn window(measurement: &Measurement, role: &str) -> Option<u64> {
+    let workers = measurement.result.workers.iter().filter(|w| w.role == role);
+    let longest = workers.map(|w| w.inside_ns.saturating_add(w.outside_ns)).max();
+    measurement.timed_ns.get(role).copied().or(longest)
 }
 
-/// Of the operations whose arrivals are scheduled; the others have none that could be missed.
-fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> Option<f64> {
+/// Of the arrivals that are scheduled those that were served, and those that were due; others could not be missed.
+fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> (u64, u64) {
     let scheduled: Vec<_> = operations.filter(|o| o.response.is_some()).collect();
-    let served = sum(scheduled.iter().map(|o| ended(o)));
-    let due = served.saturating_add(sum(scheduled.iter().map(|o| o.unserved)));
-    (due > 0).then(|| served as f64 / due as f64)
+    let served = sum(scheduled.iter().map(|o| finished(o)));
+    let missed = sum(scheduled.iter().map(|o| o.unserved.saturating_add(o.unfinished.len() as u64)));
+    (served, served.saturating_add(missed))
 }
 
 /// Of the role in which it is worst; a role of one worker is no less fair than it can be, and says nothing.
 fn fairness(result: &TrialResult) -> Option<f64> {
     let mut roles: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for worker in &result.workers {
-        roles.entry(&worker.role).or_default().push(worker.committed);
+        roles.entry(&worker.role).or_default().push(worker.ended);
     }
-    let of_role = |committed: &Vec<u64>| {
-        let least = *committed.iter().min()? as f64;
-        let mean = committed.iter().map(|c| *c as f64).sum::<f64>() / committed.len() as f64;
-        (committed.len() > 1 && mean > 0.0).then(|| least / mean)
+    let of_role = |ended: &Vec<u64>| {
+        let least = *ended.iter().min()? as f64;
+        let mean = ended.iter().map(|n| *n as f64).sum::<f64>() / ended.len() as f64;
+        (ended.len() > 1 && mean > 0.0).then(|| least / mean)
     };
     roles.values().filter_map(of_role).min_by(f64::total_cmp)
 }
@@ -198,23 +229,33 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
     }
     let mut merged: Option<Cow<'a, Histogram>> = None;
     for operation in result.operations.iter().filter(|o| transaction.is_none_or(|name| o.transaction == name)) {
-        let Some(histogram) = of(operation, timing).filter(|h| h.count() > 0) else { continue };
+        let Some(histogram) = of(operation, timing) else { continue };
         match &mut merged {
-            None => merged = Some(Cow::Borrowed(histogram)),
-            Some(into) => into.to_mut().merge(histogram),
+            None => merged = Some(histogram),
+            Some(into) => into.to_mut().merge(&histogram),
         }
     }
     merged
 }
 
-fn of(operation: &Operation, timing: Timing) -> Option<&Histogram> {
+/// Of what is unfinished, the lower bounds are among them: who waits for ever must not vanish. None where there is nothing.
+fn of(operation: &Operation, timing: Timing) -> Option<Cow<'_, Histogram>> {
+    let unfinished = |bound: fn(&Unfinished) -> Option<u64>| operation.unfinished.iter().filter_map(bound);
     match timing {
-        Timing::Service => Some(&operation.service),
-        Timing::Response => operation.response.as_ref(),
-        Timing::Lag => operation.lag.as_ref(),
-        Timing::Wait => operation.wait.as_ref(),
-        Timing::Query => operation.query.as_ref(),
-        Timing::FirstRow => operation.first_row.as_ref(),
+        Timing::Service => with(Some(&operation.service), unfinished(|u| Some(u.service_ns))),
+        Timing::Response => with(operation.response.as_ref(), unfinished(|u| u.response_ns)),
+        Timing::Lag => with(operation.lag.as_ref(), std::iter::empty()),
+        Timing::Wait => with(operation.wait.as_ref(), std::iter::empty()),
+        Timing::Query => with(operation.query.as_ref(), std::iter::empty()),
+        Timing::FirstRow => with(operation.first_row.as_ref(), std::iter::empty()),
         Timing::Probe | Timing::PoolWait | Timing::Scheduler => None,
     }
+}
+
+fn with(histogram: Option<&Histogram>, bounds: impl Iterator<Item = u64>) -> Option<Cow<'_, Histogram>> {
+    let mut histogram = Cow::Borrowed(histogram?);
+    for nanos in bounds {
+        histogram.to_mut().record(nanos);
+    }
+    (histogram.count() > 0).then_some(histogram)
 }

@@ -103,7 +103,7 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// Roles that lasted for a time and not for a number of transactions, and their nanoseconds after the warm-up:
-    /// [`crate::measure::rate`]. None in runs before it was kept.
+    /// [`crate::measure::window`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timed_ns: BTreeMap<String, u64>,
 }
@@ -200,10 +200,19 @@ pub enum Flag {
         /// Arrivals never started.
         unserved: u64,
     },
-    /// A trial too short to say much: measured seconds.
+    /// A trial too short to be judged: less than ten transactions long, or of fewer than a hundred.
     Short {
-        /// Seconds.
+        /// Seconds of the longest window.
         seconds: f64,
+        /// Transactions that ended in the windows of all roles.
+        ended: u64,
+        /// Median time of one, in seconds; none where none was measured.
+        median: Option<f64>,
+    },
+    /// Transactions that were still under way when their drain had passed: their times are lower bounds.
+    Unfinished {
+        /// How many.
+        count: u64,
     },
     /// Transactions that failed after the last retry.
     Failures {

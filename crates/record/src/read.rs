@@ -52,8 +52,8 @@ pub struct RunInfo {
     pub builds: BTreeMap<String, String>,
     /// The servers it used, by name.
     pub servers: BTreeMap<Server, ServerRecord>,
-    /// Blocks that are complete.
-    pub blocks: u32,
+    /// Blocks that are complete of each scenario of the plan.
+    pub done: Vec<u32>,
     /// Machine load of each block.
     pub loads: Vec<LoadWindow>,
     /// What the harness itself costs.
@@ -82,6 +82,14 @@ pub struct StoredTrial {
     pub id: i64,
     /// The trial.
     pub record: TrialRecord,
+}
+
+impl RunInfo {
+    /// Complete blocks of the scenario that has most.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.done.iter().copied().max().unwrap_or_default()
+    }
 }
 
 impl RunFile {
@@ -140,7 +148,13 @@ impl RunFile {
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
         let runners = texts("SELECT description FROM runner ORDER BY name").map_err(self.fail("read"))?;
-        let loads = texts("SELECT load FROM block ORDER BY id").map_err(self.fail("read"))?;
+        let loads = texts("SELECT load FROM block ORDER BY started").map_err(self.fail("read"))?;
+        let plan: Plan = self.parse("plan", &self.need("plan")?)?;
+        let count = |scenario: usize| -> rusqlite::Result<u32> {
+            let sql = "SELECT count(*) FROM block WHERE scenario = ?1";
+            self.connection.query_row(sql, [scenario as i64], |row| row.get(0))
+        };
+        let done = (0..plan.scenarios.len()).map(count).collect::<Result<_, _>>().map_err(self.fail("read"))?;
         let calibrations = || -> rusqlite::Result<Vec<(i64, String, String)>> {
             self.connection
                 .prepare("SELECT scenario, runner, result FROM calibration ORDER BY scenario, runner")?
@@ -153,10 +167,10 @@ impl RunFile {
             created: self.need("created")?,
             finished: self.get("finished")?,
             study_toml: self.need("study_toml")?,
-            plan: self.parse("plan", &self.need("plan")?)?,
+            plan,
             environment: self.parse("environment", &self.need("environment")?)?,
             runners: runners.iter().map(|t| self.parse("runner", t)).collect::<Result<_, _>>()?,
-            blocks: loads.len() as u32,
+            done,
             servers: self.get("servers")?.map_or(Ok(BTreeMap::new()), |t| self.parse("servers", &t))?,
             builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
             // A help beside the run: one that another version wrote otherwise must not keep the run from being read.

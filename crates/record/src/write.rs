@@ -142,13 +142,13 @@ impl Recorder {
         })
     }
 
-    /// Stores a finished block in one transaction.
+    /// Stores a finished block of a scenario in one transaction.
     ///
     /// # Errors
     /// When the file cannot be written; then nothing of the block is in it.
     pub fn block(
         &mut self,
-        id: u32,
+        (scenario, number): (usize, u32),
         started: &str,
         load: &LoadWindow,
         trials: &[(TrialRecord, Series)],
@@ -165,14 +165,15 @@ impl Recorder {
         let write = |connection: &mut Connection| -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;
             transaction.execute(
-                "INSERT INTO block(id, started, finished, load) VALUES (?1, ?2, ?3, ?4)",
-                params![id, started, now(), load],
+                "INSERT INTO block(scenario, number, started, finished, load) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![scenario as i64, number, started, now(), load],
             )?;
             for (record, measurement, failure, series) in &rows {
                 transaction.execute(
-                    "INSERT INTO trial(block, arm, position, started, seconds, measurement, failure) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    "INSERT INTO trial(scenario, block, arm, position, started, seconds, measurement, failure) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     params![
+                        scenario as i64,
                         record.block,
                         record.arm as i64,
                         record.position,

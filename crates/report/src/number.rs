@@ -41,6 +41,7 @@ const BYTES: [Scale; 5] = [
 ];
 const SHARES: [Scale; 1] = [scale(0.01, " %", "")];
 const COUNTS: [Scale; 3] = [scale(1.0, "", ""), scale(1e3, " k", "k"), scale(1e6, " M", "M")];
+const PER_TRANSACTION: [Scale; 1] = [scale(1.0, "/transaction", "")];
 const RATIOS: [Scale; 1] = [scale(1.0, "×", "")];
 
 fn scales(unit: Unit) -> &'static [Scale] {
@@ -50,6 +51,7 @@ fn scales(unit: Unit) -> &'static [Scale] {
         Unit::Bytes => &BYTES,
         Unit::Share => &SHARES,
         Unit::Count => &COUNTS,
+        Unit::PerTransaction => &PER_TRANSACTION,
     }
 }
 
@@ -212,7 +214,9 @@ pub fn counted(n: impl Into<u64>, noun: &str) -> String {
 
 fn ends(estimate: &Estimate, scale: Scale) -> Option<String> {
     let interval = estimate.interval()?;
-    let places = places(estimate.value / scale.divisor);
+    // Zero has no digits of its own: how far it may be from it has.
+    let telling = if estimate.value == 0.0 { interval.high() } else { estimate.value };
+    let places = places(telling / scale.divisor);
     let end = |x: f64| format!("{}{}", digits(x / scale.divisor, Some(places)), scale.after_end);
     Some(format!("[{}, {}]", end(interval.low()), end(interval.high())))
 }
@@ -310,7 +314,7 @@ mod tests {
         assert_eq!(estimate(&known(950e3, 1.34e6, 2.1e9), Unit::Nanos), "1.34 ms [0.95, 2100.00]");
         assert_eq!(estimate(&known(11_900.0, 12_300.0, 12_800.0), Unit::PerSecond), "12.3k/s [11.9k, 12.8k]");
         assert_eq!(estimate(&known(1.0, 12.3e6, 12.4e6), Unit::PerSecond), "12.3M/s [1.00e-6M, 12.4M]");
-        assert_eq!(estimate(&known(0.0, 0.0, 0.5), Unit::Share), "0 % [0, 50]");
+        assert_eq!(estimate(&known(0.0, 0.0, 0.5), Unit::Share), "0 % [0.0, 50.0]");
     }
 
     #[test]
@@ -328,7 +332,7 @@ mod tests {
         let shared = Shared::of([320_000.0, 0.0, 80_100.0], Unit::Nanos);
         assert_eq!(shared.unit(), "µs");
         assert_eq!(shared.brief(&known(79_800.0, 80_100.0, 80_400.0)), "80.1 ±0.4 %");
-        assert_eq!(shared.brief(&known(0.0, 0.0, 2000.0)), "0 [0, 2]");
+        assert_eq!(shared.brief(&known(0.0, 0.0, 2000.0)), "0 [0.00, 2.00]");
         assert_eq!(shared.brief(&known(393e3, 502e3, 5e6)), "502 ±896 %");
         assert_eq!(shared.brief(&known(393e3, 502e3, 530e6)), "502 [393, 530000]");
         assert_eq!(shared.brief(&Estimate { value: 3.2e6, n: 4, bounds: Bounds::NeedsAtLeast(6) }), "3200 [?]");

@@ -1,11 +1,12 @@
-//! The runner that is part of the command, `litelab runner rusqlite`: trials on rusqlite, which is the reference, and on
-//! async-sqlite, which is built on the same release of it. `docs/PROTOCOL.md` is its contract, and all of it but the drivers
-//! is in `crates/harness`.
+//! The runner that is part of the command, `litelab runner rusqlite`: trials on rusqlite, which is the reference, on
+//! async-sqlite, which is built on the same release of it, and on the SQLite inside, called from C. `docs/PROTOCOL.md` is its
+//! contract, and all of it but the drivers is in `crates/harness`.
 //!
 //! [`statement`] is the driver under measurement. [`layer`] is access `group-commit`: `onewriter` over the same library.
-//! [`async_sqlite`] is a library whose threads own a connection each.
+//! [`async_sqlite`] is a library whose threads own a connection each. [`c`] is the driver in C.
 
 mod async_sqlite;
+mod c;
 mod layer;
 mod statement;
 
@@ -16,6 +17,7 @@ use litelab_harness::{About, Driver, Fault, locked_version};
 use litelab_protocol::Executor;
 
 use crate::async_sqlite::AsyncSqlite;
+use crate::c::C;
 use crate::layer::Layer;
 use crate::statement::Rusqlite;
 
@@ -35,7 +37,12 @@ pub fn main(verb: Option<&str>) -> ExitCode {
     let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
     let async_sqlite =
         Driver::hosted::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], accesses);
-    litelab_harness::run_verb("rusqlite", verb, [rusqlite, async_sqlite])
+    // The library of the driver `c` is SQLite itself.
+    let c = Driver::new::<C>("c", || {
+        let sqlite = connect::build().map_err(fault)?;
+        Ok(About { version: sqlite.version.clone(), sqlite: Some(sqlite) })
+    });
+    litelab_harness::run_verb("rusqlite", verb, [rusqlite, async_sqlite, c])
 }
 
 /// The release of a library, and the SQLite inside.

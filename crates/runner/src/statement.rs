@@ -1,5 +1,5 @@
 //! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
-//! prepares once. All unsafe code of this package is here and in [`litelab_harness::rusqlite`].
+//! prepares once. All unsafe code of this driver is here and in [`litelab_harness::rusqlite`].
 
 use std::collections::BTreeMap;
 use std::hint::cold_path;
@@ -165,26 +165,28 @@ impl Session for Rusqlite {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use litelab_harness::{Clock, Values};
     use litelab_protocol::{Fetch, Work};
     use rusqlite::ffi;
-    use std::time::Instant;
 
     /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
-    fn statement_memory(session: &Rusqlite) -> i32 {
+    fn statement_memory(db: *mut ffi::sqlite3) -> i32 {
         let (mut current, mut highest) = (0, 0);
         // SAFETY: the connection is open, and both are places to write to.
-        unsafe {
-            let db = session.connection().handle();
-            ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0);
-        }
+        unsafe { ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0) };
         current
     }
 
     #[test]
     fn statements_are_kept_or_not() {
+        // SAFETY: the handle is used while the connection is open.
+        kept_or_not(|session: &Rusqlite| unsafe { session.connection().handle() });
+    }
+
+    /// By what the statements of a driver take after one was executed.
+    pub fn kept_or_not<S: Open>(handle: fn(&S) -> *mut ffi::sqlite3) {
         let spec = litelab_protocol::Statement {
             sql: "SELECT 1 WHERE 1 = 0 OR 2".into(),
             bind: vec![],
@@ -201,9 +203,9 @@ mod tests {
             Transaction { name, begin, writes: false, hold_us: 0, timed_rows: true, params: vec![], statements };
         let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
         for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
-            let mut session = Rusqlite::open(&memory, &Settings::default()).expect("open");
+            let mut session = S::open(&memory, &Settings::default()).expect("open");
             session.prepare(std::slice::from_ref(&transaction), &[0], mode).expect("prepare");
-            let (clock, values) = (Clock::at(Instant::now()), Values::default());
+            let (clock, values) = (Clock::start(), Values::default());
             let call = Call {
                 transaction: 0,
                 statement: 0,
@@ -215,7 +217,7 @@ mod tests {
                 clock,
             };
             assert_eq!(session.execute(&call, &mut Effect::new(&mut [])).expect("a row"), 1);
-            assert_eq!(statement_memory(&session) > 0, kept, "{mode:?}");
+            assert_eq!(statement_memory(handle(&session)) > 0, kept, "{mode:?}");
         }
     }
 }

@@ -20,7 +20,8 @@
 //! | in which order do arms run? | [`Schedule`] |
 //! | do the measured numbers agree with each other? | [`LittlesLaw`] |
 //! | from where on is one ahead of the other? | [`Crossover`] |
-//! | does it scale, does it fall behind? | [`Usl`], [`Trend`] |
+//! | does it scale? | [`Usl`] |
+//! | how often does a rare thing happen? | [`Events`] |
 //!
 //! ```
 //! use litelab_stats::{Better, Confidence, PairedRatio, Planner, Tolerance, Verdict};
@@ -43,6 +44,7 @@ mod confidence;
 mod crossover;
 mod error;
 mod estimate;
+mod events;
 mod holm;
 mod little;
 mod median;
@@ -55,7 +57,6 @@ mod ranks;
 mod sample;
 mod schedule;
 mod spread;
-mod trend;
 mod unpaired;
 mod usl;
 mod verdict;
@@ -66,6 +67,7 @@ pub use confidence::Confidence;
 pub use crossover::{Crossover, Place, Reach};
 pub use error::StatsError;
 pub use estimate::{Bounds, Estimate, Interval};
+pub use events::{Counted, Events};
 pub use holm::holm;
 pub use little::{LittleOutcome, LittlesLaw};
 pub use median::median;
@@ -76,7 +78,6 @@ pub use proportion::proportion;
 pub use quantile::quantile;
 pub use schedule::Schedule;
 pub use spread::{mad, standard_deviation};
-pub use trend::{Direction, Trend};
 pub use unpaired::UnpairedRatio;
 pub use usl::{Usl, UslPoint};
 pub use verdict::{Better, Tolerance, Verdict};

@@ -24,6 +24,10 @@ pub struct Planner {
 }
 
 impl Planner {
+    /// The most blocks that are forecast: nobody runs more, and the spread that a forecast is from is not known well enough to
+    /// tell how many more it would be.
+    pub const MOST: u32 = 200;
+
     /// Plans for intervals at `confidence` that settle the question with probability `power`.
     ///
     /// # Errors
@@ -70,8 +74,8 @@ impl Planner {
         Some(log.exp_m1()).filter(|effect| *effect <= 100.0)
     }
 
-    /// Blocks on top of those there are before a comparison can be expected to leave "inconclusive"; at
-    /// least 1.
+    /// Blocks on top of those there are before a comparison can be expected to leave "inconclusive": from 1 to 200, `None`
+    /// where it takes more.
     ///
     /// The plan for the spread, if the blocks so far fall short of it. If they do not, the spread was
     /// underestimated or the truth lies near the edge; then what makes the interval narrower than ln(1 +
@@ -91,17 +95,22 @@ impl Planner {
         more(ratio.n as f64 * shrink * shrink, ratio.n)
     }
 
-    /// Blocks on top of those there are before a claim can be expected to be settled; at least 1.
+    /// Blocks on top of those there are before a claim can be expected to be settled: from 1 to 200, `None` where it takes
+    /// more.
     ///
     /// If the estimate stays where it is, the interval must shrink until it clears the nearest bound of the
     /// claim; it falls with √n. With h half its width and g the gap from estimate to bound, both in
     /// log-ratio: n·((1 + z₁₋β/z₁₋α/₂)·h/g)² in total, where the first factor allows for the estimate
-    /// moving. `None` when the estimate lies on the bound: no number of blocks is expected to settle that.
+    /// moving. `None` when the estimate lies on the bound: no number of blocks is expected to settle that. Of a count of 0 the
+    /// upper end falls with 1/n instead.
     #[must_use]
     pub fn more_to_settle(&self, ratio: &Estimate, expected: &ExpectedRange) -> Option<u32> {
         let Some(interval) = ratio.interval() else {
             return more(ratio.needs().unwrap_or(0) as f64, ratio.n);
         };
+        if let (true, Some(bound)) = (ratio.value == 0.0, expected.low().or(expected.high())) {
+            return more(ratio.n as f64 * interval.high() / bound, ratio.n);
+        }
         let gap = [expected.low(), expected.high()]
             .into_iter()
             .flatten()
@@ -141,7 +150,7 @@ fn whole(blocks: f64) -> Option<u32> {
 
 /// What is missing from `have` to `total`, and at least one block: the question is still open.
 fn more(total: f64, have: usize) -> Option<u32> {
-    whole((total.ceil() - have as f64).max(1.0)).filter(|_| total.is_finite())
+    whole((total.ceil() - have as f64).max(1.0)).filter(|blocks| total.is_finite() && *blocks <= Planner::MOST)
 }
 
 #[cfg(test)]
@@ -209,8 +218,9 @@ mod tests {
     fn counts_only_what_is_missing() {
         let planner = Planner::default();
         let wide = measured(0.8, 1.0, 1.25, 10);
-        let more = planner.more_for_tolerance(&wide, Some(0.32), Tolerance::DEFAULT);
-        assert_eq!(more, Some(347));
+        let more = |spread| planner.more_for_tolerance(&wide, Some(spread), Tolerance::DEFAULT);
+        // 155 in all; and 357, which nobody runs.
+        assert_eq!((more(0.21), more(0.32)), (Some(145), None));
         let few = Estimate { bounds: Bounds::NeedsAtLeast(6), n: 2, ..wide };
         let more = planner.more_for_tolerance(&few, Some(0.01), Tolerance::DEFAULT);
         assert_eq!(more, Some(4));
@@ -233,7 +243,12 @@ mod tests {
         let cost = |bound| planner.more_to_settle(&ratio, &ExpectedRange::at_least(bound).unwrap());
         // h = ln(1.25), g = ln(2/1.8): 10·(1.42941·0.22314/0.10536)² = 91.6 in total.
         assert_eq!(cost(1.8), Some(82));
-        assert!(cost(1.9) > cost(1.8));
-        assert_eq!(cost(2.0), None);
+        assert!(cost(1.85) > cost(1.8));
+        // Nearer than what 200 more blocks could tell apart, and on the estimate.
+        assert_eq!((cost(1.9), cost(2.0)), (None, None));
+        // No event in ten blocks, up to 1.2 % possible: twelve times as many leave 0.1 %.
+        let none = measured(0.0, 0.0, 0.012, 10);
+        let cost = |bound| planner.more_to_settle(&none, &ExpectedRange::at_most(bound).unwrap());
+        assert_eq!((cost(0.001), cost(0.0001)), (Some(110), None));
     }
 }

@@ -1,8 +1,11 @@
 //! How often something happens, from how often it did.
 
-use statrs::distribution::{Beta, ContinuousCDF};
+use statrs::function::beta::beta_reg;
 
 use crate::{Bounds, Confidence, Estimate, Interval, StatsError};
+
+/// A double has no more digits than so many find.
+const HALVINGS: u32 = 100;
 
 /// The share of `successes` in `trials` with Clopper and Pearson's interval (1934): each end is where a tail of the
 /// binomial distribution is α/2, found through the beta distribution.
@@ -16,20 +19,46 @@ pub fn proportion(successes: u32, trials: u32, confidence: Confidence) -> Result
     if trials == 0 {
         return Err(StatsError::Empty);
     }
-    if successes > trials {
-        return Err(StatsError::OutOfDomain {
-            what: "successes",
-            value: f64::from(successes),
-            domain: "at most the number of trials",
-        });
-    }
     let (k, n) = (f64::from(successes), f64::from(trials));
-    let tail = confidence.alpha() / 2.0;
-    let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map(|beta| beta.inverse_cdf(p)).unwrap_or(f64::NAN);
-    let low = if successes == 0 { 0.0 } else { quantile(k, n - k + 1.0, tail) };
-    let high = if successes == trials { 1.0 } else { quantile(k + 1.0, n - k, 1.0 - tail) };
+    if successes > trials {
+        return Err(StatsError::OutOfDomain { what: "successes", value: k, domain: "at most the number of trials" });
+    }
+    let (low, high) = clopper_pearson(k, n, confidence);
     let interval = Interval::new(low, high, confidence.level())?;
     Ok(Estimate { value: k / n, n: trials as usize, bounds: Bounds::Interval(interval) })
+}
+
+/// The ends for `k` of `n`, which need not be whole numbers: 0 ≤ k ≤ n, n > 0.
+pub(crate) fn clopper_pearson(k: f64, n: f64, confidence: Confidence) -> (f64, f64) {
+    let tail = confidence.alpha() / 2.0;
+    (lower(k, n, tail), upper(k, n, tail))
+}
+
+/// Where P(at least k of n) = `tail`; above 0 if k is, however little.
+fn lower(k: f64, n: f64, tail: f64) -> f64 {
+    // Near its middle the function is not exact where both shapes are large; the other side does not pass there.
+    if k <= 0.0 || k > 1e4 {
+        return 1.0 - upper(n - k, n, tail);
+    }
+    let (mut low, mut high) = (0.0, k / n);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if beta_reg(k, n - k + 1.0, middle) < tail { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// Where P(at most k of n) = `tail`, by bisection: the distribution's own inverse does not end for n from 10⁸ on.
+fn upper(k: f64, n: f64, tail: f64) -> f64 {
+    if k >= n {
+        return 1.0;
+    }
+    let (mut low, mut high) = (k / n, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if beta_reg(k + 1.0, n - k, middle) < 1.0 - tail { low = middle } else { high = middle }
+    }
+    high
 }
 
 #[cfg(test)]
@@ -61,11 +90,11 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_scale_have_closed_forms() {
-        for n in [1, 6, 30, 200] {
+        for n in [1, 6, 30, 200, 304, 1_000_000, u32::MAX] {
             // P(0 of n) = (1 − p)ⁿ = α/2.
-            let bound = 1.0 - 0.025_f64.powf(1.0 / f64::from(n));
+            let bound = -(0.025_f64.ln() / f64::from(n)).exp_m1();
             let (low, high) = ends(0, n);
-            assert!(low == 0.0 && (high - bound).abs() < 1e-6, "0 of {n}: {high} and not {bound}");
+            assert!(low == 0.0 && (high / bound - 1.0).abs() < 1e-6, "0 of {n}: {high} and not {bound}");
             let (low, high) = ends(n, n);
             assert!(high == 1.0 && (low - (1.0 - bound)).abs() < 1e-6, "{n} of {n}: {low}");
         }

@@ -86,7 +86,7 @@ pub enum Verdict {
     Equivalent,
     /// The blocks so far bear none of the three.
     Inconclusive {
-        /// Blocks still to run **on top of** those there are; `None` if no sensible number would do.
+        /// Blocks still to run **on top of** those there are; `None` if no number worth running would do.
         blocks_needed: Option<u32>,
     },
 }

@@ -3,7 +3,7 @@
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
     Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Tick, Trial, TrialResult, Until,
-    codes,
+    WorkerResult, codes,
 };
 
 use crate::histogram::map;
@@ -69,6 +69,14 @@ faults! {
     LosesRow = "loses-row",
     /// Measures from `go` on.
     MeasuresWarmUp = "measures-warm-up",
+    /// What began in the window counts as ended there, however long it took.
+    CountsBegun = "counts-begun",
+    /// All that was committed counts as ended in the window, warm-up and drain included.
+    CountsWholeTrial = "counts-whole-trial",
+    /// Whoever hangs is forgotten.
+    HidesUnfinished = "hides-unfinished",
+    /// Whoever hangs is waited for.
+    WaitsForEver = "waits-for-ever",
     /// One committed transaction too many.
     Miscounts = "miscounts",
     /// One too many in every count and histogram: only the database knows.
@@ -232,6 +240,7 @@ impl Fault {
                 trial.connection.pragmas.clear()
             }
             Self::MeasuresWarmUp => trial.warmup_ms = 0,
+            Self::WaitsForEver => trial.drain_ms = u64::MAX,
             Self::NoProbe => trial.probe_ms = 0,
             Self::OneDatabase => trial.databases.truncate(1),
             Self::StopsLate => {
@@ -287,7 +296,7 @@ impl Fault {
             }
             Self::MiscountsConsistently | Self::ServerCountsMore => {
                 result.operations.iter_mut().take(1).for_each(one_more);
-                result.workers.iter_mut().take(1).for_each(|w| w.committed += 1);
+                result.workers.iter_mut().take(1).for_each(|w| (w.committed, w.ended) = (w.committed + 1, w.ended + 1));
             }
             Self::MeasuresWarmUp => result.measured_ns -= result.measured_ns.min(asked.warmup_ms * 1_000_000),
             Self::CountsEmptyAsCommitted => {
@@ -296,9 +305,13 @@ impl Fault {
                     (0..empty).for_each(|_| one_more(operation));
                     if let Some(worker) = result.workers.iter_mut().find(|w| w.role == operation.role) {
                         worker.committed += empty;
+                        worker.ended += empty;
                     }
                 }
             }
+            Self::CountsBegun => ended(result, |o| o.measured, |_, of_role| of_role),
+            Self::CountsWholeTrial => ended(result, |o| o.committed, |w, _| w.committed),
+            Self::HidesUnfinished => result.operations.iter_mut().for_each(|o| o.unfinished.clear()),
             Self::HidesUnserved => result.operations.iter_mut().for_each(|o| o.unserved = 0),
             Self::ProbeExaggerates => of_probe(result, |late| 2 * late),
             Self::ProbeSeesNothing => of_probe(result, |_| 0),
@@ -330,6 +343,16 @@ impl Fault {
     }
 }
 
+/// Another count of what ended in the window, and of each worker, who is given that of its role: consistent where a role has
+/// one worker and one transaction.
+fn ended(result: &mut TrialResult, of: fn(&Operation) -> u64, by: fn(&WorkerResult, u64) -> u64) {
+    result.operations.iter_mut().for_each(|o| o.ended = of(o));
+    for worker in &mut result.workers {
+        let of_role = result.operations.iter().filter(|o| o.role == worker.role).map(|o| o.ended).sum();
+        worker.ended = by(worker, of_role);
+    }
+}
+
 fn of_probe(result: &mut TrialResult, falsified: fn(u64) -> u64) {
     if let Some(probe) = &mut result.probe {
         probe.lateness = map(&probe.lateness, falsified);
@@ -339,6 +362,7 @@ fn of_probe(result: &mut TrialResult, falsified: fn(u64) -> u64) {
 /// One more committed transaction, wherever one shows.
 fn one_more(operation: &mut Operation) {
     operation.committed += 1;
+    operation.ended += 1;
     operation.measured += 1;
     let typical = operation.service.quantile(0.5).unwrap_or(1_000);
     operation.service.record(typical);

@@ -26,6 +26,11 @@ pub struct Script {
     pub service_ns: BTreeMap<String, Vec<Entry>>,
     /// Lateness of the host probe's timers, played likewise.
     pub lateness_ns: Vec<u64>,
+    /// Whether all workers wait for one server, which takes them in the order of their starts: a service time is then that and
+    /// the wait for it.
+    pub one_at_a_time: bool,
+    /// Workers whose every transaction takes a time of its own, without the server.
+    pub starved: Vec<Starved>,
     /// Rows of each committed transaction.
     pub rows: u64,
     /// Real milliseconds that pass between `go` and the first tick; all else takes no time at all.
@@ -34,8 +39,25 @@ pub struct Script {
 
 impl Default for Script {
     fn default() -> Self {
-        Self { service_ns: BTreeMap::new(), lateness_ns: vec![0], rows: 1, pause_ms: 0 }
+        Self {
+            service_ns: BTreeMap::new(),
+            lateness_ns: vec![0],
+            one_at_a_time: false,
+            starved: Vec::new(),
+            rows: 1,
+            pause_ms: 0,
+        }
     }
+}
+
+/// A worker by its index among all of its database.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Starved {
+    /// Which.
+    pub worker: u32,
+    /// Nanoseconds.
+    pub ns: u64,
 }
 
 /// One entry of a list.

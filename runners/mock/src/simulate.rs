@@ -1,14 +1,14 @@
 //! Plays a script in virtual time: workers, arrivals and service times as numbers, nothing that sleeps or opens.
 //!
-//! Workers never wait for each other: a script gives service times, and locks are part of those.
+//! A script gives service times. Workers do not wait for each other, unless it says that one is served at a time.
 
 use std::collections::BTreeMap;
 
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Until,
-    WorkerResult, codes,
+    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Unfinished,
+    Until, WorkerResult, codes,
 };
 
 use crate::script::{Ending, Script};
@@ -25,6 +25,8 @@ pub struct Played {
 
 /// One execution, times in nanoseconds from `go`.
 struct Event {
+    worker: usize,
+    start: u64,
     end: u64,
     operation: usize,
     committed: bool,
@@ -71,6 +73,8 @@ struct Stage<'a> {
     arriving: BTreeMap<(usize, usize), Arriving>,
     workers: Vec<Worker>,
     events: Vec<Event>,
+    /// Until when the only server is busy.
+    served: u64,
 }
 
 impl<'a> Stage<'a> {
@@ -85,6 +89,7 @@ impl<'a> Stage<'a> {
             arriving: BTreeMap::new(),
             workers: Vec::new(),
             events: Vec::new(),
+            served: 0,
         };
         for (r, role) in trial.roles.iter().enumerate() {
             for step in &role.steps {
@@ -133,12 +138,10 @@ impl<'a> Stage<'a> {
         let warm = self.trial.warmup_ms * MS;
         let elapsed_ns = self.workers.iter().map(|w| w.free_at).max().unwrap_or_default();
         self.leave_unserved();
+        self.count_windows();
         let ticks = self.ticks(elapsed_ns);
         let timers = self.timers(elapsed_ns);
-        let workers = self.workers.into_iter().map(|w| WorkerResult {
-            outside_ns: w.free_at.saturating_sub(warm).saturating_sub(w.result.inside_ns),
-            ..w.result
-        });
+        let workers = self.workers.into_iter().map(|w| w.result);
         let probe = (self.trial.probe_ms > 0).then(|| {
             let mut lateness = Histogram::new();
             timers.iter().for_each(|(_, late)| lateness.record(*late));
@@ -203,6 +206,33 @@ impl<'a> Stage<'a> {
         let ending = self.lists[o][*next % self.lists[o].len()].clone();
         *next += 1;
         let start = due.map_or(free_at, |due| due.max(free_at));
+        let mut ending = ending;
+        if let Some(starved) = self.script.starved.iter().find(|starved| starved.worker == self.workers[w].index) {
+            ending.ns = starved.ns;
+        } else if self.script.one_at_a_time {
+            self.served = self.served.max(start) + ending.ns;
+            ending.ns = self.served - start;
+        }
+        if let Until::Time { ms } = role.until
+            && start + ending.ns > (ms + self.trial.drain_ms) * MS
+        {
+            // Nobody waits for it, and its worker begins nothing more.
+            let at = (ms + self.trial.drain_ms) * MS;
+            let response_ns = due.map(|due| at - due);
+            self.operations[o].unfinished.push(Unfinished { service_ns: at - start, response_ns });
+            self.events.push(Event {
+                worker: w,
+                start,
+                end: u64::MAX,
+                operation: o,
+                committed: false,
+                empty: false,
+                errors: 0,
+                busy: 0,
+            });
+            (self.workers[w].ended, self.workers[w].free_at) = (true, at);
+            return;
+        }
         let empty = self.count(w, o, &ending, start, due);
         let think = match role.load {
             Load::Closed { think_us } => think_us * 1_000,
@@ -232,7 +262,6 @@ impl<'a> Stage<'a> {
         operation.empty += u64::from(ending.empty);
         operation.failed += u64::from(ending.failed.is_some());
         worker.committed += u64::from(committed);
-        worker.inside_ns += end.saturating_sub(start.max(warm));
         if committed && start >= warm {
             operation.measured += 1;
             operation.rows += self.script.rows;
@@ -251,8 +280,46 @@ impl<'a> Stage<'a> {
         let codes = || ending.failed.iter().chain(&ending.cured);
         let busy = codes().filter(|code| codes::stands_for("SQLITE_BUSY", code)).count() as u64;
         let errors = codes().count() as u64;
-        self.events.push(Event { end, operation: o, committed, empty: ending.empty, errors, busy });
+        self.events.push(Event { worker: w, start, end, operation: o, committed, empty: ending.empty, errors, busy });
         ending.empty
+    }
+
+    /// What of all executions is within the windows of their roles.
+    fn count_windows(&mut self) {
+        let warm = self.trial.warmup_ms * MS;
+        let last = |workers: &[Worker], role: &str| {
+            let of_role = workers.iter().filter(|w| self.trial.roles[w.role].name == role);
+            of_role.map(|w| w.free_at).max().unwrap_or_default()
+        };
+        let ends: Vec<u64> = self
+            .trial
+            .roles
+            .iter()
+            .map(|role| match &role.until {
+                Until::Count { .. } => u64::MAX,
+                Until::Time { ms } => ms * MS,
+                Until::Role { name } => last(&self.workers, name),
+            })
+            .collect();
+        let mut committed = vec![0; self.workers.len()];
+        self.events.sort_by_key(|e| e.end);
+        for event in &self.events {
+            let worker = &mut self.workers[event.worker];
+            let (end, result) = (ends[worker.role], &mut worker.result);
+            result.inside_ns += event.end.min(worker.free_at).min(end).saturating_sub(event.start.max(warm));
+            if event.committed {
+                let ended = u64::from(event.end > warm && event.end <= end);
+                self.operations[event.operation].ended += ended;
+                result.ended += ended;
+                result.stall_ns = result.stall_ns.max(event.end - committed[event.worker]);
+                committed[event.worker] = event.end;
+            }
+        }
+        for (worker, committed) in self.workers.iter_mut().zip(committed) {
+            let window = worker.free_at.min(ends[worker.role]).saturating_sub(warm);
+            worker.result.outside_ns = window.saturating_sub(worker.result.inside_ns);
+            worker.result.stall_ns = worker.result.stall_ns.max(worker.free_at.saturating_sub(committed));
+        }
     }
 
     fn role_ended_by(&self, name: &str, database: usize, now: u64) -> bool {
@@ -351,12 +418,14 @@ fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
         committed: 0,
         empty: 0,
         failed: 0,
+        ended: 0,
         measured: 0,
         rows: 0,
         verified: 0,
         mismatches: 0,
         errors: BTreeMap::new(),
         unserved: 0,
+        unfinished: Vec::new(),
         service: Histogram::new(),
         wait: only(trial.access != Access::PerWorker),
         response: only(open),

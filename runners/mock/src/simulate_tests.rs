@@ -17,7 +17,7 @@ fn trial(workers: u32, load: Load, until: Until) -> Trial {
     };
     let follows = Until::Role { name: "r".into() };
     Trial {
-        protocol: 1,
+        protocol: litelab_protocol::VERSION,
         id: String::new(),
         driver: "scripted".into(),
         executor: Executor::Threads,
@@ -41,6 +41,7 @@ fn trial(workers: u32, load: Load, until: Until) -> Trial {
             role("follower", workers, 1, Load::Closed { think_us: 0 }, follows),
         ],
         warmup_ms: 0,
+        drain_ms: 10_000,
         tick_ms: 10,
         probe_ms: 10,
         runtime_threads: None,

@@ -38,6 +38,9 @@ export function connections(trial) {
 /** Whether each worker has a connection of its own. */
 export const own = ({ kind }) => kind === 'per-worker' || kind === 'write-lock';
 
+/** Whether there is a connection or lock that a transaction may have to wait for. */
+export const waits = (access, { writes }) => !own(access) || (access.kind === 'write-lock' && writes);
+
 /**
  * A worker's way to a connection: the gate to pass, or null, and the connection behind each of its places.
  *

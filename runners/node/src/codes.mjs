@@ -11,3 +11,6 @@ export const nameOf = (code) => BY_CODE.get(code) ?? BY_CODE.get(code & 0xff) ??
 
 /** The code of a name, or undefined. */
 export const codeOf = (name) => BY_NAME[name];
+
+/** All that `nameOf` gives. */
+export const NAMES = [...Object.keys(BY_NAME), 'SQLITE_UNKNOWN'];

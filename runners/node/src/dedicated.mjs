@@ -63,8 +63,7 @@ export class Dedicated {
         const { work } = this.trial.transactions[transaction].statements[at];
         const task = { job: job(work, null), yields: 0 };
         return async (args, effect) => {
-            const { count, packed, first } = await this.#ask('execute', transaction, at, args);
-            const rows = unpack(packed);
+            const { count, rows, first } = await this.#ask('execute', transaction, at, args);
             if (effect.timed) effect.query = effect.clock.now();
             for (let row = 0; row < rows.length; row++) next(task, rows[row], row, effect);
             if (first !== null) effect.first = first;
@@ -84,30 +83,6 @@ export class Dedicated {
 }
 
 /**
- * Rows as one list of values: of 500 rows with two columns the loop reads it in a quarter of the time that it takes for
- * objects, and in half of that for JSON, the rows made again included.
- */
-function pack(rows) {
-    if (rows.length === 0) return null;
-    const names = Object.keys(rows[0]);
-    const values = [];
-    for (const row of rows) for (const name of names) values.push(row[name]);
-    return { names, values };
-}
-
-function unpack(packed) {
-    const rows = [];
-    if (packed === null) return rows;
-    const { names, values } = packed;
-    for (let at = 0; at < values.length; ) {
-        const row = {};
-        for (const name of names) row[name] = values[at++];
-        rows.push(row);
-    }
-    return rows;
-}
-
-/**
  * The thread's end, of a driver whose calls return when they are done.
  *
  * @param {import('node:worker_threads').MessagePort} port
@@ -117,7 +92,7 @@ export function answer(port, session) {
     const execute = (transaction, at, args) => {
         const left = { timed: false, first: null, rows: [] };
         const count = session.statement(transaction, at)(args, left);
-        return { count, packed: pack(left.rows), first: left.first };
+        return { count, rows: left.rows, first: left.first };
     };
     port.on('message', ([method, ...args]) => {
         try {

@@ -1,8 +1,8 @@
 // HdrHistograms of nanoseconds with the protocol's bounds, and their wire form V2:
 // https://github.com/HdrHistogram/HdrHistogram
 //
-// Not those of hdr-histogram-js, which is here to test them: its `recordValue` costs as much as a tenth of a point
-// read, and its header has an index offset of 1 and a ratio that is no double, which other libraries refuse.
+// Not those of hdr-histogram-js, which is here to test them: they cannot be in memory that threads share, and their
+// header has an index offset of 1 and a ratio that is no double, which other libraries refuse.
 
 import { deflateSync } from 'node:zlib';
 
@@ -29,8 +29,13 @@ function indexOf(value) {
     return bucket * HALF + Math.floor(value / 2 ** bucket);
 }
 
-/** 33,792 counts, 132 KiB; only the pages that are written to take memory. */
+/** 33,792 counts, 132 KiB. */
 export class Histogram {
+    /** Counts that threads share. */
+    static memory() {
+        return new Uint32Array(new SharedArrayBuffer(4 * (BUCKETS + 1) * HALF));
+    }
+
     /** @param {Uint32Array} [counts] of another one, taken over */
     constructor(counts = new Uint32Array((BUCKETS + 1) * HALF)) {
         this.counts = counts;

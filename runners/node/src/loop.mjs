@@ -1,15 +1,12 @@
 // Workers as asynchronous tasks on the main event loop: the executors `inline` (the driver blocks the loop), `offload`
-// (it answers later), `dedicated` (a thread of its own answers for each connection) and `processes` (each has one such
-// task).
-
-import { once } from 'node:events';
+// (it answers later) and `dedicated` (a thread of its own answers for each connection).
 
 import { QueueGate, connections, gates, unlocked, ways } from './access.mjs';
-import { Alarm, LoopClock } from './clock.mjs';
+import { LoopClock } from './clock.mjs';
 import { run } from './connect.mjs';
 import { Dedicated } from './dedicated.mjs';
 import { leave, openConnection } from './stage.mjs';
-import { Worker, seats } from './worker.mjs';
+import { Worker } from './worker.mjs';
 
 export class Loop {
     /** Settings of every connection. */
@@ -18,7 +15,7 @@ export class Loop {
     sessions = [];
     workers = [];
 
-    static async open(trial, driver, stage, text) {
+    static async open(trial, driver, stage, seats, text) {
         const loop = new Loop(trial, stage);
         for (let database = 0; database < trial.databases.length; database++) {
             const sessions = [];
@@ -34,15 +31,13 @@ export class Loop {
         }
         const writeLock = new QueueGate(1);
         const shared = trial.databases.map(() => gates(trial.access, (places) => new QueueGate(places)));
-        for (const seat of seats(trial)) {
+        for (const seat of seats) {
             const all = loop.sessions[seat.database];
             const gated = shared[seat.database];
             const mine = gated === null ? [all[seat.connection]] : all;
             const way = (await unlocked(trial, seat.role, all[0])) ?? ways(trial.access, gated, writeLock, mine);
             loop.workers.push(new Worker(trial, seat, way, driver.integers, stage));
         }
-        loop.alarm = new Alarm();
-        await once(loop.alarm.thread, 'online');
         return loop;
     }
 
@@ -51,16 +46,13 @@ export class Loop {
         this.stage = stage;
     }
 
-    /** Starts all workers; resolves when the last has ended. */
+    /** Starts all workers; a promise of the end of each. */
     run(go) {
-        const clock = new LoopClock(go, this.alarm, this.trial.executor === 'inline');
-        return Promise.all(
-            this.workers.map(async (worker) => {
-                const done = await worker.run(clock);
-                leave(this.stage, worker.seat.role);
-                return done;
-            }),
-        );
+        const clock = new LoopClock(go, this.trial.executor === 'inline');
+        return this.workers.map(async (worker) => {
+            await worker.run(clock);
+            leave(this.stage, worker.seat.role, clock);
+        });
     }
 
     /** Runs `teardown` on the first connection of each database, and closes them all. */

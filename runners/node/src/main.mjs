@@ -1,8 +1,9 @@
 // One trial on a driver of Node.js, driven by JSON on standard input. `docs/PROTOCOL.md` is its contract.
 //
 // Read in this order: `trial` opens, starts and reports; `loop` and `threads` are where workers run; `worker` is their
-// loop; `transaction` is one execution; `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a
-// thread for one of the former, `noop` the same without a database; `probe` is what the program suffers meanwhile.
+// loop; `transaction` is one execution; `record` and `progress` are what a worker writes down; `drain` waits for all
+// ends; `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a thread for one of the former,
+// `noop` the same without a database; `probe` is what the program suffers meanwhile.
 
 import { createInterface } from 'node:readline';
 
@@ -27,7 +28,7 @@ const verbs = {
     async run() {
         const { run } = await import('./trial.mjs');
         try {
-            await run(lines(), say);
+            return await run(lines(), say);
         } catch (error) {
             say(Fault.from(error).line());
             throw error;
@@ -35,8 +36,16 @@ const verbs = {
     },
 };
 
-/** Ends the process when all is written: threads and standard input would keep it. */
-const end = (code) => process.stdout.write('', () => process.exit(code));
+/**
+ * Ends the process when all is written: threads and standard input would keep it. `process.exit` joins all threads and
+ * those of libuv's pool, and one that is in a call of SQLite holds it up for as long as that lasts. Where there may be
+ * such a one (`hangs`) another program takes the place of this one, and no thread is waited for.
+ */
+const end = (code, hangs) =>
+    process.stdout.write('', () => {
+        if (hangs) process.execve('/bin/sh', ['sh', '-c', `exit ${code}`]);
+        process.exit(code);
+    });
 
 if (import.meta.main) {
     const verb = verbs[process.argv[2]];
@@ -45,10 +54,10 @@ if (import.meta.main) {
         process.exit(2);
     }
     verb().then(
-        () => end(0),
+        (hangs) => end(0, hangs),
         (error) => {
             console.error(error);
-            end(1);
+            end(1, true);
         },
     );
 }

@@ -16,8 +16,8 @@ const waits = new Histogram();
 let clock;
 let due;
 let timer;
-let under = 0;
-let stopped = false;
+/** When the jobs under way were submitted. */
+const under = new Set();
 
 function ring() {
     const now = clock.now();
@@ -29,17 +29,11 @@ function ring() {
 }
 
 function submit(now) {
-    under++;
+    under.add(now);
     randomFill(JOB, () => {
         waits.record(clock.now() - now);
-        under--;
-        answer();
+        under.delete(now);
     });
-}
-
-/** Those that wait longest are the last to come, and count like the others. */
-function answer() {
-    if (stopped && under === 0) parentPort.postMessage(waits.counts);
 }
 
 parentPort.on('message', ({ go }) => {
@@ -49,8 +43,9 @@ parentPort.on('message', ({ go }) => {
         return ring();
     }
     clearTimeout(timer);
-    stopped = true;
-    answer();
+    // Those that wait longest are the last to come, if ever; they count with what they have waited.
+    for (const since of under) waits.record(clock.now() - since);
+    parentPort.postMessage(waits.counts);
 });
 
 // Listening.

@@ -35,7 +35,7 @@ export class Probe {
         this.pool = pool;
     }
 
-    /** @param {number} go in milliseconds of `systemNow` */
+    /** @param {bigint} go by `process.hrtime.bigint` */
     start(go) {
         this.clock = new Clock(go);
         this.due = this.period;

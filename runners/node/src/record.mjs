@@ -1,21 +1,22 @@
-// What a worker writes down. Each has its own; they are added up when the trial is over. Only the few counts that
-// `tick` shows are in memory that threads share, written by one of them and read by the main one.
+// What a worker writes down of each step of its role, in memory that it shares with the main thread: that one reads it
+// while the worker works, and loses nothing of one that is in a call which does not return.
 
-import { nameOf } from './codes.mjs';
-import { Histogram } from './histogram.mjs';
+import { NAMES, codeOf, nameOf } from './codes.mjs';
+import { FAILED } from './driver.mjs';
+import { Histogram, note } from './histogram.mjs';
 
 const HISTOGRAMS = ['service', 'wait', 'response', 'lag', 'query', 'first_row'];
 
 /** The place of EMPTY is 1, that of FAILED is 2. */
-const KINDS = ['committed', 'empty', 'failed', 'errors', 'busy'];
-const COMMITTED = 0;
-const ERRORS = 3;
-const BUSY = 4;
+const COUNTS = ['committed', 'empty', 'failed', 'ended', 'measured', 'rows', 'verified', 'mismatches'];
+const [COMMITTED, , , ENDED, MEASURED, ROWS, VERIFIED, MISMATCHES] = COUNTS.keys();
+/** What a tick shows besides errors. */
+const SHOWN = COUNTS.slice(0, 3);
+
+const ERRORS = new Map(NAMES.map((name, at) => [name, 2 * at]));
 /** The primary code of SQLITE_BUSY. */
 const SQLITE_BUSY = 5;
-
-/** Doubles from one step's counts to the next: 128 bytes, two cache lines, for processors that fetch them in pairs. */
-const STRIDE = 16;
+const BUSY = new Set(NAMES.filter((name) => (codeOf(name) & 0xff) === SQLITE_BUSY));
 
 /** The statement that `query` and `first_row` belong to; -1 where there is none, or they are not timed. */
 export const firstFetch = (transaction) =>
@@ -25,93 +26,92 @@ export const firstFetch = (transaction) =>
 
 /** Histograms and counts of one step of one worker. Their size does not depend on the number of operations. */
 export class Record {
-    measured = 0;
-    rows = 0;
-    verified = 0;
-    mismatches = 0;
-    /** By extended code, `{ seen, cured }`. */
-    errors = new Map();
-
     /** `shares`: whether there is something to wait for. `open`: whether arrivals are scheduled. */
-    constructor(transaction, shares, open) {
-        const only = (wanted) => (wanted ? new Histogram() : null);
+    static memory(transaction, shares, open) {
+        const doubles = (count) => new Float64Array(new SharedArrayBuffer(8 * count));
+        const only = (wanted) => (wanted ? Histogram.memory() : null);
         const fetches = firstFetch(transaction) >= 0;
-        this.service = new Histogram();
-        this.wait = only(shares);
-        this.response = only(open);
-        this.lag = only(open);
-        this.query = only(fetches);
-        this.first_row = only(fetches);
+        return {
+            counts: doubles(COUNTS.length),
+            errors: doubles(2 * NAMES.length),
+            service: only(true),
+            wait: only(shares),
+            response: only(open),
+            lag: only(open),
+            query: only(fetches),
+            first_row: only(fetches),
+        };
     }
 
-    /** Counts the errors of one execution, the same code as often as it was seen. */
-    count(codes, cured) {
-        for (const code of codes) {
-            const count = this.errors.get(code) ?? { seen: 0, cured: 0 };
-            count.seen++;
-            if (cured) count.cured++;
-            this.errors.set(code, count);
+    constructor(memory) {
+        /** By `COUNTS`. An aligned double is stored in one piece. */
+        this.counts = memory.counts;
+        /** How often each of `NAMES` was seen, and how often cured. */
+        this.errors = memory.errors;
+        for (const name of HISTOGRAMS) this[name] = memory[name] && new Histogram(memory[name]);
+    }
+
+    /** An error was met. */
+    error(code) {
+        this.errors[ERRORS.get(nameOf(code))]++;
+    }
+
+    /** One execution more: what it gave, the codes of its errors, and whether it committed in the window. */
+    add(seen, errors, ended) {
+        this.counts[seen >= 0 ? COMMITTED : -seen]++;
+        if (ended) this.counts[ENDED]++;
+        if (seen !== FAILED) for (const code of errors) this.errors[ERRORS.get(nameOf(code)) + 1]++;
+    }
+
+    /** Rows that were checked. */
+    verify(verified, mismatches) {
+        this.counts[VERIFIED] += verified;
+        this.counts[MISMATCHES] += mismatches;
+    }
+
+    /** What counts of one that committed and began after the warm-up. */
+    measure(memory, rows, start, had, due) {
+        const { end } = memory;
+        this.counts[MEASURED]++;
+        this.counts[ROWS] += rows;
+        this.service.record(end - start);
+        if (this.wait !== null) this.wait.record(had - start);
+        if (this.response !== null) {
+            this.response.record(end - due);
+            this.lag.record(start - due);
+        }
+        if (this.query !== null) {
+            note(this.query, memory.query, start);
+            note(this.first_row, memory.firstRow, start);
         }
     }
 
-    /** As a message between threads, and back. */
-    static revive(message) {
-        const record = Object.assign(Object.create(Record.prototype), message);
-        for (const name of HISTOGRAMS) {
-            if (record[name] !== null) record[name] = new Histogram(record[name].counts);
+    /** Adds the counts and errors to the whole. */
+    addTo(whole) {
+        COUNTS.forEach((name, at) => (whole[name] += this.counts[at]));
+        for (const [name, at] of ERRORS) {
+            if (this.errors[at] === 0) continue;
+            const sum = (whole.errors[name] ??= { seen: 0, cured: 0 });
+            sum.seen += this.errors[at];
+            sum.cured += this.errors[at + 1];
         }
-        return record;
-    }
-
-    /** Adds this to the whole. */
-    mergeInto(whole) {
-        for (const name of ['measured', 'rows', 'verified', 'mismatches']) whole[name] += this[name];
-        for (const [code, { seen, cured }] of this.errors) {
-            const sum = (whole.errors[nameOf(code)] ??= { seen: 0, cured: 0 });
-            sum.seen += seen;
-            sum.cured += cured;
-        }
-        for (const name of HISTOGRAMS) {
-            if (this[name] !== null) (whole[name] ??= new Histogram()).merge(this[name]);
-        }
-    }
-}
-
-/** The counts of one step of one worker that `tick` shows. */
-export class Counters {
-    constructor(memory, at) {
-        this.memory = memory;
-        this.at = at * STRIDE;
-    }
-
-    /** One execution more: what it gave, and the codes of its errors. An aligned double is stored in one piece. */
-    add(seen, errors) {
-        this.memory[this.at + (seen >= 0 ? COMMITTED : -seen)]++;
-        if (errors.length === 0) return;
-        this.memory[this.at + ERRORS] += errors.length;
-        this.memory[this.at + BUSY] += errors.filter((code) => (code & 0xff) === SQLITE_BUSY).length;
     }
 }
 
 /** The counts of all workers, and the role and transaction where they belong. */
 export class Board {
-    static memory(trial) {
-        const steps = trial.roles.reduce((sum, role) => sum + role.workers * role.steps.length, 0);
-        return new Float64Array(new SharedArrayBuffer(8 * STRIDE * Math.max(1, steps * trial.databases.length)));
-    }
-
     /** @param {import('./worker.mjs').Seat[]} seats all workers */
-    constructor(trial, memory, seats) {
-        this.memory = memory;
+    constructor(trial, seats) {
         /** `{ role, transaction }`, each pair once. */
         this.keys = [];
-        /** Index into `keys` of each step of each worker. */
-        this.places = [];
         trial.roles.forEach((role) => role.steps.forEach((step) => this.#place(trial, role, step)));
-        for (const seat of seats) {
-            const role = trial.roles[seat.role];
-            for (const step of role.steps) this.places.push(this.#place(trial, role, step));
-        }
+        /** Of each worker, for each of its steps, with the index into `keys`. */
+        this.records = seats.map(({ role, records }) =>
+            trial.roles[role].steps.map((step, at) => ({
+                place: this.#place(trial, trial.roles[role], step),
+                record: new Record(records[at]),
+            })),
+        );
         this.last = this.#sums();
     }
 
@@ -122,46 +122,52 @@ export class Board {
     }
 
     #sums() {
-        const sums = this.keys.map((key) => ({ ...key, committed: 0, empty: 0, failed: 0, errors: 0, busy: 0 }));
-        this.places.forEach((place, at) =>
-            KINDS.forEach((kind, k) => (sums[place][kind] += this.memory[at * STRIDE + k])),
-        );
+        const zeros = Object.fromEntries(COUNTS.map((name) => [name, 0]));
+        const sums = this.keys.map((key) => ({ ...key, ...zeros, errors: {} }));
+        for (const { place, record } of this.records.flat()) record.addTo(sums[place]);
         return sums;
     }
 
     /** What was counted since the last tick, and how late a timer of the probe ran; there may be none. */
     tick(t_ms, probe) {
-        const now = this.#sums();
-        const since = now.map((count, at) => {
-            const difference = { ...count };
-            for (const kind of KINDS) difference[kind] -= this.last[at][kind];
+        const before = this.last;
+        this.last = this.#sums();
+        const counts = this.last.map((sum, at) => {
+            const { role, transaction } = sum;
+            const difference = { role, transaction };
+            for (const kind of SHOWN) difference[kind] = sum[kind] - before[at][kind];
+            difference.errors = difference.busy = 0;
+            for (const [name, { seen }] of Object.entries(sum.errors)) {
+                const more = seen - (before[at].errors[name]?.seen ?? 0);
+                difference.errors += more;
+                if (BUSY.has(name)) difference.busy += more;
+            }
             return difference;
         });
-        this.last = now;
-        const counts = since.filter((count) => KINDS.some((kind) => count[kind] > 0));
-        return { type: 'tick', t_ms, counts, ...(probe && { lag_ns: probe.takeLongest() }) };
+        const some = counts.filter((count) => [...SHOWN, 'errors'].some((kind) => count[kind] > 0));
+        return { type: 'tick', t_ms, counts: some, ...(probe && { lag_ns: probe.takeLongest() }) };
     }
 
-    /** Commits of one worker. */
-    committed(trial, seat) {
-        const steps = trial.roles[seat.role].steps.length;
-        let sum = 0;
-        for (let at = 0; at < steps; at++) sum += this.memory[(seat.counters + at) * STRIDE + COMMITTED];
-        return sum;
+    /** Counts of one worker, by its index, over all its steps. */
+    ofWorker(at) {
+        const sum = (count) => this.records[at].reduce((all, { record }) => all + record.counts[count], 0);
+        return { committed: sum(COMMITTED), ended: sum(ENDED) };
     }
 
-    /** The result's entry for each role and transaction, from what its workers recorded. */
-    operations(trial, done) {
-        const whole = this.#sums().map((sum) => {
-            const { errors: _, busy: __, ...counts } = sum;
-            const transaction = trial.transactions.find(({ name }) => name === sum.transaction);
-            const empty = new Record(transaction, false, false);
-            return { ...counts, ...empty, errors: {}, unserved: 0 };
+    /** The result's entry for each role and transaction, as of the last tick; `progress` of each worker. */
+    operations(progress) {
+        const wholes = this.last.map((sum) => ({ ...sum, unserved: 0, unfinished: [] }));
+        for (const whole of wholes) for (const name of HISTOGRAMS) whole[name] = null;
+        this.records.forEach((steps, worker) => {
+            for (const { place, record } of steps) {
+                for (const name of HISTOGRAMS) {
+                    if (record[name] !== null) (wholes[place][name] ??= new Histogram()).merge(record[name]);
+                }
+            }
+            const { step, ...unfinished } = progress[worker].unfinished ?? {};
+            if (step !== undefined) wholes[steps[step].place].unfinished.push(unfinished);
         });
-        for (const { seat, records } of done) {
-            records.forEach((record, at) => record.mergeInto(whole[this.places[seat.counters + at]]));
-        }
-        return whole;
+        return wholes;
     }
 }
 

@@ -3,7 +3,6 @@
 import { FutexGate, connections } from './access.mjs';
 import { open, readBack, run } from './connect.mjs';
 import { Fault } from './driver.mjs';
-import { Board } from './record.mjs';
 import { Schedule } from './schedule.mjs';
 
 const shared = (values) => {
@@ -14,32 +13,34 @@ const shared = (values) => {
 
 /**
  * @typedef {object} Stage
- * @property {Float64Array} board see `Board`
  * @property {object[]} schedules see `Schedule`, by role
  * @property {Int32Array} working workers of each role that have not ended
  * @property {Int32Array} ended 1 for each role whose last worker has ended
+ * @property {Float64Array} ends when that was, in nanoseconds since `go`
  * @property {Int32Array} writeLock see `FutexGate`
  * @property {Int32Array} started 1 after `go`
- * @property {Float64Array} go in milliseconds of `systemNow`
+ * @property {BigInt64Array} go by `process.hrtime.bigint`
  */
 
 /** @returns {Stage} */
 export function stage(trial) {
     const workers = trial.roles.map((role) => role.workers * trial.databases.length);
     return {
-        board: Board.memory(trial),
         schedules: trial.roles.map(() => Schedule.memory()),
         working: shared(workers),
         ended: shared(workers.map((count) => (count === 0 ? 1 : 0))),
+        ends: new Float64Array(new SharedArrayBuffer(8 * workers.length)),
         writeLock: FutexGate.memory(1),
         started: shared([0]),
-        go: new Float64Array(new SharedArrayBuffer(8)),
+        go: new BigInt64Array(new SharedArrayBuffer(8)),
     };
 }
 
-/** A worker of the role has ended. */
-export function leave(stage, role) {
-    if (Atomics.sub(stage.working, role, 1) === 1) Atomics.store(stage.ended, role, 1);
+/** A worker of the role has ended, or is waited for no longer. */
+export function leave(stage, role, clock) {
+    if (Atomics.sub(stage.working, role, 1) !== 1) return;
+    stage.ends[role] = clock.now();
+    Atomics.store(stage.ended, role, 1);
 }
 
 /**

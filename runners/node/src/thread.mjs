@@ -1,4 +1,4 @@
-// A thread of the executor `threads`: a worker, or the connection that workers share.
+// A thread of `Threads`: a worker, or the connection that workers share.
 
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -49,9 +49,10 @@ const finished = Promise.withResolvers();
 async function work() {
     try {
         Atomics.wait(stage.started, 0, 0);
-        const done = await worker.run(new BlockingClock(stage.go[0]));
-        leave(stage, seat.role);
-        finished.resolve(done);
+        const clock = new BlockingClock(stage.go[0]);
+        await worker.run(clock);
+        leave(stage, seat.role, clock);
+        finished.resolve();
     } catch (error) {
         // The question may be answered already by another's failure, so this is told at once.
         parentPort.postMessage({ fault: told(error) });

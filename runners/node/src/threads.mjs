@@ -1,38 +1,36 @@
-// The executor `threads`: a thread for each worker. Where workers share connections, each of these has a thread, too,
-// for no connection can be used by two threads of Node.js; see `Remote`.
+// The executors `threads` and `processes`: a thread for each worker. The main one is left to what goes on while one of
+// them is in a call: ticks, the probe and the end of the drain. Where workers share connections, each of these has a
+// thread, too, for no connection can be used by two threads of Node.js; see `Remote`.
 
 import { Worker as Thread } from 'node:worker_threads';
 
 import { FutexGate, connections, gates, own } from './access.mjs';
 import { Fault } from './driver.mjs';
-import { Record } from './record.mjs';
-import { seats } from './worker.mjs';
 
 export class Threads {
     /** Settings of every connection. */
     connections = [];
 
-    static async open(trial, driver, stage, text) {
+    static async open(trial, driver, stage, seats, text) {
         const crew = new Threads(trial, stage);
         const start = (data) =>
             new Member(
                 new Thread(new URL('thread.mjs', import.meta.url), { workerData: { text, stage, ...data } }),
                 crew,
             );
-        const all = seats(trial);
         const shares = !own(trial.access);
         const gated = trial.databases.map(() => gates(trial.access, (places) => FutexGate.memory(places)));
-        crew.workers = all.map((seat) => start({ seat, gates: gated[seat.database] }));
+        crew.workers = seats.map((seat) => start({ seat, gates: gated[seat.database] }));
         // The thread of each connection, by database.
         crew.owners = trial.databases.map((_, database) =>
             shares
                 ? connections(trial).map((_, at) => start({ database, at }))
-                : crew.workers.filter((_, at) => all[at].database === database),
+                : crew.workers.filter((_, at) => seats[at].database === database),
         );
         // One after the other: the first makes a database in memory, and only one can change the journal mode.
         for (const owner of crew.owners.flat()) crew.connections.push(await owner.ask({ type: 'open' }));
         for (const [at, worker] of crew.workers.entries()) {
-            const lines = shares ? crew.owners[all[at].database].map((owner) => owner.connect()) : [];
+            const lines = shares ? crew.owners[seats[at].database].map((owner) => owner.connect()) : [];
             const ports = lines.map(({ port }) => port);
             await worker.ask({ type: 'prepare', lines }, ports);
         }
@@ -47,14 +45,12 @@ export class Threads {
         this.failure.promise.catch(() => {});
     }
 
-    /** Starts all workers; resolves when the last has ended. */
-    async run(go) {
+    /** Starts all workers; a promise of the end of each. */
+    run(go) {
         this.stage.go[0] = go;
         Atomics.store(this.stage.started, 0, 1);
         Atomics.notify(this.stage.started, 0);
-        const done = Promise.all(this.workers.map((worker) => worker.ask({ type: 'done' })));
-        const all = await Promise.race([done, this.failure.promise]);
-        return all.map((one) => ({ ...one, records: one.records.map(Record.revive) }));
+        return this.workers.map((worker) => Promise.race([worker.ask({ type: 'done' }), this.failure.promise]));
     }
 
     /** Runs `teardown` on the first connection of each database, and closes them all. */

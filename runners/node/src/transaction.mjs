@@ -98,111 +98,62 @@ export class Execution {
         this.yields = spec.statements.map(({ yields }) => yields.map((name) => memory.place(name)));
         this.yieldsAny = this.yields.some((places) => places.length > 0);
         this.timed = firstFetch(spec);
-        const plain = ({ repeat, required, hold_us }) => repeat === 1 && !required && hold_us === 0;
-        const bare = spec.begin === 'none' && spec.hold_us === 0 && !this.yieldsAny;
-        /** Whether one statement under autocommit, executed once, is all of it. */
-        this.single = bare && spec.statements.length === 1 && spec.statements.every(plain);
-        this.execute = this.executes[0];
     }
 
     /**
-     * Runs it to its end, the connection being held already. Gives the rows of all statements, EMPTY, or FAILED, and a
-     * promise of that where something has to be waited for. Driver and clock that block leave nothing to wait for, and
-     * an await would cost a point read a tenth of its time, the generator below a twentieth.
+     * Runs it to its end, the connection being held already: after an error that the retry covers again with the same
+     * values. Gives the rows of all statements, EMPTY, or FAILED.
+     *
+     * @param {import('./record.mjs').Record} record counts errors as they come
      */
-    run() {
-        try {
-            const seen = this.#once();
-            return typeof seen === 'number' ? this.#over(seen) : this.#wait(seen);
-        } catch (error) {
-            return this.#recover(error);
-        }
-    }
-
-    async #wait(seen) {
-        try {
-            return this.#over(await seen);
-        } catch (error) {
-            return this.#recover(error);
-        }
-    }
-
-    #over(seen) {
-        const { memory } = this;
-        memory.end = memory.clock.now();
-        if (this.yieldsAny) memory.kept = [...memory.yielded];
-        return seen;
-    }
-
-    /** One try. Gives what `run` does, but errors as they come. */
-    #once() {
-        const { memory } = this;
-        if (this.timed >= 0) memory.query = memory.firstRow = null;
-        if (!this.single) return drive(this.#steps());
-        memory.timed = this.timed === 0;
-        return this.execute(this.params.args(0, 0, memory.yielded), memory);
-    }
-
-    /** A try step by step. Yields what has to be waited for. */
-    *#steps() {
+    async run(record) {
         const { spec, session, params, memory, executes } = this;
         const { begin, statements } = spec;
-        let waiting;
-        let rows = 0;
-        if (begin !== 'none') {
-            waiting = session.begin(begin);
-            if (waiting !== undefined) yield waiting;
-        }
-        if (spec.hold_us > 0) {
-            waiting = memory.clock.hold(spec.hold_us * 1000);
-            if (waiting !== undefined) yield waiting;
-        }
-        attempt: for (let at = 0; at < statements.length; at++) {
-            const { repeat, required, hold_us } = statements[at];
-            const execute = executes[at];
-            for (let execution = 0; execution < repeat; execution++) {
-                memory.timed = this.timed === at && execution === 0;
-                let seen = execute(params.args(at, execution, memory.yielded), memory);
-                if (typeof seen !== 'number') seen = yield seen;
-                rows += seen;
-                if (memory.first !== null) memory.remember(this.yields[at]);
-                if (required && seen === 0) {
-                    rows = EMPTY;
-                    break attempt;
+        for (let tries = 1; ; tries++) {
+            try {
+                let rows = 0;
+                if (this.timed >= 0) memory.query = memory.firstRow = null;
+                if (begin !== 'none') await session.begin(begin);
+                if (spec.hold_us > 0) await memory.clock.hold(spec.hold_us * 1000);
+                attempt: for (let at = 0; at < statements.length; at++) {
+                    const { repeat, required, hold_us } = statements[at];
+                    for (let execution = 0; execution < repeat; execution++) {
+                        memory.timed = this.timed === at && execution === 0;
+                        let seen = executes[at](params.args(at, execution, memory.yielded), memory);
+                        // Whoever calls a driver that blocks does not wait for what is there.
+                        if (typeof seen !== 'number') seen = await seen;
+                        rows += seen;
+                        if (memory.first !== null) memory.remember(this.yields[at]);
+                        if (required && seen === 0) {
+                            rows = EMPTY;
+                            break attempt;
+                        }
+                    }
+                    if (hold_us > 0) await memory.clock.hold(hold_us * 1000);
                 }
-            }
-            if (hold_us > 0) {
-                waiting = memory.clock.hold(hold_us * 1000);
-                if (waiting !== undefined) yield waiting;
+                if (begin !== 'none') await session.commit();
+                memory.end = memory.clock.now();
+                if (this.yieldsAny) memory.kept = [...memory.yielded];
+                return rows;
+            } catch (error) {
+                if (!(await this.#recover(Fault.from(error), tries, record))) return FAILED;
             }
         }
-        if (begin !== 'none') {
-            waiting = session.commit();
-            if (waiting !== undefined) yield waiting;
-        }
-        return rows;
     }
 
-    /** After an error: rolls back, and tries again with the same values while the retry covers it. */
-    async #recover(error) {
+    /** After an error: rolls back, and pauses where the retry covers it. Gives whether to try again. */
+    async #recover(fault, tries, record) {
         const { spec, memory, retry } = this;
-        for (let tries = 1; ; tries++) {
-            const fault = Fault.from(error);
-            if (fault.code === null) throw fault.during(spec.name);
-            memory.errors.push(fault.code);
-            memory.first = null;
-            if (this.yieldsAny) memory.yielded = [...memory.kept];
-            await this.#rollBack();
-            if (tries >= retry.attempts || !retry.covers(fault.code)) break;
-            await memory.clock.pause(retry.pause(tries));
-            try {
-                return this.#over(await this.#once());
-            } catch (again) {
-                error = again;
-            }
-        }
-        memory.end = memory.clock.now();
-        return FAILED;
+        if (fault.code === null) throw fault.during(spec.name);
+        record.error(fault.code);
+        memory.errors.push(fault.code);
+        memory.first = null;
+        if (this.yieldsAny) memory.yielded = [...memory.kept];
+        await this.#rollBack();
+        const again = tries < retry.attempts && retry.covers(fault.code);
+        if (again) await memory.clock.pause(retry.pause(tries));
+        else memory.end = memory.clock.now();
+        return again;
     }
 
     async #rollBack() {
@@ -211,28 +162,5 @@ export class Execution {
         } catch (error) {
             throw Fault.from(error).during('ROLLBACK');
         }
-    }
-}
-
-/** What the steps return, or a promise of it. */
-function drive(steps) {
-    const { done, value } = steps.next();
-    return done ? value : finish(steps, value);
-}
-
-/** Goes on with steps that have to wait. */
-async function finish(steps, waiting) {
-    for (;;) {
-        let value;
-        let failed = false;
-        try {
-            value = await waiting;
-        } catch (error) {
-            value = error;
-            failed = true;
-        }
-        const step = failed ? steps.throw(value) : steps.next(value);
-        if (step.done) return step.value;
-        waiting = step.value;
     }
 }

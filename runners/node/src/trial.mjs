@@ -1,11 +1,13 @@
 // The verb `run`: open everything, say `ready`, wait for `go`, report while the workers work, say `result`.
 
 import { check } from './check.mjs';
-import { Clock, systemNow } from './clock.mjs';
+import { Clock, End } from './clock.mjs';
+import { drained } from './drain.mjs';
 import { Fault, load } from './driver.mjs';
 import { Loop } from './loop.mjs';
 import { parse } from './params.mjs';
 import { Probe } from './probe.mjs';
+import { Progress } from './progress.mjs';
 import { Board, encoded } from './record.mjs';
 import { Schedule } from './schedule.mjs';
 import { stage } from './stage.mjs';
@@ -17,35 +19,43 @@ import { seats } from './worker.mjs';
  *
  * @param {AsyncIterator<string>} lines
  * @param {(message: object) => void} say writes one line
+ * @returns {Promise<boolean>} whether a transaction is still under way
  */
 export async function run(lines, say) {
     const first = await lines.next();
-    if (first.done) return;
+    if (first.done) return false;
     const trial = read(first.value);
     // libuv looks at it when the first job comes, and not again.
     if (trial.runtime_threads !== null) process.env.UV_THREADPOOL_SIZE = String(trial.runtime_threads);
     const driver = await load(trial.driver);
     check(trial, driver);
     const shared = stage(trial);
-    const crew = await (trial.executor === 'threads' ? Threads : Loop).open(trial, driver, shared, first.value);
+    const all = seats(trial);
+    const crews = ['threads', 'processes'].includes(trial.executor) ? Threads : Loop;
+    const crew = await crews.open(trial, driver, shared, all, first.value);
     const probe = trial.probe_ms > 0 ? await Probe.open(trial.probe_ms, trial.warmup_ms * 1e6) : null;
     say({ type: 'ready', connections: crew.connections });
-    if (!(await told(lines))) return;
+    if (!(await told(lines))) return false;
 
-    const go = systemNow();
+    const go = process.hrtime.bigint();
     const clock = new Clock(go);
-    const board = new Board(trial, shared.board, seats(trial));
+    const warm = trial.warmup_ms * 1e6;
+    const end = all.map(({ role }) => End.of(trial, trial.roles[role], shared));
+    const progress = all.map((seat, at) => new Progress(seat.progress, warm, end[at]));
+    const board = new Board(trial, all);
     probe?.start(go);
     const tick = () => say(board.tick(Math.floor(clock.now() / 1e6), probe));
     const stop = every(trial.tick_ms, clock, tick);
-    const done = await crew.run(go);
+    await drained(trial, all, progress, crew.run(go), shared, clock);
     stop();
     // The rest, so that all ticks add up to the result.
     tick();
-    const elapsed = Math.max(0, ...done.map(({ ended }) => ended));
-    const result = outcome(trial, shared, board, done, elapsed, (await probe?.stop(elapsed)) ?? null);
-    await crew.close();
+    const elapsed = Math.max(0, ...progress.map(({ ended }) => ended));
+    const result = outcome(trial, shared, all, board, progress, elapsed, (await probe?.stop(elapsed)) ?? null);
+    const unfinished = progress.some(({ unfinished }) => unfinished !== null);
+    if (!unfinished) await crew.close();
     say(result);
+    return unfinished;
 }
 
 function read(text) {
@@ -87,12 +97,12 @@ function every(ms, clock, call) {
 }
 
 /** The last line. */
-function outcome(trial, shared, board, done, elapsed, probe) {
-    const operations = board.operations(trial, done);
+function outcome(trial, shared, seats, board, progress, elapsed, probe) {
+    const operations = board.operations(progress);
     trial.roles.forEach((role, at) => {
         if (role.load.kind !== 'open' || role.until.kind === 'count') return;
-        const end = endOf(trial, role, done);
-        const left = done.filter(({ seat, left }) => seat.role === at && left !== null && left <= end).length;
+        const end = End.of(trial, role, shared).clip(Infinity);
+        const left = progress.filter((worker, of) => seats[of].role === at && worker.leftUnstarted(end)).length;
         // Arrivals are the role's, not yet those of one of its steps: they count for its first.
         const whole = operations.find((operation) => operation.role === role.name);
         whole.unserved = left + Schedule.of(trial.seed, role, shared.schedules[at]).rest(end);
@@ -102,21 +112,13 @@ function outcome(trial, shared, board, done, elapsed, probe) {
         elapsed_ns: Math.round(elapsed),
         measured_ns: Math.max(0, Math.round(elapsed - trial.warmup_ms * 1e6)),
         operations: operations.map(encoded),
-        workers: done.map(({ seat, inside, outside }) => ({
-            role: trial.roles[seat.role].name,
-            worker: seat.worker,
-            database: seat.database,
-            committed: board.committed(trial, seat),
-            inside_ns: Math.round(inside),
-            outside_ns: Math.round(outside),
+        workers: seats.map(({ role, worker, database }, at) => ({
+            role: trial.roles[role].name,
+            worker,
+            database,
+            ...board.ofWorker(at),
+            ...progress[at].times(),
         })),
         probe,
     };
-}
-
-/** When a role ended, in nanoseconds from `go`: at its time, or with the last worker of the role it waits for. */
-function endOf(trial, role, done) {
-    if (role.until.kind === 'time') return role.until.ms * 1e6;
-    const other = trial.roles.findIndex(({ name }) => name === role.until.name);
-    return Math.max(0, ...done.filter(({ seat }) => seat.role === other).map(({ ended }) => ended));
 }

@@ -1,11 +1,12 @@
 // A worker: repeats its role's steps until the role ends.
 
+import { waits } from './access.mjs';
 import { Stream } from './generator.mjs';
 import { End } from './clock.mjs';
 import { Params } from './params.mjs';
-import { EMPTY, FAILED } from './driver.mjs';
-import { note } from './histogram.mjs';
-import { Counters, Record } from './record.mjs';
+import { EMPTY } from './driver.mjs';
+import { Progress } from './progress.mjs';
+import { Record } from './record.mjs';
 import { Schedule } from './schedule.mjs';
 import { Execution, Memory, Retrying } from './transaction.mjs';
 
@@ -17,14 +18,14 @@ import { Execution, Memory, Retrying } from './transaction.mjs';
  * @property {number} role index in the trial
  * @property {number} place in the role, over all processes
  * @property {number} worker index among all workers of its database
- * @property {number} counters index of its first step's counters on the board
  * @property {number} connection its own one's place among those of its database, where it has one
+ * @property {object} progress see `Progress`
+ * @property {object[]} records see `Record`, by step
  */
 
-/** @returns {Seat[]} all workers, in the order of the board */
+/** @returns {Seat[]} all workers, each with its memory */
 export function seats(trial) {
     const all = [];
-    let counters = 0;
     for (let database = 0; database < trial.databases.length; database++) {
         let connection = 0;
         trial.roles.forEach((role, at) => {
@@ -35,10 +36,13 @@ export function seats(trial) {
                     role: at,
                     place,
                     worker: role.first_worker + w,
-                    counters,
                     connection: connection++,
+                    progress: Progress.memory(),
+                    records: role.steps.map((step) => {
+                        const spec = trial.transactions[step.transaction];
+                        return Record.memory(spec, waits(trial.access, spec), role.load.kind === 'open');
+                    }),
                 });
-                counters += role.steps.length;
             }
         });
     }
@@ -64,7 +68,8 @@ export class Worker {
         this.choice = new Stream(trial.seed, `${role.name}.step`);
         this.weights = role.steps.reduce((sum, step) => sum + step.weight, 0);
         this.warm = trial.warmup_ms * 1e6;
-        this.end = endOf(trial, role, stage.ended);
+        this.end = End.of(trial, role, stage);
+        this.progress = new Progress(seat.progress, this.warm, this.end);
         this.memory = memory;
         this.steps = role.steps.map(({ transaction, stride, offset }, at) => {
             const spec = trial.transactions[transaction];
@@ -75,8 +80,7 @@ export class Worker {
                 /** On each of the connections behind the gate. */
                 executions: sessions.map((session) => new Execution(transaction, spec, session, params, memory, retry)),
                 params,
-                record: new Record(spec, gate !== null, this.schedule !== null),
-                counters: new Counters(stage.board, seat.counters + at),
+                record: new Record(seat.records[at]),
                 /** The operation that comes next. */
                 operation: offset + seat.place,
                 stride,
@@ -84,14 +88,16 @@ export class Worker {
         });
     }
 
-    /** Works until the role ends, or something goes wrong that is not SQLite's. */
+    /**
+     * Works until the role ends, or something goes wrong that is not SQLite's. One whose transaction was abandoned does
+     * not end.
+     */
     async run(clock) {
-        const { role, end, warm, schedule, memory, steps } = this;
+        const { role, end, warm, schedule, memory, steps, progress } = this;
         memory.clock = clock;
         const limit = role.until.kind === 'count' ? role.until.transactions : Infinity;
         const think = role.load.kind === 'closed' ? role.load.think_us * 1000 : 0;
-        let inside = 0;
-        let left = null;
+        let unstarted = null;
         let at = 0;
         // Its own transactions have the numbers place, place + workers, place + 2 * workers, … in its role.
         for (let number = this.seat.place; number < limit; number += role.workers_in_role) {
@@ -105,16 +111,16 @@ export class Worker {
                 }
             }
             if (role.order === 'weighted') at = this.#byWeight(number);
-            const task = steps[at];
-            const { gate } = task;
-            task.params.draw(task.operation);
+            const { gate, executions, params, record, operation, stride } = steps[at];
+            params.draw(operation);
             if (due !== null) await end.sleep(clock, due);
             const start = clock.now();
             if (end.isPast(start)) {
-                left = due;
+                unstarted = due;
                 break;
             }
-            task.operation += task.stride;
+            steps[at].operation += stride;
+            progress.begin(at, start, due);
 
             let held = 0;
             let had = start;
@@ -123,21 +129,23 @@ export class Worker {
                 if (typeof held !== 'number') held = await held;
                 had = clock.now();
             }
-            let seen = task.executions[held].run();
-            if (typeof seen !== 'number') seen = await seen;
+            const seen = await executions[held].run(record);
             if (gate !== null) gate.give(held);
 
-            count(task, memory, seen);
-            if (start >= warm && seen >= 0) measure(task.record, memory, seen, start, had, due);
-            if (memory.end > warm) inside += memory.end - Math.max(start, warm);
+            if (!progress.over()) return new Promise(() => {});
+            record.add(seen, memory.errors, progress.account(seen >= 0, memory.end));
+            if (memory.errors.length > 0) memory.errors = [];
+            if (memory.verified > 0) {
+                record.verify(memory.verified, memory.mismatches);
+                memory.verified = memory.mismatches = 0;
+            }
+            if (start >= warm && seen >= 0) record.measure(memory, seen, start, had, due);
             at = seen === EMPTY || at + 1 === steps.length ? 0 : at + 1;
             if (think > 0) await end.sleep(clock, clock.now() + think);
             // An application's requests come in by the event loop: each has its turn.
             if (clock.shares) await new Promise(setImmediate);
         }
-        const ended = clock.now();
-        const outside = Math.max(0, ended - warm - inside);
-        return { seat: this.seat, records: steps.map(({ record }) => record), ended, inside, outside, left };
+        progress.stop(clock.now(), unstarted);
     }
 
     /** The first step whose cumulative weight exceeds the draw. */
@@ -145,45 +153,5 @@ export class Worker {
         this.choice.word(number);
         let drawn = this.choice.below(this.weights);
         return this.role.steps.findIndex(({ weight }) => (drawn -= weight) < 0);
-    }
-}
-
-function endOf(trial, role, ended) {
-    const { until } = role;
-    if (until.kind === 'time') return new End(until.ms * 1e6, null, 0);
-    if (until.kind === 'count') return new End(Infinity, null, 0);
-    const other = trial.roles.findIndex(({ name }) => name === until.name);
-    return new End(Infinity, ended, other);
-}
-
-/** What counts from `go` on. */
-function count({ record, counters }, memory, seen) {
-    const { errors } = memory;
-    counters.add(seen, errors);
-    if (errors.length > 0) {
-        record.count(errors, seen !== FAILED);
-        memory.errors = [];
-    }
-    if (memory.verified > 0) {
-        record.verified += memory.verified;
-        record.mismatches += memory.mismatches;
-        memory.verified = memory.mismatches = 0;
-    }
-}
-
-/** What counts after the warm-up. */
-function measure(record, memory, rows, start, had, due) {
-    const { end } = memory;
-    record.measured++;
-    record.rows += rows;
-    record.service.record(end - start);
-    if (record.wait !== null) record.wait.record(had - start);
-    if (record.response !== null) {
-        record.response.record(end - due);
-        record.lag.record(start - due);
-    }
-    if (record.query !== null) {
-        note(record.query, memory.query, start);
-        note(record.first_row, memory.firstRow, start);
     }
 }

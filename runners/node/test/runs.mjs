@@ -90,7 +90,7 @@ export const role = (name, workers, at, until, more = {}) => ({
 export const count = (transactions) => ({ kind: 'count', transactions });
 
 export const trial = (driver, path, transactions, roles, more = {}) => ({
-    protocol: 1,
+    protocol: 2,
     id: 'test',
     driver,
     executor: driver === 'sqlite3' ? 'offload' : 'inline',
@@ -111,6 +111,7 @@ export const trial = (driver, path, transactions, roles, more = {}) => ({
     transactions,
     roles,
     warmup_ms: 0,
+    drain_ms: 10_000,
     tick_ms: 50,
     probe_ms: 10,
     runtime_threads: null,

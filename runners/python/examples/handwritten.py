@@ -14,11 +14,10 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from litelab_runner.generator import Stream
+from litelab_runner.generator import Stream, below
 
 INSERT = "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')"
 READ = "SELECT id, k, v FROM kv WHERE id = ?1"
-CHUNK = 256
 
 
 def connect(driver: str, path: str):
@@ -38,24 +37,16 @@ def connect(driver: str, path: str):
     return connection
 
 
-def uniform(stream: Stream, first: int, count: int, width: int) -> list[tuple[int]]:
-    """Integers from 1 to `width`, ready to bind."""
-    factor = width * 2.0**-53
-    [words] = stream.words(range(first, first + count))
-    return [(1 + int((word >> 11) * factor),) for word in words]
-
-
 def insert(caller, n: int, seed: int, _rows: int) -> None:
     stream, execute = Stream(seed, "insert.k"), caller.execute
-    for first in range(0, n, CHUNK):
-        for values in uniform(stream, first, min(CHUNK, n - first), 1_000_000):
-            execute(INSERT, values)
+    for row in range(n):
+        execute(INSERT, (1 + below(stream.word(row), 1_000_000),))
 
 
 def batch(caller, n: int, seed: int, _rows: int) -> None:
     stream = Stream(seed, "batch.k")
     for at in range(n):
-        rows = uniform(stream, at * 1000, 1000, 1_000_000)
+        rows = [(1 + below(stream.word(row), 1_000_000),) for row in range(at * 1000, (at + 1) * 1000)]
         caller.execute("BEGIN IMMEDIATE")
         caller.executemany(INSERT, rows)
         caller.execute("COMMIT")
@@ -63,10 +54,9 @@ def batch(caller, n: int, seed: int, _rows: int) -> None:
 
 def read(caller, n: int, seed: int, rows: int) -> None:
     stream, execute = Stream(seed, "read.id"), caller.execute
-    for first in range(0, n, CHUNK):
-        for values in uniform(stream, first, min(CHUNK, n - first), rows):
-            for _ in execute(READ, values):
-                pass
+    for row in range(n):
+        for _ in execute(READ, (1 + below(stream.word(row), rows),)):
+            pass
 
 
 def main(driver: str, verb: str, path: str, n: str, seed: str, *style: str) -> None:

@@ -11,55 +11,32 @@ from .transaction import compile
 class Own:
     """A worker's own connection: nothing to wait for."""
 
+    waits = False
+
     def __init__(self, session: Session):
         self.session = session
 
-    def waits(self, _writes: bool) -> bool:
-        return False
 
+class Locked:
+    """A connection under a lock, which other connections or workers may share."""
 
-class WriteLock:
-    """A worker's own connection, and the process's lock that a transaction which writes must hold."""
+    waits = True
 
     def __init__(self, session: Session, lock: Lock):
-        self.session = session
-        self._lock = lock
-
-    def waits(self, writes: bool) -> bool:
-        return writes
+        self.session, self.lock = session, lock
 
     def take(self) -> Session:
-        self._lock.acquire()
+        self.lock.acquire()
         return self.session
 
     def give(self, _session: Session) -> None:
-        self._lock.release()
-
-
-class One:
-    """One connection under a lock."""
-
-    session = None
-
-    def __init__(self, session: Session):
-        self._session = session
-        self._lock = Lock()
-
-    def waits(self, _writes: bool) -> bool:
-        return True
-
-    def take(self) -> Session:
-        self._lock.acquire()
-        return self._session
-
-    def give(self, _session: Session) -> None:
-        self._lock.release()
+        self.lock.release()
 
 
 class Pool:
     """Connections in a queue, the one given back last lent first."""
 
-    session = None
+    waits, session = True, None
 
     def __init__(self, sessions: list[Session]):
         self._free: LifoQueue[Session] = LifoQueue()
@@ -69,18 +46,15 @@ class Pool:
         self.take = self._free.get
         self.give = self._free.put
 
-    def waits(self, _writes: bool) -> bool:
-        return True
-
 
 # A worker's way to a connection: for a transaction that writes, and for one that only reads.
-Handles = dict[bool, Own | WriteLock | One | Pool]
+Handles = dict[bool, Own | Locked | Pool]
 
 
 class Opened:
     """All connections to one database, opened, set, filled and prepared."""
 
-    WriteLock, One, Pool = WriteLock, One, Pool
+    Locked, Pool, Lock = Locked, Pool, Lock
 
     def __init__(self, trial: dict, database: int, write_lock: Lock):
         self.trial, self.database, self.write_lock = trial, database, write_lock
@@ -98,17 +72,17 @@ class Opened:
                     used = sorted({step["transaction"] for step in role["steps"]})
                     session = self._open(role["name"], used)
                     own = Own(session)
-                    writing = self.WriteLock(session, write_lock) if kind == "write-lock" else own
+                    writing = self.Locked(session, write_lock) if kind == "write-lock" else own
                     self.handles.append({True: writing, False: own})
             case {"kind": "shared"}:
-                one = self.One(self._open("shared", everything))
+                one = self.Locked(self._open("shared", everything), self.Lock())
                 self.handles = [{True: one, False: one}] * len(workers)
             case {"kind": "pool", "connections": size}:
                 pool = self._pool("pool", size, everything)
                 self.handles = [{True: pool, False: pool}] * len(workers)
             case {"kind": "split", "readers": readers}:
                 writing = [t for t in everything if trial["transactions"][t]["writes"]]
-                writer = self.One(self._open("writer", writing))
+                writer = self.Locked(self._open("writer", writing), self.Lock())
                 reader = self._pool("reader", readers, [t for t in everything if t not in writing])
                 self.handles = [{True: writer, False: reader}] * len(workers)
             case other:

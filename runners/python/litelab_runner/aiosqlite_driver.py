@@ -16,13 +16,14 @@ import aiosqlite
 from . import connect
 from .aio.loop import program
 from .driver import EMPTY, Fault, Memory
-from .statement import DML, SqlSession, nulls, yielded
+from .params import Bound, Values
+from .statement import DML, SqlSession, filled, nulls, yielded
 from .stdlib import Sqlite3, how
 from .transaction import first_fetch
 from .work import verifying
 
-# Executes one statement, or all executions of it.
-Execute = Callable[[Any, Memory], Awaitable[int]]
+# Executes a statement as often as it is repeated.
+Execute = Callable[[Bound, Memory], Awaitable[int]]
 
 
 class Aiosqlite(SqlSession):
@@ -61,23 +62,22 @@ class Aiosqlite(SqlSession):
 
         return self._wait(described())
 
-    def compile(self, transaction: dict) -> Execute:
+    def compile(self, transaction: dict) -> Callable[[Values, Memory], Awaitable[int]]:
         """As `transaction.compile`."""
         timed = first_fetch(transaction)
-        statements = transaction["statements"]
         begin, hold = self.begins[transaction["begin"]], transaction["hold_us"] / 1e6
-        executes = [self.statement(transaction, at, at == timed) for at in range(len(statements))]
-        holds = [statement["hold_us"] / 1e6 for statement in statements]
-        alone, connection = len(statements) == 1, self.connection
+        executes = [self.statement(transaction, at, at == timed) for at in range(len(transaction["statements"]))]
+        holds = [statement["hold_us"] / 1e6 for statement in transaction["statements"]]
+        connection, alone = self.connection, len(executes) == 1
 
-        async def attempt(values: Any, memory: Memory) -> int:
+        async def attempt(values: Values, memory: Memory) -> int:
             if begin:
                 await connection.execute(begin)
             if hold:
                 await sleep(hold)
             rows = 0
-            for execute, given, after in zip(executes, (values,) if alone else values, holds):
-                seen = await execute(given, memory)
+            for execute, bound, after in zip(executes, (values,) if alone else values, holds):
+                seen = await execute(bound, memory)
                 if seen == EMPTY:
                     rows = EMPTY
                     break
@@ -102,12 +102,10 @@ class Aiosqlite(SqlSession):
         if spec["repeat"] != 1 and many:
             return self._changing_many(spec["sql"])
 
-        async def execute(given: Any, memory: Memory) -> int:
+        async def execute(bound: Bound, memory: Memory) -> int:
             rows, noting = 0, timed
-            for values in (given,) if spec["repeat"] == 1 else given:
-                for place, name in places:
-                    values = (*values[:place], memory.yielded.get(name), *values[place + 1 :])
-                seen = await one(values, memory, noting)
+            for values in (bound,) if spec["repeat"] == 1 else bound:
+                seen = await one(filled(values, places, memory) if places else values, memory, noting)
                 if required and not seen:
                     return EMPTY
                 rows += seen
@@ -119,7 +117,7 @@ class Aiosqlite(SqlSession):
     def _changing(self, sql: str):
         connection, says = self.connection, DML.match(sql)
 
-        async def one(values: tuple, _memory: Memory, _timed: bool) -> int:
+        async def one(values: tuple, _memory: Memory, _noting: bool) -> int:
             before = connection.total_changes
             cursor = await connection.execute(sql, values)
             # See `stdlib`.
@@ -130,8 +128,8 @@ class Aiosqlite(SqlSession):
     def _changing_many(self, sql: str) -> Execute:
         connection = self.connection
 
-        async def many(rows: list[tuple], _memory: Memory) -> int:
-            return (await connection.executemany(sql, rows)).rowcount
+        async def many(bound: Bound, _memory: Memory) -> int:
+            return (await connection.executemany(sql, bound)).rowcount
 
         return many
 
@@ -141,36 +139,36 @@ class Aiosqlite(SqlSession):
         if spec["work"]["kind"] == "sha256-verify":
             verify = verifying(spec["work"], self.columns(sql, nulls(spec)))
 
-        def see(row: tuple, seen: int, memory: Memory, timed: bool) -> None:
+        def see(row: tuple, seen: int, memory: Memory, noting: bool) -> None:
             if seen == 0:
-                if timed:
+                if noting:
                     memory.first_row = now()
                 if yields:
                     memory.yielded.update(zip(yields, row))
             if verify:
                 verify(row, memory)
 
-        async def one(values: tuple, memory: Memory, timed: bool) -> int:
+        async def one(values: tuple, memory: Memory, noting: bool) -> int:
             seen = 0
             async with connection.execute(sql, values) as cursor:
                 if fetch == "buffer":
                     rows = await cursor.fetchall()
-                if timed:
+                if noting:
                     memory.query, memory.first_row = now(), None
                 if fetch == "buffer":
                     for row in rows:
-                        see(row, seen, memory, timed)
+                        see(row, seen, memory, noting)
                         seen += 1
                 elif fetch == "first":
                     if (row := await cursor.fetchone()) is not None:
-                        see(row, seen, memory, timed)
+                        see(row, seen, memory, noting)
                         seen = 1
                     if writes:
                         # An error of its commit would be lost in closing.
                         await cursor.fetchall()
                 else:
                     async for row in cursor:
-                        see(row, seen, memory, timed)
+                        see(row, seen, memory, noting)
                         seen += 1
             return seen
 

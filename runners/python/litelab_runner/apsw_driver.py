@@ -5,7 +5,7 @@ import apsw
 from . import codes
 from .connect import address, chosen
 from .driver import Fault, Memory
-from .statement import BRACKETS, DML, One, SqlSession
+from .statement import BRACKETS, DML, Execute, One, SqlSession
 
 # The library's own default.
 _CACHED = 100
@@ -42,12 +42,12 @@ class Apsw(SqlSession):
 
         return counted if DML.match(sql) else compared
 
-    def changing_many(self, sql: str):
+    def changing_many(self, sql: str) -> Execute:
         run, total = self.cursor.executemany, self.connection.total_changes
 
-        def many(rows: list[tuple], _memory: Memory) -> int:
+        def many(bound: list[tuple], _memory: Memory) -> int:
             before = total()
-            run(sql, rows)
+            run(sql, bound)
             # `changes` is that of the last execution alone. The total counts what triggers change, too.
             return total() - before
 

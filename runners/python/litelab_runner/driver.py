@@ -124,7 +124,7 @@ class Memory:
         # The same as of the last commit: a transaction rolled back has yielded nothing.
         self.committed: dict[str, Any] = {}
         self.verified = self.mismatches = 0
-        # Readings of the clock.
+        # Readings of the clock in the last transaction with a statement that is timed.
         self.query: int | None = None
         self.first_row: int | None = None
 

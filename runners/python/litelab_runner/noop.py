@@ -1,12 +1,10 @@
 """The driver `noop`: everything but the database. Its figures are the cost of the harness itself."""
 
-from collections.abc import Callable
 from time import perf_counter_ns as now
-from typing import Any
 
 from .connect import chosen
 from .driver import ON_LOOP, Memory, Session
-from .statement import repeating
+from .statement import Execute, executing
 
 
 class Noop(Session):
@@ -28,7 +26,7 @@ class Noop(Session):
     def settings(self, names: list[str]) -> dict:
         return dict.fromkeys(names)
 
-    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
+    def statement(self, transaction: dict, at: int, timed: bool) -> Execute:
         def one(_values: tuple, _memory: Memory) -> int:
             return 1
 
@@ -37,8 +35,9 @@ class Noop(Session):
             memory.first_row = now()
             return 1
 
-        first = noted if timed else one
-        return first if transaction["statements"][at]["repeat"] == 1 else repeating(first, one, False)
+        # No transaction ends empty.
+        spec = {**transaction["statements"][at], "required": False}
+        return executing(noted if timed else one, one, spec, [])
 
     def rollback(self) -> None:
         pass

@@ -2,50 +2,58 @@
 work in theirs. One that does not let go of the interpreter's lock (GIL) shows here, as it would in anything else the
 program has to do. Of workers on a loop `aio.probe` has the probe."""
 
-from threading import Event
-from time import perf_counter_ns, sleep
+from threading import Lock, Thread
+from time import perf_counter_ns as now
+from time import sleep
 
-from .record import Latencies
-
-_LONGEST_SLEEP = 0.05
-"""Seconds; the thread looks that often whether it is over."""
+from .record import Latencies, encoded
 
 
-class Lag:
-    """The longest that the probe's timer ran late, for the thread that says ticks: it goes on while the loop hangs."""
+class Probe:
+    """A timer of `period_ms`. A time that passes while it is still late for the last one counts too, so a stall of ten
+    periods weighs as ten. Those in the warm-up are not recorded."""
 
-    def __init__(self, due: int):
-        self._due, self._longest = due, 0
+    def __init__(self, go: int, period_ms: int, warmup_ms: int):
+        self._period, self._warm = period_ms * 1_000_000, go + warmup_ms * 1_000_000
+        self._due = go + self._period
+        self._lateness = Latencies(int)
+        # Since the last tick.
+        self._longest = 0
+        self._lock = Lock()
+        self._stopped = False
 
-    def note(self, late: int, due: int) -> None:
-        """The timer ran so late, and is due next at `due`."""
-        self._longest, self._due = max(self._longest, late), due
+    def start(self) -> None:
+        Thread(target=self._run, daemon=True).start()
 
-    def take(self, now: int) -> int:
-        """The longest since the last time, or how long it is overdue; in the warm-up, too."""
-        longest, self._longest = self._longest, 0
-        return max(longest, now - self._due, 0)
+    def _run(self) -> None:
+        """It sleeps, and has no event loop: a turn of one takes several times as long, and the workers wait for the
+        interpreter meanwhile, a hundred times a second."""
+        while not self._stopped:
+            sleep(max(0, self._due - now()) / 1e9)
+            self.ring(now())
 
+    def ring(self, moment: int) -> None:
+        """The timer runs at `moment`."""
+        with self._lock:
+            if not self._stopped:
+                self._longest = max(self._longest, moment - self._due)
+                self._note(moment)
 
-def run(go: int, period_ms: int, warmup_ms: int, stop: Event, lag: Lag) -> Latencies:
-    """Runs until `stop`. A time that passes while the thread is still late for the last one counts too, so a stall of ten
-    periods weighs as ten. Those in the warm-up are not recorded.
+    def _note(self, moment: int) -> None:
+        while self._due <= moment:
+            if self._due >= self._warm:
+                self._lateness[moment - self._due] += 1
+            self._due += self._period
 
-    It sleeps, and has no event loop: a turn of one takes several times as long, and the workers wait for the interpreter
-    meanwhile, a hundred times a second."""
-    lateness = Latencies()
-    period, warm = period_ms * 1_000_000, go + warmup_ms * 1_000_000
-    due = go + period
-    while not stop.is_set():
-        now = perf_counter_ns()
-        if now < due:
-            sleep(min((due - now) / 1e9, _LONGEST_SLEEP))
-            continue
-        late = now - due
-        while due <= now:
-            if due >= warm:
-                lateness.note(now - due)
-            due += period
-        lag.note(late, due)
-        lateness.settle(fewest=100)
-    return lateness
+    def lag(self, moment: int) -> int:
+        """The longest that the timer ran late since the last tick, or how long it is overdue; in the warm-up, too."""
+        with self._lock:
+            longest, self._longest = self._longest, 0
+            return max(longest, moment - self._due, 0)
+
+    def stop(self) -> dict:
+        """As in `result`. A timer that is overdue counts as late as it is."""
+        with self._lock:
+            self._stopped = True
+            self._note(now())
+        return {"lateness": encoded(self._lateness), "pool_wait": None, "utilization": None}

@@ -6,16 +6,19 @@ text, in a cache of their own; that is their way to prepare once.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from time import perf_counter_ns as now
 from typing import Any
 
 from . import connect
 from .driver import EMPTY, ON_LOOP, Fault, Memory, Session
+from .params import Bound
 from .work import verifying
 
-# A function of (values of one row or tuple list, memory) that returns the rows.
+# Executes a statement once, a function of (values, memory) that returns the rows.
 One = Callable[[tuple, Memory], int]
+# As often as it is repeated, then for a list of values.
+Execute = Callable[[Bound, Memory], int]
 
 # A statement that says how many rows it changed, also when there were none.
 DML = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(insert|update|delete|replace)\b", re.IGNORECASE | re.DOTALL)
@@ -55,7 +58,7 @@ class SqlSession(Session):
         """For a statement without columns: executes it and returns the rows changed."""
         raise NotImplementedError
 
-    def changing_many(self, sql: str) -> Callable[[list[tuple], Memory], int] | None:
+    def changing_many(self, sql: str) -> Execute | None:
         """The same for a list of values, where the driver has `executemany` for it: what one writes in Python to
         execute a statement again and again. It is the same statement as often, and ends at the first error, too. It is
         compiled once for all, so it is not used where each execution has to compile."""
@@ -65,24 +68,19 @@ class SqlSession(Session):
         """Names of the columns, found without executing it."""
         raise NotImplementedError
 
-    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
+    def statement(self, transaction: dict, at: int, timed: bool) -> Execute:
         spec = transaction["statements"][at]
-        required, repeat = spec["required"], spec["repeat"]
+        places = yielded(transaction, spec)
         try:
             width, writes = self._compiled(spec)
-            one = self._one(spec, width, writes, False)
-            first = self._one(spec, width, writes, True) if timed else one
-            many = self.changing_many(spec["sql"]) if width == 0 and not self.compiles_each else None
+            if spec["repeat"] != 1 and width == 0 and not (self.compiles_each or places or spec["required"]):
+                many = self.changing_many(spec["sql"])
+                if many:
+                    return many
+            rest = self._one(spec, width, writes, False)
+            return executing(self._one(spec, width, writes, True) if timed else rest, rest, spec, places)
         except Exception as error:
             raise Fault.of(error, self.code(error), spec["sql"]) from error
-        places = yielded(transaction, spec)
-        if places:
-            one, first = filling(one, places), filling(first, places)
-        if repeat == 1:
-            return needing(first) if required else first
-        if many and not places and not required:
-            return many
-        return repeating(first, one, required)
 
     def _compiled(self, spec: dict) -> tuple[int, bool]:
         """How many columns a statement has, and whether it writes. Fails where SQLite does not compile it, or the
@@ -128,35 +126,23 @@ def fetching_all(run: Callable, sql: str, verify, yields: list[str], timed: bool
             seen += 1
         return seen
 
-    if not (timed or yields or verify):
-        plain.reads = run, sql
-        return plain
-
     def one(values: tuple, memory: Memory) -> int:
         rows = run(sql, values)
         if timed:
-            memory.query = now()
-            memory.first_row = None
+            memory.query, memory.first_row = now(), None
+        seen = 0
         for row in rows:
-            if timed:
-                memory.first_row = now()
-            if yields:
-                memory.yielded.update(zip(yields, row))
+            if seen == 0:
+                if timed:
+                    memory.first_row = now()
+                if yields:
+                    memory.yielded.update(zip(yields, row))
             if verify:
                 verify(row, memory)
-            # The others need none of the above.
-            seen = 1
-            if verify:
-                for row in rows:
-                    verify(row, memory)
-                    seen += 1
-            else:
-                for _ in rows:
-                    seen += 1
-            return seen
-        return 0
+            seen += 1
+        return seen
 
-    return one
+    return one if timed or yields or verify else plain
 
 
 def fetching_buffer(run: Callable, sql: str, verify, yields: list[str], timed: bool) -> One:
@@ -202,39 +188,44 @@ def fetching_first(execute: Callable, sql: str, verify, yields: list[str], write
     return one
 
 
+def executing(first: One, rest: One, spec: dict, places: list[tuple[int, str]]) -> Execute:
+    """What executes a statement as its specification asks for, `rest` after the first time; `places` take yielded
+    values."""
+    if places:
+        first, rest = filling(first, places), filling(rest, places)
+    if spec["repeat"] != 1:
+        return repeating(first, rest, spec["required"])
+    return needing(first) if spec["required"] else first
+
+
 def filling(one: One, places: list[tuple[int, str]]) -> One:
-    """Puts yielded values where they are bound; null before there was one."""
+    return lambda values, memory: one(filled(values, places, memory), memory)
 
-    def filled(values: tuple, memory: Memory) -> int:
-        whole = list(values)
-        for place, name in places:
-            whole[place] = memory.yielded.get(name)
-        return one(tuple(whole), memory)
 
-    return filled
+def filled(values: tuple, places: list[tuple[int, str]], memory: Memory) -> tuple:
+    """Values with yielded ones where they are bound; null before there was one."""
+    whole = list(values)
+    for place, name in places:
+        whole[place] = memory.yielded.get(name)
+    return tuple(whole)
 
 
 def needing(one: One) -> One:
-    """A statement that had to return a row."""
-
-    def needed(values: tuple, memory: Memory) -> int:
-        return one(values, memory) or EMPTY
-
-    return needed
+    """A statement that has to return a row."""
+    return lambda values, memory: one(values, memory) or EMPTY
 
 
-def repeating(first: One, rest: One, required: bool) -> Callable[[Iterable[tuple], Memory], int]:
+def repeating(first: One, rest: One, required: bool) -> Execute:
     """A statement executed once for each item of a list."""
 
-    def repeated(rows: list[tuple], memory: Memory) -> int:
-        total = 0
-        one = first
-        for values in rows:
+    def execute(bound: list[tuple], memory: Memory) -> int:
+        rows, one = 0, first
+        for values in bound:
             seen = one(values, memory)
             if required and not seen:
                 return EMPTY
-            total += seen
+            rows += seen
             one = rest
-        return total
+        return rows
 
-    return repeated
+    return execute

@@ -6,7 +6,7 @@ import sqlite3
 from . import codes
 from .connect import address, chosen
 from .driver import Memory
-from .statement import BRACKETS, DML, One, SqlSession
+from .statement import BRACKETS, DML, Execute, One, SqlSession
 
 # The module's own default.
 _CACHED = 128
@@ -47,13 +47,13 @@ class Sqlite3(SqlSession):
         # `WITH … INSERT`. The total counts what triggers change, too.
         return counted if DML.match(sql) else compared
 
-    def changing_many(self, sql: str):
+    def changing_many(self, sql: str) -> Execute | None:
         if not DML.match(sql):
             return None
         run, cursor = self.cursor.executemany, self.cursor
 
-        def many(rows: list[tuple], _memory: Memory) -> int:
-            run(sql, rows)
+        def many(bound: list[tuple], _memory: Memory) -> int:
+            run(sql, bound)
             return cursor.rowcount
 
         return many

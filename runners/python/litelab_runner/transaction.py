@@ -1,13 +1,13 @@
-"""One execution of a transaction, and what is done after an error."""
+"""One execution of a transaction, and which errors are retried."""
 
 from collections.abc import Callable
-from time import perf_counter_ns, sleep
-from typing import Any
+from time import sleep
 
 from . import codes
-from .driver import EMPTY, FAILED, Fault, Memory, Session
+from .driver import EMPTY, Fault, Memory, Session
+from .params import Values
 
-Attempt = Callable[[Any, Memory], int]
+Attempt = Callable[[Values, Memory], int]
 
 
 def first_fetch(transaction: dict) -> int | None:
@@ -22,40 +22,22 @@ def compile(session: Session, transaction: dict) -> Attempt:
     """A function of (values, memory) that does the transaction once, from begin to commit, on this connection. It
     returns the rows of all statements, or EMPTY; errors are the driver's own."""
     timed = first_fetch(transaction)
-    statements = transaction["statements"]
     begin, hold = session.begins[transaction["begin"]], transaction["hold_us"] / 1e6
-    executes = [session.statement(transaction, at, at == timed) for at in range(len(statements))]
-    holds = [statement["hold_us"] / 1e6 for statement in statements]
-    run = session.run
+    executes = [session.statement(transaction, at, at == timed) for at in range(len(transaction["statements"]))]
+    holds = [statement["hold_us"] / 1e6 for statement in transaction["statements"]]
+    run, alone = session.run, len(executes) == 1
+    if alone and begin is None and not (hold or holds[0]):
+        # Autocommit: the statement is the transaction.
+        return executes[0]
 
-    if len(statements) == 1:
-        [execute], [after] = executes, holds
-        if begin is None and not (hold or after):
-            # Autocommit: the statement is the transaction.
-            return execute
-
-        def single(values: Any, memory: Memory) -> int:
-            if begin:
-                run(begin)
-            if hold:
-                sleep(hold)
-            seen = execute(values, memory)
-            if after and seen != EMPTY:
-                sleep(after)
-            if begin:
-                run("COMMIT")
-            return seen
-
-        return single
-
-    def attempt(values: Any, memory: Memory) -> int:
+    def attempt(values: Values, memory: Memory) -> int:
         if begin:
             run(begin)
         if hold:
             sleep(hold)
         rows = 0
-        for execute, given, after in zip(executes, values, holds):
-            seen = execute(given, memory)
+        for execute, bound, after in zip(executes, (values,) if alone else values, holds):
+            seen = execute(bound, memory)
             if seen == EMPTY:
                 rows = EMPTY
                 break
@@ -92,30 +74,3 @@ class Retry:
         except OverflowError:
             grown = self._longest
         return min(grown, self._longest) / 1e6
-
-
-def recover(
-    session: Session, attempt: Attempt, values: Any, memory: Memory, retry: Retry, error: Exception
-) -> tuple[int, int, list[str]]:
-    """After a first try that failed: rolls back, and tries again with the same values while the retry covers it.
-    Returns what a try returned at last, or FAILED; when that was over; and the codes seen. What is no error of a
-    database goes on up."""
-    seen: list[str] = []
-    while True:
-        code = session.code(error)
-        if code is None:
-            raise error
-        seen.append(code)
-        try:
-            session.rollback()
-        except Exception as worse:
-            raise Fault.of(worse, session.code(worse), "ROLLBACK") from worse
-        memory.forget()
-        if len(seen) >= retry.attempts or not retry.covers(code):
-            return FAILED, perf_counter_ns(), seen
-        sleep(retry.pause(len(seen)))
-        try:
-            rows = attempt(values, memory)
-            return rows, perf_counter_ns(), seen
-        except Exception as again:
-            error = again

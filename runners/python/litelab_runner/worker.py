@@ -1,30 +1,31 @@
 """A worker: repeats its role's steps until the role ends."""
 
+from threading import Lock
 from time import perf_counter_ns as now
 from time import sleep
-from typing import Any
 
 from .access import Handles
-from .driver import EMPTY, FAILED, Memory
+from .driver import EMPTY, FAILED, Fault, Memory, Session
 from .generator import Stream, below
-from .params import Params
+from .params import Params, Values
 from .record import Record
 from .schedule import Schedule
-from .transaction import Retry, first_fetch, recover
+from .transaction import Attempt, Retry, first_fetch
 
 # How long a pause may outlast the event that should end it, in nanoseconds.
 SLICE = 10_000_000
 
+# Nanoseconds after which a worker counts again what it has noted.
+COUNTING = 1_000_000
+
 # Later than any reading of the clock.
 NEVER = 1 << 63
 
-# More than a worker can do, and still a number of the machine's own size.
-_ENDLESS = 1 << 62
 
 
 class End:
-    """When a role's last transaction may start; a reading of the clock. Where that is the end of another role it is
-    NEVER until that role has ended."""
+    """The end of a role, a reading of the clock: no transaction starts later, and what commits later is not `ended`. Where
+    it is that of another role it is NEVER until that role has ended; of a number of transactions it always is."""
 
     __slots__ = ("time", "slices")
 
@@ -42,45 +43,23 @@ class End:
 class Task:
     """One step of a role, as one worker does it."""
 
-    def __init__(
-        self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool, lot: int | None
-    ):  # fmt: skip
-        """`place` among the role's workers, `worker` among all of the database. `lot` bounds what is drawn at once."""
+    def __init__(self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool):
+        """`place` among the role's workers, `worker` among all of the database."""
         self.index = step["transaction"]
         spec = trial["transactions"][self.index]
         self.weight = step["weight"]
         self.handle = handles[spec["writes"]]
-        self.waits = self.handle.waits(spec["writes"])
+        self.waits = self.handle.waits
         self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
-        self.params = params = Params(trial["seed"], spec, worker, lot)
-        # Between two drawings nothing is timed, so that is where what was noted is counted.
-        self.draws = params.operations(step["offset"] + place, step["stride"], self.record.between)
-        self.yields = any(statement["yields"] for statement in spec["statements"])
-        self.verifies = any(statement["work"]["kind"] == "sha256-verify" for statement in spec["statements"])
-        required = any(statement["required"] for statement in spec["statements"])
-        # Whether there is more to look at than whether it committed and how many rows it had.
-        self.more = self.yields or self.verifies or required
-
-
-class Counting:
-    """How many operations of a task have succeeded while its worker does not say so: those that were taken without those
-    that failed, and without the last, which is under way."""
-
-    def __init__(self, task: Task):
-        record = task.record
-        self._taken, self._record = task.params.taken, record
-        self._most = record.service.count()
-        self._others = self._taken() - record.failed - self._most
-
-    def __call__(self) -> int:
-        # One that has just failed is, for a moment, under way as well.
-        self._most = max(self._most, self._taken() - 1 - self._record.failed - self._others)
-        return self._most
+        self.draws = Params(trial["seed"], spec, worker).operations(step["offset"] + place, step["stride"])
+        # Whether it leaves more in the worker's memory than readings of the clock.
+        self.remembers = any(s["yields"] or s["work"]["kind"] == "sha256-verify" for s in spec["statements"])
 
 
 class Worker:
-    # Operations whose values are drawn at once; none: as many as are quickest.
-    lot: int | None = None
+    """What a transaction came to is noted when it has ended, and counted with its neighbours every millisecond: between
+    two calls of SQLite the same lines take twice as long. Another thread may end the worker while it is in a transaction:
+    what it has noted by then has ended, and what it notes later is not counted."""
 
     def __init__(
         self, trial: dict, r: int, w: int, database: int, handles: Handles, retry: Retry,
@@ -91,55 +70,78 @@ class Worker:
         self.database, self.retry, self.schedule, self.end = database, retry, schedule, end
         self.index = role["first_worker"] + w
         self.place = role["first_in_role"] + w
-        self.warmup = trial["warmup_ms"] * 1_000_000
         self.tasks = [
-            Task(trial, step, self.place, self.index, handles, schedule is not None, self.lot) for step in role["steps"]
+            Task(trial, step, self.place, self.index, handles, schedule is not None) for step in role["steps"]
         ]
         self.memory = Memory()
-        self._choice = Stream(trial["seed"], f"{role['name']}.step")
         self.think = role["load"].get("think_us", 0) * 1_000
+        self.is_weighted = role["order"] == "weighted"
+        self._choice = Stream(trial["seed"], f"{role['name']}.step")
         self._weights = sum(task.weight for task in self.tasks)
-        # Nanoseconds after the warm-up in transactions; when the worker ended.
-        self.inside = self.ended = 0
+        self._warmup = trial["warmup_ms"] * 1_000_000
+        # Readings of the clock: `go`, the end of the warm-up, the last commit, and when to count next.
+        self.go = self.warm = self._last = self.counts_at = 0
+        # The last transaction: its step; when it began, none while it waits for its arrival; when that was due, of an
+        # open load.
+        self.task = self.tasks[0]
+        self.start: int | None = None
+        self.due: int | None = None
+        # Of transactions that have ended: step, due, start, when the connection was had, end, rows or outcome, `query`,
+        # `first_row`, errors met.
+        self.notes: list[tuple] = []
+        # Held by who counts, or ends the worker.
+        self._counting = Lock()
+        # When it ended.
+        self.ended: int | None = None
+        # Nanoseconds of the window in transactions; the longest time without a commit.
+        self.inside = self.stall = 0
 
-    def run(self, go: int) -> None:
+    def run(self) -> None:
         """Works until the role ends, or something goes wrong that is not SQLite's."""
-        role = self.role
-        limit = self.limit()
-        # The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
-        number, every = self.place, role["workers_in_role"]
-        warm = go + self.warmup
-        simple = self._is_simple()
-        at: int | None = 0
-        while at is not None and number < limit:
-            if simple and now() >= warm:
-                self._repeat(self.tasks[0], len(range(number, limit, every)))
+        tasks, schedule, end, think = self.tasks, self.schedule, self.end, self.think
+        memory, notes, at = self.memory, self.notes, 0
+        for number in self.numbers():
+            if self.is_weighted:
+                at = self.by_weight(number)
+            self.task = task = tasks[at]
+            values = next(task.draws)
+            if schedule and not self._arrive():
                 break
-            if role["order"] == "weighted":
-                at = self._by_weight(number)
-            at = self._step(at, go, warm)
-            number += every
-        self.finish()
+            start = now()
+            if start > end.time:
+                break
+            self.start = start
+            session, had, met = task.handle.session, start, None
+            if task.waits:
+                session, had = task.handle.take(), now()
+            try:
+                attempt = session.attempts[task.index]
+                seen = attempt(values, memory)
+                ended = now()
+            except Exception as error:
+                seen, ended, met = self._try_again(session, attempt, values, error)
+            finally:
+                if task.waits:
+                    task.handle.give(session)
+            notes.append((task, self.due, start, had, ended, seen, memory.query, memory.first_row, met))
+            if (ended >= self.counts_at or task.remembers) and not self.count():
+                break
+            if think:
+                end.sleep(now() + think)
+            at = 0 if seen == EMPTY or at + 1 == len(tasks) else at + 1
+        self.leave()
 
-    def limit(self) -> int:
-        """Transactions of the role."""
+    def begin(self, go: int) -> None:
+        self.go = self._last = go
+        self.warm = go + self._warmup
+
+    def numbers(self) -> range:
+        """Those of the worker's own transactions in its role: place, place + every, place + 2 * every, …"""
         until = self.role["until"]
-        return until["transactions"] if until["kind"] == "count" else _ENDLESS
+        limit = until["transactions"] if until["kind"] == "count" else NEVER
+        return range(self.place, limit, self.role["workers_in_role"])
 
-    def finish(self) -> None:
-        # Counting what was noted is not the trial's work.
-        self.ended = self.ended or now()
-        for task in self.tasks:
-            task.record.service.settle()
-            self.inside += task.record.service.sum
-
-    def _is_simple(self) -> bool:
-        """Whether this worker does one thing again and again, with nothing to wait for or to look after."""
-        [task, *others] = self.tasks
-        closed = self.schedule is None and not self.think and not self.end.slices
-        return closed and not (others or task.waits or task.more)
-
-    def _by_weight(self, number: int) -> int:
+    def by_weight(self, number: int) -> int:
         """The first step whose cumulative weight exceeds the draw."""
         drawn = below(self._choice.word(number), self._weights)
         for at, task in enumerate(self.tasks):
@@ -148,154 +150,139 @@ class Worker:
                 return at
         return 0
 
-    def _step(self, at: int, go: int, warm: int) -> int | None:
-        """Does the step `at` once and returns the next one, none at the role's end."""
-        task, memory, schedule, due = self.tasks[at], self.memory, self.schedule, go
-        record, handle = task.record, task.handle
-        values = next(task.draws)
-        if schedule:
-            due = self._arrival(go)
-            if due is None:
-                return None
-        start = now()
-        if start > self.end.time:
-            if schedule:
-                schedule.leave(due - go)
-            return None
-        session = handle.take() if task.waits else handle.session
-        had = now() if task.waits else start
-        attempt = session.attempts[task.index]
-        try:
-            seen = attempt(values, memory)
-            ended = now()
-        except Exception as error:
-            seen, ended = self._recover(session, attempt, values, error, record)
-        if task.waits:
-            handle.give(session)
+    def _arrive(self) -> bool:
+        """Sleeps until the next arrival is due. False when nothing more arrives, which the worker waits out."""
+        self.end.sleep(self.arrival())
+        return self.due is not None
 
-        if seen < 0 or start < warm:
-            self._otherwise(record, seen, max(0, ended - max(start, warm)))
-        else:
-            record.service.note(ended - start)
+    def arrival(self) -> int:
+        """When the next arrival is due; NEVER where there is none before the role's end."""
+        due = self.schedule.take(self.end.time - self.go)
+        self.start = None
+        self.due = None if due is None else self.go + due
+        return NEVER if due is None else self.due
+
+    def _try_again(
+        self, session: Session, attempt: Attempt, values: Values, error: Exception
+    ) -> tuple[int, int, list[str]]:
+        """After a try that failed: rolls back, and tries again with the same values while the retry covers it. Returns
+        what a try returned at last, or FAILED; when that was; and the errors met."""
+        met: list[str] = []
+        while True:
+            met.append(self.met(session, error))
+            try:
+                session.rollback()
+            except Exception as worse:
+                raise Fault.of(worse, session.code(worse), "ROLLBACK") from worse
+            if not self.tries_again(met):
+                return FAILED, now(), met
+            sleep(self.retry.pause(len(met)))
+            try:
+                return attempt(values, self.memory), now(), met
+            except Exception as again:
+                error = again
+
+    def met(self, session: Session, error: Exception) -> str:
+        """Counts an error of the database and returns its code. What is none goes on up."""
+        code = session.code(error)
+        if code is None:
+            raise error
+        with self._counting:
+            if self.ended is None:
+                self.task.record.count_error(code)
+        return code
+
+    def tries_again(self, met: list[str]) -> bool:
+        """Whether a transaction that was rolled back is tried again."""
+        self.memory.forget()
+        return self.ended is None and len(met) < self.retry.attempts and self.retry.covers(met[-1])
+
+    def count(self) -> bool:
+        """Counts what was noted. False once the worker has been ended."""
+        with self._counting:
+            if self.ended is not None:
+                return False
+            self._count(self.notes)
+            self.notes.clear()
+            self.start = None
+            if self.task.remembers:
+                self.task.record.count_rows(self.memory)
+                self.memory.keep()
+        self.counts_at = now() + COUNTING
+        return True
+
+    def _count(self, notes: list[tuple]) -> None:
+        warm, end, last, stall, inside = self.warm, self.end.time, self._last, self.stall, self.inside
+        for task, due, start, had, ended, seen, query, first_row, met in notes:
+            record = task.record
+            begun, over = start >= warm, ended > end
+            inside += ended - start if begun and not over else within(start, ended, warm, end)
+            if seen == FAILED:
+                record.failed += 1
+                continue
+            if met:
+                record.cured.update(met)
+            if seen == EMPTY:
+                record.empty += 1
+                continue
+            record.committed += 1
+            if ended - last > stall:
+                stall = ended - last
+            last = ended
+            if warm < ended and not over:
+                record.ended += 1
+            if not begun:
+                continue
             record.rows += seen
-            if task.waits:
-                record.wait.note(had - start)
-            if schedule:
-                record.response.note(ended - due)
-                record.lag.note(start - due)
-            if record.query:
-                record.query.note(memory.query - start)
-                if memory.first_row:
-                    record.first_row.note(memory.first_row - start)
-        if task.yields and seen != FAILED:
-            memory.keep()
-        if task.verifies:
-            record.verified += memory.verified
-            record.mismatches += memory.mismatches
-            memory.verified = memory.mismatches = 0
-        if self.think:
-            self.end.sleep(now() + self.think)
-        return 0 if seen == EMPTY or at + 1 == len(self.tasks) else at + 1
+            record.service[ended - start] += 1
+            if record.wait is not None:
+                record.wait[had - start] += 1
+            if due is not None:
+                record.response[ended - due] += 1
+                record.lag[start - due] += 1
+            if record.query is not None:
+                record.query[query - start] += 1
+                if first_row is not None:
+                    record.first_row[first_row - start] += 1
+        self._last, self.stall, self.inside = last, stall, inside
 
-    def _repeat(self, task: Task, times: int) -> None:
-        """`_step` again and again for a simple worker after the warm-up, without what such a one has no use for: every
-        bytecode counts, for after a call of SQLite each takes some ten nanoseconds, and a point read three thousand."""
-        record = task.record
-        record.counting = Counting(task)
-        loop = self._reads if hasattr(task.handle.session.attempts[task.index], "reads") else self._attempts
-        record.rows += loop(task, times, record.service.near())
-        self.ended = now()
-        record.service.recount()
-        record.counting = None
+    def leave(self) -> bool:
+        """Ends the worker, if it has not ended yet. An arrival that it waits for is unserved then, and a transaction that
+        is under way unfinished. Returns whether there is one."""
+        with self._counting:
+            if self.ended is not None:
+                return False
+            notes = list(self.notes)
+            start, due = self.start, self.due
+            self._count(notes)
+            self.ended = now()
+            self.stall = max(self.stall, self.ended - self._last)
+            if start is None:
+                if due is not None:
+                    self.schedule.leave(due - self.go)
+                return False
+            if notes and notes[-1][2] == start:
+                return False
+            self.inside += within(start, self.ended, self.warm, self.end.time)
+            response = None if due is None else self.ended - due
+            self.task.record.unfinished.append({"service_ns": self.ended - start, "response_ns": response})
+            return True
 
-    def _attempts(self, task: Task, times: int, near: list[int]) -> int:
-        """The loop of `_repeat`. Returns the rows."""
-        memory, record, session, clock = self.memory, task.record, task.handle.session, now
-        attempt, far = session.attempts[task.index], record.service.far
-        timed, last = record.query is not None, self.end.time
-        ends, rows = last != NEVER, 0
-        for drawn in task.params.lists(times):
-            for values in drawn:
-                start = clock()
-                if ends and start > last:
-                    return rows
-                try:
-                    seen = attempt(values, memory)
-                    took = clock() - start
-                except Exception as error:
-                    seen, took = self._again(session, attempt, values, error, record, start)
-                    if seen == FAILED:
-                        continue
-                try:
-                    near[took] += 1
-                except IndexError:
-                    far(took)
-                rows += seen
-                if timed:
-                    record.query.note(memory.query - start)
-                    if memory.first_row:
-                        record.first_row.note(memory.first_row - start)
-        return rows
+    def result(self) -> dict:
+        """As in `result`, once the worker has ended."""
+        over = self.ended if self.end.time == NEVER else self.end.time
+        return {
+            "role": self.role["name"],
+            "worker": self.index,
+            "database": self.database,
+            "committed": sum(task.record.committed for task in self.tasks),
+            "ended": sum(task.record.ended for task in self.tasks),
+            "inside_ns": self.inside,
+            "outside_ns": max(0, over - self.warm - self.inside),
+            "stall_ns": self.stall,
+        }
 
-    def _reads(self, task: Task, times: int, near: list[int]) -> int:
-        """`_attempts` where each does nothing but fetch rows. What `attempt` does stands here, too: a call of it would be
-        one more of the program's own functions."""
-        record, session, clock = task.record, task.handle.session, now
-        attempt, far, last = session.attempts[task.index], record.service.far, self.end.time
-        run, sql = attempt.reads
-        # `known`: the rows of those that have succeeded.
-        ends, rows, known = last != NEVER, 0, 0
-        for drawn in task.params.lists(times):
-            for values in drawn:
-                start = clock()
-                if ends and start > last:
-                    return rows
-                try:
-                    for _ in run(sql, values):
-                        rows += 1
-                    took = clock() - start
-                except Exception as error:
-                    rows = known
-                    seen, took = self._again(session, attempt, values, error, record, start)
-                    if seen == FAILED:
-                        continue
-                    rows += seen
-                known = rows
-                try:
-                    near[took] += 1
-                except IndexError:
-                    far(took)
-        return rows
 
-    def _again(
-        self, session: Any, attempt: Any, values: Any, error: Exception, record: Record, start: int
-    ) -> tuple[int, int]:
-        """After an error in a loop of `_repeat`: what came of it, and how long it took. What failed is counted here."""
-        seen, ended = self._recover(session, attempt, values, error, record)
-        if seen == FAILED:
-            self._otherwise(record, seen, ended - start)
-        return seen, ended - start
-
-    def _otherwise(self, record: Record, seen: int, inside: int) -> None:
-        """Counts what is not measured."""
-        self.inside += inside
-        if seen == EMPTY:
-            record.empty += 1
-        elif seen == FAILED:
-            record.failed += 1
-        else:
-            record.warming += 1
-
-    def _arrival(self, go: int) -> int | None:
-        """Sleeps until the next arrival is due; none when nothing more arrives, which the worker waits out."""
-        due = self.schedule.take(self.end.time - go)
-        if due is None:
-            self.end.sleep(NEVER)
-            return None
-        self.end.sleep(go + due)
-        return go + due
-
-    def _recover(self, session: Any, attempt: Any, values: Any, error: Exception, record: Record) -> tuple[int, int]:
-        seen, ended, codes = recover(session, attempt, values, self.memory, self.retry, error)
-        record.count_errors(codes, seen != FAILED)
-        return seen, ended
+def within(start: int, ended: int, warm: int, end: int) -> int:
+    """Nanoseconds of a transaction that are in the window."""
+    return max(0, min(ended, end) - max(start, warm))

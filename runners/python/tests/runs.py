@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from litelab_runner.params import Params
+
 FOLDER = Path(__file__).resolve().parents[1]
 PROTOCOL = FOLDER.parents[1] / "crates" / "protocol"
 
@@ -61,6 +63,11 @@ READ = transaction(
 )
 
 
+def drawn(transaction: dict, count: int) -> list[tuple]:
+    """What the first operations of a transaction of one statement bind."""
+    return Params(7, transaction, 0).draw(list(range(count)))
+
+
 def role(name: str, transactions: list[int], workers: int, until: dict, **given) -> dict:
     """Its transactions in a cycle, in a closed loop; `until` without its kind."""
     kind = {"transactions": "count", "ms": "time", "name": "role"}[next(iter(until))]
@@ -79,8 +86,8 @@ def trial(driver: str, path: Path | str, transactions: list[dict], roles: list[d
         "databases": [{"kind": "file", "path": str(path)}],
     }
     executor = "dedicated" if driver == "aiosqlite" else "threads"
-    fixed = {"protocol": 1, "id": "test", "executor": executor, "prepare": "once", "seed": 7, "runtime_threads": None}
-    times = {"warmup_ms": 0, "tick_ms": 50, "probe_ms": 10}
+    fixed = {"protocol": 2, "id": "test", "executor": executor, "prepare": "once", "seed": 7, "runtime_threads": None}
+    times = {"warmup_ms": 0, "drain_ms": 10_000, "tick_ms": 50, "probe_ms": 10}
     return {**fixed, "driver": driver, **default, "transactions": transactions, "roles": roles, **times, **given}
 
 

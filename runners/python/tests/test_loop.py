@@ -5,8 +5,6 @@ import unittest
 
 from hdrh.histogram import HdrHistogram
 
-from litelab_runner.params import Params
-
 from . import runs
 from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial, tried
 
@@ -77,8 +75,7 @@ class Counts(Loops):
             self.assertEqual(outcome.ticked(key), insert.get(key, 0) + read.get(key, 0) if key != "errors" else 0)
         shares = [w["committed"] for w in outcome.result["workers"] if w["role"] == "writers"]
         self.assertEqual(shares, [34, 33, 33])
-        drawn = Params(7, INSERT, 0).draw(range(100))
-        self.assertEqual(query(path, "SELECT id, k, v FROM kv ORDER BY id"), drawn)
+        self.assertEqual(query(path, "SELECT id, k, v FROM kv ORDER BY id"), runs.drawn(INSERT, 100))
         self.assertFalse(path.with_name("test.db-wal").exists(), "a connection is still open")
 
     def test_noop(self):

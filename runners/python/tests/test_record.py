@@ -2,15 +2,16 @@
 
 import json
 import math
-import threading
 import unittest
+from collections import Counter
 from time import perf_counter_ns, sleep
 
 from hdrh.histogram import HdrHistogram
 
-from litelab_runner import codes, probe
+from litelab_runner import codes
 from litelab_runner.driver import Fault
-from litelab_runner.record import Latencies, Record
+from litelab_runner.probe import Probe
+from litelab_runner.record import HIGHEST, Record, encoded, histogram
 from litelab_runner.schedule import Schedule
 from litelab_runner.transaction import Retry
 
@@ -19,73 +20,36 @@ from . import runs
 VECTOR = json.loads((runs.PROTOCOL / "vectors" / "histogram.json").read_text())
 
 
-def counted(values, every: int = 100) -> Latencies:
-    latencies = Latencies()
-    for at, value in enumerate(values):
-        latencies.note(value)
-        if at % every == 0:
-            latencies.settle()
-    return latencies
-
-
 class Histograms(unittest.TestCase):
-    def same(self, one: HdrHistogram, other: HdrHistogram):
-        self.assertEqual(one.get_total_count(), other.get_total_count())
-        self.assertEqual(list(one.counts), list(other.counts))
-
     def test_the_vector(self):
-        decoded, ours = HdrHistogram.decode(VECTOR["encoded"]), counted(VECTOR["values"])
-        self.same(ours.histogram(), decoded)
-        self.same(HdrHistogram.decode(ours.encoded()), decoded)
+        decoded, ours = HdrHistogram.decode(VECTOR["encoded"]), Counter(VECTOR["values"])
+        for made in (histogram(ours), HdrHistogram.decode(encoded(ours))):
+            self.assertEqual(made.get_total_count(), decoded.get_total_count())
+            self.assertEqual(list(made.counts), list(decoded.counts))
         for quantile, value in VECTOR["quantiles"]:
-            self.assertEqual(HdrHistogram.decode(ours.encoded()).get_value_at_percentile(100 * quantile), value)
+            self.assertEqual(HdrHistogram.decode(encoded(ours)).get_value_at_percentile(100 * quantile), value)
 
-    def test_putting_values_together_changes_nothing(self):
-        values = [v * v % 7_777_777_777 for v in range(1, 60_000)]
-        plain = HdrHistogram(1, 3_600_000_000_000, 3)
-        for value in values:
-            plain.record_value(value)
-        latencies = counted(values)
-        self.assertLess(len(latencies._far), 40_000)
-        self.same(latencies.histogram(), plain)
-
-    def test_counting_without_notes_is_the_same(self):
-        values = [7, 7, 65_535, 65_536, 3_000_000_000]
-        latencies = counted([5])
-        near = latencies.near()
-        for value in values:
-            try:
-                near[value] += 1
-            except IndexError:
-                latencies.far(value)
-        latencies.recount()
-        noted = counted([5, *values])
-        noted.settle()
-        self.same(latencies.histogram(), noted.histogram())
-        self.assertEqual((latencies.count(), latencies.sum), (noted.count(), noted.sum))
-
-    def test_memory_does_not_grow(self):
-        latencies = counted(range(0, 3_600_000_000_000, 3_600_000_000_000 // 300_000))
-        self.assertLess(len(latencies._far) + len(latencies._near), 140_000)
-        self.assertEqual(latencies._noted[256:], [])
-
-    def test_too_long_is_counted_as_the_longest(self):
-        histogram = counted([1 << 62]).histogram()
-        self.assertEqual(histogram.get_total_count(), 1)
-        self.assertGreaterEqual(histogram.get_max_value(), 3_600_000_000_000 * 0.999)
+    def test_what_is_out_of_bounds_counts_at_the_bound(self):
+        made = histogram({-1: 2, 10 * HIGHEST: 3})
+        self.assertEqual((made.get_total_count(), made.get_min_value()), (5, 0))
+        self.assertGreaterEqual(made.get_max_value(), HIGHEST * 0.999)
 
     def test_adding(self):
         one, other = Record(waits=True), Record(waits=True, timed=True)
-        one.wait.note(5)
-        one.warming += 1
-        other.service.note(7)
-        other.count_errors(["SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY"], True)
-        one.count_errors(["SQLITE_BUSY"], False)
+        one.wait[5] += 1
+        one.committed, other.committed, other.ended = 1, 1, 2
+        other.service[7] += 1
+        other.unfinished.append({"service_ns": 8, "response_ns": None})
+        for code in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY"):
+            other.count_error(code)
+            other.cured[code] += 1
+        one.count_error("SQLITE_BUSY")
         one.add(other)
         operation = one.operation()
-        self.assertEqual((operation["committed"], operation["measured"]), (2, 1))
+        self.assertEqual([operation[name] for name in ("committed", "measured", "ended")], [2, 1, 2])
         self.assertEqual(operation["errors"]["SQLITE_BUSY"], {"seen": 2, "cured": 1})
         self.assertEqual(operation["errors"]["SQLITE_BUSY_SNAPSHOT"], {"seen": 1, "cured": 1})
+        self.assertEqual(operation["unfinished"], [{"service_ns": 8, "response_ns": None}])
         self.assertIsNone(operation["lag"])
         self.assertEqual(HdrHistogram.decode(operation["service"]).get_total_count(), 1)
         self.assertEqual(HdrHistogram.decode(operation["query"]).get_total_count(), 0)
@@ -143,20 +107,22 @@ class Schedules(unittest.TestCase):
 
 class Probes(unittest.TestCase):
     def test_a_stall_is_seen_at_its_length(self):
-        stop, kept = threading.Event(), []
         # A clock that started 100 ms ago: ten timers of 10 ms are overdue at once.
         go = perf_counter_ns() - 100_000_000
-        lag = probe.Lag(go + 10_000_000)
+        probe = Probe(go, 10, 0)
         # Before it has run at all it is overdue.
-        self.assertGreaterEqual(lag.take(perf_counter_ns()), 89_000_000)
-        thread = threading.Thread(target=lambda: kept.append(probe.run(go, 10, 0, stop, lag)))
-        thread.start()
+        self.assertGreaterEqual(probe.lag(perf_counter_ns()), 89_000_000)
+        probe.start()
         sleep(0.3)
-        stop.set()
-        thread.join()
-        histogram = kept[0].histogram()
-        self.assertGreaterEqual(histogram.get_total_count(), 10)
-        self.assertGreaterEqual(histogram.get_max_value(), 89_000_000)
         # What a tick tells is told once.
-        self.assertGreaterEqual(lag.take(0), 89_000_000)
-        self.assertEqual(lag.take(0), 0)
+        self.assertGreaterEqual(probe.lag(0), 89_000_000)
+        self.assertEqual(probe.lag(0), 0)
+        lateness = HdrHistogram.decode(probe.stop()["lateness"])
+        self.assertGreaterEqual(lateness.get_total_count(), 39)
+        self.assertGreaterEqual(lateness.get_max_value(), 89_000_000)
+
+    def test_a_timer_that_is_overdue_at_the_end_counts_and_the_warm_up_does_not(self):
+        probe = Probe(perf_counter_ns() - 10_000_000_000, 1_000, 5_000)
+        lateness = HdrHistogram.decode(probe.stop()["lateness"])
+        self.assertGreaterEqual(lateness.get_total_count(), 6)
+        self.assertTrue(4_990_000_000 < lateness.get_max_value() < 8_000_000_000)

@@ -8,8 +8,6 @@ import unittest
 
 from hdrh.histogram import HdrHistogram
 
-from litelab_runner.params import Params
-
 from . import runs
 from .runs import INSERT, READ, Outcome, made, param, query, role, statement, transaction, trial, tried
 
@@ -79,8 +77,7 @@ class Accesses(Runs):
         shares = [w["committed"] for w in outcome.result["workers"] if w["role"] == "writers"]
         self.assertEqual(shares, [34, 33, 33])
         self.assertEqual([w["worker"] for w in outcome.result["workers"]], [0, 1, 2, 3, 4])
-        drawn = Params(7, INSERT, 0).draw(range(100))
-        self.assertEqual(query(path, "SELECT id, k, v FROM kv ORDER BY id"), drawn)
+        self.assertEqual(query(path, "SELECT id, k, v FROM kv ORDER BY id"), runs.drawn(INSERT, 100))
         self.assertFalse(path.with_name("test.db-wal").exists(), "a connection is still open")
         self.assertGreater(count(outcome.result["probe"]["lateness"]) + 1, 0)
 
@@ -389,7 +386,7 @@ class Loads(Runs):
 
     @tried
     def test_ticks_keep_count_of_what_fails(self):
-        """The quickest loop counts in another way than by noting; half of these rows are there already."""
+        """Half of these rows are there already."""
         path = self.made()
         insert = runs.statement("INSERT INTO kv(id, k, v) VALUES (?1, 1, 'x')", [0])
         some = runs.transaction("some", [runs.param("id", "uniform", low=1, high=3_000)], insert)
@@ -473,7 +470,7 @@ class Protocol(Runs):
     def test_inspect(self):
         for driver, timeout in (("sqlite3", 5000), ("apsw", 0), ("aiosqlite", 5000)):
             request = {
-                "protocol": 1, "driver": driver, "database": str(self.made()), "connections": 2, "options": {},
+                "protocol": 2, "driver": driver, "database": str(self.made()), "connections": 2, "options": {},
                 "pragmas": [{"name": "cache_size", "value": "-4000"}],
                 "read_back": ["cache_size", "busy_timeout", "nonsense"],
             }  # fmt: skip

@@ -29,6 +29,7 @@ mod stall;
 mod time;
 mod tries;
 mod values;
+mod window;
 mod yields;
 
 pub mod describe;
@@ -84,6 +85,8 @@ pub const CHECKS: &[Check] = &[
     check!("time-limit", "a role ends by its time, and all its time is accounted for", time::limit),
     check!("think", "pauses between transactions are made", time::think),
     check!("warm-up", "what starts in the warm-up is run and not measured", time::warm_up),
+    check!("window", "throughput counts what ends in the window, latency what begins there", window::window),
+    check!("drain", "what hangs beyond the drain is reported with its age, and not waited for", window::drain),
     check!("open-load", "arrivals are those of the schedule", open_load::arrivals),
     check!("late-starts", "no late start is skipped; response counts from the schedule", open_load::late_starts),
     check!("empty", "a transaction without the row it needs ends there, committed and counted apart", yields::empty),

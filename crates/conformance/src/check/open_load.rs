@@ -47,7 +47,11 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
     let result = subject.run(&trial)?.result;
     let operation = &result.operations[0];
     let due = due(&trial, arrivals, RATE, MS as f64 / 1e3);
-    let found = operation.committed + operation.empty + operation.failed + operation.unserved;
+    let found = operation.committed
+        + operation.empty
+        + operation.failed
+        + operation.unserved
+        + operation.unfinished.len() as u64;
     // One at go itself, and one at the very end, may be seen either way.
     ensure!(found.abs_diff(due) <= 1, "{arrivals:?}: {due} arrivals are due in {MS} ms, and it knows of {found}");
     if subject.has_database() {

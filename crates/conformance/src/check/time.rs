@@ -91,7 +91,7 @@ fn warmed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     trial.warmup_ms = 120;
     let result = subject.run(&trial)?.result;
     let operation = &result.operations[0];
-    let (committed, measured) = (operation.committed, operation.measured);
+    let (committed, measured, ended) = (operation.committed, operation.measured, operation.ended);
     let warm = result.elapsed_ns.saturating_sub(result.measured_ns);
     ensure!(warm == 120_000_000, "the warm-up lasts 120 ms, and elapsed and measured time differ by {warm} ns");
     if subject.has_database() {
@@ -102,6 +102,9 @@ fn warmed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     timely!(measured > 0, "nothing was measured after the warm-up");
     // Half of the time, which a busy machine can move.
     timely!(measured * 10 < committed * 9, "{measured} of {committed} are measured, and half of the time is warm-up");
+    timely!(ended * 10 < committed * 9, "{ended} of {committed} ended after the warm-up, which is half of the time");
+    // What ends after the warm-up begins there, but for one at each end.
+    timely!(ended.abs_diff(measured) <= 1, "{ended} ended in the window, and {measured} began there");
     let fits = (result.measured_ns / 1_000_000).max(1);
     ensure!(measured <= fits, "{measured} transactions of 1 ms were measured in {fits} ms");
     let of_worker = result.workers[0].inside_ns + result.workers[0].outside_ns;

@@ -14,7 +14,10 @@ const LIES: &[(&str, &str, &str)] = &[
     ("accepts-any-option", "refusals", "an unknown option"),
     ("closes-loop", "open-load", "60 arrivals are due"),
     ("commits-piecemeal", "rollback", "that failed left"),
+    ("counts-begun", "window", "4 transactions end in the window and 5 begin there, and it counts 5 and 5"),
     ("counts-empty-as-committed", "empty", "5 claims and 4 in vain are due"),
+    ("counts-whole-trial", "window", "4 transactions end in the window and 5 begin there, and it counts 5 and 5"),
+    ("counts-whole-trial", "warm-up", "ended after the warm-up, which is half of the time"),
     ("dies", "answers", "exit status: 9"),
     ("dies-by-signal", "answers", "signal: 6"),
     ("draws-anew", "operations", "9 transactions write 6 rows each"),
@@ -24,6 +27,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("forgets-teardown", "memory", "left no file"),
     ("hangs", "answers", "said nothing for 1 s"),
     ("hangs-before-ready", "answers", "said nothing for 4 s"),
+    ("hides-unfinished", "drain", "one transaction hangs, and 0 are unfinished"),
     ("hides-unserved", "late-starts", "100 arrivals are due"),
     ("ignores-access", "access", "its connections are"),
     ("ignores-access", "write-lock", "met at SQLite's lock"),
@@ -80,6 +84,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("ticks-hide-lag", "probe", "ticks tell how late its timers ran"),
     ("ticks-shorten-lag", "stall", "its ticks told of 1 ms"),
     ("trusts-hashes", "sha256-verify", "checked and wrong"),
+    ("waits-for-ever", "drain", "and it gave its result after"),
     ("wrong-values", "values", "the reference draws"),
     ("wrong-values", "content", "the content's hash is"),
     // The mock has no `inspect`.
@@ -197,7 +202,7 @@ fn a_description_that_is_wrong_ends_the_examination() {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let more: Vec<&str> = all.iter().copied().chain(["postgres"]).collect();
     for (name, words, drivers, said) in [
-        ("mock", vec!["--protocol=99"], &all, "it speaks protocol 99, this is protocol 1"),
+        ("mock", vec!["--protocol=99"], &all, "it speaks protocol 99, this is protocol 2"),
         ("mockingbird", vec![], &all, "it calls itself `mock`"),
         ("mock", vec![], &more, "lists the driver `postgres`"),
         ("mock", vec![], &all[..all.len() - 1].to_vec(), "that runner.toml does not list"),

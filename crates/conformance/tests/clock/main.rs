@@ -6,3 +6,4 @@ mod engine_trials;
 mod liars;
 mod stall;
 mod suite;
+mod window;

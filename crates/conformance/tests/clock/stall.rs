@@ -9,11 +9,8 @@
 
 use crate::common;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners};
-use litelab_record::RunFile;
+use litelab_engine::Runners;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::{Measurement, Outcome};
 use serde_json::json;
@@ -29,7 +26,6 @@ const PRECISION: f64 = 1e-3;
 
 /// One trial at 1 kHz in which one transaction takes so many nanoseconds; none without a stall.
 fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Measurement {
-    let stop = AtomicBool::new(false);
     let study = format!(
         "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", {load} }}"
@@ -38,28 +34,8 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
     let usual = SERVICE as u64;
     let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
     plan.arms[0].trial.connection.options.insert("script".into(), json!({ "service_ns": { "insert": script } }));
-    let options = RunOptions {
-        file: folder.join(format!("{stall:?}.db")),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
-    let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
-    run.execute(&mut |_| {}).expect("executes");
-    let mut measured = None;
-    RunFile::open(&options.file)
-        .and_then(|file| {
-            file.trials(&mut |stored| {
-                measured = Some(stored.record.outcome);
-                Ok(())
-            })
-        })
-        .expect("readable");
-    std::fs::remove_file(&options.file).expect("removed");
-    match measured {
-        Some(Outcome::Measured(measurement)) => *measurement,
+    match common::only_trial(plan, folder, runners) {
+        Outcome::Measured(measurement) => *measurement,
         other => panic!("{other:?}"),
     }
 }

@@ -282,7 +282,7 @@ fn arrivals_of_the_killed_are_no_overload() {
     // What is left over at the end of any open load, however well it is served.
     let result = |committed: u64, unserved: u64| {
         let operation = json!({
-            "role": "w", "transaction": "insert", "committed": committed, "empty": 0, "failed": 0, "measured": 0,
+            "role": "w", "transaction": "insert", "committed": committed, "empty": 0, "failed": 0, "ended": 0, "measured": 0, "unfinished": [],
             "rows": 0, "verified": 0, "mismatches": 0, "errors": {}, "unserved": unserved,
             "service": Histogram::new(), "wait": null, "response": null, "lag": null, "query": null, "first_row": null,
         });

@@ -66,17 +66,17 @@ fn whole_blocks(file: &Path) -> u32 {
     assert_eq!(check, "ok");
     let ragged: i64 = connection
         .query_row(
-            "SELECT count(*) FROM block WHERE (SELECT count(*) FROM trial WHERE trial.block = block.id) <> 2",
+            "SELECT count(*) FROM block WHERE (SELECT count(*) FROM trial WHERE trial.block = block.number) <> 2",
             [],
             |r| r.get(0),
         )
         .expect("counted");
     let (blocks, highest): (i64, i64) = connection
-        .query_row("SELECT count(*), ifnull(max(id) + 1, 0) FROM block", [], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row("SELECT count(*), ifnull(max(number) + 1, 0) FROM block", [], |r| Ok((r.get(0)?, r.get(1)?)))
         .expect("counted");
     assert_eq!((ragged, blocks), (0, highest));
-    assert_eq!(i64::from(info.blocks), blocks);
-    info.blocks
+    assert_eq!(i64::from(info.blocks()), blocks);
+    info.blocks()
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn child_that_dies_while_it_writes() {
     connection.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE").expect("begins");
     connection
         .execute_batch(
-            "INSERT INTO block VALUES (1000, '', '', '{}'); \
+            "INSERT INTO block VALUES (0, 1000, '', '', '{}'); \
              INSERT INTO run SELECT 'x' || value, hex(randomblob(3000)) FROM json_each('[1,2,3,4,5,6,7,8,9]')",
         )
         .expect("writes");
@@ -183,7 +183,7 @@ fn a_commit_cut_short_is_rolled_back_by_whoever_reads() {
     assert_eq!(std::fs::read(&beside).expect("read"), std::fs::read(&journal).expect("read"));
 
     let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("a killed run is a valid run");
-    assert_eq!(info.blocks, 0);
+    assert_eq!(info.blocks(), 0);
     assert_eq!(whole_blocks(&options.file), 0);
 }
 

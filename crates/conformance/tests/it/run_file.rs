@@ -75,7 +75,7 @@ fn scripted_times_arrive_in_the_file_exactly() {
     let ended = run.execute(&mut |_| {}).expect("executes");
     assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 0, false));
     let info = RunFile::open(&options(folder.path()).file).and_then(|f| f.info()).expect("readable");
-    assert_eq!((info.blocks, info.study_toml.as_str()), (2, "the study's text"));
+    assert_eq!((info.blocks(), info.study_toml.as_str()), (2, "the study's text"));
     assert!(info.finished.is_some());
     assert_eq!(info.runners.iter().map(|r| r.runner.as_str()).collect::<Vec<_>>(), ["mock"]);
     let stored = trials(&info.path);
@@ -141,11 +141,11 @@ fn blocks_run_in_the_order_of_the_schedule() {
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     run.execute(&mut |event| match event {
         Event::TrialStarted { block, arm } => started[block as usize].push(arm),
-        Event::BlockStored { block } => stored.push((block, started.iter().map(Vec::len).sum::<usize>())),
+        Event::BlockStored { block, .. } => stored.push((block, started.iter().map(Vec::len).sum::<usize>())),
         _ => {}
     })
     .expect("executes");
-    let expected: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(seed, 3).order(block)).collect();
+    let expected: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(seed, 3).in_stream(1).order(block)).collect();
     assert_eq!(started, expected);
     // Each block is stored before the next one begins.
     assert_eq!(stored, [(0, 3), (1, 6), (2, 9), (3, 12)]);
@@ -160,6 +160,70 @@ fn blocks_run_in_the_order_of_the_schedule() {
 fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
     let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, &measured(t).settings)).expect("JSON");
     trials(file).iter().map(|t| (t.record.block, t.record.arm, t.record.position, text(t))).collect()
+}
+
+#[test]
+fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file() {
+    let (runners, never) = (common::runners(), AtomicBool::new(false));
+    let made = |folder: &Path| {
+        let scenario = |name: &str, blocks: u32, values: &str| {
+            format!(
+                "[[scenario]]\nname = \"{name}\"\nblocks = {blocks}\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+                 driver = \"mock:scripted\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = {values}\n"
+            )
+        };
+        let study = format!("{}{}", scenario("one", 3, "[1, 2]"), scenario("two", 2, "[1, 2, 3]"));
+        let mut plan = common::plan(folder, common::INSERTS, &study);
+        plan.scenarios.iter_mut().zip([3, 2]).for_each(|(scenario, blocks)| scenario.blocks = blocks);
+        plan.arms.iter_mut().for_each(|arm| script(arm, json!({ "service_ns": { "insert": [MS] } })));
+        plan
+    };
+    let whole = common::scratch();
+    let mut stored = Vec::new();
+    Run::new(made(whole.path()), "", options(whole.path()), &runners, &never)
+        .and_then(|run| {
+            run.execute(&mut |event| {
+                if let Event::BlockStored { scenario, block } = event {
+                    stored.push((block, scenario));
+                }
+            })
+        })
+        .expect("executes");
+    // Round by round: two, two, and what is left of the longer one.
+    let mut rounds = stored.clone();
+    rounds.sort_unstable();
+    assert_eq!(rounds, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]);
+    assert!(stored.is_sorted_by_key(|(block, _)| *block), "{stored:?}");
+    let whole = timeless(&options(whole.path()).file);
+    for after in 1..5 {
+        let (folder, stop) = (common::scratch(), AtomicBool::new(false));
+        let options = options(folder.path());
+        let mut blocks = 0;
+        let run = Run::new(made(folder.path()), "", options.clone(), &runners, &stop).expect("checked");
+        let ended = run
+            .execute(&mut |event| {
+                blocks += u32::from(matches!(event, Event::BlockStored { .. }));
+                stop.store(blocks == after, Ordering::Relaxed);
+            })
+            .expect("executes");
+        assert_eq!((ended.blocks, ended.interrupted), (after, true));
+        let done = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").done;
+        assert!(done[0].abs_diff(done[1]) <= 1, "as many of each as there was time for: {done:?}");
+        let resumed = Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {}));
+        assert_eq!(resumed.expect("goes on").blocks, 5);
+        assert_eq!(timeless(&options.file), whole, "stopped after {after}");
+    }
+}
+
+#[test]
+fn a_run_file_of_another_format_is_refused() {
+    let (folder, runners, never) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = options(folder.path());
+    Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &never).expect("begun");
+    let connection = rusqlite::Connection::open(&options.file).expect("opens");
+    connection.pragma_update(None, "user_version", 1).expect("as before");
+    let refused = Run::resume(options, &runners, &never).err().expect("refused").to_string();
+    assert!(refused.contains("format 1") && refused.contains("use the litelab that made it"), "{refused}");
 }
 
 #[test]

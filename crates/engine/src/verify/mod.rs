@@ -1,23 +1,26 @@
 //! Checks of a trial: settings in effect, counts, the database itself.
 
+mod ceiling;
 mod contents;
+mod little;
 mod nodes;
 
 use litelab_model::Arm;
 use litelab_model::pragma::{self, Reported};
 use litelab_model::resolve::input;
 use litelab_model::setting;
+use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
-use litelab_stats::{LittleOutcome, LittlesLaw};
 
+pub use ceiling::ceiling;
 pub use contents::{Contents, Files, content_hash, databases};
 use litelab_record::outcome::Flag;
 pub use nodes::{lost, nodes};
 
-/// Little's law holds exactly; what is left is the harness's own work and the histogram's precision.
-const LITTLE_TOLERANCE: f64 = 0.05;
-/// A trial below this many seconds is dominated by its start.
-const SHORT_SECONDS: f64 = 0.05;
+/// A trial of fewer transactions than this is not judged, whatever its length: one more at its end is a percent.
+const FEWEST: u64 = 100;
+/// Nor is one whose window is shorter than this many median transactions: its edges are a tenth of it.
+const FEWEST_IN_A_ROW: f64 = 10.0;
 
 /// Compares the settings in effect on every connection with those the profile asked for.
 ///
@@ -96,6 +99,7 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
             format!("{} transactions measured, {} in the service histogram", o.measured, o.service.count()),
         )?;
         ensure(o.measured <= o.committed, format!("{} measured of {} committed", o.measured, o.committed))?;
+        ensure(o.ended <= o.committed, format!("{} ended in the window of {} committed", o.ended, o.committed))?;
         for (what, histogram) in [("response", &o.response), ("lag", &o.lag), ("wait", &o.wait)] {
             if let Some(h) = histogram {
                 ensure(
@@ -123,6 +127,13 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     );
     if by_worker != by_operation {
         return Err(format!("workers committed {by_worker} transactions, transactions add up to {by_operation}"));
+    }
+    let (by_worker, by_operation) =
+        (result.workers.iter().map(|w| w.ended).sum::<u64>(), result.operations.iter().map(|o| o.ended).sum::<u64>());
+    if by_worker != by_operation {
+        return Err(format!(
+            "workers ended {by_worker} transactions in the window, transactions add up to {by_operation}"
+        ));
     }
     for role in &arm.trial.roles {
         let workers = result.workers.iter().filter(|w| w.role == role.name).count();
@@ -181,13 +192,13 @@ fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item 
 /// What is to be said beside the numbers of a result that is right.
 #[must_use]
 pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    let seconds = result.measured_ns as f64 / 1e9;
-    if seconds < SHORT_SECONDS {
-        flags.push(Flag::Short { seconds });
-    }
-    if let Some(difference) = little(arm, result) {
+    let mut flags: Vec<Flag> = short(arm, result).into_iter().collect();
+    if let Some(difference) = little::little(arm, result) {
         flags.push(Flag::LittlesLaw { difference });
+    }
+    let unfinished = result.operations.iter().map(|o| o.unfinished.len() as u64).sum();
+    if unfinished > 0 {
+        flags.push(Flag::Unfinished { count: unfinished });
     }
     for role in &arm.trial.roles {
         if let Load::Open { rate, .. } = role.load {
@@ -220,57 +231,21 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
     flags
 }
 
-/// Little's law in a closed loop, `L = X·R`: the relative difference where it is beyond the tolerance.
-///
-/// X and R come from counts and histograms (R with the time between transactions); L, the mean number of workers at
-/// work, from the workers' own sums of time. A runner that loses or invents operations or latencies contradicts its
-/// workers. And a worker that runs until a given time has been at work until then, so that sums which are too small
-/// contradict the clock on the wall.
-fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
-    let seconds = result.measured_ns as f64 / 1e9;
-    let (done, failed) =
-        result.operations.iter().fold((0, 0), |(done, failed), o| (done + o.measured, failed + o.failed + o.empty));
-    // The service histogram holds successes only, so a trial with many failures or empties has no R to check by; with a
-    // few, each of which may have taken seconds, there may be less time in it than there was, but never more.
-    if done < 100 || failed * 20 > done || seconds < SHORT_SECONDS {
-        return None;
-    }
-    let inside: f64 = result.operations.iter().filter_map(|o| Some(o.service.mean()? * o.measured as f64)).sum();
-    let outside: f64 = result.workers.iter().map(|w| w.outside_ns as f64).sum();
-    let at_work: f64 = result.workers.iter().map(|w| (w.inside_ns + w.outside_ns) as f64).sum();
-    let law = LittlesLaw {
-        in_flight: at_work / 1e9 / seconds,
-        per_second: done as f64 / seconds,
-        mean_seconds: (inside + outside) / 1e9 / done as f64,
+/// Of a trial that is too short to be judged. Roles that last for a number of transactions are taken at their word: they are
+/// as long as they are meant to be.
+fn short(arm: &Arm, result: &TrialResult) -> Option<Flag> {
+    let timed = |name: &str| {
+        let role = arm.trial.roles.iter().find(|role| role.name == name);
+        role.is_some_and(|role| !matches!(role.until, Until::Count { .. }))
     };
-    match law.check(LITTLE_TOLERANCE) {
-        Ok(LittleOutcome::Unaccounted { .. }) if failed > 0 => absent(arm, result),
-        Ok(LittleOutcome::Unaccounted { discrepancy } | LittleOutcome::Overcounted { discrepancy }) => {
-            Some(discrepancy)
-        }
-        // No time at work at all is no domain of the law.
-        Err(_) => Some(-1.0),
-        Ok(_) => absent(arm, result),
-    }
-}
-
-/// Share of the wall-clock time that workers of roles ending by time did not account for, where it is beyond the
-/// tolerance; likewise, above 0, time that was more than there was.
-fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
-    let mut due = 0.0;
-    let mut spent = 0.0;
-    for role in &arm.trial.roles {
-        let Until::Time { ms } = role.until else { continue };
-        for worker in result.workers.iter().filter(|w| w.role == role.name) {
-            due += ms.saturating_sub(arm.trial.warmup_ms) as f64 * 1e6;
-            spent += (worker.inside_ns + worker.outside_ns) as f64;
-        }
-    }
-    let most = result.measured_ns as f64 * result.workers.len() as f64;
-    let all: f64 = result.workers.iter().map(|w| (w.inside_ns + w.outside_ns) as f64).sum();
-    match (spent / due - 1.0, all / most - 1.0) {
-        (missing, _) if due > 0.0 && missing < -LITTLE_TOLERANCE => Some(missing),
-        (_, over) if most > 0.0 && over > LITTLE_TOLERANCE => Some(over),
-        _ => None,
-    }
+    let operations = || result.operations.iter().filter(|o| timed(&o.role));
+    operations().next()?;
+    let ended = operations().map(|o| o.ended).sum();
+    let mut service = Histogram::new();
+    operations().for_each(|o| service.merge(&o.service));
+    let median = service.quantile(0.5).map(|ns| ns as f64 / 1e9);
+    let window = result.workers.iter().filter(|w| timed(&w.role)).map(|w| w.inside_ns + w.outside_ns).max();
+    let seconds = window.unwrap_or_default() as f64 / 1e9;
+    let is_short = ended < FEWEST || median.is_none_or(|median| seconds < FEWEST_IN_A_ROW * median);
+    is_short.then_some(Flag::Short { seconds, ended, median })
 }

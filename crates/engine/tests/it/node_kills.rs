@@ -4,7 +4,7 @@
 
 use litelab_engine::verify::{self, Contents};
 use litelab_model::{Arm, Options, library, resolve};
-use litelab_protocol::{Dialect, Operation, TrialResult, histogram::Histogram};
+use litelab_protocol::{Dialect, Operation, TrialResult, Unfinished, histogram::Histogram};
 
 /// A node as its client sees it.
 struct Node {
@@ -46,12 +46,14 @@ fn told(committed: u64, failed: u64) -> TrialResult {
         committed,
         empty: 0,
         failed,
+        ended: committed,
         measured: committed,
         rows: committed,
         verified: 0,
         mismatches: 0,
         errors: Default::default(),
         unserved: 0,
+        unfinished: Vec::new(),
         service: Histogram::new(),
         wait: None,
         response: None,
@@ -108,4 +110,21 @@ fn without_an_invariant_of_what_was_committed_nothing_is_said_of_losses() {
     arm.invariants.retain(|invariant| invariant.at_most.is_some());
     let (_, lost) = verify::nodes(&arm, &mut [node(3.0)], &told(5, 0)).unwrap();
     assert_eq!(lost, None);
+}
+
+#[test]
+fn a_transaction_whose_end_nobody_saw_is_there_or_not() {
+    let arm = arm();
+    let with_unfinished = |count: usize| {
+        let mut told = told(100, 0);
+        told.operations[0].unfinished = vec![Unfinished { service_ns: 1, response_ns: None }; count];
+        told
+    };
+    for rows in [100.0, 101.0, 102.0] {
+        assert!(verify::nodes(&arm, &mut [node(rows)], &with_unfinished(2)).is_ok(), "{rows}");
+    }
+    assert!(verify::nodes(&arm, &mut [node(99.0)], &with_unfinished(2)).unwrap_err().contains(": 1 of the"));
+    let error = verify::nodes(&arm, &mut [node(103.0)], &with_unfinished(2)).unwrap_err();
+    assert!(error.contains("found 103, expected at most 100 ="), "{error}");
+    assert!(error.ends_with(", 100 to 102 with those whose end nobody saw"), "{error}");
 }

@@ -101,6 +101,7 @@ pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transacti
         transactions,
         roles,
         warmup_ms: 0,
+        drain_ms: 10_000,
         tick_ms: 20,
         probe_ms: 0,
         runtime_threads: None,

@@ -105,10 +105,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     let file = folder.path().join("aa.db");
     let info = experiments(args, scale.experiments, &runners, &file)?;
     let analysis = analyse(&RunFile::open(&file)?, &info)?;
-    if info.blocks < EXPERIMENT {
+    let blocks = info.done.iter().copied().min().unwrap_or_default();
+    if blocks < EXPERIMENT {
         let why = analysis.arms.iter().flat_map(|arm| &arm.failures).map(|f| f.reason.as_str()).next();
         let why = why.unwrap_or("its trials take too long");
-        return Err(EngineError::Failed(format!("only {} of {EXPERIMENT} blocks were run: {why}", info.blocks)).into());
+        return Err(EngineError::Failed(format!("only {blocks} of {EXPERIMENT} blocks were run: {why}")).into());
     }
     let noise = noise(&analysis);
     if noise.is_empty() {
@@ -180,9 +181,11 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
     building::for_plan(runners, &plan)?;
     let run = Run::new(plan, &text.toml, options, runners, &stop)?;
     let (begun, mut told) = (Instant::now(), Instant::now());
+    let mut stored = vec![0; run.plan().scenarios.len()];
     run.execute(&mut |event| {
-        if let Event::BlockStored { block } = event {
-            let (done, spent) = (block + 1, begun.elapsed());
+        if let Event::BlockStored { scenario, block } = event {
+            stored[scenario] = block + 1;
+            let (done, spent) = (stored.iter().copied().min().unwrap_or_default(), begun.elapsed());
             // A slow disk may need longer for the blocks without which there is nothing to say, but not for ever.
             let enough = spent >= limit && done >= EXPERIMENT || spent >= limit + PATIENCE;
             stop.store(enough, Ordering::Relaxed);

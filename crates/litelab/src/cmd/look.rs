@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use litelab_engine::Run;
-use litelab_model::metric::Measure;
+use litelab_model::metric::{Measure, Quantile, Timing, Unit};
 use litelab_model::{Metric, Options, library, resolve};
 use litelab_record::RunFile;
 use litelab_report::analysis::{self, ArmAnalysis};
@@ -50,13 +50,16 @@ pub fn run() -> Result<Exit> {
 /// What a profile does and what it leaves after a loss of power.
 fn line(arm: &ArmAnalysis) -> String {
     let rate = Metric::from(Measure::Throughput);
-    let median = arm.metrics.get(&rate).and_then(|values| values.estimate.as_ref()).map(|estimate| estimate.value);
+    let tail = Metric::from(Measure::Latency(Timing::Service, Quantile::P999));
+    let median = |metric| arm.estimate(metric).map(|estimate| estimate.value);
     let name = format!("  {}{:<12}{}", style::STRONG, arm.profile, style::RESET);
-    let (Some(rate_value), Some(durability)) = (median, arm.durability) else {
+    let (Some(commits), Some(slowest), Some(durability)) = (median(&rate), median(&tail), arm.durability) else {
         let why = arm.failures.first().map_or("no trial gave a measurement", |failure| failure.reason.as_str());
         return format!("{name}{}failed:{} {why}", style::ERROR, style::RESET);
     };
-    let commits = number::value(rate_value, rate.measure.unit()).replace("/s", " commits/s");
-    let each = number::value(1e9 / rate_value, litelab_model::metric::Unit::Nanos);
-    format!("{name}{commits:>16}, {each:>8} each: {}", durability.meaning())
+    let each = number::value(1e9 / commits, Unit::Nanos);
+    let few = arm.metrics.get(&tail).is_some_and(|values| values.max_of.is_some());
+    let slowest = format!("{} {}", if few { "longest" } else { "P99.9" }, number::value(slowest, Unit::Nanos));
+    let commits = number::value(commits, Unit::PerSecond).replace("/s", " commits/s");
+    format!("{name}{commits:>16}, {each:>8} each, {slowest:>15}: {}", durability.meaning())
 }

@@ -1,9 +1,10 @@
 //! `litelab pragma DB [NAME…]`: what a database has in effect.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
-use litelab_model::pragma::{self, Kind};
+use litelab_model::pragma::{self, Kind, Reported};
 use litelab_observe::DatabaseHeader;
 use litelab_record::open_read_only;
 use rusqlite::Connection;
@@ -16,8 +17,8 @@ use crate::style;
 #[derive(clap::Args)]
 #[command(
     after_help = "The database is opened read-only. Values belong to a connection of this program: journal_mode, \
-    page_size, auto_vacuum and the like lie in the file and hold for everyone; the others are SQLite's defaults, which your \
-    driver may override."
+    page_size, auto_vacuum and the like lie in the file and hold for everyone; the others are SQLite's own defaults, which \
+    your driver may override: what the built-in one overrides stands below."
 )]
 pub struct Args {
     /// The database
@@ -64,11 +65,24 @@ pub fn run(args: &Args) -> Result<Exit> {
     let names: Vec<&str> =
         if args.names.is_empty() { USUAL.to_vec() } else { args.names.iter().map(String::as_str).collect() };
     let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
-    for name in names {
+    let read = |name: &&str| values(&connection, &args.db, name);
+    let drivers: Vec<Vec<String>> = names.iter().map(read).collect::<Result<_>>()?;
+    // rusqlite waits for 5 s, and its build of SQLite checks foreign keys; SQLite of itself does neither.
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+    let mut overridden = Vec::new();
+    for (name, drivers) in names.iter().zip(drivers) {
         let summary = pragma::find(name).map_or("", |p| p.summary);
-        for value in values(&connection, &args.db, name)? {
+        let own = read(name)?;
+        for value in &own {
             anstream::println!("{}{name:width$}{} = {value:<12} {summary}", style::STRONG, style::RESET);
         }
+        if own != drivers {
+            overridden.push(format!("{name} = {}", drivers.join(" ")));
+        }
+    }
+    if !overridden.is_empty() {
+        anstream::println!("\nthe driver rusqlite sets in their place: {}", overridden.join(", "));
     }
     Ok(Exit::Ok)
 }
@@ -85,11 +99,15 @@ fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String
     let mut rows = statement.query([]).map_err(bad)?;
     let mut out = Vec::new();
     while let Some(row) = rows.next().map_err(bad)? {
+        let said = |reported: Reported| match pragma::find(name).filter(|_| columns == 1) {
+            Some(known) => known.in_words(&reported),
+            None => reported.to_string(),
+        };
         let cells: Vec<String> = (0..columns)
             .map(|c| match row.get::<_, Value>(c) {
-                Ok(Value::Integer(i)) => i.to_string(),
+                Ok(Value::Integer(i)) => said(Reported::Integer(i)),
                 Ok(Value::Real(r)) => r.to_string(),
-                Ok(Value::Text(t)) => t,
+                Ok(Value::Text(t)) => said(Reported::Text(t)),
                 Ok(Value::Blob(b)) => format!("{} bytes", b.len()),
                 Ok(Value::Null) | Err(_) => "-".to_owned(),
             })

@@ -49,7 +49,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let before = RunFile::open(&args.run)?;
     let info = before.info()?;
-    if info.blocks == 0 {
+    if info.blocks() == 0 {
         return Err(BadInput(format!("{}: it has no block, so there is nothing to repeat", args.run.display())).into());
     }
     let runners = super::runners()?;

@@ -13,8 +13,19 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     ends(&run(dir, &["run", "smoke", "--only", "processes", "--no-calibration", "-o", "before.db"]), 0);
     assert_eq!(RunFile::open(&dir.join("before.db")).unwrap().info().unwrap().host, None);
 
-    let json = ends(&run(dir, &["calibrate", "--quick", "--time", "3", "--json"]), 0);
-    let calibration: HostCalibration = serde_json::from_str(&json).unwrap();
+    let calibrate = || {
+        let json = ends(&run(dir, &["calibrate", "--quick", "--time", "3", "--json"]), 0);
+        let calibration: HostCalibration = serde_json::from_str(&json).unwrap();
+        (json, calibration)
+    };
+    let (mut json, mut calibration) = calibrate();
+    for _ in 0..3 {
+        // A trial of 100 ms in which nothing ended, as happens where much else runs, has no value.
+        if calibration.noise.iter().all(|noise| noise.blocks >= 6) {
+            break;
+        }
+        (json, calibration) = calibrate();
+    }
     // What this machine shows is its own affair; that it was all looked at is not.
     for work in Work::ALL {
         let of_work: Vec<_> = calibration.noise.iter().filter(|n| n.work == work).collect();

@@ -208,6 +208,18 @@ fn large_databases_are_made_and_checked() {
     assert_eq!(wrong.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("77"));
     assert!(ok(&run(dir, &["pragma", "b.db", "journal_mode"])).contains("= wal"));
+    // SQLite's own defaults, and not those of the driver that asks.
+    let shown = ok(&run(dir, &["pragma", "b.db"]));
+    let value = |name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}: {shown}"));
+        line.split_whitespace().nth(2).unwrap_or_default().to_owned()
+    };
+    assert_eq!([value("busy_timeout"), value("foreign_keys"), value("synchronous")], ["0", "off", "full"], "{shown}");
+    assert!(
+        shown.ends_with("the driver rusqlite sets in their place: busy_timeout = 5000, foreign_keys = on\n"),
+        "{shown}"
+    );
+    assert!(!ok(&run(dir, &["pragma", "b.db", "page_size"])).contains("rusqlite"));
 }
 
 #[test]
@@ -236,7 +248,7 @@ fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
          role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
     )
     .unwrap();
-    let table = ok(&run(dir, &["run", "ours/study.toml", "-o", "ours.db"]));
+    let table = ok(&run(dir, &["run", "ours/study.toml", "--blocks", "2", "-o", "ours.db"]));
     assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
     assert_eq!(std::fs::read(&app).unwrap(), before);
     let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

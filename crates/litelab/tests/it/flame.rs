@@ -15,7 +15,6 @@ use litelab_record::{Recorder, RunFile};
 const STUDY: &str = r#"
 name = "hot"
 title = "Where does the time go?"
-blocks = 1
 [vars]
 preload = 2000
 [[scenario]]
@@ -47,7 +46,7 @@ fn complaints(output: &Output) -> Vec<String> {
 #[test]
 fn an_arm_is_sampled_where_the_machine_allows_it() {
     let folder = folder();
-    let arguments = ["run", "hot.toml", "--no-calibration", "--flame", "-o", "hot.db"];
+    let arguments = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "--flame", "-o", "hot.db"];
     let output = run(folder.path(), &arguments);
     let shown = ends(&output, 0);
     let file = folder.path().join("hot.db");
@@ -86,7 +85,7 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     let folder = folder();
     let nothing = folder.path().join("nothing");
     std::fs::create_dir(&nothing).unwrap();
-    let arguments = ["run", "hot.toml", "--no-calibration", "--flame", "-o", "hot.db"];
+    let arguments = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "--flame", "-o", "hot.db"];
     let output = litelab(folder.path(), &arguments).env("PATH", &nothing).output().unwrap();
     let shown = ends(&output, 0);
     assert!(
@@ -97,7 +96,7 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     let file = folder.path().join("hot.db");
     assert_eq!(stacks(&file), []);
     // Without having been asked, nothing is said of it.
-    let file_exists = ["run", "hot.toml", "--no-calibration", "-o", "other.db"];
+    let file_exists = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "-o", "other.db"];
     let output = litelab(folder.path(), &file_exists).env("PATH", &nothing).output().unwrap();
     ends(&output, 0);
     assert_eq!(complaints(&output), [""; 0]);

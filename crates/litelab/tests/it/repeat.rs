@@ -120,7 +120,7 @@ fn a_repetition_that_was_stopped_goes_on_where_it_was() {
     let file = rusqlite::Connection::open(dir.join("two.db")).unwrap();
     file.execute_batch(
         "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE block >= 3); DELETE FROM trial WHERE block >= 3; \
-         DELETE FROM block WHERE id >= 3; DELETE FROM run WHERE key = 'finished'",
+         DELETE FROM block WHERE number >= 3; DELETE FROM run WHERE key = 'finished'",
     )
     .unwrap();
     drop(file);

@@ -80,9 +80,9 @@ impl Durability {
         use Synchronous::{Extra, Full, Normal};
         match (journal, synchronous) {
             (Memory | Off, _) => Self::D0,
-            (_, Synchronous::Off) => Self::D1,
+            (_, Synchronous::Off) | (Delete | Truncate | Persist, Normal) => Self::D1,
             (Wal, Normal) => Self::D2,
-            (Delete, Normal | Full) | (Truncate | Persist, Normal) => Self::D3,
+            (Delete, Full) => Self::D3,
             (Delete, Extra) | (Truncate | Persist | Wal, Full | Extra) => Self::D4,
         }
     }
@@ -93,13 +93,15 @@ impl Durability {
         Some(Self::of(storage, JournalMode::reported(journal)?, Synchronous::reported(synchronous)?))
     }
 
-    /// What the rung does not say: the rollback journals with NORMAL can, rarely, be corrupted by power loss.
+    /// What the rung does not say: how rarely a rollback journal with NORMAL is corrupted by power loss. SQLite's
+    /// documentation of `synchronous`: "There is a very small (though non-zero) chance that a power failure at just the
+    /// wrong time could corrupt the database in journal_mode=DELETE on an older filesystem."
     pub fn caveat(journal: JournalMode, synchronous: Synchronous) -> Option<&'static str> {
         use JournalMode::{Delete, Persist, Truncate};
         match (journal, synchronous) {
-            (Delete | Truncate | Persist, Synchronous::Normal) => {
-                Some("power loss at the wrong moment can corrupt it, though rarely")
-            }
+            (Delete | Truncate | Persist, Synchronous::Normal) => Some(
+                "power loss corrupts it rarely, on an older file system; else it may take the last acknowledged transaction",
+            ),
             _ => None,
         }
     }
@@ -113,6 +115,20 @@ impl Durability {
             Self::D2 => "consistent after power loss, but many acknowledged transactions may be lost",
             Self::D3 => "power loss may take the last acknowledged transaction",
             Self::D4 => "no acknowledged transaction is lost to power loss",
+        }
+    }
+}
+
+impl Durability {
+    /// What is given up by whoever comes down to this rung from a higher one, to be read after "gives up".
+    pub fn price(self) -> &'static str {
+        match self {
+            Self::Volatile => "everything when the process ends",
+            Self::D0 => "a sound database when the process is killed",
+            Self::D1 => "a sound database at a power loss",
+            Self::D2 => "the last commits at a power loss",
+            Self::D3 => "the last commit at a power loss",
+            Self::D4 => "nothing",
         }
     }
 }

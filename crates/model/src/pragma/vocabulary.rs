@@ -1,5 +1,6 @@
 //! What a PRAGMA is: its kind, its values, how long a setting lasts.
 
+use super::read_back::Reported;
 use super::reader::Reader;
 use super::table::TABLE;
 
@@ -152,6 +153,19 @@ impl Pragma {
             Kind::Action { argument } => argument,
             Kind::Query => None,
         }
+    }
+
+    /// What SQLite reports, in words where it has some: `full` for 2 of `synchronous`, `on` for 1 of a switch.
+    pub fn in_words(&self, reported: &Reported) -> String {
+        let word = match (self.values(), reported.integer()) {
+            (Some((Values::Words { words, reports: Reports::Code, .. }, _)), Some(code)) => {
+                words.iter().find(|word| word.code == code).map(|word| word.text)
+            }
+            (Some((Values::Boolean, _)), Some(0)) => Some("off"),
+            (Some((Values::Boolean, _)), Some(1)) => Some("on"),
+            _ => None,
+        };
+        word.map_or_else(|| reported.to_string(), str::to_owned)
     }
 
     /// Whether it holds a value.

@@ -14,6 +14,8 @@ use crate::quantity::{Scalar, Vars};
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
+/// How long what is under way at the end of a role is waited for, in milliseconds: twice the usual patience with a lock.
+const DRAIN_MS: u64 = 10_000;
 /// Interval of ticks in milliseconds.
 const TICK_MS: u64 = 100;
 /// Interval of the host probe in milliseconds, where a metric is of what it sees.
@@ -64,20 +66,14 @@ pub(super) fn resolve(
     let retry = profiles::check_for(&profile, &text, dialect)?;
 
     let data = data(&choice, (workload, place), &mut vars, dialect)?;
-    let (roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
     let metrics = asked_for(context.study, scenario);
     let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
-    let warmup_ms = match &scenario.warmup {
-        None => 0,
-        Some(q) => q.micros(&vars).map_err(|e| format!("warmup: {e}"))? / 1000,
-    };
     let duration_ms = roles::duration_ms(&roles);
-    if duration_ms.is_some_and(|d| d <= warmup_ms) {
-        return Err(format!("the warm-up of {warmup_ms} ms leaves nothing of the trial to measure").into());
-    }
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,
         id: String::new(),
@@ -97,6 +93,7 @@ pub(super) fn resolve(
         transactions,
         roles,
         warmup_ms,
+        drain_ms: DRAIN_MS,
         tick_ms: TICK_MS,
         probe_ms: if metrics.iter().any(of_probe) { PROBE_MS } else { IDLE_PROBE_MS },
         runtime_threads: choice

@@ -32,7 +32,7 @@ pub use profiles::{check as check_profile, input, rendered};
 pub struct Options {
     /// The study's `quick` scale.
     pub quick: bool,
-    /// Blocks of every scenario.
+    /// Blocks of every scenario, even fewer than its intervals need.
     pub blocks: Option<u32>,
     /// Seed; 1 unless told otherwise.
     pub seed: Option<u64>,
@@ -119,6 +119,12 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
     plan.crossovers = crossovers::crossovers(&context, &plan)?;
+    // Whoever asks for fewer on the command line knows what for.
+    if options.blocks.is_none() {
+        for index in 0..plan.scenarios.len() {
+            plan.scenarios[index].blocks = plan.scenarios[index].blocks.max(plan.least_blocks(index));
+        }
+    }
     Ok(plan)
 }
 

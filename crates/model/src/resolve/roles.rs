@@ -8,6 +8,8 @@ use crate::quantity::{Quantity, Vars};
 use crate::study::{RoleSpec, Scenario};
 use crate::workload::Workload;
 
+/// Shortest and longest warm-up that is not stated, in milliseconds.
+const WARMUP_MS: std::ops::RangeInclusive<u64> = 100..=2_000;
 /// More threads than any machine here serves; a misspelt number rather than a plan.
 const MAX_WORKERS: i64 = 4096;
 
@@ -171,6 +173,32 @@ fn number_operations(roles: &mut [Role], transactions: usize) {
     }
 }
 
+/// Milliseconds that roles run before they are measured; roles that last for a time last so much longer.
+///
+/// Where the scenario states none: for closed loops that last for a time a tenth of it, within [`WARMUP_MS`]. Caches,
+/// compilers and the first checkpoint are then behind them. None where a role ends by a number of transactions, of which
+/// the first count as well, where the rate of arrivals is given or sought, and where something is killed at its time.
+pub(super) fn warm_up(roles: &mut [Role], scenario: &Scenario, vars: &Vars) -> Result<u64, String> {
+    let counted = roles.iter().any(|role| matches!(role.until, Until::Count { .. }));
+    let closed = roles.iter().filter_map(|role| match (&role.load, &role.until) {
+        (Load::Closed { .. }, Until::Time { ms }) => Some(*ms),
+        _ => None,
+    });
+    let ms = match (&scenario.warmup, closed.max()) {
+        (Some(stated), _) => stated.micros(vars).map_err(|e| format!("warmup: {e}"))? / 1000,
+        (None, Some(longest)) if !counted && scenario.search.is_none() && scenario.kill.is_none() => {
+            (longest / 10).clamp(*WARMUP_MS.start(), *WARMUP_MS.end())
+        }
+        (None, _) => 0,
+    };
+    for role in roles {
+        if let Until::Time { ms: until } = &mut role.until {
+            *until += ms;
+        }
+    }
+    Ok(ms)
+}
+
 /// Worker processes end on their own, so none of them can wait for a role of another process.
 pub(super) fn check_processes(roles: &[Role]) -> Result<(), String> {
     match roles.iter().find(|r| matches!(r.until, Until::Role { .. })) {
@@ -182,7 +210,7 @@ pub(super) fn check_processes(roles: &[Role]) -> Result<(), String> {
     }
 }
 
-/// How long the roles take, if all of them end by time.
+/// How long the roles take with their warm-up, if all of them end by time.
 pub(super) fn duration_ms(roles: &[Role]) -> Option<u64> {
     let mut longest = 0;
     for role in roles {

@@ -11,3 +11,4 @@ mod drivers;
 mod no_panic;
 mod node_kills;
 mod options;
+mod scale;

@@ -9,7 +9,7 @@ use super::arm::ArmAnalysis;
 pub struct AlertResult {
     /// The bound.
     pub limit: LimitPlan,
-    /// Trials that have a value.
+    /// Trials that have a value, and observations enough for it.
     pub trials: u64,
     /// Arms in which it fired, in the order of the scenario.
     pub fired: Vec<Fired>,
@@ -31,7 +31,7 @@ pub struct Fired {
 /// Looks at the trials of a scenario's arms.
 pub(super) fn examine(limit: &LimitPlan, arms: &[&ArmAnalysis]) -> AlertResult {
     let mut result = AlertResult { limit: limit.clone(), trials: 0, fired: Vec::new() };
-    for arm in arms {
+    for arm in arms.iter().filter(|arm| arm.too_few(&limit.metric).is_none()) {
         let values = arm.values(&limit.metric);
         result.trials += values.len() as u64;
         // How far it lies outside, on whichever side.

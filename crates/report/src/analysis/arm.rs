@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use litelab_model::metric::Metric;
+use litelab_model::metric::{Measure, Metric};
 use litelab_model::pragma::Durability;
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Dialect, ErrorCount};
 use litelab_record::outcome::FailureKind;
-use litelab_stats::{Confidence, Estimate, median};
+use litelab_stats::{Confidence, Counted, Estimate, Events, median};
 
 /// What an arm's trials amount to.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,8 +71,18 @@ pub struct FailureCount {
 pub struct Values {
     /// Block and value.
     pub by_block: Vec<(u32, f64)>,
-    /// Median and its interval at 95 %; none only where a value is no number.
+    /// Median and its interval at 95 %, of a rare event its share or rate over all trials together; none only where a value is
+    /// no number.
     pub estimate: Option<Estimate>,
+    /// Of a rare event what was counted, by block; empty for any other metric.
+    pub events: BTreeMap<u32, Events>,
+    /// Set where trials have too few observations for the metric's quantile
+    /// ([`litelab_record::measure::least_observations`]): so many, their median. The values are then the longest of each trial.
+    pub max_of: Option<u64>,
+    /// Whether they are made of transactions, and half of the arm's trials or more are too short to be judged by them
+    /// ([`litelab_record::outcome::Flag::Short`]). All of an arm's trials are judged or none: the slowest blocks are the ones
+    /// that have the fewest transactions, and without them the arm would look faster than it is.
+    pub short: bool,
 }
 
 impl Values {
@@ -81,7 +91,24 @@ impl Values {
     pub fn new(mut by_block: Vec<(u32, f64)>) -> Self {
         by_block.sort_by_key(|(block, _)| *block);
         let values: Vec<f64> = by_block.iter().map(|(_, value)| *value).collect();
-        Self { estimate: median(&values, Confidence::P95).ok(), by_block }
+        Self { estimate: median(&values, Confidence::P95).ok(), by_block, ..Self::default() }
+    }
+
+    /// Of a rare event.
+    #[must_use]
+    pub fn counted(metric: &Metric, events: BTreeMap<u32, Events>) -> Self {
+        let counted = if metric.measure == Measure::ErrorShare { Counted::Rate } else { Counted::Share };
+        let trials: Vec<Events> = events.values().copied().collect();
+        let by_block = events.iter().filter(|(_, e)| e.of > 0).map(|(block, e)| (*block, e.count as f64 / e.of as f64));
+        let by_block = by_block.collect();
+        Self { by_block, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, ..Self::default() }
+    }
+
+    /// Counts over all trials, of a rare event.
+    #[must_use]
+    pub fn sum(&self) -> Option<Events> {
+        let trials: Vec<Events> = self.events.values().copied().collect();
+        (!trials.is_empty()).then(|| Events::sum(&trials))
     }
 }
 
@@ -130,6 +157,12 @@ impl ArmAnalysis {
     #[must_use]
     pub fn values(&self, metric: &Metric) -> &[(u32, f64)] {
         self.metrics.get(metric).map_or(&[], |values| &values.by_block)
+    }
+
+    /// Why nothing is judged by a metric of it: trials too short, a quantile of too few.
+    #[must_use]
+    pub fn too_few(&self, metric: &Metric) -> Option<String> {
+        super::pair::too_few(self.metrics.get(metric)?, metric)
     }
 
     /// Whether it is the second of two identical arms.

@@ -1,7 +1,7 @@
 //! A published claim against what was measured here.
 
 use litelab_model::plan::ClaimPlan;
-use litelab_stats::{ClaimVerdict, Confidence, Estimate, ExpectedRange, PairedRatio};
+use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
 
 use super::arm::ArmAnalysis;
 use super::pair::{self, planner};
@@ -18,6 +18,8 @@ pub struct ClaimResult {
     pub measured: Measured,
     /// Whether it stands here.
     pub verdict: ClaimVerdict,
+    /// Of a rare event what was counted over all trials, where the claim is about the arm's own value.
+    pub events: Option<Events>,
     /// Why it was not judged, if it was not.
     pub reason: Option<String>,
 }
@@ -56,6 +58,7 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
         arms: (name(plan.arm), plan.against.map(name)),
         measured,
         verdict,
+        events: find(plan.arm).filter(|_| plan.against.is_none()).and_then(|arm| arm.metrics.get(&plan.metric)?.sum()),
         reason,
     };
     let Some(arm) = find(plan.arm) else {
@@ -80,7 +83,13 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
             return result(Measured::Nothing, OPEN, Some(reason));
         }
     };
+    if let (None, Some(why)) = (failures(arm, against), arm.too_few(&plan.metric)) {
+        return result(measured, OPEN, Some(why));
+    }
     let verdict = measured.estimate().map_or(OPEN, |e| judge(e, plan.at_least, plan.at_most));
+    if let (None, None, OPEN, Some(why)) = (against, failures(arm, against), verdict, never(plan, arm)) {
+        return result(measured, OPEN, Some(why));
+    }
     match (failures(arm, against), measured.estimate().filter(|e| e.interval().is_none())) {
         (Some(reason), _) => result(measured, OPEN, Some(reason)),
         (None, Some(few)) => {
@@ -89,6 +98,16 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
         }
         (None, None) => result(measured, verdict, None),
     }
+}
+
+/// Why a claim that something never happens is open although it did not: what was seen only bounds how often it does.
+fn never(plan: &ClaimPlan, arm: &ArmAnalysis) -> Option<String> {
+    let values = arm.metrics.get(&plan.metric).filter(|_| plan.at_most == Some(0.0))?;
+    let (of, high) = (values.sum()?.of, values.estimate?.high()?);
+    let bound = number::value(high, plan.metric.measure.unit());
+    Some(format!(
+        "not shown otherwise: none in {of} transactions shows {bound} at the most, and no number of them shows never"
+    ))
 }
 
 /// Why an arm proves nothing: it was skipped, or some of its trials failed.

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use litelab_model::Plan;
-use litelab_model::metric::{Metric, Unit};
+use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_model::plan::FindingValuePlan;
 use litelab_protocol::ErrorCount;
 use litelab_record::RunInfo;
-use litelab_record::measure::Meter;
+use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{FailureKind, Measurement, Outcome, Series, TrialRecord};
+use litelab_stats::{Events, quantile};
 
 use super::arm::{ArmAnalysis, FailureCount, Values};
 use super::durability::{Rung, shown};
@@ -29,6 +30,10 @@ pub struct Collector {
 struct Numbers {
     measured: u64,
     values: BTreeMap<Metric, Vec<(u32, f64)>>,
+    /// Of rare events.
+    events: BTreeMap<Metric, BTreeMap<u32, Events>>,
+    /// Of quantiles: how many observations, and the longest, in the order of `values`.
+    observed: BTreeMap<Metric, Vec<(u64, f64)>>,
     failures: BTreeMap<(u8, String), (FailureKind, Vec<u32>)>,
     flags: Flags,
     rung: Option<Rung>,
@@ -54,7 +59,7 @@ impl Collector {
         let named = plan.scenarios.iter().flat_map(|s| &s.metrics).chain(of_alerts);
         let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra);
         let named = named.chain(plan.crossovers.iter().flat_map(|c| &c.metrics)).cloned();
-        let judged = plan.scenarios.iter().flat_map(|s| scenario::judged(&s.metrics));
+        let judged = plan.scenarios.iter().flat_map(|s| litelab_model::judging::judged(&s.metrics));
         let all = Metric::names().filter_map(|name| name.parse().ok());
         let metrics: BTreeSet<Metric> = all.chain(named).chain(judged).collect();
         Self { metrics: metrics.into_iter().collect(), arms: vec![Numbers::default(); plan.arms.len()] }
@@ -162,8 +167,13 @@ impl Numbers {
         }
         let mut meter = Meter::new(measurement);
         for metric in metrics {
-            if let Some(value) = meter.value(metric) {
+            if let Some((count, of)) = meter.events(metric) {
+                self.events.entry(metric.clone()).or_default().insert(block, Events { count, of });
+            } else if let Some(value) = meter.value(metric) {
                 self.values.entry(metric.clone()).or_default().push((block, value));
+                if let Some(observed) = meter.observations(metric) {
+                    self.observed.entry(metric.clone()).or_default().push(observed);
+                }
             }
         }
         for connection in &measurement.settings {
@@ -195,6 +205,36 @@ impl Numbers {
         notes
     }
 
+    fn metrics(&self) -> BTreeMap<Metric, Values> {
+        let counted =
+            self.events.iter().map(|(metric, events)| (metric.clone(), Values::counted(metric, events.clone())));
+        let values = self.values.iter().map(|(metric, values)| (metric.clone(), self.of_quantile(metric, values)));
+        let mut metrics: BTreeMap<Metric, Values> = values.chain(counted).collect();
+        if 2 * self.flags.short() >= self.measured {
+            // What was counted has the bound of so many transactions, however few.
+            let of_transactions = |(metric, values): &(&Metric, &mut Values)| {
+                metric.measure.is_of_transactions() && values.events.is_empty()
+            };
+            metrics.iter_mut().filter(of_transactions).for_each(|(_, values)| values.short = true);
+        }
+        metrics
+    }
+
+    /// The longest of each trial in place of a quantile of too few.
+    fn of_quantile(&self, metric: &Metric, values: &[(u32, f64)]) -> Values {
+        let (Measure::Latency(_, of), Some(observed)) = (metric.measure, self.observed.get(metric)) else {
+            return Values::new(values.to_vec());
+        };
+        let counts: Vec<f64> = observed.iter().map(|(count, _)| *count as f64).collect();
+        let typical = quantile(&counts, 0.5).ok().map(|count| count as u64);
+        let max_of = typical.filter(|count| least_observations(of).is_some_and(|least| *count < least));
+        if max_of.is_none() {
+            return Values::new(values.to_vec());
+        }
+        let longest = values.iter().zip(observed).map(|((block, _), (_, longest))| (*block, *longest));
+        Values { max_of, ..Values::new(longest.collect()) }
+    }
+
     fn analyse(&self, arm: ArmAnalysis) -> ArmAnalysis {
         let rung = self.rung.unwrap_or_default();
         let mut failures: Vec<FailureCount> = self
@@ -212,7 +252,7 @@ impl Numbers {
         ArmAnalysis {
             measured: self.measured,
             failures,
-            metrics: self.values.iter().map(|(m, values)| (m.clone(), Values::new(values.clone()))).collect(),
+            metrics: self.metrics(),
             durability: rung.worst,
             caveat: rung.caveat,
             settings: self.settings.clone(),

@@ -78,6 +78,9 @@ fn judge(metric: &Metric, shared: &[(u32, usize, usize)], arms: &[ArmAnalysis]) 
         if let Some(why) = failures(other, Some(base)) {
             return Err(why);
         }
+        if let Some(why) = [base, other].into_iter().find_map(|arm| arm.too_few(metric)) {
+            return Err(why);
+        }
         for (block, base, other) in pair::pairs(other, base, metric) {
             let curve = blocks.entry(block).or_default();
             // Whoever lacks a value before this one has a shorter curve, and is left out.

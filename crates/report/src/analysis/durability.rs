@@ -1,9 +1,13 @@
 //! The durability that an arm's settings buy, from what was read back and never from what was asked for.
 
+use std::fmt;
+
 use litelab_model::Arm;
-use litelab_model::pragma::{Durability, JournalMode, Reported, Storage, Synchronous};
+use litelab_model::pragma::{self, Durability, JournalMode, Reported, Storage, Synchronous};
 use litelab_model::study::Location;
 use litelab_protocol::ConnectionSettings;
+
+use super::arm::ArmAnalysis;
 
 /// The worst over an arm's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,24 +61,63 @@ fn on_server(arm: &Arm, connection: &ConnectionSettings) -> Rung {
     rung.map_or_else(Rung::default, |rung| Rung { worst: Some(rung.durability), caveat: rung.caveat })
 }
 
-/// A setting as it is shown: `synchronous` by its word, everything else as SQLite reports it.
+/// The durability of an arm beside that of the arm it is compared with; a rung is none where it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footing {
+    /// Of the arm that it is compared with.
+    pub against: Option<Durability>,
+    /// Of the arm.
+    pub arm: Option<Durability>,
+}
+
+impl Footing {
+    /// Of two arms.
+    #[must_use]
+    pub fn of(arm: &ArmAnalysis, against: &ArmAnalysis) -> Self {
+        Self { against: against.durability, arm: arm.durability }
+    }
+
+    /// Whether the arm is known to keep less than the other.
+    #[must_use]
+    pub fn is_loss(self) -> bool {
+        self.against.zip(self.arm).is_some_and(|(against, arm)| arm < against)
+    }
+
+    /// Whether the arm is known to keep more than the other.
+    #[must_use]
+    pub fn is_gain(self) -> bool {
+        self.against.zip(self.arm).is_some_and(|(against, arm)| arm > against)
+    }
+
+    /// `gives up the last commits at a power loss (D3 → D2)`; none where both have the same.
+    #[must_use]
+    pub fn difference(self) -> Option<String> {
+        match (self.against, self.arm) {
+            (against, arm) if against == arm => None,
+            (Some(_), Some(arm)) if self.is_loss() => Some(format!("gives up {} ({self})", arm.price())),
+            (Some(against), Some(_)) => Some(format!("keeps {} ({self})", against.price())),
+            _ => Some(format!("the durability of one of them is not known ({self})")),
+        }
+    }
+}
+
+/// `D4`, or `D4 → D2` where they differ.
+impl fmt::Display for Footing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rung = |rung: Option<Durability>| rung.map_or_else(|| "?".to_owned(), |rung| rung.to_string());
+        if self.against == self.arm {
+            f.write_str(&rung(self.arm))
+        } else {
+            write!(f, "{} → {}", rung(self.against), rung(self.arm))
+        }
+    }
+}
+
+/// A setting as it is shown: in words where SQLite has some.
 #[must_use]
 pub fn shown(name: &str, value: &serde_json::Value) -> String {
-    if name == "synchronous"
-        && let Ok(reported) = serde_json::from_value::<Reported>(value.clone())
-        && let Some(level) = Synchronous::reported(&reported)
-    {
-        return match level {
-            Synchronous::Off => "off",
-            Synchronous::Normal => "normal",
-            Synchronous::Full => "full",
-            Synchronous::Extra => "extra",
-        }
-        .into();
-    }
-    match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => "nothing".into(),
-        other => other.to_string(),
+    match serde_json::from_value::<Reported>(value.clone()) {
+        Ok(reported) => pragma::find(name).map_or_else(|| reported.to_string(), |known| known.in_words(&reported)),
+        Err(_) => value.to_string(),
     }
 }

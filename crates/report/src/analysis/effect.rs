@@ -54,6 +54,13 @@ pub(super) fn effects(
         arms.iter().find(|a| a.index == baseline).and_then(|a| key(a)).ok_or("its baseline has no place")?;
     let mut levels: Vec<Vec<String>> = dimensions.iter().map(|_| Vec::new()).collect();
     let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
+    let counted = |arm: &&&ArmAnalysis| arm.metrics.get(metric).is_some_and(|values| values.sum().is_some());
+    if arms.iter().any(|arm| counted(&arm)) {
+        return Err(format!("no effects in {metric}: it may be 0 in a block"));
+    }
+    if let Some(why) = arms.iter().find_map(|arm| arm.too_few(metric)) {
+        return Err(why);
+    }
     for arm in arms {
         let key = key(arm).ok_or_else(|| format!("{} lacks one of the dimensions", arm.label))?;
         for (levels, level) in levels.iter_mut().zip(&key) {

@@ -5,6 +5,7 @@ use litelab_model::plan::{FindingPlan, FindingValuePlan};
 use litelab_stats::{Confidence, Tolerance, Verdict};
 
 use super::arm::ArmAnalysis;
+use super::durability::Footing;
 use super::pair::{pair, ratio};
 use crate::number;
 
@@ -35,19 +36,33 @@ pub(super) fn fill(plan: &FindingPlan, arms: &[ArmAnalysis], tolerance: f64) -> 
 fn text(value: &FindingValuePlan, arms: &[ArmAnalysis], tolerance: Tolerance) -> String {
     match value {
         FindingValuePlan::Value { metric, arm } => match arms.get(*arm).and_then(|arm| arm.estimate(metric)) {
-            Some(estimate) => number::sentence(estimate, metric.measure.unit()),
+            Some(estimate) => {
+                let max_of = arms.get(*arm).and_then(|arm| arm.metrics.get(metric)?.max_of);
+                let longest = max_of.map_or_else(String::new, |n| format!(", the longest of {n}"));
+                format!("{}{longest}", number::sentence(estimate, metric.measure.unit()))
+            }
             None => format!("(no {metric})"),
         },
         FindingValuePlan::Ratio { metric, arm, against } => match (arms.get(*arm), arms.get(*against)) {
             (Some(arm), Some(against)) => match ratio(arm, against, metric, Confidence::P95) {
-                Ok(paired) => number::ratio(&paired.ratio)
-                    .unwrap_or_else(|| format!("(a ratio that {})", number::needs(&paired.ratio))),
+                Ok(paired) => match (number::ratio(&paired.ratio), Footing::of(arm, against)) {
+                    (Some(ratio), footing) if footing.difference().is_some() => format!("{ratio} ({footing})"),
+                    (Some(ratio), _) => ratio,
+                    (None, _) => format!("(a ratio that {})", number::needs(&paired.ratio)),
+                },
                 Err(why) => format!("({why})"),
             },
             _ => "(an arm that is not in this run)".into(),
         },
         FindingValuePlan::Best { metric, arms: among, dimension } => best(metric, among, dimension, arms, tolerance),
     }
+}
+
+/// Whether the intervals of two medians have nothing in common: what is left to compare where a value of 0, such as the
+/// share of a writer that starves, has no ratio.
+fn apart(one: &ArmAnalysis, other: &ArmAnalysis, metric: &Metric) -> bool {
+    let interval = |arm: &ArmAnalysis| arm.estimate(metric).and_then(|estimate| estimate.interval());
+    interval(one).zip(interval(other)).is_some_and(|(a, b)| a.high() < b.low() || b.high() < a.low())
 }
 
 /// The best by its median, and those of which it is not shown that they are worse. The level is shared by k − 1
@@ -61,9 +76,17 @@ fn best(metric: &Metric, among: &[usize], dimension: &str, arms: &[ArmAnalysis],
         .collect();
     ranked.sort_by(|(_, a), (_, b)| if metric.measure.more_is_better() { b.total_cmp(a) } else { a.total_cmp(b) });
     let Some(((first, _), others)) = ranked.split_first() else { return format!("(no {metric})") };
-    let name = |arm: &ArmAnalysis| arm.dimensions.get(dimension).map_or_else(|| arm.label.clone(), ToString::to_string);
+    let differ = others.iter().any(|(arm, _)| arm.durability != first.durability);
+    let name = |arm: &ArmAnalysis| {
+        let name = arm.dimensions.get(dimension).map_or_else(|| arm.label.clone(), ToString::to_string);
+        // What keeps less is not named as the best without saying so.
+        if differ { format!("{name} ({})", Footing::of(arm, arm)) } else { name }
+    };
     let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
-    let worse = |arm: &ArmAnalysis| pair(arm, first, metric, confidence, tolerance).verdict == Verdict::Slower;
+    let worse = |arm: &ArmAnalysis| {
+        let compared = pair(arm, first, metric, confidence, tolerance);
+        compared.verdict == Verdict::Slower || compared.ratio.is_err() && apart(arm, first, metric)
+    };
     let mut open: Vec<String> = Vec::new();
     for (arm, _) in others.iter().filter(|(arm, _)| !worse(arm)) {
         let name = name(arm);

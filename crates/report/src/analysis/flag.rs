@@ -13,6 +13,7 @@ enum Kind {
     Overloaded(String),
     Failures,
     Short,
+    Unfinished,
     Late,
 }
 
@@ -40,7 +41,8 @@ impl Flags {
                 Flag::Overloaded { role, achieved, unserved } => {
                     (Kind::Overloaded(role.clone()), *achieved, *unserved, 0)
                 }
-                Flag::Short { seconds } => (Kind::Short, *seconds, 0, 0),
+                Flag::Short { seconds, ended, .. } => (Kind::Short, *seconds, *ended, 0),
+                Flag::Unfinished { count } => (Kind::Unfinished, 0.0, *count, 0),
                 Flag::Failures { failed, of } => (Kind::Failures, 0.0, *failed, *of),
                 Flag::LateSamples { share } => (Kind::Late, *share, 0, 0),
             };
@@ -54,11 +56,17 @@ impl Flags {
                     }
                 }
                 Kind::Overloaded(_) | Kind::Short => worst.min(seen.worst),
-                Kind::Failures | Kind::Late => worst.max(seen.worst),
+                Kind::Failures | Kind::Late | Kind::Unfinished => worst.max(seen.worst),
             };
             let count = seen.count.saturating_add(count);
             self.0.insert(kind, Seen { trials: seen.trials + 1, worst, count, of: seen.of.saturating_add(of) });
         }
+    }
+
+    /// Trials that are too short to be judged.
+    #[must_use]
+    pub fn short(&self) -> u64 {
+        self.0.get(&Kind::Short).map_or(0, |seen| seen.trials)
     }
 
     /// One line each; `measured` is the number of trials they are of.
@@ -94,8 +102,16 @@ fn note(kind: &Kind, seen: &Seen, measured: u64) -> String {
             number::counted(seen.of, "transaction")
         ),
         Kind::Short => format!(
-            "too short {here}: as little as {} was measured; lengthen the roles' `for` or `count`",
+            "too short to be judged {here}: {} in all, in as little as {}; lengthen the roles' `for`",
+            number::counted(seen.count, "transaction"),
             number::value(seen.worst * 1e9, litelab_model::metric::Unit::Nanos)
+        ),
+        Kind::Unfinished => format!(
+            "{} still under way {here} when the drain had passed: their times are lower bounds",
+            match seen.count {
+                1 => "1 transaction was".to_owned(),
+                count => format!("{} were", number::counted(count, "transaction")),
+            }
         ),
         Kind::Late => format!(
             "the machine was short of CPU {here}: up to {} of the samples came late; stop what else runs here",

@@ -1,10 +1,12 @@
 //! From trials to estimates, comparisons, verdicts, claims and findings.
 //!
 //! **What is compared.** Within a scenario every arm with the baseline, block by block ([`litelab_stats::PairedRatio`]).
-//! **Families.** The comparisons of one scenario in one metric are one family: each interval is at 1 − α/m, so that
-//! all m hold together at 95 % (Bonferroni; Holm's p-values are given as well). Each metric is a family of its own, and
-//! so is each claim: a claim was chosen before the run and by somebody else. Medians of single arms have plain 95 %
-//! intervals; they describe and decide nothing.
+//! **Families.** The comparisons of one scenario in all metrics by which arms are judged are one family: each interval is at
+//! 1 − α/m, so that all m hold together at 95 % (Bonferroni; Holm's p-values are given as well), and with them the verdict
+//! of a row, which is that of the first metric that is conclusive. Each claim is a family of its own: it was chosen before
+//! the run and by somebody else. Medians of single arms have plain 95 % intervals; they describe and decide nothing.
+//! **Rare events** (failed, errors, served, lost) are counts over all trials ([`litelab_stats::Events`]), and **quantiles**
+//! of too few observations are shown as the longest and judged by nobody ([`Values::max_of`]).
 
 mod alert;
 mod arm;
@@ -32,13 +34,15 @@ pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;
 pub use crossover::{CrossoverResult, MetricCrossover};
+pub use durability::Footing;
 pub use effect::{Effect, Effects};
 pub use harness::HarnessCost;
+pub use litelab_model::judging::{judged, shared_confidence};
 pub use noise::{AaCheck, Noise};
 pub use pair::{MetricComparison, better, pair};
 pub(crate) use pair::{pair_values, pairs, planner};
 pub use scalability::Scalability;
-pub use scenario::{ArmComparison, ScenarioAnalysis, judged};
+pub use scenario::{ArmComparison, ScenarioAnalysis, compare};
 pub use timeline::Timeline;
 
 use crate::error::ReportError;
@@ -63,6 +67,13 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// The durability of an arm beside that of the arm it is compared with.
+    #[must_use]
+    pub fn footing(&self, arm: usize, against: usize) -> Footing {
+        let rung = |index: usize| self.arms.get(index).and_then(|arm| arm.durability);
+        Footing { against: rung(against), arm: rung(arm) }
+    }
+
     /// Keeps these scenarios, and claims about their arms.
     pub fn keep(&mut self, scenarios: &[String]) {
         let arms = &self.arms;

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use litelab_model::Metric;
-use litelab_stats::{Better, Confidence, PairedRatio, Planner, StatsError, Tolerance, Verdict};
+use litelab_model::metric::Measure;
+use litelab_record::measure::least_observations;
+use litelab_stats::{Better, Confidence, Events, PairedRatio, Planner, StatsError, Tolerance, Verdict};
 
-use super::arm::ArmAnalysis;
+use super::arm::{ArmAnalysis, Values};
 
 /// An arm against another in one metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,10 +54,40 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
-    ratio_of(&pairs(arm, against, metric), metric, confidence)
+    let none = Values::default();
+    ratio_of(arm.metrics.get(metric).unwrap_or(&none), against.metrics.get(metric).unwrap_or(&none), metric, confidence)
 }
 
-fn ratio_of(pairs: &[(u32, f64, f64)], metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
+/// Why nothing is judged by values: their trials are too short, or they are the longest of too few observations.
+pub(super) fn too_few(values: &Values, metric: &Metric) -> Option<String> {
+    if values.short {
+        return Some(format!("{metric} is not judged: the trials are too short; lengthen the roles' `for`"));
+    }
+    let Measure::Latency(_, quantile) = metric.measure else { return None };
+    let (n, least) = (values.max_of?, least_observations(quantile)?);
+    Some(format!(
+        "{metric} is judged from {least} observations in a trial on: there are {n}, and what is shown is the longest"
+    ))
+}
+
+fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
+    if let Some(why) = too_few(ours, metric).or_else(|| too_few(theirs, metric)) {
+        return Err(why);
+    }
+    if let (Some(our_sum), Some(their_sum)) = (ours.sum(), theirs.sum()) {
+        let both = |(block, theirs): (&u32, &Events)| Some((*theirs, *ours.events.get(block)?));
+        let blocks: Vec<(Events, Events)> = theirs.events.iter().filter_map(both).collect();
+        let counts = |sum: Events| format!("{} of {}", sum.count, sum.of);
+        return PairedRatio::from_events(&blocks, confidence).map_err(|error| match error {
+            StatsError::Overflow => format!(
+                "no ratio in {metric}: {} against {} happened in too few blocks to bound it",
+                counts(our_sum),
+                counts(their_sum)
+            ),
+            other => format!("no ratio in {metric}: {other}"),
+        });
+    }
+    let pairs = pairs_of(&ours.by_block, &theirs.by_block);
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
@@ -82,18 +114,26 @@ pub fn pair(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    pair_values(arm.values(metric), against.values(metric), metric, confidence, tolerance)
+    verdict(ratio(arm, against, metric, confidence), metric, confidence, tolerance)
 }
 
 /// As [`pair`], of values by block, which need not be of one metric on both sides: two transactions of one arm.
 pub(crate) fn pair_values(
-    ours: &[(u32, f64)],
-    theirs: &[(u32, f64)],
+    ours: &Values,
+    theirs: &Values,
     metric: &Metric,
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let ratio = ratio_of(&pairs_of(ours, theirs), metric, confidence);
+    verdict(ratio_of(ours, theirs, metric, confidence), metric, confidence, tolerance)
+}
+
+fn verdict(
+    ratio: Result<PairedRatio, String>,
+    metric: &Metric,
+    confidence: Confidence,
+    tolerance: Tolerance,
+) -> MetricComparison {
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
         Err(_) => Verdict::Inconclusive { blocks_needed: None },

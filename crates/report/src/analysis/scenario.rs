@@ -1,9 +1,10 @@
 //! A scenario: every arm against the baseline.
 
-use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_model::Metric;
+use litelab_model::judging::{judged, shared_confidence};
 use litelab_model::plan::ScenarioPlan;
 use litelab_record::RunInfo;
-use litelab_stats::{Confidence, Tolerance, Verdict, holm};
+use litelab_stats::{Tolerance, Verdict, holm};
 
 use super::Analysis;
 use super::alert::{self, AlertResult};
@@ -37,7 +38,7 @@ pub struct ScenarioAnalysis {
     pub metrics: Vec<Metric>,
     /// Metrics in which arms are judged, the deciding one first.
     pub judged: Vec<Metric>,
-    /// Level of each ratio's interval, a fraction: with it, all of one metric hold together at 95 %.
+    /// Level of each ratio's interval, a fraction: with it, all of the scenario hold together at 95 %.
     pub confidence: f64,
     /// All arms but the baseline.
     pub comparisons: Vec<ArmComparison>,
@@ -89,25 +90,12 @@ impl ScenarioAnalysis {
 }
 
 impl ArmComparison {
-    /// The first metric that is conclusive.
+    /// The first metric that is conclusive. All judged metrics share the confidence, so that an arm that is like the baseline
+    /// is told apart in 5 % of scenarios at the most, whichever of them decides.
     #[must_use]
     pub fn decided(&self) -> Option<&MetricComparison> {
         self.metrics.iter().find(|m| !matches!(m.verdict, Verdict::Inconclusive { .. }))
     }
-}
-
-/// Metrics in which arms are judged: the first shown and, since throughput is a blunt comparator on a busy machine,
-/// beside it the median latency and the CPU time, which are sharper.
-#[must_use]
-pub fn judged(shown: &[Metric]) -> Vec<Metric> {
-    let Some(first) = shown.first() else { return Vec::new() };
-    let mut judged = vec![first.clone()];
-    if first.measure == Measure::Throughput {
-        let p50 = Measure::Latency(Timing::Service, Quantile::P50);
-        judged.push(Metric { measure: p50, transaction: first.transaction.clone() });
-        judged.push(Measure::Cpu.into());
-    }
-    judged
 }
 
 /// Analyses a scenario of a plan.
@@ -125,18 +113,9 @@ pub(super) fn analyse(
     // Of what was to run, not of what succeeded: the level must not depend on the outcome.
     let run = arms.iter().filter(|a| a.skipped.is_none());
     let others: Vec<&ArmAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
-    let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
+    let confidence = shared_confidence(others.len(), &judged);
     let baseline = arms.iter().find(|a| a.index == plan.baseline && a.skipped.is_none());
-    let mut comparisons: Vec<ArmComparison> = baseline.map_or_else(Vec::new, |baseline| {
-        let against = |arm: &&ArmAnalysis| ArmComparison {
-            arm: arm.index,
-            metrics: judged.iter().map(|m| pair(arm, baseline, m, confidence, tolerance)).collect(),
-        };
-        others.iter().map(against).collect()
-    });
-    for at in 0..judged.len() {
-        adjust(&mut comparisons, at);
-    }
+    let comparisons = baseline.map_or_else(Vec::new, |baseline| compare(baseline, &others, &judged, tolerance));
     ScenarioAnalysis {
         name: plan.name.clone(),
         question: plan.question.clone(),
@@ -160,9 +139,27 @@ pub(super) fn analyse(
     }
 }
 
-/// Holm's p-values within one metric.
-fn adjust(comparisons: &mut [ArmComparison], at: usize) {
-    let cells: Vec<&mut MetricComparison> = comparisons.iter_mut().filter_map(|c| c.metrics.get_mut(at)).collect();
+/// Arms against their baseline in all judged metrics, one family.
+#[must_use]
+pub fn compare(
+    baseline: &ArmAnalysis,
+    others: &[&ArmAnalysis],
+    judged: &[Metric],
+    tolerance: Tolerance,
+) -> Vec<ArmComparison> {
+    let confidence = shared_confidence(others.len(), judged);
+    let against = |arm: &&ArmAnalysis| ArmComparison {
+        arm: arm.index,
+        metrics: judged.iter().map(|m| pair(arm, baseline, m, confidence, tolerance)).collect(),
+    };
+    let mut comparisons = others.iter().map(against).collect::<Vec<_>>();
+    adjust(&mut comparisons);
+    comparisons
+}
+
+/// Holm's p-values.
+fn adjust(comparisons: &mut [ArmComparison]) {
+    let cells: Vec<&mut MetricComparison> = comparisons.iter_mut().flat_map(|c| &mut c.metrics).collect();
     let p_values: Vec<f64> = cells.iter().map(|c| c.ratio.as_ref().map_or(1.0, |r| r.p_value)).collect();
     let Ok(adjusted) = holm(&p_values) else { return };
     for (cell, p) in cells.into_iter().zip(adjusted) {

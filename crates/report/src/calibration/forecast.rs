@@ -5,9 +5,9 @@ use litelab_model::study::Location;
 use litelab_model::{Arm, Metric, Plan};
 use litelab_record::RunInfo;
 use litelab_record::calibration::{HostCalibration, Work};
-use litelab_stats::{Confidence, Tolerance};
+use litelab_stats::{Planner, Tolerance};
 
-use crate::analysis::{judged, planner};
+use crate::analysis::{judged, planner, shared_confidence};
 
 /// A scenario whose tolerance is beyond this host in the blocks that are planned.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,8 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
     let arms: Vec<&Arm> =
         plan.arms.iter().filter(|arm| arm.scenario == index && arm.skipped.is_none() && !is_twin(arm)).collect();
     let others = arms.len().checked_sub(1).filter(|n| *n > 0)?;
-    let planner = planner(Confidence::P95.shared_by(others).ok()?);
+    let judged = judged(&scenario.metrics);
+    let planner = planner(shared_confidence(others, &judged));
     let tolerance = Tolerance::new(plan.tolerance).ok()?;
     // The arm that is bound by the disk is the noisier one, and it takes part in its comparison. How long a transaction
     // takes that is not is unknown before it ran, so the noisier kind is assumed.
@@ -63,7 +64,7 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
         let like = calibration.noise.iter().filter(|n| is_like(n.work) && n.metric.measure == metric.measure);
         like.map(|n| n.log_spread).max_by(f64::total_cmp)
     };
-    let (metric, spread) = judged(&scenario.metrics)
+    let (metric, spread) = judged
         .into_iter()
         .filter_map(|metric| spread(&metric).map(|spread| (metric, spread)))
         .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -103,8 +104,8 @@ impl std::fmt::Display for Forecast {
         }
         write!(f, "; the study asks for {}: ", crate::number::percent(self.tolerance))?;
         match self.needed {
-            Some(needed) => write!(f, "about {needed} blocks"),
-            None => write!(f, "no sensible number of blocks would do"),
+            Some(needed) if needed <= Planner::MOST => write!(f, "about {needed} blocks"),
+            _ => write!(f, "no number of blocks worth running would do"),
         }
     }
 }

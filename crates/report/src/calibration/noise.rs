@@ -12,7 +12,8 @@ pub const EXPERIMENT: u32 = 6;
 pub const SIZES: [u32; 4] = [6, 10, 20, 40];
 
 /// The noise of every scenario of the study `calibrate` and every metric it judges by, from arms and their twins. What
-/// could not be compared (no block, a metric that was 0) is left out.
+/// could not be compared (no block, a metric that was 0) is left out; trials too short to judge arms by are not, for it is
+/// their noise that is asked for.
 #[must_use]
 pub fn noise(analysis: &Analysis) -> Vec<Noise> {
     let mut found = Vec::new();

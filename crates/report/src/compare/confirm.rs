@@ -12,7 +12,7 @@ use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
 
 use super::build::Builds;
 use super::{CompareRow, Comparison, Pairing, Side, unlike, unpaired};
-use crate::analysis::{Analysis, pair};
+use crate::analysis::{Analysis, Footing, pair};
 
 /// Blocks of a re-run: as many as either run had, but enough to show something and not so many as to take hours.
 const BLOCKS: std::ops::RangeInclusive<u32> = 10..=40;
@@ -52,6 +52,8 @@ pub struct ConfirmRow {
     pub pairing: Pairing,
     /// What the re-run shows, at 95 %.
     pub verdict: Verdict,
+    /// The durability of head beside that of base, as in the comparison.
+    pub footing: Footing,
 }
 
 /// What came of looking again.
@@ -155,7 +157,7 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side
     let places = places(again);
     let mut found = Confirmation {
         run: Some(crate::document::file_name(rerun.info)),
-        blocks: rerun.info.blocks,
+        blocks: rerun.info.blocks(),
         impossible: impossible(comparison, again),
         notes: notes(again, base.info, rerun.info),
         ..Confirmation::default()
@@ -251,6 +253,7 @@ fn one(
         again: again.map_err(|why| failure.unwrap_or(why)),
         pairing,
         verdict,
+        footing: row.footing,
     }
 }
 

@@ -17,7 +17,7 @@ pub use confirm::{Confirmation, Means};
 pub use select::select_arm;
 pub use unlike::{Difference, Unlike, differences};
 
-use crate::analysis::{Analysis, ArmAnalysis, better, judged, pair};
+use crate::analysis::{Analysis, ArmAnalysis, Footing, better, judged, pair};
 use crate::error::ReportError;
 use crate::number;
 
@@ -89,6 +89,8 @@ pub struct CompareRow {
     pub ratio: Result<Estimate, String>,
     /// Of head, seen from base.
     pub verdict: Verdict,
+    /// The durability of head beside that of base.
+    pub footing: Footing,
 }
 
 impl Comparison {
@@ -175,6 +177,7 @@ pub fn compare_arms(
             head: b.estimate(&metric).copied(),
             ratio: compared.ratio.map(|paired| paired.ratio),
             verdict: compared.verdict,
+            footing: Footing::of(b, a),
             metric,
         }
     });
@@ -198,7 +201,11 @@ fn unpaired(
     tolerance: Tolerance,
 ) -> CompareRow {
     let values = |arm: &ArmAnalysis| arm.values(&metric).iter().map(|(_, value)| *value).collect::<Vec<_>>();
-    let ratio = UnpairedRatio::from_runs(&values(base), &values(head), confidence);
+    let ratio = match base.too_few(&metric).or_else(|| head.too_few(&metric)) {
+        Some(why) => Err(why),
+        None => UnpairedRatio::from_runs(&values(base), &values(head), confidence)
+            .map_err(|e| format!("no ratio in {metric}: {e}")),
+    };
     let planner = crate::analysis::planner(confidence);
     let verdict = match &ratio {
         Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
@@ -209,8 +216,9 @@ fn unpaired(
         arms: (base.index, head.index),
         base: base.estimate(&metric).copied(),
         head: head.estimate(&metric).copied(),
-        ratio: ratio.map(|unpaired| unpaired.ratio).map_err(|e| format!("no ratio in {metric}: {e}")),
+        ratio: ratio.map(|unpaired| unpaired.ratio),
         verdict,
+        footing: Footing::of(head, base),
         metric,
     }
 }
@@ -233,5 +241,5 @@ fn tolerance(side: Side<'_>, options: &CompareOptions) -> Result<Tolerance, Repo
 /// A run in a line: its file, when, how many blocks.
 pub(crate) fn name(info: &RunInfo) -> String {
     let file = info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-    format!("{file} ({}, {})", info.created, number::counted(info.blocks, "block"))
+    format!("{file} ({}, {})", info.created, number::counted(info.blocks(), "block"))
 }

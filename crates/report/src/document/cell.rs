@@ -4,6 +4,7 @@ use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_stats::{ClaimVerdict, Estimate, Verdict};
 
 use super::table::Cell;
+use crate::analysis::{ArmAnalysis, Footing};
 use crate::number;
 use crate::style::Tone;
 
@@ -15,11 +16,22 @@ pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
     }
 }
 
+/// As [`estimate`], of an arm: `max of 34: 157 ms [150, 171]` where there are too few observations for a quantile.
+pub(super) fn of_arm(arm: &ArmAnalysis, metric: &Metric) -> Cell {
+    let Cell { text, tone } = estimate(arm.estimate(metric), metric);
+    Cell::new(tone, max_of(arm, metric) + &text)
+}
+
+/// `max of 34: `, what stands before a value that is no quantile but the longest; else nothing.
+pub(crate) fn max_of(arm: &ArmAnalysis, metric: &Metric) -> String {
+    arm.metrics.get(metric).and_then(|values| values.max_of).map_or_else(String::new, |n| format!("max of {n}: "))
+}
+
 /// A ratio with its interval and the verdict's glyph; never without an interval.
-pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict) -> Cell {
+pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict, footing: Footing) -> Cell {
     let Some(ratio) = ratio else { return Cell::new(Tone::Dim, number::NONE) };
     match number::ratio(ratio) {
-        Some(text) => Cell::new(tone(verdict), format!("{text} {}", glyph(verdict))),
+        Some(text) => Cell::new(tone(verdict, footing), format!("{text} {}", glyph(verdict))),
         None => Cell::new(Tone::Warn, number::needs(ratio)),
     }
 }
@@ -33,10 +45,16 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-pub(crate) fn tone(verdict: Verdict) -> Tone {
+/// Safety comes first: what keeps less than the other, or what nobody knows, is not good, however fast, and what keeps more
+/// is not bad.
+pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
     match verdict {
+        Verdict::Faster | Verdict::Equivalent if footing.is_loss() => Tone::Warn,
+        Verdict::Faster if footing.arm.is_none() => Tone::Warn,
         Verdict::Faster => Tone::Good,
+        Verdict::Slower if footing.is_gain() => Tone::Plain,
         Verdict::Slower => Tone::Bad,
+        Verdict::Equivalent if footing.is_gain() => Tone::Good,
         Verdict::Equivalent => Tone::Plain,
         Verdict::Inconclusive { .. } => Tone::Warn,
     }
@@ -49,7 +67,7 @@ pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
         (_, Unit::PerSecond | Unit::Nanos) => ("faster", "slower"),
         (_, Unit::Bytes) => ("smaller", "larger"),
         (_, Unit::Share) => ("better", "worse"),
-        (_, Unit::Count) => ("fewer", "more"),
+        (_, Unit::Count | Unit::PerTransaction) => ("fewer", "more"),
     };
     let word = match verdict {
         Verdict::Faster => better.to_owned(),
@@ -61,12 +79,8 @@ pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
 }
 
 /// `12 more blocks`.
-pub(super) fn more(blocks: Option<u32>) -> String {
-    match blocks {
-        Some(n) if n < 100_000 => number::counted(n, "more block"),
-        Some(_) => "over 100000 more blocks".into(),
-        None => "inconclusive".into(),
-    }
+fn more(blocks: Option<u32>) -> String {
+    blocks.map_or_else(|| "inconclusive".into(), |n| number::counted(n, "more block"))
 }
 
 pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone) {
@@ -81,4 +95,40 @@ pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone)
 pub(super) fn raised(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     number.to_string().chars().filter_map(|c| DIGITS.get(c.to_digit(10)? as usize)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_model::pragma::Durability::{self, D2, D3, D4};
+
+    use super::*;
+
+    fn footing(against: impl Into<Option<Durability>>, arm: impl Into<Option<Durability>>) -> Footing {
+        Footing { against: against.into(), arm: arm.into() }
+    }
+
+    #[test]
+    fn colour_follows_safety_first() {
+        let open = Verdict::Inconclusive { blocks_needed: None };
+        for (footing, expected) in [
+            (footing(D4, D4), [Tone::Good, Tone::Bad, Tone::Plain, Tone::Warn]),
+            (footing(D4, D2), [Tone::Warn, Tone::Bad, Tone::Warn, Tone::Warn]),
+            (footing(D2, D4), [Tone::Good, Tone::Plain, Tone::Good, Tone::Warn]),
+            (footing(D4, None), [Tone::Warn, Tone::Bad, Tone::Plain, Tone::Warn]),
+        ] {
+            let tones = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open].map(|v| tone(v, footing));
+            assert_eq!(tones, expected, "{footing}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_is_said() {
+        let said = |against: Durability, arm: Durability| footing(against, arm).difference();
+        assert_eq!(said(D3, D2).as_deref(), Some("gives up the last commits at a power loss (D3 → D2)"));
+        assert_eq!(said(D2, D4).as_deref(), Some("keeps the last commits at a power loss (D2 → D4)"));
+        assert_eq!(said(D4, Durability::D1).as_deref(), Some("gives up a sound database at a power loss (D4 → D1)"));
+        assert_eq!(said(D4, D4), None);
+        assert_eq!(footing(D4, D4).to_string(), "D4");
+        assert!(footing(D4, None).difference().is_some_and(|said| said.contains("not known (D4 → ?)")));
+    }
 }

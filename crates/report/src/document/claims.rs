@@ -51,16 +51,19 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
 }
 
 pub(super) fn listed(analysis: &Analysis) -> Block {
-    Block::Claims(analysis.claims.iter().map(block).collect())
+    Block::Claims(analysis.claims.iter().map(|claim| block(claim, analysis)).collect())
 }
 
-fn block(claim: &ClaimResult) -> ClaimBlock {
+fn block(claim: &ClaimResult, analysis: &Analysis) -> ClaimBlock {
     let plan = &claim.plan;
     let (glyph, word, tone) = cell::claim(claim.verdict);
     let unit = plan.metric.measure.unit();
     let measured = match &claim.measured {
         Measured::Ratio(paired) => number::ratio(&paired.ratio).unwrap_or_default(),
-        Measured::Value(estimate) => number::sentence(estimate, unit),
+        Measured::Value(estimate) => {
+            let counts = claim.events.map_or_else(String::new, |e| format!(", {} in {} transactions", e.count, e.of));
+            format!("{}{counts}", number::sentence(estimate, unit))
+        }
         Measured::Nothing => String::new(),
     };
     let bound = |b: f64| number::bound(b, plan.against.is_none().then_some(unit));
@@ -73,10 +76,18 @@ fn block(claim: &ClaimResult) -> ClaimBlock {
     };
     let (arm, against) = &claim.arms;
     let against = against.as_ref().map(|a| format!(" over {a}")).unwrap_or_default();
+    let footing = analysis.footing(plan.arm, plan.against.unwrap_or(plan.arm));
+    let footing = footing.difference().unwrap_or_else(|| format!("durability {footing}"));
     let mut reason = claim.reason.clone().unwrap_or_default();
-    if let ClaimVerdict::Inconclusive { blocks_needed: Some(blocks) } = claim.verdict {
-        let more = format!("likely to take {}", cell::more(Some(blocks)));
-        reason = if reason.is_empty() { more } else { format!("{reason}; {more}") };
+    match claim.verdict {
+        ClaimVerdict::Inconclusive { blocks_needed: Some(blocks) } => {
+            let more = format!("likely to take {}", number::counted(blocks, "more block"));
+            reason = if reason.is_empty() { more } else { format!("{reason}; {more}") };
+        }
+        ClaimVerdict::Inconclusive { blocks_needed: None } if reason.is_empty() => {
+            reason = "no number of blocks worth running would decide this".into();
+        }
+        _ => {}
     }
     ClaimBlock {
         glyph: glyph.into(),
@@ -86,7 +97,7 @@ fn block(claim: &ClaimResult) -> ClaimBlock {
         published: plan.published.clone(),
         measured: if measured.is_empty() { number::NONE.into() } else { measured },
         asked,
-        about: format!("{} of {arm}{against}", plan.metric),
+        about: format!("{} of {arm}{against} · {footing}", plan.metric),
         reason,
         note: plan.note.clone(),
     }

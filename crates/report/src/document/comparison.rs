@@ -26,6 +26,7 @@ pub fn of_comparison(comparison: &Comparison) -> Document {
     );
     document.blocks.push(Block::Table(table(comparison)));
     document.marked(comparison.rows.iter().filter_map(why).collect());
+    document.marked(unequal(comparison));
     document.marked(comparison.unmatched.iter().map(|name| Marked::new("–", Tone::Dim, name.as_str())).collect());
     document.text(summary_tone(comparison), summary(comparison));
     document
@@ -47,6 +48,7 @@ fn warnings(comparison: &Comparison) -> Vec<Marked> {
 fn table(comparison: &Comparison) -> Table {
     let columns = vec![
         Column::left("arm", 0),
+        Column::left("durability", 0),
         Column::left("metric", 0),
         Column::right("base", 1),
         Column::right("head", 1),
@@ -56,14 +58,25 @@ fn table(comparison: &Comparison) -> Table {
     let row = |row: &CompareRow| {
         vec![
             Cell::plain(row.name.as_str()),
+            Cell::plain(row.footing.to_string()),
             Cell::plain(row.metric.to_string()),
             cell::estimate(row.base.as_ref(), &row.metric),
             cell::estimate(row.head.as_ref(), &row.metric),
-            cell::ratio(row.ratio.as_ref().ok(), row.verdict),
-            Cell::new(cell::tone(row.verdict), cell::verdict(row.verdict, &row.metric)),
+            cell::ratio(row.ratio.as_ref().ok(), row.verdict, row.footing),
+            Cell::new(cell::tone(row.verdict, row.footing), cell::verdict(row.verdict, &row.metric)),
         ]
     };
-    Table { keys: 2, columns, rows: comparison.rows.iter().map(row).collect() }
+    Table { keys: 3, columns, rows: comparison.rows.iter().map(row).collect() }
+}
+
+/// A line for each arm that does not keep the same on both sides.
+fn unequal(comparison: &Comparison) -> Vec<Marked> {
+    let mut rows: Vec<&CompareRow> = comparison.rows.iter().collect();
+    rows.dedup_by_key(|row| row.arms);
+    let line = |row: &CompareRow| {
+        Some(Marked::new("!", Tone::Warn, format!("{}: head {}", row.name, row.footing.difference()?)))
+    };
+    rows.into_iter().filter_map(line).collect()
 }
 
 fn why(row: &CompareRow) -> Option<Marked> {

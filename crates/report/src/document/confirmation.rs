@@ -37,6 +37,7 @@ pub fn of_confirmation(confirmation: &Confirmation) -> Document {
 fn table(confirmation: &Confirmation) -> Table {
     let columns = vec![
         Column::left("arm", 0),
+        Column::left("durability", 0),
         Column::left("metric", 0),
         Column::right("first", 1),
         Column::right("again", 1),
@@ -52,17 +53,18 @@ fn table(confirmation: &Confirmation) -> Table {
         };
         vec![
             Cell::plain(row.name.as_str()),
+            Cell::plain(row.footing.to_string()),
             Cell::plain(row.metric.to_string()),
-            cell::ratio(row.first.as_ref(), Verdict::Slower),
-            cell::ratio(row.again.as_ref().ok(), row.verdict),
+            cell::ratio(row.first.as_ref(), Verdict::Slower, row.footing),
+            cell::ratio(row.again.as_ref().ok(), row.verdict, row.footing),
             Cell::plain(match row.pairing {
                 Pairing::Blocks => "base and head",
                 Pairing::None => "head alone",
             }),
-            Cell::new(cell::tone(row.verdict), word),
+            Cell::new(cell::tone(row.verdict, row.footing), word),
         ]
     };
-    Table { keys: 2, columns, rows: confirmation.rows.iter().map(row).collect() }
+    Table { keys: 3, columns, rows: confirmation.rows.iter().map(row).collect() }
 }
 
 fn why(row: &ConfirmRow) -> Option<Marked> {

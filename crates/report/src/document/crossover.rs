@@ -4,7 +4,7 @@ use litelab_stats::{Crossover, Place, Reach};
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked};
-use crate::analysis::{Analysis, CrossoverResult, MetricCrossover};
+use crate::analysis::{Analysis, CrossoverResult, Footing, MetricCrossover};
 use crate::number;
 use crate::style::Tone;
 
@@ -26,7 +26,7 @@ pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
             None => groups.push(vec![of]),
         }
     }
-    document.blocks.extend(groups.iter().map(|group| Block::Table(table(group))));
+    document.blocks.extend(groups.iter().map(|group| Block::Table(table(group, analysis))));
     document.marked(reasons(analysis));
     if !analysis.crossovers.is_empty() {
         let text = "from: where the lead begins that lasts to the last value [its 95 % interval, each by itself; ?: fewer \
@@ -44,17 +44,18 @@ fn alike(a: &CrossoverResult, b: &CrossoverResult) -> bool {
     a.over == b.over && a.levels.last() == b.levels.last() && metrics(a) == metrics(b)
 }
 
-fn table(group: &[&CrossoverResult]) -> Table {
+fn table(group: &[&CrossoverResult], analysis: &Analysis) -> Table {
     let Some(first) = group.first() else { return Table::default() };
     let last = first.levels.last().copied().unwrap_or_default();
     let mut columns: Vec<Column> =
-        ["scenario", "base", "other"].into_iter().map(|title| Column::left(title, 0)).collect();
+        ["scenario", "base", "other", "durability"].into_iter().map(|title| Column::left(title, 0)).collect();
     for (group, of) in (1..).zip(&first.metrics) {
         columns.push(Column::left(format!("{} from ({})", of.metric, first.over), group));
         columns.push(Column::right(format!("ratio at {last}"), group));
     }
     let row = |of: &&CrossoverResult| {
         let mut row = [&of.scenario, &of.base, &of.other].map(|name| Cell::plain(name.as_str())).to_vec();
+        row.push(Cell::plain(footing(of, analysis)));
         for metric in &of.metrics {
             row.push(place(of, metric));
             let ratio = metric.last.as_ref().filter(|_| metric.found.is_ok());
@@ -62,7 +63,13 @@ fn table(group: &[&CrossoverResult]) -> Table {
         }
         row
     };
-    Table { keys: 3, columns, rows: group.iter().map(row).collect() }
+    Table { keys: 4, columns, rows: group.iter().map(row).collect() }
+}
+
+/// The durability of both lines, each the worst of its arms: `D4`, or `D4 → D2`.
+fn footing(of: &CrossoverResult, analysis: &Analysis) -> String {
+    let worst = |arms: &[usize]| arms.iter().map(|index| analysis.arms.get(*index)?.durability).min().flatten();
+    Footing { against: worst(&of.arms.0), arm: worst(&of.arms.1) }.to_string()
 }
 
 fn place(of: &CrossoverResult, metric: &MetricCrossover) -> Cell {

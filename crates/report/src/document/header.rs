@@ -53,7 +53,7 @@ fn blocks(analysis: &Analysis, info: &RunInfo) -> String {
     let planned = info.plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
     let failed: u64 = analysis.arms.iter().map(|a| a.failed()).sum();
     let measured: u64 = analysis.arms.iter().map(|a| a.measured).sum();
-    let mut text = format!("{} of {planned} · {} measured", info.blocks, number::counted(measured, "trial"));
+    let mut text = format!("{} of {planned} · {} measured", info.blocks(), number::counted(measured, "trial"));
     if failed > 0 {
         text.push_str(&format!(", {failed} failed"));
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use litelab_model::Metric;
+
 use super::{Block, Document};
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Values};
 use crate::number;
 
 pub(super) fn add(document: &mut Document, analysis: &Analysis) {
@@ -17,16 +19,32 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
         "value".into(),
         "median over blocks [its 95 % interval]; [?] where there are too few blocks for one: 6 are the fewest".into(),
     ));
+    let shown: Vec<(&Metric, &Values)> = (analysis.scenarios.iter())
+        .flat_map(|s| s.arms.iter().filter_map(|i| analysis.arms.get(*i)).map(move |arm| (s, arm)))
+        .flat_map(|(s, arm)| s.metrics.iter().filter_map(|metric| Some((metric, arm.metrics.get(metric)?))))
+        .collect();
+    if shown.iter().any(|(_, values)| values.max_of.is_some()) {
+        let text = "the longest of the n observations of a trial, median over blocks: too few for the quantile, which takes 20 \
+                    for p50, 200 for p95, 1000 for p99 and 10000 for p999; nothing is judged by it";
+        facts.push(("max of n".into(), text.into()));
+    }
+    let rare: BTreeSet<&str> =
+        shown.iter().filter(|(_, values)| values.sum().is_some()).map(|(metric, _)| metric.measure.name()).collect();
+    if !rare.is_empty() {
+        let text = "of the transactions of all trials together [its 95 % interval, which knows that those of one trial are alike]";
+        facts.push((rare.into_iter().collect::<Vec<_>>().join(", "), text.into()));
+    }
     facts.push((
         "ratio".into(),
-        "to the baseline of the same block, Hodges–Lehmann [signed-rank interval]; all of one metric in a scenario \
-         hold together at 95 %"
+        "to the baseline of the same block, Hodges–Lehmann [signed-rank interval]; all of a scenario hold together \
+         at 95 %, and with them the verdict"
             .into(),
     ));
     facts.push((
         "verdict".into(),
         format!(
-            "▲ better  ▼ worse  ≈ equivalent within {}  ~ not shown yet: how many more blocks it is likely to take",
+            "▲ better  ▼ worse  ≈ equivalent within {}  ~ not shown yet: how many more blocks it is likely to take, \
+             inconclusive where that is more than anybody runs (200)",
             number::percent(analysis.tolerance)
         ),
     ));

@@ -23,7 +23,7 @@ mod timeline;
 use litelab_record::RunInfo;
 
 pub use calibration::of_calibration;
-pub(crate) use cell::{tone as verdict_tone, verdict as verdict_words};
+pub(crate) use cell::{max_of, tone as verdict_tone, verdict as verdict_words};
 pub use claims::ClaimBlock;
 pub use comparison::of_comparison;
 pub use confirmation::of_confirmation;

@@ -107,7 +107,10 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
         lines.push(Marked::new("=", Tone::Good, text));
     }
     for blind in scenario.alerts.iter().filter(|a| a.trials == 0) {
-        let text = format!("alert never looked at, for no trial has its metric: {}", condition(&blind.limit));
+        let text = format!(
+            "alert never looked at, for no trial has its metric, or enough observations for it: {}",
+            condition(&blind.limit)
+        );
         lines.push(Marked::new("?", Tone::Warn, text));
     }
     lines

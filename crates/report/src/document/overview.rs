@@ -4,7 +4,7 @@ use litelab_model::Scalar;
 use litelab_record::RunInfo;
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, drivers};
+use super::{Block, Document, cell, drivers};
 use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
@@ -35,7 +35,9 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
         if of_drivers {
             row.extend(drivers::cells(info, &value.to_string()));
         }
-        row.extend(scenarios.iter().zip(&rungs).map(|(s, rung)| cell(s, analysis, (dimension, value), rung.is_none())));
+        row.extend(
+            scenarios.iter().zip(&rungs).map(|(s, rung)| value_of(s, analysis, (dimension, value), rung.is_none())),
+        );
         row
     };
     document
@@ -82,7 +84,7 @@ fn common_rung(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<Strin
     rungs.all(|rung| rung == Some(first)).then(|| first.to_string())
 }
 
-fn cell(
+fn value_of(
     scenario: &ScenarioAnalysis,
     analysis: &Analysis,
     (dimension, value): (&str, &Scalar),
@@ -92,7 +94,7 @@ fn cell(
     let Some(metric) = scenario.metrics.first() else { return none() };
     let arm = arms(scenario, analysis).into_iter().find(|arm| arm.dimensions.get(dimension) == Some(value));
     let Some((arm, estimate)) = arm.and_then(|arm| Some((arm, arm.estimate(metric)?))) else { return none() };
-    let mut text = number::brief(estimate, metric.measure.unit());
+    let mut text = cell::max_of(arm, metric) + &number::brief(estimate, metric.measure.unit());
     if with_rung {
         let rung = arm.durability.map_or_else(|| "?".to_owned(), |rung| rung.to_string());
         text.push_str(&format!(" {rung}"));

@@ -5,9 +5,9 @@ use litelab_record::RunInfo;
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell, content, header, scenario};
-use crate::analysis::{Analysis, MetricComparison};
+use crate::analysis::{Analysis, Footing, MetricComparison};
 use crate::number::{self, Shared};
-use crate::pivot::{Grid, GridCell, Pivot};
+use crate::pivot::{Grid, GridCell, Line, Pivot};
 use crate::style::Tone;
 
 /// Tables of a run.
@@ -15,7 +15,7 @@ use crate::style::Tone;
 pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
     document.blocks.push(Block::Title(format!("{}: {}", info.plan.study, info.plan.title)));
-    let done = number::counted(info.blocks, "block");
+    let done = number::counted(info.blocks(), "block");
     document.text(Tone::Dim, format!("{} · {done} · seed {}", header::file_name(info), info.plan.seed));
     for grid in &pivot.grids {
         add(&mut document, grid, analysis);
@@ -134,17 +134,19 @@ fn table(grid: &Grid, unit: Shared, counts: &Counts, analysis: &Analysis, footno
         let mut row: Vec<Cell> = line.keys.iter().map(Cell::plain).collect();
         row.resize(keys, Cell::default());
         for (column, cell) in line.cells.iter().enumerate() {
-            let value = cell.as_ref().map_or_else(none, |cell| value(cell, unit, analysis, footnotes));
+            let footing = footing(line, column, analysis);
+            let value = cell.as_ref().map_or_else(none, |cell| value(cell, unit, analysis, (footing, footnotes)));
             let n = || cell.as_ref().map_or_else(none, |cell| Cell::plain(count(cell, analysis).to_string()));
             row.push(value);
             row.extend(each.then(n));
-            row.extend((column > 0).then(|| cell.as_ref().and_then(|c| c.change.as_ref()).map_or_else(none, ratio)));
+            let change = || cell.as_ref().and_then(|c| c.change.as_ref());
+            row.extend((column > 0).then(|| change().map_or_else(none, |change| ratio(change, footing))));
         }
         let settings = grid.settings.by_row.iter();
         row.extend(settings.map(|(_, values)| values.get(index).map_or_else(none, Cell::plain)));
         rows.push(row);
     }
-    rows.extend(below(grid, columns.len(), keys, each));
+    rows.extend(below(grid, columns.len(), (keys, each), analysis));
     Table { keys, columns, rows }
 }
 
@@ -152,12 +154,18 @@ fn none() -> Cell {
     Cell::new(Tone::Dim, number::NONE)
 }
 
-fn ratio(change: &MetricComparison) -> Cell {
-    cell::ratio(change.ratio.as_ref().ok().map(|r| &r.ratio), change.verdict)
+fn ratio(change: &MetricComparison, footing: Footing) -> Cell {
+    cell::ratio(change.ratio.as_ref().ok().map(|r| &r.ratio), change.verdict, footing)
+}
+
+/// The durability of a column's arm beside that of the first column's, in the same row.
+fn footing(line: &Line, column: usize, analysis: &Analysis) -> Footing {
+    let arm = |column: usize| line.cells.get(column).and_then(|cell| Some(cell.as_ref()?.arm));
+    arm(column).zip(arm(0)).map_or_else(Footing::default, |(arm, against)| analysis.footing(arm, against))
 }
 
 /// The mean, and what was read back and differs between the columns.
-fn below(grid: &Grid, width: usize, keys: usize, each: bool) -> Vec<Vec<Cell>> {
+fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Analysis) -> Vec<Vec<Cell>> {
     // Where the value of a column stands, and its ratio, if it is not the first.
     let first = 1 + usize::from(each);
     let at = |column: usize| keys + if column == 0 { 0 } else { first + (column - 1) * (first + 1) };
@@ -173,7 +181,11 @@ fn below(grid: &Grid, width: usize, keys: usize, each: bool) -> Vec<Vec<Cell>> {
         let mut row = line("geometric mean");
         for (column, mean) in grid.means.iter().enumerate() {
             if let Some(cell) = row.get_mut(at(column + 1) + first) {
-                *cell = mean.as_ref().map_or_else(|_| none(), ratio);
+                let footings = || grid.lines.iter().map(|line| footing(line, column + 1, analysis));
+                // One row that gives something up is enough for the mean not to be good.
+                let of_rows = footings().find(|footing| footing.is_loss()).or_else(|| footings().next());
+                let of_rows = of_rows.unwrap_or_default();
+                *cell = mean.as_ref().map_or_else(|_| none(), |mean| ratio(mean, of_rows));
             }
         }
         rows.push(row);
@@ -191,7 +203,7 @@ fn below(grid: &Grid, width: usize, keys: usize, each: bool) -> Vec<Vec<Cell>> {
 }
 
 /// The median, and marks of what is to be said beside it.
-fn value(of: &GridCell, unit: Shared, analysis: &Analysis, footnotes: &mut Footnotes) -> Cell {
+fn value(of: &GridCell, unit: Shared, analysis: &Analysis, (footing, footnotes): (Footing, &mut Footnotes)) -> Cell {
     let Some(arm) = analysis.arms.get(of.arm) else { return none() };
     let mut remarks = scenario::remarks(arm);
     remarks.extend(analysis.scenarios.get(arm.scenario).and_then(|s| content::remark(s, arm)));
@@ -200,10 +212,11 @@ fn value(of: &GridCell, unit: Shared, analysis: &Analysis, footnotes: &mut Footn
     remarks.extend(weak.map(|estimate| {
         format!("{}: an interval {}", number::counted(estimate.n as u64, "block"), number::needs(&estimate))
     }));
+    remarks.extend(of.change.as_ref().and_then(|_| footing.difference()));
     let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
     remarks.extend(reason.filter(|_| arm.measured > 0).cloned());
     let (tone, text) = match &of.estimate {
-        Some(estimate) => (Tone::Plain, unit.brief(estimate)),
+        Some(estimate) => (Tone::Plain, cell::max_of(arm, &of.metric) + &unit.brief(estimate)),
         None if arm.measured == 0 => (Tone::Bad, number::NONE.to_owned()),
         None => (Tone::Dim, number::NONE.to_owned()),
     };

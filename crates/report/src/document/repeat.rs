@@ -79,6 +79,7 @@ fn look(change: Change) -> (&'static str, &'static str, Tone) {
 fn table(first: &str, verdicts: &[&Repeated]) -> Table {
     let columns = vec![
         Column::left(first, 0),
+        Column::left("durability", 0),
         Column::left("metric", 0),
         Column::left("change", 1),
         Column::right("before", 1),
@@ -89,13 +90,14 @@ fn table(first: &str, verdicts: &[&Repeated]) -> Table {
         let (glyph, words, tone) = look(verdict.change);
         vec![
             Cell::plain(name),
+            Cell::plain(verdict.footing.to_string()),
             Cell::plain(verdict.metric.to_string()),
             Cell::new(tone, format!("{glyph} {words}")),
             judged(&verdict.before, verdict),
             judged(&verdict.after, verdict),
         ]
     };
-    Table { keys: 2, columns, rows: verdicts.iter().map(row).collect() }
+    Table { keys: 3, columns, rows: verdicts.iter().map(row).collect() }
 }
 
 /// The quantity, its interval, and the verdict's glyph.
@@ -106,7 +108,7 @@ fn judged(judged: &Judged, of: &Repeated) -> Cell {
         Quantity::Nothing => number::NONE.into(),
     };
     let (glyph, tone) = match judged.verdict {
-        Judgement::Comparison(verdict) => (cell::glyph(verdict), cell::tone(verdict)),
+        Judgement::Comparison(verdict) => (cell::glyph(verdict), cell::tone(verdict, of.footing)),
         Judgement::Claim(verdict) => {
             let (glyph, _, tone) = cell::claim(verdict);
             (glyph, tone)

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use litelab_model::metric::{Measure, Metric, Timing};
 use litelab_record::RunInfo;
 use litelab_stats::Verdict;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell, content, drivers, flame, outcome, timeline};
-use crate::analysis::{Analysis, ArmAnalysis, ArmComparison, FailureCount, HarnessCost, Noise, ScenarioAnalysis};
+use crate::analysis::{
+    Analysis, ArmAnalysis, ArmComparison, FailureCount, Footing, HarnessCost, Noise, ScenarioAnalysis,
+};
 use crate::number;
 use crate::style::Tone;
 
@@ -63,13 +66,14 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     }
     if let Some(least) = short_of_blocks(scenario) {
         text.push_str(&format!(
-            " · no arm is compared with a baseline: ratios of {} that all hold together at 95 % need {least} blocks at the \
-             least",
-            number::counted(scenario.comparisons.len() as u64, "arm")
+            " · no arm is compared with a baseline: ratios of {} in {} that all hold together at 95 % need {least} blocks at \
+             the least",
+            number::counted(scenario.comparisons.len() as u64, "arm"),
+            number::counted(scenario.judged.len() as u64, "metric")
         ));
     } else if !scenario.comparisons.is_empty() {
         let baseline = baseline.map_or("?", |a| a.label.as_str());
-        let together = match scenario.comparisons.len() {
+        let together = match scenario.comparisons.len() * scenario.judged.len() {
             1 => String::new(),
             n => format!(" each, so that all {n} hold together at 95 %"),
         };
@@ -93,19 +97,22 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     let names = dimensions(scenario, arms);
     let settings = differing(arms);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::left(name, 0)).collect();
+    // A key, so that it stands beside every number and verdict, in however many parts the table is shown.
+    columns.push(Column::left("durability", 0));
     let keys = columns.len();
     let of_drivers = names.iter().any(|name| name == "driver");
     if of_drivers {
         columns.extend(drivers::COLUMNS.map(|title| Column::left(title, VALUES)));
     }
     columns.extend(scenario.metrics.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
-    columns.push(Column::left("durability", VALUES));
-    let compared = !scenario.comparisons.is_empty() && short_of_blocks(scenario).is_none();
+    let mut ratios = scenario.comparisons.iter().flat_map(|c| &c.metrics);
+    let compared = ratios.any(|m| m.ratio.is_ok()) && short_of_blocks(scenario).is_none();
     if compared {
         columns.push(Column::left("verdict", RATIOS));
         columns.extend(scenario.judged.iter().map(|metric| Column::right(format!("{metric} ratio"), RATIOS)));
     }
     columns.extend(settings.iter().map(|name| Column::left(name, SETTINGS)));
+    let baseline = arms.iter().find(|arm| arm.index == scenario.baseline).and_then(|arm| arm.durability);
     let rows = arms.iter().map(|arm| {
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
         let mut remarks = remarks(arm);
@@ -113,14 +120,16 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         let why = comparison.into_iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().err());
         remarks.extend(why.filter(|_| arm.measured > 0).cloned());
         remarks.extend(content::remark(scenario, arm));
+        remarks.extend(unreported(scenario, arm));
         let mut row = key_cells(arm, &names, remarks, footnotes);
+        row.push(Cell::plain(arm.durability.map_or_else(|| "?".into(), |rung| rung.to_string())));
         if of_drivers {
             row.extend(drivers::cells(info, &arm.driver));
         }
-        row.extend(scenario.metrics.iter().map(|metric| cell::estimate(arm.estimate(metric), metric)));
-        row.push(Cell::plain(arm.durability.map_or_else(|| "?".into(), |rung| rung.to_string())));
+        row.extend(scenario.metrics.iter().map(|metric| cell::of_arm(arm, metric)));
         if compared {
-            row.extend(ratio_cells(scenario, arm, comparison));
+            let footing = Footing { against: baseline, arm: arm.durability };
+            row.extend(ratio_cells(scenario, arm, comparison, footing, footnotes));
         }
         row.extend(settings.iter().map(|name| Cell::plain(setting(arm, name))));
         row
@@ -157,6 +166,16 @@ fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnote
     cells
 }
 
+/// What only some runners can see of their runtime, and this arm's did not.
+fn unreported(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> {
+    let of_runtime = |metric: &&Metric| {
+        matches!(metric.measure, Measure::Utilization | Measure::Latency(Timing::Scheduler | Timing::PoolWait, _))
+    };
+    let absent = scenario.metrics.iter().filter(of_runtime).filter(|metric| arm.estimate(metric).is_none());
+    let names: Vec<String> = absent.map(ToString::to_string).collect();
+    (arm.measured > 0 && !names.is_empty()).then(|| format!("its runner does not report {}", names.join(", ")))
+}
+
 /// What is to be said beside an arm's numbers.
 pub(super) fn remarks(arm: &ArmAnalysis) -> Vec<String> {
     let mut remarks = arm.notes.clone();
@@ -169,39 +188,51 @@ pub(super) fn remarks(arm: &ArmAnalysis) -> Vec<String> {
     remarks
 }
 
-fn ratio_cells(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, comparison: Option<&ArmComparison>) -> Vec<Cell> {
+fn ratio_cells(
+    scenario: &ScenarioAnalysis,
+    arm: &ArmAnalysis,
+    comparison: Option<&ArmComparison>,
+    footing: Footing,
+    footnotes: &mut Footnotes,
+) -> Vec<Cell> {
     let Some(comparison) = comparison else {
         let word = if arm.index == scenario.baseline { "baseline" } else { number::NONE };
         let mut cells = vec![Cell::new(Tone::Dim, word)];
         cells.resize(scenario.judged.len() + 1, Cell::default());
         return cells;
     };
-    let ratio = |m: &crate::analysis::MetricComparison| cell::ratio(m.ratio.as_ref().ok().map(|r| &r.ratio), m.verdict);
-    let mut cells = vec![decision(comparison)];
+    let ratio = |m: &crate::analysis::MetricComparison| {
+        cell::ratio(m.ratio.as_ref().ok().map(|r| &r.ratio), m.verdict, footing)
+    };
+    let mut cells = vec![decision(comparison, footing, footnotes)];
     cells.extend(comparison.metrics.iter().map(ratio));
     cells
 }
 
 /// The verdict, and by which metric if not by the first. Where a sharper one decides and another contradicts it, both
-/// are said.
-fn decision(comparison: &ArmComparison) -> Cell {
+/// are said; and where the arms do not keep the same, what is given up for it.
+fn decision(comparison: &ArmComparison, footing: Footing, footnotes: &mut Footnotes) -> Cell {
     let Some(first) = comparison.metrics.first() else { return Cell::default() };
     let Some(decided) = comparison.decided() else {
-        return Cell::new(cell::tone(first.verdict), cell::verdict(first.verdict, &first.metric));
+        return Cell::new(cell::tone(first.verdict, footing), cell::verdict(first.verdict, &first.metric));
     };
-    if decided.metric == first.metric {
-        return Cell::new(cell::tone(first.verdict), cell::verdict(first.verdict, &first.metric));
+    let mut text = cell::verdict(decided.verdict, &decided.metric);
+    if decided.metric != first.metric {
+        text.push_str(&format!(" by {}", decided.metric));
     }
-    let mut text = format!("{} by {}", cell::verdict(decided.verdict, &decided.metric), decided.metric);
     let opposite = match decided.verdict {
         Verdict::Faster => Some(Verdict::Slower),
         Verdict::Slower => Some(Verdict::Faster),
         _ => None,
     };
-    if let Some(other) = comparison.metrics.iter().find(|m| Some(m.verdict) == opposite) {
+    let other = comparison.metrics.iter().find(|m| Some(m.verdict) == opposite);
+    if let Some(other) = other.filter(|_| decided.metric != first.metric) {
         text.push_str(&format!(", but {}", cell::verdict(other.verdict, &other.metric)));
     }
-    Cell::new(cell::tone(decided.verdict), text)
+    if let Some(difference) = footing.difference() {
+        text.push_str(&format!(", {footing} {}", footnotes.mark(difference)));
+    }
+    Cell::new(cell::tone(decided.verdict, footing), text)
 }
 
 /// Settings that are not the same in all arms of one kind of database, and are not a dimension's own name already. That

@@ -1,7 +1,7 @@
 //! Trials as CSV: one row for each role and transaction of each trial, one row for a failed trial.
 //!
 //! Times are nanoseconds, sizes bytes, rates per second. Columns from `cpu_ns` on are of the trial as a whole and stand
-//! in each of its rows; a field without a value is empty.
+//! in each of its rows; a field without a value is empty, as is that of a quantile q of fewer than 10/(1 − q) observations.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use litelab_record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 
-const COLUMNS: [&str; 48] = [
+const COLUMNS: [&str; 50] = [
     "block",
     "position",
     "arm",
@@ -30,6 +30,8 @@ const COLUMNS: [&str; 48] = [
     "committed",
     "empty",
     "failed",
+    "ended",
+    "unfinished",
     "measured",
     "rows",
     "errors",
@@ -121,12 +123,16 @@ fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
 }
 
 fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
-    let rate = |count: u64| text(measure::rate(measurement, operation, count));
+    let rate = |count: f64| text(measure::rate(measurement, operation, count));
+    let ended = operation.ended as f64;
     let sum = |of: fn(&litelab_protocol::ErrorCount) -> u64| {
         operation.errors.values().map(of).fold(0, u64::saturating_add).to_string()
     };
     let service = &operation.service;
-    let at = |histogram: Option<&Histogram>, q: f64| text(histogram.and_then(|h| h.quantile(q)));
+    let enough = |histogram: &&Histogram, q: f64| histogram.count() as f64 * (1.0 - q) > 9.999;
+    let at = |histogram: Option<&Histogram>, q: f64| {
+        text(histogram.filter(|histogram| enough(histogram, q)).and_then(|histogram| histogram.quantile(q)))
+    };
     let max = |histogram: Option<&Histogram>| text(histogram.and_then(Histogram::max));
     let (response, lag, wait) = (operation.response.as_ref(), operation.lag.as_ref(), operation.wait.as_ref());
     vec![
@@ -135,14 +141,16 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         operation.committed.to_string(),
         operation.empty.to_string(),
         operation.failed.to_string(),
+        operation.ended.to_string(),
+        operation.unfinished.len().to_string(),
         operation.measured.to_string(),
         operation.rows.to_string(),
         sum(|e| e.seen),
         sum(|e| e.cured),
         operation.unserved.to_string(),
         measurement.result.measured_ns.to_string(),
-        rate(operation.measured),
-        rate(operation.rows),
+        rate(ended),
+        rate(operation.rows as f64 * ended / operation.measured.max(1) as f64),
         text(service.mean()),
         at(Some(service), 0.5),
         at(Some(service), 0.95),

@@ -40,7 +40,7 @@ pub fn export(analysis: &Analysis, info: &RunInfo) -> Export {
             source: plan.source.clone(),
             created: info.created.clone(),
             finished: info.finished.clone(),
-            blocks: info.blocks,
+            blocks: info.blocks(),
             quick: plan.quick,
             seed: plan.seed,
             tolerance: analysis.tolerance,
@@ -49,7 +49,7 @@ pub fn export(analysis: &Analysis, info: &RunInfo) -> Export {
         loads: info.loads.clone(),
         runners: info.runners.clone(),
         servers: info.servers.iter().map(|(name, server)| (name.to_string(), server.clone())).collect(),
-        scenarios: analysis.scenarios.iter().map(scenario).collect(),
+        scenarios: analysis.scenarios.iter().map(|of| scenario(of, analysis)).collect(),
         arms: analysis.arms.iter().map(|a| arm(a, analysis)).collect(),
         claims: analysis.claims.iter().map(claim).collect(),
         findings: analysis.findings.clone(),
@@ -68,11 +68,11 @@ fn estimate(estimate: &litelab_stats::Estimate) -> Estimate {
     }
 }
 
-fn scenario(of: &ScenarioAnalysis) -> Scenario {
+fn scenario(of: &ScenarioAnalysis, analysis: &Analysis) -> Scenario {
     let names = |metrics: &[Metric]| metrics.iter().map(ToString::to_string).collect();
     let comparisons = of.comparisons.iter().flat_map(|c| {
         let decided = c.decided().map(|m| &m.metric);
-        c.metrics.iter().map(move |m| comparison(c.arm, of.baseline, m, decided == Some(&m.metric)))
+        c.metrics.iter().map(move |m| comparison((c.arm, of.baseline), m, decided == Some(&m.metric), analysis))
     });
     Scenario {
         name: of.name.clone(),
@@ -83,7 +83,7 @@ fn scenario(of: &ScenarioAnalysis) -> Scenario {
         judged: names(&of.judged),
         confidence: of.confidence,
         comparisons: comparisons.collect(),
-        aa: of.aa.iter().map(|c| comparison(c.twin, c.arm, &c.comparison, false)).collect(),
+        aa: of.aa.iter().map(|c| comparison((c.twin, c.arm), &c.comparison, false, analysis)).collect(),
         harness: of
             .harness
             .iter()
@@ -150,7 +150,13 @@ fn scalability(of: &analysis::Scalability) -> Scalability {
     }
 }
 
-fn comparison(arm: usize, against: usize, of: &analysis::MetricComparison, decided: bool) -> Comparison {
+fn comparison(
+    (arm, against): (usize, usize),
+    of: &analysis::MetricComparison,
+    decided: bool,
+    analysis: &Analysis,
+) -> Comparison {
+    let footing = analysis.footing(arm, against);
     let (verdict, blocks_needed) = match of.verdict {
         Verdict::Faster => ("faster", None),
         Verdict::Slower => ("slower", None),
@@ -166,6 +172,8 @@ fn comparison(arm: usize, against: usize, of: &analysis::MetricComparison, decid
         p_value: paired.map(|p| p.p_value),
         p_adjusted: of.p_adjusted,
         verdict: verdict.into(),
+        durability: footing.to_string(),
+        durability_difference: footing.difference(),
         blocks_needed,
         decided,
         reason: match &of.ratio {
@@ -214,11 +222,15 @@ fn values(metric: &Metric, of: &analysis::Values) -> Values {
         Unit::Bytes => "bytes",
         Unit::Share => "share",
         Unit::Count => "count",
+        Unit::PerTransaction => "per_transaction",
     };
     Values {
         unit: unit.into(),
         more_is_better: metric.measure.more_is_better(),
         median: of.estimate.as_ref().map(estimate),
+        events: of.sum().map(|sum| (sum.count, sum.of)),
+        max_of: of.max_of,
+        short: of.short,
         blocks: of.by_block.iter().map(|(block, _)| *block).collect(),
         values: of.by_block.iter().map(|(_, value)| *value).collect(),
     }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the shape.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A run analysed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ pub struct Scenario {
     pub metrics: Vec<String>,
     /// Metrics in which arms are judged; the first that is conclusive decides.
     pub judged: Vec<String>,
-    /// Level of each ratio's interval: all of one metric hold together at 95 %.
+    /// Level of each ratio's interval: all of the scenario hold together at 95 %.
     pub confidence: f64,
     /// Every arm against the baseline in every judged metric.
     pub comparisons: Vec<Comparison>,
@@ -265,10 +265,14 @@ pub struct Comparison {
     pub ratio: Option<Estimate>,
     /// Of the signed-rank test that the ratio is 1.
     pub p_value: Option<f64>,
-    /// Holm's, over the scenario's comparisons in this metric.
+    /// Holm's, over all of the scenario's comparisons.
     pub p_adjusted: Option<f64>,
     /// `faster`, `slower`, `equivalent` or `inconclusive`, in the metric's own sense of better.
     pub verdict: String,
+    /// The durability of both arms: `D4`, or `D4 → D2` where the arm keeps less than the one it is compared with.
+    pub durability: String,
+    /// What is given up or kept, where they differ.
+    pub durability_difference: Option<String>,
     /// Blocks likely still needed.
     pub blocks_needed: Option<u32>,
     /// Whether this metric decided between the two arms.
@@ -364,12 +368,22 @@ pub struct Failure {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Values {
-    /// `per_second`, `nanoseconds`, `bytes`, `share` or `count`.
+    /// `per_second`, `nanoseconds`, `bytes`, `share`, `count` or `per_transaction`.
     pub unit: String,
     /// Whether more of it is better.
     pub more_is_better: bool,
-    /// Median over blocks.
+    /// Median over blocks; of a rare event its share or rate in the transactions of all trials together.
     pub median: Option<Estimate>,
+    /// Of a rare event how often it happened, and in how many transactions it could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<(u64, u64)>,
+    /// Present where trials have too few observations for the quantile: so many, their median. The values are then the longest
+    /// of each trial, and nothing is judged by them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_of: Option<u64>,
+    /// Whether half of the trials or more are too short to be judged by them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short: bool,
     /// Blocks that have a value.
     pub blocks: Vec<u32>,
     /// Their values, in the same order.

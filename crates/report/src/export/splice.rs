@@ -66,7 +66,7 @@ fn origin(info: &RunInfo) -> String {
     let plan = &info.plan;
     let quick = if plan.quick { " --quick" } else { "" };
     let day = info.created.get(..10).unwrap_or(&info.created);
-    format!("`litelab run {}{quick} --seed {}`, {} blocks, {day}", plan.study, plan.seed, info.blocks)
+    format!("`litelab run {}{quick} --seed {}`, {} blocks, {day}", plan.study, plan.seed, info.blocks())
 }
 
 struct Marker<'a> {

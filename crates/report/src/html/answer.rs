@@ -124,13 +124,18 @@ fn farthest(group: &mut [&(&ArmComparison, &MetricComparison)]) {
 fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
     let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
     let Some((_, cell)) = group.first() else { return html! {} };
-    let tone = block::class(document::verdict_tone(cell.verdict));
+    let footing = |arm: usize| analysis.footing(arm, scenario.baseline);
+    let worst = group.iter().map(|(comparison, _)| footing(comparison.arm)).find(|footing| footing.is_loss());
+    let worst = worst.or_else(|| group.first().map(|(comparison, _)| footing(comparison.arm))).unwrap_or_default();
+    let tone = block::class(document::verdict_tone(cell.verdict, worst));
     html! {
         span class=(tone) { (verdict_words(cell.verdict, &cell.metric).replacen(' ', "\u{a0}", 1)) } ": "
         @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
             @if at > 0 { ", " }
             (label(comparison.arm))
-            " " (line(&format!("({} {})", cell.metric, ratio(cell))))
+            @let kept = footing(comparison.arm);
+            @let kept = kept.difference().map_or_else(|| kept.to_string(), |difference| format!("and {difference}"));
+            " " (line(&format!("({} {}, {kept})", cell.metric, ratio(cell))))
         }
         @if group.len() > NAMED { " and " (group.len() - NAMED) " more" }
     }
@@ -147,7 +152,8 @@ fn alone(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     match arms.as_slice() {
         [only] => match only.estimate(metric) {
             Some(estimate) => {
-                format!("{metric} {}; nothing is compared.", number::sentence(estimate, metric.measure.unit()))
+                let longest = document::max_of(only, metric);
+                format!("{metric} {longest}{}; nothing is compared.", number::sentence(estimate, metric.measure.unit()))
             }
             None => format!("no {metric} was measured."),
         },

@@ -126,10 +126,14 @@ fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Weak> {
             Verdict::Inconclusive { .. } => continue,
         };
         let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
+        let footing = |arm: usize| {
+            let footing = analysis.footing(arm, scenario.baseline);
+            footing.difference().unwrap_or_else(|| format!("durability {footing}"))
+        };
         let text = html! {
             a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": " (label(comparison.arm)) " is "
-            (verdict_words(cell.verdict, &cell.metric)) " in " (cell.metric) ", " (line(&ratio)) " of " (baseline(scenario, analysis)) " over "
-            (blocks(paired.ratio.n)) "; " (line(&falls)) "."
+            (verdict_words(cell.verdict, &cell.metric)) " in " (cell.metric) ", " (line(&ratio)) " of " (baseline(scenario, analysis)) ", "
+            (footing(comparison.arm)) " over " (blocks(paired.ratio.n)) "; " (line(&falls)) "."
         };
         all.push(Weak { margin, scenario: at, text });
     }
@@ -162,7 +166,7 @@ fn open(analysis: &Analysis, info: &RunInfo) -> Option<Markup> {
     let cheapest = open.iter().filter_map(|(s, needed)| Some((*s, (*needed)?))).min_by_key(|(_, needed)| *needed);
     Some(html! {
         "Open: " (open.len()) " of " (number::counted(all.len() as u64, "comparison")) ". Nothing here says that those arms are alike."
-        @if let Some((scenario, needed)) = cheapest.filter(|(_, needed)| *needed < 1000) {
+        @if let Some((scenario, needed)) = cheapest {
             " The nearest, in " (clean(&scenario.name)) ", is likely to take " (number::counted(needed, "more block")) ": "
             code { (command::refute(scenario, info, scenario.planned.saturating_add(needed))) }
         }

@@ -4,12 +4,17 @@ use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
 
 use super::{GridCell, Line};
-use crate::analysis::{Analysis, pair_values};
+use crate::analysis::{Analysis, Values, pair_values};
 
 /// Fills in the changes. Returns the least and greatest level of their intervals, and the size of the largest family.
 pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, f64)>, usize) {
     let tolerance = Tolerance::new(analysis.tolerance).unwrap_or_default();
     let scenario = |cell: &GridCell| analysis.arms.get(cell.arm).map(|arm| arm.scenario);
+    // As in the scenario's own table, where the metric is one of those that decide it.
+    let together = |cell: &GridCell| {
+        let judged = scenario(cell).and_then(|index| Some(&analysis.scenarios.get(index)?.judged));
+        judged.filter(|judged| judged.contains(&cell.metric)).map_or(1, Vec::len)
+    };
     let mut families: Vec<((Option<usize>, Metric), usize)> = Vec::new();
     for line in lines.iter() {
         let mut cells = line.cells.iter();
@@ -19,8 +24,8 @@ pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, 
         for cell in cells.flatten() {
             let key = (scenario(cell), cell.metric.clone());
             match families.iter_mut().find(|(of, _)| *of == key) {
-                Some((_, count)) => *count += 1,
-                None => families.push((key, 1)),
+                Some((_, count)) => *count += together(cell),
+                None => families.push((key, together(cell))),
             }
         }
     }
@@ -33,8 +38,10 @@ pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, 
             let (Some(ours), Some(theirs)) = (analysis.arms.get(cell.arm), analysis.arms.get(base.arm)) else {
                 continue;
             };
-            let values = (ours.values(&cell.metric), theirs.values(&base.metric));
-            cell.change = Some(pair_values(values.0, values.1, &cell.metric, confidence, tolerance));
+            let none = Values::default();
+            let ours = ours.metrics.get(&cell.metric).unwrap_or(&none);
+            let theirs = theirs.metrics.get(&base.metric).unwrap_or(&none);
+            cell.change = Some(pair_values(ours, theirs, &cell.metric, confidence, tolerance));
         }
     }
     let counts = families.iter().map(|(_, count)| *count);

@@ -41,7 +41,11 @@ fn of_column(
             return Err("some rows lack a value".into());
         };
         for cell in [base, cell] {
-            if let Some(arm) = analysis.arms.get(cell.arm).filter(|arm| arm.failed() > 0) {
+            let arm = analysis.arms.get(cell.arm);
+            if arm.and_then(|arm| arm.metrics.get(&cell.metric)).is_some_and(|values| values.sum().is_some()) {
+                return Err(format!("{} may be 0 in a block", cell.metric));
+            }
+            if let Some(arm) = arm.filter(|arm| arm.failed() > 0) {
                 return Err(format!("trials of {} failed", arm.name));
             }
         }

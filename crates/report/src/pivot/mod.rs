@@ -11,8 +11,9 @@
 //! | `mean` | the geometric mean of a column's ratios, where it hides nothing |
 //!
 //! **What is compared.** Every column with the first one, row by row and block by block, as [`crate::analysis`] does.
-//! **Families.** The comparisons of one scenario in one metric within one table are one family: each interval is at
-//! 1 − α/m, so that all m hold together at 95 %.
+//! **Families.** The comparisons of one scenario in one metric within one table are one family, with those in the other
+//! metrics that decide the scenario where it is one of them: each interval is at 1 − α/m, so that all m hold together at
+//! 95 %.
 
 mod arrange;
 mod change;
@@ -75,7 +76,7 @@ pub struct Grid {
     /// Least and greatest level of the ratios' intervals; with each, all of one scenario hold together at 95 %. None
     /// where nothing is compared.
     pub confidence: Option<(f64, f64)>,
-    /// The most comparisons of one scenario.
+    /// The most comparisons of one scenario, those in the other metrics that decide it included.
     pub family: usize,
     /// Of each column but the first, over all rows; or why there is no mean that could be shown. Empty where there are
     /// no rows to take one of.

@@ -14,7 +14,7 @@ use litelab_stats::Estimate;
 
 pub use change::{Change, Judgement};
 
-use crate::analysis::{Analysis, ArmAnalysis, ClaimResult, Measured, MetricComparison};
+use crate::analysis::{Analysis, ArmAnalysis, ClaimResult, Footing, Measured, MetricComparison};
 use crate::compare::{self, Difference, Side};
 use crate::error::ReportError;
 
@@ -46,6 +46,8 @@ pub struct Repeated {
     pub after: Judged,
     /// What became of it.
     pub change: Change,
+    /// The durability of the arm beside that of the one it is compared with, or of the arm alone, in the first run.
+    pub footing: Footing,
 }
 
 /// What was judged.
@@ -149,9 +151,14 @@ fn comparisons(before: &Analysis, after: &Analysis) -> Vec<Repeated> {
         each(after).map(|(arm, m)| ((arm, &m.metric), m)).collect();
     let name =
         |arm: usize| before.arms.get(arm).map_or_else(|| format!("arm {arm}"), |arm: &ArmAnalysis| arm.name.clone());
+    let against = |arm: usize| {
+        let scenario = before.arms.get(arm).and_then(|arm| before.scenarios.get(arm.scenario));
+        scenario.map_or(arm, |scenario| scenario.baseline)
+    };
     let repeated = |(arm, was): (usize, &MetricComparison)| {
         let now = after.get(&(arm, &was.metric)).map_or_else(not_there, |now| judged(now));
-        repeated(About::Comparison(name(arm)), was.metric.clone(), judged(was), now)
+        let footing = before.footing(arm, against(arm));
+        repeated(About::Comparison(name(arm)), was.metric.clone(), (judged(was), now), footing)
     };
     each(before).map(repeated).collect()
 }
@@ -166,14 +173,15 @@ fn claims(before: &Analysis, after: &Analysis) -> Vec<Repeated> {
     let repeated = |was: &ClaimResult| {
         let now = after.claims.iter().find(|claim| claim.plan.name == was.plan.name);
         let now = now.map_or_else(not_there, judged_claim);
-        repeated(About::Claim(was.plan.name.clone()), was.plan.metric.clone(), judged_claim(was), now)
+        let footing = before.footing(was.plan.arm, was.plan.against.unwrap_or(was.plan.arm));
+        repeated(About::Claim(was.plan.name.clone()), was.plan.metric.clone(), (judged_claim(was), now), footing)
     };
     before.claims.iter().map(repeated).collect()
 }
 
-fn repeated(about: About, metric: Metric, before: Judged, after: Judged) -> Repeated {
+fn repeated(about: About, metric: Metric, (before, after): (Judged, Judged), footing: Footing) -> Repeated {
     let change = Change::of(before.verdict, after.verdict);
-    Repeated { about, metric, before, after, change }
+    Repeated { about, metric, before, after, change, footing }
 }
 
 fn judged(of: &MetricComparison) -> Judged {

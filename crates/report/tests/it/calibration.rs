@@ -111,20 +111,22 @@ fn a_calibration_is_shown() {
 
 #[test]
 fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
-    let (info, analysis) = calibrated(0.1);
+    let (info, analysis) = calibrated(0.05);
     let found = forecasts(&info);
     let commits = found.iter().find(|f| f.scenario == "sync").unwrap();
-    // Two comparisons share 95 %; of throughput and p50 the latter scatters less.
-    let planner = Planner::new(Confidence::P95.shared_by(2).unwrap(), 0.8).unwrap();
+    // Two comparisons in three metrics share 95 %; of throughput and p50 the latter scatters less.
+    let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
     assert_eq!(commits.metric.to_string(), "p50");
-    assert_eq!(commits.needed, planner.total_for_tolerance(0.2, litelab_stats::Tolerance::DEFAULT));
-    assert_eq!(commits.effect, planner.smallest_effect(0.2, commits.blocks));
+    assert_eq!(commits.needed, planner.total_for_tolerance(0.1, litelab_stats::Tolerance::DEFAULT));
+    assert_eq!(commits.effect, planner.smallest_effect(0.1, commits.blocks));
     let text = show(&analysis, &info, Style::PLAIN);
     assert!(text.contains("calibrated"), "{text}");
     assert!(text.contains("2 hours before the run"), "{text}");
     let line = format!("sync: {commits}");
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&line), "{line} is not in\n{text}");
     assert!(line.contains("; the study asks for 5 %: about "), "{line}");
+    let hopeless = forecasts(&calibrated(0.1).0).iter().find(|f| f.scenario == "sync").unwrap().to_string();
+    assert!(hopeless.ends_with(": no number of blocks worth running would do"), "{hopeless}");
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor(
     let (_, info) = record(&directory.path().join("run.db"), &study(), prepare, outcome);
     let found = forecasts(&info);
     let sync = found.iter().find(|f| f.scenario == "sync").unwrap();
-    let planner = Planner::new(Confidence::P95.shared_by(2).unwrap(), 0.8).unwrap();
+    let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
     assert_eq!(sync.effect, planner.smallest_effect(0.1 * 1.5, sync.blocks));
 }
 

@@ -78,11 +78,11 @@ fn tables_are_put_between_their_comments_again_and_again() {
     let (info, analysis) = common::study();
     let (study, scenario) = (&info.plan.study, &analysis.scenarios[0].name);
     let table = |text: &str| text.lines().filter(|l| l.starts_with('|')).map(str::to_owned).collect::<Vec<_>>();
-    let marked = |what: &str| format!("before\n<!-- splice {what} -->\nold\n<!-- end of splice -->\nafter\n");
+    let marked = |what: &str| format!("before\n<!-- splice {what} -->\nbefore that\n<!-- end of splice -->\nafter\n");
 
     let (page, made) = splice::splice(&marked(&format!("{study}/{scenario}")), &analysis, &info).unwrap();
     assert_eq!(made, 1);
-    assert!(page.starts_with("before\n") && page.ends_with("after\n") && !page.contains("old"), "{page}");
+    assert!(page.starts_with("before\n") && page.ends_with("after\n") && !page.contains("before that"), "{page}");
     let whole = markdown::run(&analysis, &info);
     let rows = table(&page);
     assert!(rows.len() > 2 && rows.iter().all(|row| whole.contains(row)), "{page}");

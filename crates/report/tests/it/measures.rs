@@ -7,9 +7,9 @@ use crate::common::measurement::operation;
 use crate::common::plan::{arm, metric};
 use crate::common::{Numbers, plan};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Operation, Part, Probe, WorkerResult};
+use litelab_protocol::{ErrorCount, Operation, Part, Probe, Unfinished, WorkerResult};
 use litelab_record::measure::{Meter, cost};
-use litelab_record::outcome::Measurement;
+use litelab_record::outcome::{Fault, Measurement};
 
 /// HdrHistogram keeps what is below 2048 ns exactly.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
@@ -23,6 +23,7 @@ fn measurement() -> Measurement {
     let mut measurement = Numbers::default().measurement(&arm(0, &[]));
     let write = Operation {
         committed: 150,
+        ended: 100,
         measured: 100,
         rows: 300,
         empty: 30,
@@ -33,15 +34,19 @@ fn measurement() -> Measurement {
     };
     let read = Operation {
         committed: 50,
+        ended: 50,
         measured: 50,
         first_row: Some(histogram([3, 5, 8])),
         response: Some(histogram([2000; 50])),
         unserved: 10,
+        unfinished: vec![Unfinished::default()],
         ..operation("readers", "read", histogram([1000; 50]))
     };
-    let worker = |role: &str, committed| WorkerResult {
+    let worker = |role: &str, ended| WorkerResult {
         role: role.into(),
-        committed,
+        committed: ended,
+        ended,
+        inside_ns: 1_999_999_500,
         outside_ns: 500,
         ..WorkerResult::default()
     };
@@ -56,6 +61,7 @@ fn measurement() -> Measurement {
     measurement.summary.written_bytes = Some(800_000);
     measurement.summary.wal_peak_bytes = 12_345;
     measurement.wal_after_bytes = 99;
+    measurement.fault = Some(Fault { node: 1, killed_ms: 1, started_ms: 2, back_ms: 3, lost: Some(2) });
     measurement.summary.rss_peak_bytes = None;
     measurement
 }
@@ -94,9 +100,10 @@ fn every_metric_has_its_formula() {
         ("failed", Some(20.0 / 250.0)),
         ("failed:write", Some(0.1)),
         ("errors", Some(50.0 / 250.0)),
-        ("served", Some(50.0 / 60.0)),
+        ("served", Some(50.0 / 61.0)),
         ("served:write", None),
         ("fairness", Some(0.8)),
+        ("lost", Some(2.0 / 200.0)),
         ("part_time:back-off", Some(15.0)),
         ("part_calls:back-off", Some(0.25)),
         ("part_time:write", None),
@@ -114,47 +121,42 @@ fn every_metric_has_its_formula() {
     }
 }
 
-/// Two workers for a second after the warm-up. One is never waited for; the other, in a transaction when the time was up,
-/// waited for a second more.
-fn drained() -> Measurement {
+fn value(measurement: &Measurement, name: &str) -> Option<f64> {
+    Meter::new(measurement).value(&metric(name))
+}
+
+#[test]
+fn throughput_is_what_ended_in_the_window_over_its_length() {
     let mut measurement = measurement();
+    // Of 150 commits 100 ended in the second of the writers' window; 40 more than that began in it.
     measurement.timed_ns = [("writers".to_owned(), 1_000_000_000)].into();
-    let workers = &mut measurement.result.workers;
-    workers[0] = WorkerResult { committed: 149, inside_ns: 900_000_000, outside_ns: 100_000_000, ..workers[0].clone() };
-    workers[1] = WorkerResult { committed: 1, inside_ns: 2_000_000_000, outside_ns: 0, ..workers[1].clone() };
-    measurement
-}
-
-fn value(measurement: &Measurement, name: &str) -> f64 {
-    Meter::new(measurement).value(&metric(name)).unwrap()
-}
-
-#[test]
-fn a_worker_that_waits_on_when_time_is_up_slows_nobody_else() {
-    let mut measurement = drained();
-    let expected = 100.0 * (149.0 / 1.0 + 1.0 / 2.0) / 150.0;
-    assert!((value(&measurement, "throughput:write") - expected).abs() < 1e-9);
-    assert!((value(&measurement, "rows_per_second:write") - 3.0 * expected).abs() < 1e-9);
-    // The readers did a number of transactions, for which the end of the last one counts.
-    assert!((value(&measurement, "throughput:read") - 25.0).abs() < 1e-9);
-    assert!((value(&measurement, "throughput") - expected - 25.0).abs() < 1e-9);
-    // Over the time until both had ended, it would be little more than half.
-    measurement.timed_ns.clear();
-    assert!((value(&measurement, "throughput:write") - 50.0).abs() < 1e-9);
+    (measurement.result.operations[0].measured, measurement.result.operations[0].rows) = (140, 420);
+    assert_eq!(value(&measurement, "throughput:write"), Some(100.0));
+    assert_eq!(value(&measurement, "rows_per_second:write"), Some(300.0));
+    // The readers did a number of transactions, until the last of them ended.
+    assert_eq!(value(&measurement, "throughput:read"), Some(25.0));
+    assert_eq!(value(&measurement, "throughput"), Some(125.0));
+    // A worker that is in a transaction for long after changes nothing of that, and no more does what a runner says of time.
+    measurement.result.measured_ns = 60_000_000_000;
+    measurement.result.workers[0].inside_ns = 1;
+    assert_eq!(value(&measurement, "throughput:write"), Some(100.0));
 }
 
 #[test]
-fn no_worker_has_less_time_than_its_role() {
-    let mut measurement = drained();
-    for worker in &mut measurement.result.workers {
-        worker.inside_ns = 1;
-        worker.outside_ns = 0;
-    }
-    assert!((value(&measurement, "throughput:write") - 100.0).abs() < 1e-9, "a second, whatever a runner says");
-    for worker in &mut measurement.result.workers {
-        worker.committed = 0;
-    }
-    assert!((value(&measurement, "throughput:write") - 50.0).abs() < 1e-9, "nothing to weigh by: until all had ended");
+fn who_has_not_ended_is_in_the_latencies_and_in_fairness() {
+    let mut measurement = measurement();
+    let operation = &mut measurement.result.operations[0];
+    operation.unfinished = vec![Unfinished { service_ns: 2_000, response_ns: None }; 2];
+    assert_eq!(value(&measurement, "max:write"), Some(2_000.0));
+    // 1 to 100, and two more: 98 % lie below.
+    assert_eq!(value(&measurement, "p99:write"), Some(2_000.0));
+    assert_eq!(value(&measurement, "p95:write"), Some(97.0));
+    measurement.result.workers[0].ended = 0;
+    assert_eq!(value(&measurement, "fairness"), Some(0.0));
+    // Arrivals that were begun and never ended were not served.
+    measurement.result.operations[1].unfinished = vec![Unfinished { service_ns: 5, response_ns: Some(9) }; 40];
+    assert_eq!(value(&measurement, "served:read"), Some(0.5));
+    assert_eq!(value(&measurement, "response_max:read"), Some(2_000.0));
 }
 
 #[test]

@@ -131,7 +131,8 @@ fn an_alert_that_never_saw_a_value_is_no_good_news() {
     // A closed loop has no response time.
     let (alert, text, exported) = alerted(limit("response_p99", None, Some(5e6)));
     assert_eq!((alert.trials, exported.trials, alert.fired.len()), (0, 0, 0));
-    let expected = "? alert never looked at, for no trial has its metric: response_p99 > 5.00 ms";
+    let expected =
+        "? alert never looked at, for no trial has its metric, or enough observations for it: response_p99 > 5.00 ms";
     assert_eq!(line(&text, "alert"), expected);
 }
 

@@ -24,7 +24,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         plan,
         environment: quiet(),
         runners: vec![runner()],
-        blocks: 3,
+        done: vec![3],
         loads: vec![LoadWindow {
             busy_share: Some(load),
             steal_share: Some(load),
@@ -60,7 +60,7 @@ fn any_flag() -> impl Strategy<Value = Flag> {
             achieved,
             unserved
         }),
-        any_number().prop_map(|seconds| Flag::Short { seconds }),
+        any_number().prop_map(|seconds| Flag::Short { seconds, ended: 70, median: Some(seconds) }),
         (any_count(), any_count()).prop_map(|(failed, of)| Flag::Failures { failed, of }),
         any_number().prop_map(|share| Flag::LateSamples { share }),
     ]

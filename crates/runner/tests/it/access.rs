@@ -13,9 +13,10 @@ const ACCESSES: [Access; 7] = [
     Access::GroupCommit { readers: 2 },
 ];
 
-#[test]
-fn counts_are_those_of_the_rows() {
-    for (access, executor) in ACCESSES.iter().flat_map(|access| EXECUTORS.map(|executor| (*access, executor))) {
+fn counts_are_those_of_the_rows(driver: &str) {
+    // The layer is rusqlite's.
+    let accesses = ACCESSES.iter().filter(|access| driver == "rusqlite" || access.kind() != "group-commit");
+    for (access, executor) in accesses.flat_map(|access| EXECUTORS.map(|executor| (*access, executor))) {
         for begin in [Begin::None, Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
             let (a, b) = (Scratch::new(), Scratch::new());
             a.fill(100);
@@ -24,7 +25,7 @@ fn counts_are_those_of_the_rows() {
             let read = transaction("read", begin, vec![uniform("id", 1, 100)], read);
             let mut roles = vec![role("writer", 3, &[0], count(60)), role("reader", 2, &[1], count(80))];
             roles[1].first_worker = 3;
-            let mut trial = trial(vec![a.database(), b.database()], vec![insert(begin), read], roles);
+            let mut trial = trial(driver, vec![a.database(), b.database()], vec![insert(begin), read], roles);
             (trial.access, trial.executor) = (access, executor);
             let outcome = run(&trial);
             let context = format!("{access} on {executor} {begin:?}");
@@ -81,7 +82,7 @@ fn one_writer_at_a_time_needs_no_busy_handler() {
         let scratch = Scratch::new();
         let mut write = insert(Begin::Immediate);
         write.hold_us = 2_000;
-        let mut trial = trial(vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
+        let mut trial = trial("rusqlite", vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
         trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
         // Three at once, also of those that block a thread of the runtime.
         (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(3));
@@ -103,7 +104,8 @@ fn processes_share_the_rows_without_a_gap() {
     let insert = vec![statement("INSERT INTO t(id) VALUES (?1)", &[0])];
     let mut roles = vec![role("w", 2, &[0], count(101))];
     (roles[0].workers_in_role, roles[0].steps[0].stride) = (4, 4);
-    let mut trial = trial(vec![scratch.database()], vec![transaction("insert", Begin::None, params, insert)], roles);
+    let mut trial =
+        trial("rusqlite", vec![scratch.database()], vec![transaction("insert", Begin::None, params, insert)], roles);
     trial.executor = Executor::Processes;
     let mut committed = 0;
     for first in [0, 2] {
@@ -117,8 +119,7 @@ fn processes_share_the_rows_without_a_gap() {
     assert_eq!(scratch.number(range), 101_001_101);
 }
 
-#[test]
-fn a_database_in_memory_is_set_up_and_torn_down() {
+fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
     let scratch = Scratch::new();
     let cases = [(true, Access::PerWorker, 2), (true, Access::Split { readers: 1 }, 2), (false, Access::Shared, 2)];
     for ((shared, access, workers), executor) in cases.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
@@ -134,7 +135,7 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
                 teardown: vec![format!("VACUUM INTO '{}'", copy.display())],
             };
             let roles = vec![role("w", workers, &[0], count(50))];
-            let mut trial = trial(vec![database], vec![insert(Begin::Immediate)], roles);
+            let mut trial = trial(driver, vec![database], vec![insert(Begin::Immediate)], roles);
             trial.connection.pragmas = pragmas(&[("journal_mode", journal)]);
             trial.connection.read_back = vec!["journal_mode".into()];
             (trial.access, trial.executor) = (access, executor);
@@ -155,7 +156,7 @@ fn a_database_in_memory_is_set_up_and_torn_down() {
 fn a_private_database_has_one_connection() {
     let database = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
     let read = transaction("read", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::All)]);
-    let mut trial = trial(vec![database], vec![read], vec![role("r", 2, &[0], count(2))]);
+    let mut trial = trial("rusqlite", vec![database], vec![read], vec![role("r", 2, &[0], count(2))]);
     for executor in EXECUTORS {
         trial.executor = executor;
         for access in [Access::PerWorker, Access::Pool { connections: 2 }, Access::Split { readers: 1 }] {
@@ -165,8 +166,7 @@ fn a_private_database_has_one_connection() {
     }
 }
 
-#[test]
-fn preparing_each_time_sees_the_same() {
+fn preparing_each_time_sees_the_same(driver: &str) {
     for prepare in [Prepare::Once, Prepare::Each] {
         let scratch = Scratch::new();
         let params = vec![uniform("a", 1, 9)];
@@ -176,7 +176,7 @@ fn preparing_each_time_sees_the_same() {
         ];
         let roles = vec![role("w", 2, &[0], count(30))];
         let transactions = vec![transaction("both", Begin::Immediate, params, statements)];
-        let mut trial = trial(vec![scratch.database()], transactions, roles);
+        let mut trial = trial(driver, vec![scratch.database()], transactions, roles);
         trial.prepare = prepare;
         let outcome = run(&trial);
         assert_eq!((outcome.only().committed, outcome.only().rows), (30, 60), "{prepare:?}");
@@ -203,7 +203,7 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
         scratch.fill(1);
         let mut roles = vec![role("good", 3, &[0], count(90)), role("bad", 1, &[1], count(20))];
         roles[1].first_worker = 3;
-        let mut trial = trial(vec![scratch.database()], vec![good, bad], roles);
+        let mut trial = trial("rusqlite", vec![scratch.database()], vec![good, bad], roles);
         (trial.access, trial.executor, trial.runtime_threads) = (Access::GroupCommit { readers: 1 }, executor, Some(4));
         let outcome = run(&trial);
         let (good, bad) = (outcome.operation("good", "insert"), outcome.operation("bad", "bad"));
@@ -217,7 +217,8 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
 #[test]
 fn group_commit_checkpoints_when_the_profile_says() {
     let scratch = Scratch::new();
-    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
+    let mut trial =
+        trial("rusqlite", vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
     trial.access = Access::GroupCommit { readers: 1 };
     trial.connection.pragmas.extend(pragmas(&[("wal_autocheckpoint", "77"), ("synchronous", "FULL")]));
     trial.connection.read_back = ["wal_autocheckpoint", "synchronous", "journal_mode"].map(String::from).to_vec();
@@ -230,3 +231,9 @@ fn group_commit_checkpoints_when_the_profile_says() {
     trial.databases = vec![memory];
     assert!(fail(&trial).reason.contains("memory database `m` has no write-ahead log"));
 }
+
+on_each_driver!(
+    counts_are_those_of_the_rows
+    a_database_in_memory_is_set_up_and_torn_down
+    preparing_each_time_sees_the_same
+);

@@ -16,15 +16,18 @@ fn describe_names_the_builds() {
     assert_eq!(sqlite.version, rusqlite::version());
     assert!(sqlite.source_id.starts_with("20") && !sqlite.compile_options.is_empty());
     assert!(driver.accesses.contains(&"group-commit".into()));
+    let c = &description.drivers[2];
+    assert_eq!((&c.version, &c.sqlite), (&sqlite.version, &driver.sqlite));
+    assert!(!c.accesses.contains(&"group-commit".into()));
     let names: Vec<_> = description.drivers.iter().map(|driver| driver.name.as_str()).collect();
-    assert_eq!(names, ["rusqlite", "async-sqlite", "noop"]);
+    assert_eq!(names, ["rusqlite", "async-sqlite", "c", "noop"]);
     assert!(description.drivers.iter().all(|driver| driver.sqlite.is_some() == (driver.name != "noop")));
 }
 
-#[test]
-fn settings_are_those_in_effect() {
+fn settings_are_those_in_effect(driver: &str) {
     let scratch = Scratch::new();
-    let mut trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 2, &[0], count(0))]);
+    let mut trial =
+        trial(driver, vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 2, &[0], count(0))]);
     trial.connection.pragmas = pragmas(&[("journal_mode", "WAL"), ("cache_size", "-777")]);
     trial.connection.read_back =
         ["journal_mode", "synchronous", "cache_size", "busy_timeout", "no_such"].map(String::from).to_vec();
@@ -32,9 +35,10 @@ fn settings_are_those_in_effect() {
     assert_eq!(ready.connections.len(), 2);
     for connection in ready.connections {
         assert_eq!((connection.database, connection.label.as_str()), (0, "w"));
-        // Synchronous FULL is what this build has in WAL mode when nobody says otherwise; 5 s are rusqlite's own.
+        // Synchronous FULL is what this build has in WAL mode when nobody says otherwise; 5 s are rusqlite's own, and
+        // SQLite has none.
         let expected = [
-            ("busy_timeout", json!(5000)),
+            ("busy_timeout", json!(if driver == "c" { 0 } else { 5000 })),
             ("cache_size", json!(-777)),
             ("journal_mode", json!("wal")),
             ("no_such", json!(null)),
@@ -44,12 +48,11 @@ fn settings_are_those_in_effect() {
     }
 }
 
-#[test]
-fn inspect_opens_as_told() {
+fn inspect_opens_as_told(driver: &str) {
     let scratch = Scratch::new();
     let mut request = Inspect {
         protocol: VERSION,
-        driver: "rusqlite".into(),
+        driver: driver.into(),
         database: scratch.path("test.db").to_str().expect("UTF-8").into(),
         connections: 3,
         options: Default::default(),
@@ -69,7 +72,8 @@ fn inspect_opens_as_told() {
 #[test]
 fn input_that_ends_before_go_runs_nothing() {
     let scratch = Scratch::new();
-    let trial = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
+    let trial =
+        trial("rusqlite", vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
     let output = RUNNER.run_without_go(&trial);
     assert_eq!(output.status.code(), Some(0));
     assert!(matches!(lines(&output)[..], [Line::Ready(_)]));
@@ -78,10 +82,9 @@ fn input_that_ends_before_go_runs_nothing() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
 }
 
-#[test]
-fn what_cannot_be_prepared_is_refused() {
+fn what_cannot_be_prepared_is_refused(driver: &str) {
     let scratch = Scratch::new();
-    let base = trial(vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
+    let base = trial(driver, vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
     let refused = |change: &dyn Fn(&mut litelab_protocol::Trial), word: &str| {
         let mut trial = base.clone();
         change(&mut trial);
@@ -96,15 +99,28 @@ fn what_cannot_be_prepared_is_refused() {
     refused(&|t| t.transactions[0].statements[0].work = verify.clone(), "`a`");
     let typo = refused(&|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into(), "syntax error");
     assert_eq!(typo.code.as_deref(), Some("SQLITE_ERROR"));
+    refused(&|t| t.databases = vec![file(std::path::Path::new("/no/such/file"))], "unable to open");
 }
 
-#[test]
-fn what_is_no_sqlite_error_ends_the_trial() {
-    let scratch = Scratch::new();
-    scratch.run("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)");
-    let read = transaction("read", Begin::None, vec![], vec![select("SELECT a FROM t", &[], Fetch::All)]);
-    // The other worker would go on for an hour.
-    let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
-    let failed = fail(&trial(vec![scratch.database()], vec![read, insert(Begin::None)], roles));
-    assert!(failed.reason.contains("utf-8") && failed.code.is_none(), "{failed:?}");
+fn what_is_no_sqlite_error_ends_the_trial(driver: &str) {
+    for (value, reason) in [("CAST(x'ff' AS TEXT)", "utf-8"), ("x'ff'", "BLOB")] {
+        for fetch in [Fetch::All, Fetch::Buffer, Fetch::First, Fetch::None] {
+            let scratch = Scratch::new();
+            scratch.run(&format!("INSERT INTO t VALUES (1, {value}, 0)"));
+            let mut read = select("SELECT a FROM t", &[], fetch);
+            read.yields = vec!["a".into()];
+            let read = transaction("read", Begin::None, vec![], vec![read]);
+            // The other worker would go on for an hour.
+            let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
+            let failed = fail(&trial(driver, vec![scratch.database()], vec![read, insert(Begin::None)], roles));
+            assert!(failed.reason.contains(reason) && failed.code.is_none(), "{fetch:?}: {failed:?}");
+        }
+    }
 }
+
+on_each_driver!(
+    settings_are_those_in_effect
+    inspect_opens_as_told
+    what_cannot_be_prepared_is_refused
+    what_is_no_sqlite_error_ends_the_trial
+);

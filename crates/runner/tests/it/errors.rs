@@ -20,13 +20,12 @@ fn run_against_a_lock(scratch: &Scratch, trial: &Trial, held: Duration) -> Outco
     })
 }
 
-#[test]
-fn a_retry_cures_a_busy_database() {
+fn a_retry_cures_a_busy_database(driver: &str) {
     // Held longer with each try: on a busy machine the runner may come when the lock is free again.
     tries(|tried| {
         let scratch = Scratch::new();
         let roles = vec![role("w", 1, &[0], count(1))];
-        let mut trial = trial(vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
+        let mut trial = trial(driver, vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
         no_wait(&mut trial);
         let on = vec!["SQLITE_BUSY".into()];
         trial.retry = Retry { attempts: 100_000, backoff_us: 100, multiplier: 2.0, max_backoff_us: 2_000, on };
@@ -47,12 +46,11 @@ fn a_retry_cures_a_busy_database() {
     });
 }
 
-#[test]
-fn without_a_retry_it_fails() {
+fn without_a_retry_it_fails(driver: &str) {
     for on in [vec![], vec!["SQLITE_LOCKED".to_owned()]] {
         let scratch = Scratch::new();
         let roles = vec![role("w", 1, &[0], count(3))];
-        let mut trial = trial(vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
+        let mut trial = trial(driver, vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
         no_wait(&mut trial);
         trial.retry = Retry { attempts: 5, multiplier: 1.0, on, ..Retry::default() };
         // Held for as long as it runs.
@@ -66,8 +64,7 @@ fn without_a_retry_it_fails() {
     }
 }
 
-#[test]
-fn a_reader_that_becomes_a_writer_meets_another() {
+fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(1);
     // Both read, pause, and write: one commits while the other still has the snapshot from before.
@@ -81,7 +78,7 @@ fn a_reader_that_becomes_a_writer_meets_another() {
         ],
     );
     upgrade.statements[0].hold_us = 10_000;
-    let mut trial = trial(vec![scratch.database()], vec![upgrade], vec![role("w", 2, &[0], count(20))]);
+    let mut trial = trial(driver, vec![scratch.database()], vec![upgrade], vec![role("w", 2, &[0], count(20))]);
     let mut sum = 1;
     // On a busy machine one of them may be over before the other begins.
     let met = |only: &Operation| timely(only.errors.contains_key("SQLITE_BUSY_SNAPSHOT"), "they never met");
@@ -113,8 +110,7 @@ fn a_reader_that_becomes_a_writer_meets_another() {
     });
 }
 
-#[test]
-fn a_failed_transaction_leaves_nothing_behind() {
+fn a_failed_transaction_leaves_nothing_behind(driver: &str) {
     for prepare in [Prepare::Once, Prepare::Each] {
         let scratch = Scratch::new();
         scratch.run("CREATE UNIQUE INDEX one ON t(b)");
@@ -122,7 +118,7 @@ fn a_failed_transaction_leaves_nothing_behind() {
         let statements =
             vec![statement("INSERT INTO t(a) VALUES (1)", &[]), statement("INSERT INTO t(b) VALUES (?1)", &[0])];
         let both = transaction("both", Begin::Deferred, params, statements);
-        let mut trial = trial(vec![scratch.database()], vec![both], vec![role("w", 1, &[0], count(4))]);
+        let mut trial = trial(driver, vec![scratch.database()], vec![both], vec![role("w", 1, &[0], count(4))]);
         trial.prepare = prepare;
         let outcome = run(&trial);
         assert_eq!((outcome.only().committed, outcome.only().failed), (1, 3));
@@ -131,15 +127,14 @@ fn a_failed_transaction_leaves_nothing_behind() {
     }
 }
 
-#[test]
-fn a_commit_that_fails_after_the_first_row_is_seen() {
+fn a_commit_that_fails_after_the_first_row_is_seen(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(1);
     // Under a rollback journal a reader keeps the writer from committing, and `RETURNING` has given its row by then.
     scratch.run("BEGIN; SELECT count(*) FROM t");
     let statements = vec![select("UPDATE t SET a = 99 WHERE id = 1 RETURNING id", &[], Fetch::First)];
     let update = transaction("update", Begin::None, vec![], statements);
-    let mut trial = trial(vec![scratch.database()], vec![update], vec![role("w", 1, &[0], count(1))]);
+    let mut trial = trial(driver, vec![scratch.database()], vec![update], vec![role("w", 1, &[0], count(1))]);
     trial.connection.pragmas = pragmas(&[("busy_timeout", "0")]);
     let outcome = run(&trial);
     assert_eq!((outcome.only().committed, outcome.only().failed), (0, 1));
@@ -151,8 +146,7 @@ fn a_commit_that_fails_after_the_first_row_is_seen() {
     assert_eq!(scratch.number("SELECT a FROM t"), 99);
 }
 
-#[test]
-fn without_a_row_it_is_empty() {
+fn without_a_row_it_is_empty(driver: &str) {
     for begin in [Begin::None, Begin::Immediate] {
         let scratch = Scratch::new();
         scratch.fill(3);
@@ -164,7 +158,8 @@ fn without_a_row_it_is_empty() {
         let take = transaction("take", begin, vec![], vec![log, claim]);
         let note = vec![statement("INSERT INTO seen VALUES (?1)", &[0])];
         let note = transaction("note", begin, vec![param("id", Source::Yielded { name: "id".into() })], note);
-        let mut trial = trial(vec![scratch.database()], vec![take, note], vec![role("w", 1, &[0, 1], count(10))]);
+        let mut trial =
+            trial(driver, vec![scratch.database()], vec![take, note], vec![role("w", 1, &[0, 1], count(10))]);
         trial.access = Access::Shared;
         let outcome = run(&trial);
         let take = outcome.operation("w", "take");
@@ -175,8 +170,7 @@ fn without_a_row_it_is_empty() {
     }
 }
 
-#[test]
-fn what_was_rolled_back_has_yielded_nothing() {
+fn what_was_rolled_back_has_yielded_nothing(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(1);
     scratch.run("CREATE TABLE seen(id); CREATE TABLE never(id CHECK (id < 0))");
@@ -188,7 +182,17 @@ fn what_was_rolled_back_has_yielded_nothing() {
     let note = vec![statement("INSERT INTO seen VALUES (ifnull(?1, -1))", &[0])];
     let transactions =
         vec![transaction("fails", Begin::Deferred, vec![], fails), transaction("note", Begin::None, yielded(), note)];
-    let outcome = run(&trial(vec![scratch.database()], transactions, vec![role("w", 1, &[0, 1], count(2))]));
+    let outcome = run(&trial(driver, vec![scratch.database()], transactions, vec![role("w", 1, &[0, 1], count(2))]));
     assert_eq!(outcome.operation("w", "fails").errors["SQLITE_CONSTRAINT_CHECK"].seen, 1);
     assert_eq!(scratch.number("SELECT id FROM seen"), -1);
 }
+
+on_each_driver!(
+    a_retry_cures_a_busy_database
+    without_a_retry_it_fails
+    a_reader_that_becomes_a_writer_meets_another
+    a_failed_transaction_leaves_nothing_behind
+    a_commit_that_fails_after_the_first_row_is_seen
+    without_a_row_it_is_empty
+    what_was_rolled_back_has_yielded_nothing
+);

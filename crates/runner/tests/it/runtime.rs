@@ -14,7 +14,7 @@ fn long_writes(databases: Vec<Database>, hold: u64) -> Trial {
     let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 3, &[1], Until::Role { name: "w".into() })];
     roles[1].first_worker = 1;
     roles[1].load = litelab_protocol::Load::Closed { think_us: 5_000 };
-    Trial { runtime_threads: Some(2), probe_ms: 5, ..trial(databases, vec![write, read], roles) }
+    Trial { runtime_threads: Some(2), probe_ms: 5, ..trial("rusqlite", databases, vec![write, read], roles) }
 }
 
 /// What the slowest read and the slowest timer took, in nanoseconds.

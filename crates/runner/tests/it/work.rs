@@ -3,27 +3,35 @@
 use crate::common::*;
 use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Begin, Fetch, Load, Source, Until, Work};
+use litelab_protocol::{Begin, Fetch, Load, Prepare, Source, Until, Work};
+use rusqlite::types::Value as Any;
+use serde_json::json;
 
-#[test]
-fn values_are_those_of_the_reference() {
+fn values_are_those_of_the_reference(driver: &str) {
     let scratch = Scratch::new();
-    let params = vec![uniform("a", 1, 1_000_000), param("b", Source::Hex { bytes: 20 })];
+    let values = vec![json!(null), json!(-1), json!(0.1), json!(5e-324), json!(""), json!("a\u{0}\"ü€")];
+    let params = vec![param("a", Source::Choice { values }), param("b", Source::Hex { bytes: 20 })];
     let mut many = statement("INSERT INTO t(a, b) VALUES (?1, ?2), (?3, ?4)", &[0, 1]);
     (many.tuples, many.repeat) = (2, 3);
     let reference = Drawer::new(7, "many", &params, 0);
-    let roles = vec![role("w", 1, &[0], count(2))];
+    let roles = vec![role("w", 1, &[0], count(20))];
     let transactions = vec![transaction("many", Begin::Immediate, params, vec![many])];
-    let outcome = run(&trial(vec![scratch.database()], transactions, roles));
-    assert_eq!((outcome.only().committed, outcome.only().rows), (2, 12));
+    let outcome = run(&trial(driver, vec![scratch.database()], transactions, roles));
+    assert_eq!((outcome.only().committed, outcome.only().rows), (20, 120));
     let mut select = scratch.connection.prepare("SELECT a, b FROM t ORDER BY id").expect("select");
-    let rows = select.query_map([], |r| Ok((Value::Integer(r.get(0)?), Value::Text(r.get(1)?)))).expect("rows");
+    let any = |value| match value {
+        Any::Null => Value::Null,
+        Any::Integer(i) => Value::Integer(i),
+        Any::Real(r) => Value::Real(r),
+        Any::Text(text) => Value::Text(text),
+        Any::Blob(_) => panic!("a BLOB"),
+    };
+    let rows = select.query_map([], |r| Ok((any(r.get(0)?), any(r.get(1)?)))).expect("rows");
     let rows: Vec<_> = rows.collect::<Result<_, _>>().expect("rows");
-    assert_eq!(rows, (0..12).map(|r| (reference.draw(0, r), reference.draw(1, r))).collect::<Vec<_>>());
+    assert_eq!(rows, (0..120).map(|r| (reference.draw(0, r), reference.draw(1, r))).collect::<Vec<_>>());
 }
 
-#[test]
-fn yields_reach_later_statements_and_transactions() {
+fn yields_reach_later_statements_and_transactions(driver: &str) {
     let scratch = Scratch::new();
     let yielded = |name: &str| param(name, Source::Yielded { name: name.into() });
     let mut first = select("INSERT INTO t(a, b) VALUES (?1, 'x') RETURNING id, b", &[0], Fetch::All);
@@ -37,31 +45,70 @@ fn yields_reach_later_statements_and_transactions() {
     let finish = vec![statement("UPDATE t SET b = ?2 || 'y' || ?1 WHERE id = ?1", &[0, 1])];
     let finish = transaction("finish", Begin::None, vec![yielded("id"), yielded("text")], finish);
     let roles = vec![role("w", 3, &[0, 1], count(24))];
-    let outcome = run(&trial(vec![scratch.database()], vec![start, finish], roles));
+    let outcome = run(&trial(driver, vec![scratch.database()], vec![start, finish], roles));
     assert_eq!(outcome.operation("w", "start").committed, 12);
     assert_eq!(outcome.operation("w", "finish").rows, 12);
     assert_eq!(scratch.number("SELECT count(*) FROM t WHERE b = 'xy' || id AND a % 10 = 1"), 12);
     assert_eq!(scratch.number("SELECT sum(a) FROM t"), (1..=12).map(|n| n * 10 + 1).sum::<i64>());
 }
 
+fn what_is_bound_stays_while_the_same_is_yielded(driver: &str) {
+    for (prepare, fetch) in [(Prepare::Once, Fetch::All), (Prepare::Each, Fetch::Buffer), (Prepare::Once, Fetch::None)]
+    {
+        let scratch = Scratch::new();
+        scratch.run("CREATE TABLE done(row, first, again, none, number)");
+        let yields = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let mut first = select("SELECT 'a long text to begin with', 1.5, NULL", &[], Fetch::First);
+        first.yields = yields(&["text", "number", "none"]);
+        let mut same = select("SELECT ?1 || '!', ?1 UNION ALL SELECT ?1, ?1", &[0], fetch);
+        same.yields = yields(&["text", "again"]);
+        let last = statement("INSERT INTO done VALUES (1, ?1, ?2, ?3, ?4)", &[0, 1, 2, 3]);
+        let params = ["text", "again", "none", "number"].map(|n| param(n, Source::Yielded { name: n.into() })).into();
+        let all = vec![transaction("all", Begin::Immediate, params, vec![first, same, last])];
+        let mut trial = trial(driver, vec![scratch.database()], all, vec![role("w", 1, &[0], count(3))]);
+        trial.prepare = prepare;
+        assert_eq!(run(&trial).only().rows, 3 * (1 + 2 + 1), "{fetch:?}");
+        let right = "SELECT count(*) FROM done WHERE again = 'a long text to begin with' AND first = again || '!'
+                     AND none IS NULL AND number = 1.5";
+        assert_eq!(scratch.number(right), 3, "{fetch:?}");
+    }
+}
+
+fn rows_of_every_kind_are_fetched(driver: &str) {
+    // More than what a buffer begins with, and texts of all lengths, none among them.
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+               SELECT hex(zeroblob(i)), NULL, i, i / 2.0, zeroblob(i) FROM n";
+    for fetch in [Fetch::All, Fetch::Buffer, Fetch::None] {
+        for prepare in [Prepare::Once, Prepare::Each] {
+            let scratch = Scratch::new();
+            let mut read = select(sql, &[], fetch);
+            read.yields = ["text", "null", "integer", "real"].map(String::from).into();
+            let read = transaction("read", Begin::Deferred, vec![], vec![read]);
+            let mut trial = trial(driver, vec![scratch.database()], vec![read], vec![role("r", 2, &[0], count(6))]);
+            trial.prepare = prepare;
+            let outcome = run(&trial);
+            assert_eq!((outcome.only().committed, outcome.only().rows), (6, 6_000), "{fetch:?} {prepare:?}");
+        }
+    }
+}
+
 fn some(histogram: &Option<Histogram>) -> &Histogram {
     histogram.as_ref().expect("histogram")
 }
 
-#[test]
-fn hashes_are_checked() {
+fn hashes_are_checked(driver: &str) {
     let params = vec![param("b", Source::Hex { bytes: 40 }), param("h", Source::Sha256Of { param: 0 })];
     let write = vec![statement("INSERT INTO t(b, a) VALUES (?1, ?2)", &[0, 1])];
     let write = transaction("write", Begin::None, params, write);
     for (fetch, expected) in [(Fetch::All, 20), (Fetch::Buffer, 20), (Fetch::First, 1), (Fetch::None, 0)] {
         let scratch = Scratch::new();
         let database = || vec![scratch.database()];
-        run(&trial(database(), vec![write.clone()], vec![role("w", 1, &[0], count(20))]));
+        run(&trial(driver, database(), vec![write.clone()], vec![role("w", 1, &[0], count(20))]));
         let mut check = select("SELECT a, b FROM t ORDER BY id", &[], fetch);
         check.work = Work::Sha256Verify { value: "b".into(), hash: "a".into() };
         let check = transaction("check", Begin::None, vec![], vec![check]);
         let checked = || {
-            let outcome = run(&trial(database(), vec![check.clone()], vec![role("r", 1, &[0], count(1))]));
+            let outcome = run(&trial(driver, database(), vec![check.clone()], vec![role("r", 1, &[0], count(1))]));
             (outcome.only().verified, outcome.only().mismatches)
         };
         assert_eq!(checked(), (expected, 0), "{fetch:?}");
@@ -74,8 +121,7 @@ fn hashes_are_checked() {
     }
 }
 
-#[test]
-fn rows_are_counted_as_fetched() {
+fn rows_are_counted_as_fetched(driver: &str) {
     for (fetch, rows) in [(Fetch::All, 50), (Fetch::Buffer, 50), (Fetch::None, 50), (Fetch::First, 1)] {
         for work in [Work::None, Work::Read] {
             let scratch = Scratch::new();
@@ -83,7 +129,7 @@ fn rows_are_counted_as_fetched() {
             let mut all = select("SELECT * FROM t", &[], fetch);
             all.work = work;
             let read = transaction("read", Begin::Deferred, vec![], vec![all]);
-            let outcome = run(&trial(vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]));
+            let outcome = run(&trial(driver, vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]));
             let only = outcome.only();
             assert_eq!((only.committed, only.rows), (3, 3 * rows), "{fetch:?}");
             let timed = matches!(fetch, Fetch::All | Fetch::Buffer);
@@ -96,8 +142,7 @@ fn rows_are_counted_as_fetched() {
     }
 }
 
-#[test]
-fn only_changes_are_counted_of_writes() {
+fn only_changes_are_counted_of_writes(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(10);
     let statements = vec![
@@ -110,7 +155,7 @@ fn only_changes_are_counted_of_writes() {
         statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
     ];
     let mixed = transaction("mixed", Begin::Immediate, vec![], statements);
-    let outcome = run(&trial(vec![scratch.database()], vec![mixed], vec![role("w", 1, &[0], count(2))]));
+    let outcome = run(&trial(driver, vec![scratch.database()], vec![mixed], vec![role("w", 1, &[0], count(2))]));
     assert_eq!((outcome.only().committed, outcome.only().rows), (2, 2 * (4 + 1)));
 }
 
@@ -122,14 +167,14 @@ fn memory_does_not_grow_with_the_operations() {
 
     let scratch = Scratch::new();
     scratch.fill(1_000);
-    let peak = |operations: u64| {
+    let peak = |driver: &str, operations: u64| {
         let read = vec![select("SELECT * FROM t WHERE id = ?1", &[0], Fetch::All)];
         let read = transaction("read", Begin::None, vec![uniform("id", 1, 1_000)], read);
         // A second role keeps the process alive while the test looks at it, however long that takes.
         let roles = vec![role("r", 1, &[0], count(operations)), role("last", 1, &[1], Until::Time { ms: 600_000 })];
         let mut idle = transaction("idle", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::First)]);
         idle.hold_us = 1;
-        let mut trial = trial(vec![scratch.database()], vec![read, idle], roles);
+        let mut trial = trial(driver, vec![scratch.database()], vec![read, idle], roles);
         trial.roles[1].load = Load::Closed { think_us: 10_000_000 };
         let mut child = RUNNER.start("run");
         let input = serde_json::to_string(&trial).expect("JSON") + "\n" + GO;
@@ -148,6 +193,18 @@ fn memory_does_not_grow_with_the_operations() {
         let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("peak");
         line.trim().trim_end_matches(" kB").parse::<f64>().expect("kB")
     };
-    let (few, many) = (peak(100_000), peak(2_000_000));
-    assert!(many < few * 1.1, "{few} kB, {many} kB");
+    for driver in ["rusqlite", "c"] {
+        let (few, many) = (peak(driver, 100_000), peak(driver, 2_000_000));
+        assert!(many < few * 1.1, "{driver}: {few} kB, {many} kB");
+    }
 }
+
+on_each_driver!(
+    values_are_those_of_the_reference
+    yields_reach_later_statements_and_transactions
+    what_is_bound_stays_while_the_same_is_yielded
+    rows_of_every_kind_are_fetched
+    hashes_are_checked
+    rows_are_counted_as_fetched
+    only_changes_are_counted_of_writes
+);

@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::fixtures::{self, MedianCase, OrderStatisticCase, RatioCase, TrendCase, UslCase};
+use crate::common::fixtures::{self, MedianCase, OrderStatisticCase, RatioCase, UslCase};
 use crate::common::{close, relative};
 use litelab_stats::{
-    Confidence, Estimate, Method, PairedRatio, Trend, UnpairedRatio, Usl, mad, median, quantile, standard_deviation,
+    Confidence, Estimate, Method, PairedRatio, UnpairedRatio, Usl, mad, median, quantile, standard_deviation,
 };
 
 fn interval(estimate: &Estimate) -> Option<[f64; 3]> {
@@ -90,16 +90,6 @@ fn unpaired_ratios() {
         if case.checks_interval {
             assert_interval(interval(&found.ratio), case.interval, note);
         }
-    }
-}
-
-#[test]
-fn trends() {
-    for case in fixtures::load::<TrendCase>("trend") {
-        let found = Trend::of(&case.series).unwrap();
-        assert_eq!(found.s, case.s, "{}", case.note);
-        assert!(close(found.tau, case.tau, 1e-12), "{}: {found:?}", case.note);
-        assert!(close(found.p_value, case.p_value, 1e-9), "{}: {found:?}", case.note);
     }
 }
 

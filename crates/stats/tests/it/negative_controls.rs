@@ -5,9 +5,10 @@
 
 use crate::common::close;
 use crate::common::fixtures::{self, MedianCase, RatioCase};
-use crate::common::simulate::{Host, Noise, blocks, blocks_in_order, covers, holds_level, share};
+use crate::common::simulate::{Host, Noise, blocks, blocks_in_order, covers, failures, holds_level, share};
 use litelab_stats::{
-    Aa, Better, Confidence, PairedRatio, Planner, Schedule, StatsError, Tolerance, UnpairedRatio, Verdict, mad, median,
+    Aa, Better, Confidence, Counted, Estimate, Events, PairedRatio, Planner, Schedule, StatsError, Tolerance,
+    UnpairedRatio, Verdict, mad, median, proportion,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -170,6 +171,30 @@ fn uncorrected_cells_find_something_in_a_report_where_nothing_is() {
     assert!(!holds_level(uncorrected, 0.05, 300), "{uncorrected}");
     let shared = any(Confidence::P95.shared_by(CELLS as usize).unwrap());
     assert!(holds_level(shared, 0.05, 300), "{shared}");
+}
+
+/// How often an interval of the share that fails in nine trials of 200, in which transactions are alike, covers it.
+fn covers_failures(interval: impl Fn(&[Events]) -> Estimate) -> f64 {
+    share(RUNS, |seed| {
+        let trials = failures(&mut Pcg64::seed_from_u64(seed), 9, 200, 0.02, 0.05);
+        interval(&trials).interval().unwrap().contains(0.02)
+    })
+}
+
+#[test]
+fn shares_judged_by_their_median_or_as_if_trials_were_nothing_do_not_cover() {
+    let of_medians = covers_failures(|trials| {
+        let shares: Vec<f64> = trials.iter().map(|trial| trial.count as f64 / trial.of as f64).collect();
+        median(&shares, Confidence::P95).unwrap()
+    });
+    assert!(!covers(of_medians, 0.95, RUNS), "{of_medians}");
+    let of_transactions = covers_failures(|trials| {
+        let all = Events::sum(trials);
+        proportion(all.count as u32, all.of as u32, Confidence::P95).unwrap()
+    });
+    assert!(!covers(of_transactions, 0.95, RUNS), "{of_transactions}");
+    let pooled = covers_failures(|trials| Events::pooled(trials, Counted::Share, Confidence::P95).unwrap());
+    assert!(pooled > of_transactions + 0.05, "{pooled}, {of_transactions}");
 }
 
 /// What a calibration says of a host: the effect it promises in 10 blocks, and how often identical arms differed.

@@ -58,7 +58,8 @@ fn what_is_answered_is_committed() {
 #[test]
 fn one_commit_is_shared_and_in_order() {
     let scratch = Scratch::new();
-    let db = scratch.open();
+    // However long a busy machine takes over them.
+    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
     let before = db.counters();
     let texts: Vec<String> = (0..20).map(|i| i.to_string()).collect();
     let all = together(&db, texts.iter().map(|text| boxed(add(text))).collect());

@@ -8,20 +8,10 @@ from .call import caller
 from .loop import program
 
 
-class WriteLock(access.WriteLock):
+class Locked(access.Locked):
     async def take(self) -> Session:
-        await self._lock.acquire()
+        await self.lock.acquire()
         return self.session
-
-
-class One(access.One):
-    def __init__(self, session: Session):
-        super().__init__(session)
-        self._lock = Lock()
-
-    async def take(self) -> Session:
-        await self._lock.acquire()
-        return self._session
 
 
 class Pool(access.Pool):
@@ -37,7 +27,7 @@ class Pool(access.Pool):
 class Opened(access.Opened):
     """Connections with the way in which each is called."""
 
-    WriteLock, One, Pool = WriteLock, One, Pool
+    Locked, Pool, Lock = Locked, Pool, Lock
 
     def _open(self, label: str, used: list[int]) -> Session:
         session = super()._open(label, used)

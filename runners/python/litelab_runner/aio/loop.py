@@ -16,17 +16,22 @@ class Waiting(DefaultSelector):
 
     def __init__(self):
         super().__init__()
-        # Nanoseconds.
-        self.waited = 0
+        # Nanoseconds; when it began to wait, if it waits.
+        self._waited, self._since = 0, None
 
     def select(self, timeout: float | None = None):
         if timeout is not None and timeout <= 0:
             return super().select(timeout)
-        start = now()
+        self._since = now()
         try:
             return super().select(timeout)
         finally:
-            self.waited += now() - start
+            self._waited, self._since = self._waited + now() - self._since, None
+
+    def idle(self) -> int:
+        """Nanoseconds so far; for any thread."""
+        since = self._since
+        return self._waited + (now() - since if since else 0)
 
 
 class Loop:

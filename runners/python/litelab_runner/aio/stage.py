@@ -1,7 +1,7 @@
 """The workers of a trial as tasks on the program's loop."""
 
-import asyncio
-from concurrent.futures import Future, ThreadPoolExecutor
+from asyncio import gather
+from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 from threading import Event
 
@@ -12,34 +12,27 @@ from .worker import Worker
 
 
 class Stage(stage.Stage):
-    _probed: Future
-
-    def worker_class(self) -> type[Worker]:
-        return Worker
+    worker_class = Worker
 
     def begin(self, done: Queue) -> None:
-        begun, loop = Event(), program()
-        self._probed = loop.start(self._run(done, begun))
+        begun = Event()
+        program().start(self._run(done, begun))
         begun.wait()
 
-    async def _run(self, done: Queue, begun: Event) -> dict | None:
-        loop, trial = program(), self.trial
-        if trial["runtime_threads"]:
-            loop.loop.set_default_executor(ThreadPoolExecutor(trial["runtime_threads"]))
+    def make_probe(self, go: int, period_ms: int, warmup_ms: int) -> Probe:
+        return Probe(program(), go, period_ms, warmup_ms)
+
+    async def _run(self, done: Queue, begun: Event) -> None:
+        if self.trial["runtime_threads"]:
+            program().loop.set_default_executor(ThreadPoolExecutor(self.trial["runtime_threads"]))
         self.start()
-        self.lag = self.first_lag()
         begun.set()
-        probe = Probe(loop, self.go, trial["probe_ms"], trial["warmup_ms"], self.lag) if self.lag else None
-        await asyncio.gather(*(self._work(r, worker, done) for r, worker in self.workers))
-        return probe and await probe.stop()
+        await gather(*(self._work(worker, done) for worker in self.workers))
 
-    async def _work(self, r: int, worker: Worker, done: Queue) -> None:
+    async def _work(self, worker: Worker, done: Queue) -> None:
         try:
-            await worker.run(self.go)
-            self.leave(r)
-            done.put(None)
+            await worker.run()
+            self.leave(worker)
+            done.put((worker, None))
         except Exception as error:
-            done.put(error)
-
-    def probed(self) -> dict | None:
-        return self._probed.result()
+            done.put((worker, error))

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import connect
 from ..driver import Fault, Memory, Session
-from ..statement import One, filling, needing, repeating, yielded
+from ..statement import Execute, One, executing, yielded
 from ..stdlib import Sqlite3
 from ..work import verifying
 
@@ -67,24 +67,19 @@ class QueueSession(Session):
                 raise Fault(f"{self.distribution} has connections with different settings: {writer} and {other}")
         return writer
 
-    def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, Memory], int]:
+    def statement(self, transaction: dict, at: int, timed: bool) -> Execute:
         spec = transaction["statements"][at]
         operation = self._operation(spec)
         if operation == "claim":
             verifying(spec["work"], _COLUMNS)
             if len(spec["yields"]) > len(_COLUMNS):
                 raise Fault(f"{spec['sql']}: it has columns {_COLUMNS}, and yields {spec['yields']}")
-            first, one = (claiming(self.claim, spec["yields"], noted) for noted in (timed, False))
+            first, rest = (claiming(self.claim, spec["yields"], noted) for noted in (timed, False))
         else:
             if spec["yields"] or spec["required"]:
                 raise Fault(f"{spec['sql']}: it returns no row")
-            first = one = calling(getattr(self, operation))
-        places = yielded(transaction, spec)
-        if places:
-            first = one = filling(one, places)
-        if spec["repeat"] == 1:
-            return needing(first) if spec["required"] else first
-        return repeating(first, one, spec["required"])
+            first = rest = calling(getattr(self, operation))
+        return executing(first, rest, spec, yielded(transaction, spec))
 
     def _operation(self, spec: dict) -> str:
         """What a statement invokes, checked."""

@@ -4,9 +4,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::sync::atomic::AtomicBool;
 
-use litelab_engine::Runners;
+use litelab_engine::trial::Patience;
+use litelab_engine::{Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, library, resolve};
+use litelab_record::RunFile;
+use litelab_record::outcome::Outcome;
 
 /// A workload of one transaction, which inserts a row.
 pub const INSERTS: &str = r#"
@@ -109,11 +113,38 @@ pub fn plan(folder: &Path, workload: &str, study: &str) -> Plan {
     plan_with(folder, workload, study, &Options::default())
 }
 
-/// The same with options.
+/// The same with options. The study's blocks are run as they are, however few.
 pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) -> Plan {
     std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}")).expect("workload");
     let toml = format!("name = \"s\"\ntitle = \"A test?\"\n{study}");
     let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml };
-    let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    resolve::resolve(&study, &text, options).unwrap_or_else(|e| panic!("{e}"))
+    let study: litelab_model::study::Study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { blocks: options.blocks.or(Some(study.blocks)), ..options.clone() };
+    resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What becomes of the only trial of a plan.
+pub fn only_trial(plan: Plan, folder: &Path, runners: &Runners) -> Outcome {
+    let scratch = tempfile::tempdir_in(folder).expect("folder");
+    let options = RunOptions {
+        file: scratch.path().join("run.db"),
+        directory: scratch.path().join("work"),
+        urls: Default::default(),
+        patience: Patience::default(),
+        calibrate: false,
+        flame: false,
+    };
+    let stop = AtomicBool::new(false);
+    let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
+    run.execute(&mut |_| {}).expect("executes");
+    let mut outcome = None;
+    RunFile::open(&options.file)
+        .and_then(|file| {
+            file.trials(&mut |stored| {
+                outcome = Some(stored.record.outcome);
+                Ok(())
+            })
+        })
+        .expect("readable");
+    outcome.expect("a trial")
 }

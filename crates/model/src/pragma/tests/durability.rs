@@ -8,9 +8,9 @@ use rusqlite::Connection;
 /// One row per journal mode: the rungs for OFF, NORMAL, FULL, EXTRA.
 const LADDER: [(&str, [Durability; 4]); 6] = [
     ("wal", [D1, D2, D4, D4]),
-    ("delete", [D1, D3, D3, D4]),
-    ("truncate", [D1, D3, D4, D4]),
-    ("persist", [D1, D3, D4, D4]),
+    ("delete", [D1, D1, D3, D4]),
+    ("truncate", [D1, D1, D4, D4]),
+    ("persist", [D1, D1, D4, D4]),
     ("memory", [D0, D0, D0, D0]),
     ("off", [D0, D0, D0, D0]),
 ];

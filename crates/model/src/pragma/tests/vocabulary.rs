@@ -87,3 +87,23 @@ fn there_are_settings_actions_and_queries() {
     assert_eq!(count(|kind| matches!(kind, Kind::Action { .. })), 4);
     assert!(count(|kind| matches!(kind, Kind::Query)) > 20);
 }
+
+#[test]
+fn what_is_reported_is_said_in_words_where_there_are_some() {
+    use super::super::Reported::{self, Integer, Text};
+    let said = |name: &str, reported: Reported| find(name).unwrap().in_words(&reported);
+    for (name, reported, expected) in [
+        ("synchronous", Integer(2), "full"),
+        ("synchronous", Text("1".into()), "normal"),
+        ("synchronous", Integer(6), "6"),
+        ("auto_vacuum", Integer(0), "none"),
+        ("foreign_keys", Integer(1), "on"),
+        ("foreign_keys", Integer(0), "off"),
+        ("journal_mode", Text("wal".into()), "wal"),
+        ("busy_timeout", Integer(0), "0"),
+        ("page_count", Integer(1), "1"),
+        ("encoding", Text("UTF-8".into()), "UTF-8"),
+    ] {
+        assert_eq!(said(name, reported), expected, "{name}");
+    }
+}

@@ -32,6 +32,7 @@ const BYTES: [Scaled; 5] = [
 ];
 const SHARES: [Scaled; 1] = [scaled(0.01, "%")];
 const COUNTS: [Scaled; 3] = [scaled(1.0, "number"), scaled(1e3, "thousands"), scaled(1e6, "millions")];
+const PER_TRANSACTION: [Scaled; 1] = [scaled(1.0, "per transaction")];
 const RATIOS: [Scaled; 1] = [scaled(1.0, "×")];
 
 /// Of an axis of time that is always in seconds.
@@ -45,6 +46,7 @@ pub(in crate::chart) fn choose(unit: Option<Unit>, greatest: f64) -> Scaled {
         Some(Unit::Bytes) => &BYTES,
         Some(Unit::Share) => &SHARES,
         Some(Unit::Count) => &COUNTS,
+        Some(Unit::PerTransaction) => &PER_TRANSACTION,
         None => &RATIOS,
     };
     all.iter().rev().find(|scaled| greatest.abs() >= scaled.divisor).copied().unwrap_or(all[0])

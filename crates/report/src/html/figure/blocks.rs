@@ -2,6 +2,7 @@
 
 use super::{Figure, Source, left_out};
 use crate::chart::{Reading, Strip, StripArm};
+use crate::document::max_of;
 
 /// Panels of a picture that is still seen at once.
 const MOST: usize = 6;
@@ -15,7 +16,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
         return None;
     }
     let panel = |arm: &&crate::analysis::ArmAnalysis| StripArm {
-        label: source.name(arm),
+        label: max_of(arm, metric) + &source.name(arm),
         values: arm.values(metric).iter().map(|(block, value)| (block + 1, *value)).collect(),
         median: arm.estimate(metric).map(Reading::from),
     };

@@ -3,6 +3,7 @@
 use super::{Figure, Source};
 use crate::analysis::{ArmAnalysis, better};
 use crate::chart::{Cell, Dimension, Heatmap};
+use crate::document::max_of;
 use crate::number;
 
 /// Levels of a dimension that are still read as a map.
@@ -38,7 +39,8 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
             None => missing("–", "not part of the study"),
             Some(arm) => match (arm.estimate(metric), &arm.skipped, arm.failures.first()) {
                 (Some(estimate), ..) => {
-                    Cell::Value { value: estimate.value, note: number::sentence(estimate, metric.measure.unit()) }
+                    let note = max_of(arm, metric) + &number::sentence(estimate, metric.measure.unit());
+                    Cell::Value { value: estimate.value, note }
                 }
                 (None, Some(why), _) => missing("skipped", why),
                 (None, None, Some(failure)) => missing("failed", &failure.reason),

@@ -51,7 +51,14 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         number::percent(scenario.confidence),
         number::percent(source.analysis.tolerance),
     );
-    let summary = summary(&cells, metric, &baseline.label);
+    let mut summary = summary(&cells, metric, &baseline.label);
+    let losing = |(arm, cell): &&(usize, MetricComparison)| {
+        cell.verdict == Verdict::Faster && source.analysis.footing(*arm, scenario.baseline).is_loss()
+    };
+    match cells.iter().filter(losing).count() {
+        0 => {}
+        n => summary.push_str(&format!(" Of these, {n} give up durability for it.")),
+    }
     let rows = cells.into_iter().filter_map(|(arm, cell)| row(source, arm, &cell)).collect();
     let chart = Forest {
         title: format!("{}: {metric} against the baseline", scenario.name),
@@ -67,6 +74,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
 fn row(source: Source<'_>, arm: usize, cell: &MetricComparison) -> Option<ForestRow> {
     let words = verdict_words(cell.verdict, &cell.metric);
     let (glyph, word) = words.split_once(' ').unwrap_or(("", &words));
+    let footing = source.analysis.footing(arm, source.scenario.baseline);
     let ratio = match &cell.ratio {
         Ok(paired) if paired.ratio.interval().is_some() => Ok(Reading::from(&paired.ratio)),
         Ok(paired) => Err(number::needs(&paired.ratio)),
@@ -76,7 +84,11 @@ fn row(source: Source<'_>, arm: usize, cell: &MetricComparison) -> Option<Forest
         label: source.name(source.arm(arm)?),
         blocks: cell.ratio.as_ref().map_or(0, |paired| u32::try_from(paired.ratio.n).unwrap_or(u32::MAX)),
         ratio,
-        verdict: Some(Word { glyph: glyph.into(), word: word.into(), tone: verdict_tone(cell.verdict) }),
+        verdict: Some(Word {
+            glyph: glyph.into(),
+            word: format!("{word}, {footing}"),
+            tone: verdict_tone(cell.verdict, footing),
+        }),
     })
 }
 

@@ -25,7 +25,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
             .map(|(workers, arm)| ScalingPoint {
                 workers,
                 throughput: arm.estimate(&law.metric).map(Reading::from),
-                latency: arm.estimate(p99).map(Reading::from),
+                latency: arm.estimate(p99).filter(|_| arm.too_few(p99).is_none()).map(Reading::from),
             })
             .collect(),
         law: Some(law.law.as_ref().map(Into::into).map_err(Clone::clone)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::Arm;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ConnectionSettings, Operation, TrialResult, WorkerResult};
+use litelab_protocol::{ConnectionSettings, ErrorCount, Operation, TrialResult, WorkerResult};
 use litelab_record::Summary;
 use litelab_record::outcome::{Flag, Measurement, Probe, ResponseTimes, SearchOutcome, Series};
 
@@ -14,6 +14,8 @@ pub struct Numbers {
     pub committed: u64,
     pub p50_ns: u64,
     pub p99_ns: u64,
+    /// Latencies, of which one in twenty is of `p99_ns`.
+    pub observations: u64,
     /// Per committed transaction.
     pub cpu_ns: u64,
     pub wal_peak: u64,
@@ -22,6 +24,8 @@ pub struct Numbers {
     pub others: Vec<(&'static str, u64, u64)>,
     /// Transactions given up.
     pub failed: u64,
+    /// Times that the database was busy.
+    pub busy: u64,
     /// Hash of each table.
     pub content: Vec<(&'static str, &'static str)>,
     /// `journal_mode` and `synchronous` of each connection.
@@ -40,11 +44,13 @@ impl Default for Numbers {
             committed: 1000,
             p50_ns: 1000,
             p99_ns: 2000,
+            observations: 1000,
             cpu_ns: 500,
             wal_peak: 4 << 20,
             flags: vec![],
             others: vec![],
             failed: 0,
+            busy: 0,
             content: vec![],
             settings: vec![("wal", 1), ("wal", 1)],
             searched: false,
@@ -57,14 +63,18 @@ impl Default for Numbers {
 impl Numbers {
     pub fn measurement(&self, arm: &Arm) -> Measurement {
         let mut service = Histogram::new();
-        (0..95).for_each(|_| service.record(self.p50_ns));
-        (0..5).for_each(|_| service.record(self.p99_ns));
+        let late = |i: u64| i * 20 >= self.observations * 19;
+        (0..self.observations).for_each(|i| service.record(if late(i) { self.p99_ns } else { self.p50_ns }));
         let role = arm.trial.roles.first().map_or("writers", |r| r.name.as_str());
+        let busy = ErrorCount { seen: self.busy, cured: self.busy };
+        let busy = (self.busy > 0).then(|| ("SQLITE_BUSY".to_owned(), busy)).into_iter();
         let operation = Operation {
             committed: self.committed,
             failed: self.failed,
+            ended: self.committed,
             measured: self.committed,
             rows: self.committed,
+            errors: busy.collect(),
             ..operation(role, "insert", service)
         };
         let others = self.others.iter().map(|(name, committed, nanos)| {
@@ -72,6 +82,7 @@ impl Numbers {
             (0..*committed).for_each(|_| service.record(*nanos));
             Operation {
                 committed: *committed,
+                ended: *committed,
                 measured: *committed,
                 rows: *committed,
                 ..self::operation(role, name, service)
@@ -82,6 +93,8 @@ impl Numbers {
                 role: role.into(),
                 worker,
                 committed: self.committed / 2,
+                ended: self.committed / 2,
+                inside_ns: 1_000_000_000,
                 ..WorkerResult::default()
             })
             .collect();
@@ -148,12 +161,14 @@ pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation
         committed: 0,
         empty: 0,
         failed: 0,
+        ended: 0,
         measured: 0,
         rows: 0,
         verified: 0,
         mismatches: 0,
         errors: BTreeMap::new(),
         unserved: 0,
+        unfinished: Vec::new(),
         service,
         wait: None,
         response: None,
@@ -167,9 +182,15 @@ pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation
 pub fn noop() -> TrialResult {
     let mut service = Histogram::new();
     (0..1000).for_each(|_| service.record(400));
-    let operation = Operation { committed: 1000, measured: 1000, ..operation("writers", "insert", service) };
-    let worker =
-        WorkerResult { role: "writers".into(), committed: 1000, outside_ns: 100_000, ..WorkerResult::default() };
+    let operation =
+        Operation { committed: 1000, ended: 1000, measured: 1000, ..operation("writers", "insert", service) };
+    let worker = WorkerResult {
+        role: "writers".into(),
+        committed: 1000,
+        ended: 1000,
+        outside_ns: 100_000,
+        ..WorkerResult::default()
+    };
     TrialResult {
         elapsed_ns: 1_000_000,
         measured_ns: 1_000_000,

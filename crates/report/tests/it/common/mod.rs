@@ -41,8 +41,9 @@ pub fn record(
     recorder.runner(&environment::runner()).unwrap();
     prepare(&recorder);
     let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
-    for block in 0..blocks {
+    for (block, scenario) in (0..blocks).flat_map(|block| (0..plan.scenarios.len()).map(move |s| (block, s))) {
         let trials: Vec<(TrialRecord, Series)> = (0..plan.arms.len())
+            .filter(|arm| plan.arms[*arm].scenario == scenario)
             .filter_map(|arm| {
                 let gives = trial(block, arm)?;
                 let series = match &gives {
@@ -54,7 +55,7 @@ pub fn record(
             .collect();
         let load =
             LoadWindow { busy_share: Some(0.4), steal_share: Some(0.001), ticks: Some(500), ..LoadWindow::default() };
-        recorder.block(block, "2026-01-02T03:04:05Z", &load, &trials).unwrap();
+        recorder.block((scenario, block), "2026-01-02T03:04:05Z", &load, &trials).unwrap();
     }
     recorder.finished().unwrap();
     let file = RunFile::open(path).unwrap();

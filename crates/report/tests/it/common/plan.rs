@@ -54,6 +54,7 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
             transactions: vec![],
             roles: vec![role],
             warmup_ms: 0,
+            drain_ms: 10_000,
             tick_ms: 100,
             probe_ms: 10,
             runtime_threads: None,
@@ -211,11 +212,23 @@ pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
             settings: vec![("delete", 2), ("delete", 1)],
             ..base
         },
-        4 => Numbers { flags: vec![Flag::LittlesLaw { difference: -0.12 }, Flag::Short { seconds: 0.2 }], ..base },
+        4 => Numbers {
+            flags: vec![
+                Flag::LittlesLaw { difference: -0.12 },
+                Flag::Short { seconds: 0.2, ended: 70, median: Some(0.003) },
+            ],
+            ..base
+        },
         5 if block == 2 => {
             return Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 9, expected 10"));
         }
-        5 => Numbers { flags: vec![Flag::Short { seconds: 0.2 }, Flag::Failures { failed: 3, of: 100 }], ..base },
+        5 => Numbers {
+            flags: vec![
+                Flag::Short { seconds: 0.2, ended: 70, median: Some(0.003) },
+                Flag::Failures { failed: 3, of: 100 },
+            ],
+            ..base
+        },
         _ => base,
     };
     Some(numbers.into())

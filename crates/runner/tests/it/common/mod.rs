@@ -1,10 +1,29 @@
-//! Trials on rusqlite, and a database to look into.
+//! Trials, and a database to look into.
 #![allow(dead_code)]
 
 pub use litelab_harness::testing::*;
 use litelab_protocol::{Begin, Connection, Database, Executor, Failed, Role, Source, Transaction, Trial};
 
 pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"));
+
+/// Makes two tests of each of these functions: one for each driver that is a session of the harness.
+macro_rules! on_each_driver {
+    ($($name:ident)+) => {
+        mod on_rusqlite {
+            $(#[test]
+            fn $name() {
+                super::$name("rusqlite");
+            })+
+        }
+        mod on_c {
+            $(#[test]
+            fn $name() {
+                super::$name("c");
+            })+
+        }
+    };
+}
+pub(crate) use on_each_driver;
 
 /// Those of one process.
 pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
@@ -23,11 +42,11 @@ pub fn insert(begin: Begin) -> Transaction {
     transaction("insert", begin, params, vec![statement("INSERT INTO t(a, b) VALUES (?1, ?2)", &[0, 1])])
 }
 
-/// One connection for each worker, WAL, no sync, no retry, no warm-up, no probe.
-pub fn trial(databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
-    let pragmas = pragmas(&[("journal_mode", "WAL"), ("synchronous", "OFF")]);
+/// One connection for each worker, WAL, no sync, 5 s of patience (rusqlite's default), no retry, no warm-up, no probe.
+pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
+    let pragmas = pragmas(&[("busy_timeout", "5000"), ("journal_mode", "WAL"), ("synchronous", "OFF")]);
     let connection = Connection { pragmas, ..Connection::default() };
-    Trial { connection, ..litelab_harness::testing::trial("rusqlite", databases, transactions, roles) }
+    Trial { connection, ..litelab_harness::testing::trial(driver, databases, transactions, roles) }
 }
 
 /// A database file with an empty `t`, in a directory that goes with it.

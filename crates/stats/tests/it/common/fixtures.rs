@@ -46,15 +46,6 @@ pub struct RatioCase {
 }
 
 #[derive(Deserialize)]
-pub struct TrendCase {
-    pub note: String,
-    pub series: Vec<f64>,
-    pub s: i64,
-    pub tau: f64,
-    pub p_value: f64,
-}
-
-#[derive(Deserialize)]
 pub struct UslCase {
     pub points: Vec<UslPoint>,
     pub lambda: f64,

@@ -1,8 +1,8 @@
 //! Seeded experiments on hosts whose truth is known.
 
-use litelab_stats::Schedule;
+use litelab_stats::{Events, Schedule};
 use rand::SeedableRng;
-use rand_distr::{Distribution, LogNormal, Normal, StandardNormal, StudentT};
+use rand_distr::{Beta, Binomial, Distribution, LogNormal, Normal, Poisson, StandardNormal, StudentT};
 use rand_pcg::Pcg64;
 
 /// A noisy machine. All noise is in logs, so it is relative.
@@ -93,6 +93,28 @@ pub fn blocks_in_order(
             (arms[0], arms[1])
         })
         .collect()
+}
+
+/// Trials of `of` transactions of which each fails with probability `share`; those of one trial are alike, with an intraclass
+/// correlation of `alike`.
+pub fn failures(rng: &mut Pcg64, trials: u32, of: u64, share: f64, alike: f64) -> Vec<Events> {
+    let spread = (1.0 - alike) / alike;
+    let of_trial = Beta::new(share * spread, (1.0 - share) * spread).unwrap();
+    let trial = |_| {
+        let p = of_trial.sample(rng);
+        Events { count: Binomial::new(of, p).unwrap().sample(rng), of }
+    };
+    (0..trials).map(trial).collect()
+}
+
+/// Trials with `rate` errors in a transaction on the average, in which the rate itself scatters by `scatter` in logs.
+pub fn errors(rng: &mut Pcg64, trials: u32, of: u64, rate: f64, scatter: f64) -> Vec<Events> {
+    let trial = |_| {
+        let own: f64 = scatter * Noise::Normal.draw(rng) - scatter * scatter / 2.0;
+        let count: f64 = Poisson::new(rate * own.exp() * of as f64).unwrap().sample(rng);
+        Events { count: count as u64, of }
+    };
+    (0..trials).map(trial).collect()
 }
 
 /// The share of `runs` seeded experiments in which `event` happens.

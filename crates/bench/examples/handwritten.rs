@@ -1,0 +1,112 @@
+//! The loops that someone would write by hand for one question, to see what the runner adds to them: the same random
+//! values, no clock, no histogram, no choice of anything.
+//!
+//! `handwritten rusqlite|c insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
+//! 1000, or reads N random rows of those there by their rowid. Prints operations per second. Those of `c` are in
+//! c/handwritten.c.
+
+use std::ffi::{CString, c_char};
+use std::hint::black_box;
+use std::time::Instant;
+
+use rusqlite::{Connection, Result};
+
+unsafe extern "C" {
+    fn bench_handwritten(verb: *const c_char, path: *const c_char, n: u64, seed: u64);
+}
+
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn key(seed: u64, name: &str) -> u64 {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    mix(seed.wrapping_add(GAMMA.wrapping_mul(name.bytes().fold(0xCBF2_9CE4_8422_2325, fnv))))
+}
+
+/// An integer from `low` to `low + width - 1`.
+fn uniform(key: u64, row: u64, low: i64, width: u64) -> i64 {
+    let word = mix(key.wrapping_add(row.wrapping_add(1).wrapping_mul(GAMMA)));
+    low + ((word >> 11) as f64 / (1_u64 << 53) as f64 * width as f64) as i64
+}
+
+fn open(path: &str) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    Ok(connection)
+}
+
+fn insert(path: &str, n: u64, seed: u64) -> Result<()> {
+    let connection = open(path)?;
+    let key = key(seed, "insert.k");
+    let mut insert = connection.prepare("INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')")?;
+    for row in 0..n {
+        insert.execute([uniform(key, row, 1, 1_000_000)])?;
+    }
+    Ok(())
+}
+
+fn batch(path: &str, n: u64, seed: u64) -> Result<()> {
+    let connection = open(path)?;
+    let key = key(seed, "batch.k");
+    let mut insert = connection.prepare("INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')")?;
+    for batch in 0..n {
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        for row in batch * 1000..batch * 1000 + 1000 {
+            insert.execute([uniform(key, row, 1, 1_000_000)])?;
+        }
+        connection.execute_batch("COMMIT")?;
+    }
+    Ok(())
+}
+
+fn read(path: &str, n: u64, seed: u64) -> Result<()> {
+    let connection = open(path)?;
+    let key = key(seed, "read.id");
+    let rows: i64 = connection.query_row("SELECT count(*) FROM kv", [], |row| row.get(0))?;
+    let rows = rows as u64;
+    let mut select = connection.prepare("SELECT id, k, v FROM kv WHERE id = ?1")?;
+    for row in 0..n {
+        let mut rows = select.query([uniform(key, row, 1, rows)])?;
+        while let Some(row) = rows.next()? {
+            black_box(row.get_ref(0)?.as_i64()?);
+            black_box(row.get_ref(1)?.as_i64()?);
+            black_box(row.get_ref(2)?.as_str()?);
+        }
+    }
+    Ok(())
+}
+
+fn run(verb: &str, path: &str, n: u64, seed: u64) -> Result<()> {
+    match verb {
+        "insert" => insert(path, n, seed),
+        "batch" => batch(path, n, seed),
+        _ => read(path, n, seed),
+    }
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [driver @ ("rusqlite" | "c"), verb, path, n, seed] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    else {
+        eprintln!("usage: handwritten rusqlite|c insert|batch|read DB N SEED");
+        std::process::exit(2);
+    };
+    let (n, seed) = (n.parse().unwrap_or_default(), seed.parse().unwrap_or_default());
+    if driver == "c" {
+        let (verb, path) = (CString::new(verb)?, CString::new(path)?);
+        // SAFETY: two C strings that outlive the call.
+        unsafe { bench_handwritten(verb.as_ptr(), path.as_ptr(), n, seed) };
+        return Ok(());
+    }
+    let start = Instant::now();
+    run(verb, path, n, seed)?;
+    println!("{:.0}", n as f64 / start.elapsed().as_secs_f64());
+    Ok(())
+}

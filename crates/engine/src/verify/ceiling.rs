@@ -1,0 +1,81 @@
+//! What a scenario leaves room for, whatever the database.
+
+use litelab_model::Arm;
+use litelab_protocol::{Load, Operation, Role, TrialResult, Until};
+
+/// What clocks and timers may differ by.
+const TOLERANCE: f64 = 0.02;
+
+/// Checks that no more was done than the scenario's own pauses, its workers' pauses and the offered load leave room for.
+///
+/// The bounds are on counts from `go` on, when nothing is under way: `n` transactions each of which takes a time of its own
+/// need at least their sum, with no edge to allow for. Within the window each worker may besides end one that it had begun
+/// before.
+///
+/// # Errors
+/// The first bound that was exceeded.
+pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
+    let elapsed = result.elapsed_ns as f64 / 1e9;
+    if let Some(ceiling) = arm.ceiling {
+        let committed = sum(result, |_| true, |o| o.committed);
+        at_most(committed, ceiling * elapsed, || {
+            format!("in {elapsed:.3} s, and its pauses leave room for {ceiling:.1}/s")
+        })?;
+        let window = result.workers.iter().map(|w| w.inside_ns + w.outside_ns).max().unwrap_or_default() as f64 / 1e9;
+        let ended = sum(result, |_| true, |o| o.ended);
+        at_most(ended, ceiling * window + result.workers.len() as f64, || {
+            format!("ended in {window:.3} s, and its pauses leave room for {ceiling:.1}/s")
+        })?;
+    }
+    for role in &arm.trial.roles {
+        let name = &role.name;
+        let of_role = |o: &Operation| o.role == *name;
+        match role.load {
+            Load::Closed { think_us } => {
+                let pause = (held(arm, role) + think_us) as f64 / 1e6;
+                let workers = f64::from(role.workers) * f64::from(arm.databases);
+                let committed = sum(result, of_role, |o| o.committed);
+                // The last of each worker needs no pause after it.
+                let room = if pause > 0.0 { (elapsed / pause + 1.0) * workers } else { f64::INFINITY };
+                at_most(committed, room, || {
+                    format!(
+                        "by role `{name}` in {elapsed:.3} s, and each of its {workers} workers pauses {pause:.6} s for each"
+                    )
+                })?;
+            }
+            Load::Open { rate, .. } => {
+                let Until::Time { ms } = role.until else { continue };
+                let due = rate * ms as f64 / 1e3;
+                let begun = sum(result, of_role, |o| o.committed + o.empty + o.failed + o.unfinished.len() as u64);
+                // The arrivals themselves vary: four standard deviations of a Poisson count.
+                at_most(begun, due + 4.0 * due.sqrt() + 1.0, || {
+                    format!("by role `{name}`, and {due:.0} arrivals are due in its time")
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn sum(result: &TrialResult, which: impl Fn(&Operation) -> bool, of: fn(&Operation) -> u64) -> u64 {
+    result.operations.iter().filter(|o| which(o)).map(of).sum()
+}
+
+fn at_most(count: u64, room: f64, what: impl FnOnce() -> String) -> Result<(), String> {
+    if count as f64 <= room * (1.0 + TOLERANCE) {
+        return Ok(());
+    }
+    Err(format!("{count} transactions {}: more than is possible", what()))
+}
+
+/// Microseconds that the shortest transaction of a role pauses in itself.
+fn held(arm: &Arm, role: &Role) -> u64 {
+    let of_step = |transaction: u32| {
+        let transaction = arm.trial.transactions.get(transaction as usize)?;
+        // A statement whose row is missing may end it before the rest.
+        let required = transaction.statements.iter().any(|s| s.required);
+        let statements: u64 = transaction.statements.iter().map(|s| s.hold_us).sum();
+        Some(transaction.hold_us + if required { 0 } else { statements })
+    };
+    role.steps.iter().filter_map(|step| of_step(step.transaction)).min().unwrap_or_default()
+}

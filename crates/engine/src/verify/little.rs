@@ -1,0 +1,94 @@
+//! Little's law, and whether all time was accounted for.
+
+use litelab_model::Arm;
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Operation, TrialResult, Until};
+use litelab_stats::{LittleOutcome, LittlesLaw};
+
+/// The law holds exactly; what is left is the harness's own work and the histogram's precision.
+const TOLERANCE: f64 = 0.05;
+/// Below so many transactions the edges of the window leave nothing to be checked.
+const FEWEST: u64 = 10;
+
+/// Little's law in a closed loop, `L = X·R`, in the role that is furthest from it: the relative difference where it is beyond
+/// the tolerance.
+///
+/// X is the rate that is printed: what ended in the window over its length. R is the mean service time of what began there, and
+/// L the mean number of workers in a transaction, from the workers' own sums of time. A runner that loses or invents
+/// transactions or latencies contradicts its workers; and a role that lasts for a time has workers until then, so that sums
+/// which are too small contradict the clock on the wall.
+///
+/// At each edge of the window every worker has at most one transaction of which a part lies outside: of `W` workers no more than
+/// their `W` longest. By the share that these have in all of the time the tolerance is wider.
+pub(super) fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
+    let differences = arm.trial.roles.iter().filter_map(|role| of_role(result, &role.name));
+    differences.max_by(|a, b| a.abs().total_cmp(&b.abs())).or_else(|| absent(arm, result))
+}
+
+fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
+    let operations = || result.operations.iter().filter(|o| o.role == role);
+    let workers = || result.workers.iter().filter(|w| w.role == role);
+    let sum = |of: fn(&Operation) -> u64| operations().map(of).sum::<u64>();
+    let (measured, failed) = (sum(|o| o.measured), sum(|o| o.failed + o.empty));
+    let window = workers().map(|w| w.inside_ns + w.outside_ns).max().unwrap_or_default() as f64 / 1e9;
+    let mut services = Histogram::new();
+    operations().for_each(|o| services.merge(&o.service));
+    let inside: f64 = workers().map(|w| w.inside_ns as f64).sum();
+    let edges = longest(&services, workers().count() as u64) / inside;
+    // The service histogram holds successes only, so a trial with many failures or empties has no R to check by; with a
+    // few, each of which may have taken seconds, there may be less time in it than there was, but never more. Likewise where
+    // something never ended.
+    if measured < FEWEST || failed * 20 > measured || edges > 0.5 {
+        return None;
+    }
+    let service: f64 = operations().filter_map(|o| Some(o.service.mean()? * o.ended as f64)).sum();
+    let ended = sum(|o| o.ended) as f64;
+    let law = LittlesLaw {
+        in_flight: inside / 1e9 / window,
+        per_second: ended / window,
+        mean_seconds: service / 1e9 / ended.max(1.0),
+    };
+    let excused = failed > 0 || operations().any(|o| !o.unfinished.is_empty());
+    match law.check(TOLERANCE + edges) {
+        Ok(LittleOutcome::Unaccounted { .. }) if excused => None,
+        Ok(LittleOutcome::Unaccounted { discrepancy } | LittleOutcome::Overcounted { discrepancy }) => {
+            Some(discrepancy)
+        }
+        // No time at work at all is no domain of the law.
+        Err(_) => Some(-1.0),
+        Ok(LittleOutcome::Consistent { .. }) => None,
+    }
+}
+
+/// The sum of the longest values, so many of them.
+fn longest(values: &Histogram, count: u64) -> f64 {
+    let mut before = values.count().saturating_sub(count);
+    let rest = values.recorded().map(|(value, times)| {
+        let skipped = times.min(before);
+        before -= skipped;
+        value as f64 * (times - skipped) as f64
+    });
+    rest.sum()
+}
+
+/// Share of the wall-clock time that workers of roles ending by time did not account for, where it is beyond the
+/// tolerance; likewise, above 0, time that was more than there was.
+fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
+    let mut due = 0.0;
+    let mut spent = 0.0;
+    for role in &arm.trial.roles {
+        let Until::Time { ms } = role.until else { continue };
+        for worker in result.workers.iter().filter(|w| w.role == role.name) {
+            due += ms.saturating_sub(arm.trial.warmup_ms) as f64 * 1e6;
+            spent += (worker.inside_ns + worker.outside_ns) as f64;
+        }
+    }
+    let most = result.measured_ns as f64 * result.workers.len() as f64;
+    let all: f64 = result.workers.iter().map(|w| (w.inside_ns + w.outside_ns) as f64).sum();
+    match (spent / due - 1.0, all / most - 1.0) {
+        (missing, _) if due > 0.0 && missing < -TOLERANCE => Some(missing),
+        (over, _) if due > 0.0 && over > TOLERANCE => Some(over),
+        (_, over) if most > 0.0 && over > TOLERANCE => Some(over),
+        _ => None,
+    }
+}

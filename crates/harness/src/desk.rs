@@ -1,0 +1,315 @@
+//! Where a worker writes down what it does. It is read when the trial is over, also while the worker hangs in a call: so it
+//! is not the worker's own, and a lock is held to write down each transaction that is over, but not while one is under way.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use litelab_protocol::{Operation, Unfinished, WorkerResult};
+
+use crate::clock::{End, NEVER};
+use crate::record::Record;
+use crate::transaction::{Ending, Execution};
+
+/// From the end of the warm-up to the end of a role.
+#[derive(Clone, Copy)]
+pub struct Window<'a> {
+    /// Nanoseconds from `go` to the end of the warm-up.
+    pub warm: u64,
+    /// When the role ends.
+    pub end: End<'a>,
+}
+
+impl Window<'_> {
+    /// Whether what ended at `at` ended in it.
+    #[inline]
+    fn has(self, at: u64) -> bool {
+        at > self.warm && at <= self.end.known()
+    }
+
+    /// How many nanoseconds of a span are in it.
+    #[inline]
+    fn part(self, from: u64, to: u64) -> u64 {
+        to.min(self.end.known()).saturating_sub(from.max(self.warm))
+    }
+}
+
+/// One worker's.
+pub struct Desk {
+    /// When the transaction under way began, in nanoseconds from `go`; [`NEVER`] between two.
+    began: AtomicU64,
+    /// When it was due, [`NEVER`] in a closed loop.
+    due: AtomicU64,
+    /// Which step it is.
+    step: AtomicUsize,
+    tally: Mutex<Tally>,
+}
+
+/// What is written down.
+pub struct Tally {
+    /// One for each step.
+    pub records: Vec<Record>,
+    /// Transactions that are over, by their time.
+    time: Time,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Working,
+    Ended,
+    /// Nothing is written down any more.
+    Abandoned {
+        /// When, in nanoseconds from `go`.
+        at: u64,
+    },
+}
+
+/// A worker's time, in nanoseconds.
+#[derive(Default)]
+struct Time {
+    /// When it ended, from `go`.
+    ended: u64,
+    /// Of the window, in transactions and between them.
+    inside: u64,
+    outside: u64,
+    /// The longest in which it committed nothing.
+    stall: u64,
+    /// When it last committed something.
+    committed: u64,
+}
+
+impl Time {
+    /// A transaction that began at `start` is over.
+    #[inline]
+    fn pass(&mut self, execution: &Execution, start: u64, window: Window<'_>) {
+        self.inside += window.part(start, execution.end);
+        if execution.ending == Ending::Committed {
+            self.stall = self.stall.max(execution.end.saturating_sub(self.committed));
+            self.committed = execution.end;
+        }
+    }
+
+    /// The worker has ended.
+    fn end(&mut self, now: u64, window: Window<'_>) {
+        self.ended = now;
+        self.outside = window.part(0, now).saturating_sub(self.inside);
+        self.stall = self.stall.max(now.saturating_sub(self.committed));
+    }
+}
+
+impl Desk {
+    /// With an empty record for each step.
+    pub fn new(records: Vec<Record>) -> Self {
+        Self {
+            began: AtomicU64::new(NEVER),
+            due: AtomicU64::new(NEVER),
+            step: AtomicUsize::new(0),
+            tally: Mutex::new(Tally { records, time: Time::default(), state: State::Working }),
+        }
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        // A panic ends the trial by itself.
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A transaction begins.
+    #[inline]
+    pub fn begin(&self, step: usize, start: u64, due: Option<u64>) {
+        self.step.store(step, Ordering::Relaxed);
+        self.due.store(due.unwrap_or(NEVER), Ordering::Relaxed);
+        self.began.store(start, Ordering::Release);
+    }
+
+    /// It is over: `count` is given its record. Nothing, and the worker is to stop, where nobody waits for it any more.
+    #[inline]
+    pub fn pass(
+        &self,
+        (step, start): (usize, u64),
+        execution: &Execution,
+        window: Window<'_>,
+        count: impl FnOnce(&mut Record),
+    ) -> Option<()> {
+        let mut tally = self.tally();
+        if tally.state != State::Working {
+            return None;
+        }
+        self.began.store(NEVER, Ordering::Release);
+        let record = &mut tally.records[step];
+        record.ended += u64::from(execution.ending == Ending::Committed && window.has(execution.end));
+        count(record);
+        tally.time.pass(execution, start, window);
+        Some(())
+    }
+
+    /// The worker has ended; nothing, where nobody waits for it any more.
+    pub fn end(&self, now: u64, window: Window<'_>) -> Option<()> {
+        let mut tally = self.tally();
+        if tally.state != State::Working {
+            return None;
+        }
+        tally.state = State::Ended;
+        tally.time.end(now, window);
+        Some(())
+    }
+
+    /// Does not wait for the worker any longer. False where it has ended.
+    pub fn abandon(&self, now: u64, window: Window<'_>) -> bool {
+        let mut tally = self.tally();
+        if tally.state != State::Working {
+            return false;
+        }
+        tally.state = State::Abandoned { at: now };
+        let began = self.began.load(Ordering::Acquire);
+        if began != NEVER {
+            tally.time.inside += window.part(began, now);
+        }
+        tally.time.end(now, window);
+        true
+    }
+
+    /// Adds the record of each step to the operation that `place` gives, and the worker's figures to its result. Returns its end
+    /// in nanoseconds from `go`.
+    pub fn enter(
+        &self,
+        worker: &mut WorkerResult,
+        operations: &mut [Operation],
+        place: impl Fn(usize) -> usize,
+    ) -> u64 {
+        let tally = self.tally();
+        for (step, record) in tally.records.iter().enumerate() {
+            record.merge_into(&mut operations[place(step)]);
+            worker.ended += record.ended;
+        }
+        (worker.inside_ns, worker.outside_ns) = (tally.time.inside, tally.time.outside);
+        worker.stall_ns = tally.time.stall;
+        let began = self.began.load(Ordering::Acquire);
+        if let (State::Abandoned { at }, true) = (tally.state, began != NEVER) {
+            let due = self.due.load(Ordering::Relaxed);
+            operations[place(self.step.load(Ordering::Relaxed))].unfinished.push(Unfinished {
+                service_ns: at.saturating_sub(began),
+                response_ns: (due != NEVER).then(|| at.saturating_sub(due)),
+            });
+        }
+        tally.time.ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_protocol::histogram::Histogram;
+
+    use super::*;
+
+    fn until(end: u64, ending: Ending) -> Execution {
+        Execution { ending, had: None, end, rows: 0, query: None, first_row: None, verified: 0, mismatches: 0 }
+    }
+
+    fn window(warm: u64, end: u64) -> Window<'static> {
+        Window { warm, end: End { time: end, role: None } }
+    }
+
+    fn desk() -> Desk {
+        use litelab_protocol::{Begin, Transaction};
+        let transaction = Transaction {
+            name: "t".into(),
+            begin: Begin::None,
+            writes: true,
+            hold_us: 0,
+            timed_rows: false,
+            params: Vec::new(),
+            statements: Vec::new(),
+        };
+        Desk::new(vec![Record::new(&transaction, false, false)])
+    }
+
+    /// Runs transactions from and to these moments.
+    fn work(desk: &Desk, window: Window<'_>, spans: &[(u64, u64, Ending)]) {
+        for (start, end, ending) in spans {
+            desk.begin(0, *start, None);
+            desk.pass((0, *start), &until(*end, *ending), window, |_| ()).expect("it is waited for");
+        }
+    }
+
+    fn seen(desk: &Desk) -> (WorkerResult, Vec<Unfinished>, u64) {
+        let mut operations = [Operation {
+            role: String::new(),
+            transaction: String::new(),
+            committed: 0,
+            empty: 0,
+            failed: 0,
+            ended: 0,
+            measured: 0,
+            rows: 0,
+            verified: 0,
+            mismatches: 0,
+            errors: Default::default(),
+            unserved: 0,
+            unfinished: Vec::new(),
+            service: Histogram::new(),
+            wait: None,
+            response: None,
+            lag: None,
+            query: None,
+            first_row: None,
+        }];
+        let mut worker = WorkerResult::default();
+        let ended = desk.enter(&mut worker, &mut operations, |_| 0);
+        assert_eq!(operations[0].ended, worker.ended);
+        (worker, std::mem::take(&mut operations[0].unfinished), ended)
+    }
+
+    #[test]
+    fn the_longest_time_without_a_commit_has_everything_else_in_it() {
+        let (desk, window) = (desk(), window(200, NEVER));
+        let (committed, failed, empty) = (Ending::Committed, Ending::Failed, Ending::Empty);
+        work(&desk, window, &[(50, 100, committed), (150, 400, failed), (450, 500, empty), (600, 900, committed)]);
+        desk.end(1_100, window).expect("it is waited for");
+        let (worker, unfinished, ended) = seen(&desk);
+        assert_eq!((worker.stall_ns, ended, worker.ended), (800, 1_100, 1));
+        // From the warm-up on, 200 of what failed, then 50 and 300.
+        assert_eq!((worker.inside_ns, worker.outside_ns), (550, 350));
+        assert_eq!(unfinished, []);
+    }
+
+    #[test]
+    fn who_commits_nothing_stalls_until_the_end() {
+        let (desk, window) = (desk(), window(0, NEVER));
+        desk.end(1_000, window).expect("it is waited for");
+        assert_eq!(seen(&desk).0.stall_ns, 1_000);
+    }
+
+    #[test]
+    fn what_ends_in_the_window_counts_wherever_it_began_and_its_time_is_cut_at_both_ends() {
+        let (desk, window) = (desk(), window(100, 1_000));
+        // Ends as the warm-up does, then across its end, inside, and across the end of the window.
+        let ending = Ending::Committed;
+        work(&desk, window, &[(10, 100, ending), (100, 300, ending), (500, 600, ending), (900, 1_200, ending)]);
+        desk.end(1_250, window).expect("it is waited for");
+        let (worker, ..) = seen(&desk);
+        assert_eq!(worker.ended, 2);
+        assert_eq!((worker.inside_ns, worker.outside_ns), (200 + 100 + 100, 500));
+    }
+
+    #[test]
+    fn who_is_abandoned_shows_how_long_it_has_taken_and_writes_nothing_more() {
+        let (desk, window) = (desk(), window(100, 1_000));
+        work(&desk, window, &[(0, 150, Ending::Committed)]);
+        desk.begin(0, 400, Some(300));
+        assert!(desk.abandon(1_500, window));
+        assert!(desk.pass((0, 400), &until(1_600, Ending::Committed), window, |_| panic!("written down")).is_none());
+        assert!(desk.end(1_700, window).is_none());
+        let (worker, unfinished, ended) = seen(&desk);
+        assert_eq!(unfinished, [Unfinished { service_ns: 1_100, response_ns: Some(1_200) }]);
+        assert_eq!((worker.ended, worker.inside_ns, worker.outside_ns), (1, 50 + 600, 250));
+        assert_eq!((worker.stall_ns, ended), (1_350, 1_500));
+    }
+
+    #[test]
+    fn who_has_ended_is_not_abandoned() {
+        let (desk, window) = (desk(), window(0, 1_000));
+        desk.end(900, window).expect("it is waited for");
+        assert!(!desk.abandon(2_000, window));
+        assert_eq!(seen(&desk).2, 900);
+    }
+}

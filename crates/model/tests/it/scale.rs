@@ -1,0 +1,138 @@
+//! How long a trial lasts, what of it is measured, and how many trials an arm gets.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use litelab_model::judging::{judged, shared_confidence};
+use litelab_model::library::{self, Kind};
+use litelab_model::{Options, Plan, resolve};
+use litelab_protocol::{Dialect, Load, Role, Until};
+use litelab_stats::minimum_blocks;
+
+const BY_TIME: &str = "role.w = { run = 'insert', for = '3s' }";
+
+fn resolved_with(lines: &str, options: &Options) -> Plan {
+    let toml = format!("name = 's'\ntitle = '?'\nworkload = 'insert'\nvars.preload = 10\n{lines}\n");
+    let text = library::Text { file: "s.toml".into(), directory: None, toml };
+    let study = library::parse(&text).unwrap();
+    resolve::resolve(&study, &text, options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn resolved(lines: &str) -> Plan {
+    resolved_with(lines, &Options::default())
+}
+
+/// Milliseconds of warm-up, and until the roles that last for a time end, of the first arm.
+fn times(lines: &str) -> (u64, Vec<u64>) {
+    let plan = resolved(&format!("[[scenario]]\nname = 'one'\n{lines}"));
+    let trial = &plan.arms[0].trial;
+    let ends = trial.roles.iter().filter_map(|role| match role.until {
+        Until::Time { ms } => Some(ms),
+        _ => None,
+    });
+    (trial.warmup_ms, ends.collect())
+}
+
+#[test]
+fn a_closed_loop_is_warm_before_its_time_begins() {
+    let of = |time: &str| times(&format!("role.w = {{ run = 'insert', for = '{time}', think = '1ms' }}"));
+    assert_eq!(of("3s"), (300, vec![3_300]));
+    assert_eq!(of("250ms"), (100, vec![350]), "at least a tenth of a second");
+    assert_eq!(of("60s"), (2_000, vec![62_000]), "at most two seconds");
+    let roles = "role.w = { run = 'insert', for = '4s' }\nrole.r = { run = 'read', for = '2s', rate = 10 }";
+    assert_eq!(times(roles), (400, vec![4_400, 2_400]), "a warm-up is of the trial, and so of all its roles");
+    let plan = resolved(&format!("[[scenario]]\nname = 'one'\n{BY_TIME}"));
+    assert_eq!(plan.arms[0].duration_ms, Some(3_300));
+}
+
+#[test]
+fn a_stated_warm_up_is_taken_as_it_is() {
+    assert_eq!(times(&format!("warmup = '0ms'\n{BY_TIME}")), (0, vec![3_000]));
+    assert_eq!(times(&format!("warmup = '20 ms'\n{BY_TIME}")), (20, vec![3_020]));
+    assert_eq!(times("warmup = '50ms'\nrole.w = { run = 'insert', for = '1s', rate = 10 }"), (50, vec![1_050]));
+    let study = resolved(&format!("warmup = '0ms'\n[[scenario]]\nname = 'one'\n{BY_TIME}"));
+    assert_eq!(study.arms[0].trial.warmup_ms, 0);
+}
+
+#[test]
+fn nothing_is_left_out_of_a_count_a_given_rate_a_search_or_a_kill() {
+    let search = "search = { rate = 'w', from = 10, holds = [{ metric = 'failed', at_most = 0 }] }";
+    let kill = "executor = 'processes'\nkill = { role = 'w', processes = 1, after = '1s' }";
+    for lines in [
+        "role.w = { run = 'insert', count = 100 }",
+        "role.w = { run = 'insert', count = 100 }\nrole.r = { run = 'read', for = '3s' }",
+        "role.w = { run = 'insert', for = '3s', rate = 10 }\nrole.r = { run = 'read', until = 'w' }",
+        &format!("{search}\n{BY_TIME}"),
+        &format!("{kill}\nrole.w = {{ run = 'insert', workers = 2, for = '3s' }}"),
+    ] {
+        let (warmup, ends) = times(lines);
+        assert_eq!(warmup, 0, "{lines}");
+        assert!(ends.iter().all(|ms| *ms == 3_000), "{lines}: {ends:?}");
+    }
+}
+
+#[test]
+fn a_scenario_has_the_blocks_that_its_intervals_need() {
+    let blocks = |arms: &str, blocks: u32, options: &Options| {
+        let lines = format!("blocks = {blocks}\nmetrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\n{arms}");
+        resolved_with(&lines, options).scenarios[0].blocks
+    };
+    let usual = Options::default();
+    assert_eq!(blocks("vary.workers = [1, 2]", 2, &usual), 6);
+    assert_eq!(blocks("vary.workers = [1, 2, 3]", 2, &usual), 7, "two ratios at 97.5 % each");
+    let three = "vary.workers = [1, 2]\nmetrics = ['throughput']";
+    assert_eq!(blocks(three, 2, &usual), 7, "one arm in the three metrics that go with throughput");
+    assert_eq!(blocks("vary.workers = [1, 2, 3]", 20, &usual), 20, "what is more is kept");
+    assert_eq!(blocks("", 1, &usual), 1, "nothing is compared");
+    let claim = "[[claim]]\nname = 'c'\ntext = 'c'\nscenario = 'one'\nmetric = 'p50'\nat_most = 1";
+    assert_eq!(blocks(claim, 1, &usual), 6);
+    assert_eq!(blocks("vary.workers = [1, 2]", 1, &Options { aa: true, ..usual.clone() }), 6, "a twin is no arm more");
+    let asked = Options { blocks: Some(2), ..usual.clone() };
+    let plan = resolved_with(
+        &format!("metrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\nvary.workers = [1, 2]"),
+        &asked,
+    );
+    assert_eq!((plan.scenarios[0].blocks, plan.least_blocks(0)), (2, 6), "the command line has the last word");
+    let quick = Options { quick: true, ..usual };
+    assert_eq!(blocks("vary.workers = [1, 2]\nquick = { blocks = 1 }", 30, &quick), 6);
+}
+
+/// Scenarios of built-in studies whose closed loops are measured from their start, because their meaning asks for it.
+const COLD: [(&str, &str); 5] = [
+    ("cluster-fault", "undisturbed"),
+    ("cluster-fault", "node-dies"),
+    ("cluster-fault", "server-dies"),
+    ("task-queue", "mixed"),
+    ("task-queue", "recovery"),
+];
+
+/// Where arms are compared or a claim is judged, no verdict of a built-in study is open for want of blocks; and no closed
+/// loop that lasts for a time is measured from a cold start by accident.
+#[test]
+fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
+    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
+    let dialects: std::collections::BTreeMap<_, _> = dialects.map(|(name, d)| (name.to_owned(), d)).into();
+    for name in Kind::Study.built_in() {
+        for quick in [false, true] {
+            let (study, text) = library::study(name).unwrap();
+            let options = Options { quick, dialects: dialects.clone(), ..Options::default() };
+            let plan = resolve::resolve(&study, &text, &options).unwrap();
+            for arm in &plan.arms {
+                let loops =
+                    |role: &Role| matches!((&role.load, &role.until), (Load::Closed { .. }, Until::Time { .. }));
+                let counted = arm.trial.roles.iter().any(|role| matches!(role.until, Until::Count { .. }));
+                let warm = arm.trial.roles.iter().any(loops) && !counted;
+                let cold = COLD.contains(&(name, plan.scenarios[arm.scenario].name.as_str()));
+                assert_eq!(arm.trial.warmup_ms > 0, warm && !cold, "{name}, quick {quick}, {}", arm.label());
+            }
+            for (index, scenario) in plan.scenarios.iter().enumerate() {
+                let ratios = plan.arms.iter().filter(|arm| arm.scenario == index).count() - 1;
+                let claimed = plan.claims.iter().any(|claim| plan.arms[claim.arm].scenario == index);
+                if ratios > 0 || claimed {
+                    let shared = shared_confidence(ratios, &judged(&scenario.metrics));
+                    let least = minimum_blocks(shared).max(6) as u32;
+                    assert!(scenario.blocks >= least, "{name}, quick {quick}, {}: {}", scenario.name, scenario.blocks);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Rare events are counts over all trials, and quantiles of a few are no quantiles.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{arm, empty, metric, scenario, text};
+use crate::common::{Gives, Numbers, record};
+use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
+use litelab_record::RunInfo;
+use litelab_record::outcome::Flag;
+use litelab_report::export::json;
+use litelab_report::{Analysis, Style, analyse, show};
+use litelab_stats::{ClaimVerdict, Verdict};
+
+const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { blocks_needed: None };
+
+/// Two arms, and a claim about the second one.
+fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize) -> Numbers) -> (RunInfo, Analysis) {
+    let claim = ClaimPlan {
+        name: "c".into(),
+        text: "A claim.".into(),
+        published: String::new(),
+        note: String::new(),
+        metric: metric(of),
+        arm: 1,
+        against: None,
+        at_least: bounds.0,
+        at_most: bounds.1,
+    };
+    let arms = (0..2).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
+    let value = FindingValuePlan::Value { metric: metric(of), arm: 1 };
+    let findings = vec![FindingPlan { text: "It is {it}.".into(), values: [("it".to_owned(), value)].into() }];
+    let scenarios = vec![scenario("s", 8, &["profile"], 0, &[of])];
+    let plan = Plan { scenarios, arms, claims: vec![claim], findings, ..empty() };
+    let directory = tempfile::tempdir().unwrap();
+    let trial = |block, arm| Some(Gives::from(numbers(block, arm)));
+    let (file, info) = record(&directory.path().join("run.db"), &plan, |_| (), trial);
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+fn wide(info: &RunInfo, analysis: &Analysis) -> String {
+    show(analysis, info, Style { color: false, width: 300 })
+}
+
+/// 38 transactions in each trial of both arms, of which so many fail.
+fn failing(failed: impl Fn(u32, usize) -> u64) -> impl Fn(u32, usize) -> Numbers {
+    move |block, arm| {
+        let failed = failed(block, arm);
+        Numbers { committed: 38 - failed, failed, ..Numbers::default() }
+    }
+}
+
+fn judged(bounds: (Option<f64>, Option<f64>), failed: impl Fn(u32, usize) -> u64) -> (ClaimVerdict, String) {
+    let (_, analysis) = run("failed", bounds, failing(failed));
+    let claim = &analysis.claims[0];
+    (claim.verdict, claim.reason.clone().unwrap_or_default())
+}
+
+#[test]
+fn none_of_304_neither_holds_that_none_fails_nor_contradicts_that_few_do() {
+    let (verdict, reason) = judged((None, Some(0.0)), |_, _| 0);
+    assert_eq!(verdict, OPEN);
+    let says =
+        "not shown otherwise: none in 304 transactions shows 1.21 % at the most, and no number of them shows never";
+    assert_eq!(reason, says);
+    assert_eq!(judged((None, Some(0.013)), |_, _| 0).0, ClaimVerdict::Holds);
+    // What is published of 0.34 % (0.1 to 1 %) lies within what 304 leave possible.
+    assert_eq!(judged((Some(0.001), Some(0.01)), |_, _| 0).0, ClaimVerdict::Inconclusive { blocks_needed: Some(89) });
+    assert_eq!(judged((Some(0.02), None), |_, _| 0).0, ClaimVerdict::Contradicted);
+    // One is enough against never, and not against rarely.
+    let one = |block, arm| u64::from(arm == 1 && block == 3);
+    assert_eq!(judged((None, Some(0.0)), one).0, ClaimVerdict::Contradicted);
+    assert_eq!(judged((None, Some(0.002)), one).0, OPEN);
+}
+
+#[test]
+fn a_few_failures_in_few_trials_are_never_zero() {
+    let (info, analysis) = run("failed", (None, Some(0.0)), failing(|block, arm| u64::from(arm == 1 && block < 3)));
+    let estimate = analysis.arms[1].estimate(&metric("failed")).unwrap();
+    assert!((estimate.value - 3.0 / 304.0).abs() < 1e-12 && estimate.low() > Some(0.0), "{estimate:?}");
+    let text = wide(&info, &analysis);
+    assert!(text.contains("0.987 % [0.") && text.contains(", 3 in 304 transactions"), "{text}");
+    assert!(text.contains("failed   of the transactions of all trials together"), "{text}");
+    assert!(!text.contains("[0, 0]"), "{text}");
+    let export = json::export(&analysis, &info);
+    assert_eq!(export.arms[1].metrics["failed"].events, Some((3, 304)));
+}
+
+#[test]
+fn arms_are_compared_by_their_counts_and_not_by_medians_of_zeros() {
+    let compare = |failed: &dyn Fn(u32, usize) -> u64| {
+        let (_, analysis) = run("failed", (None, Some(0.5)), failing(failed));
+        analysis.scenarios[0].comparisons[0].metrics[0].clone()
+    };
+    // 12 against 4 of 304, but in four blocks of eight only.
+    let few = compare(&|block, arm| if block % 2 == 0 { [1, 3][arm] } else { 0 });
+    assert!(matches!(few.verdict, Verdict::Inconclusive { .. }), "{few:?}");
+    assert!(few.ratio.unwrap_err().contains("12 of 304 against 4 of 304 happened in too few blocks"));
+    let none = compare(&|_, arm| [0, 3][arm]);
+    assert!(matches!(none.verdict, Verdict::Inconclusive { .. }), "{none:?}");
+    // In all blocks, of which some have none in one arm.
+    let many = compare(&|block, arm| [1 + u64::from(block % 3 == 0), 4 + u64::from(block)][arm]);
+    assert_eq!(many.verdict, Verdict::Slower, "{many:?}");
+    assert_eq!(many.ratio.unwrap().ratio.value, 60.0 / 11.0);
+}
+
+#[test]
+fn errors_are_a_rate_per_transaction_that_may_exceed_one() {
+    let (info, analysis) = run("errors", (Some(1.2), None), |block, _| Numbers {
+        committed: 100,
+        busy: 150 + u64::from(block % 3),
+        ..Numbers::default()
+    });
+    assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
+    let text = wide(&info, &analysis);
+    assert!(text.contains("1.51/transaction [1."), "{text}");
+    assert!(!text.contains("151 %"), "{text}");
+}
+
+#[test]
+fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
+    let few = |observations| {
+        move |_, arm: usize| Numbers {
+            observations,
+            p50_ns: 1_000 * (1 + arm as u64),
+            p99_ns: 2_000 * (1 + arm as u64),
+            ..Numbers::default()
+        }
+    };
+    let (info, analysis) = run("p99", (None, Some(1e9)), few(999));
+    assert_eq!(analysis.claims[0].verdict, OPEN);
+    let reason = "p99 is judged from 1000 observations in a trial on: there are 999, and what is shown is the longest";
+    assert_eq!(analysis.claims[0].reason.as_deref(), Some(reason));
+    let cell = &analysis.scenarios[0].comparisons[0].metrics[0];
+    assert_eq!(
+        (cell.verdict, cell.ratio.as_ref().unwrap_err().as_str()),
+        (Verdict::Inconclusive { blocks_needed: None }, reason)
+    );
+    let text = wide(&info, &analysis);
+    assert!(text.contains("max of 999: 4.00 µs"), "{text}");
+    assert!(text.contains("max of n  the longest of the n observations of a trial"), "{text}");
+    assert!(text.contains("It is 4.00 µs [4.00, 4.00], the longest of 999."), "{text}");
+    assert_eq!(json::export(&analysis, &info).arms[1].metrics["p99"].max_of, Some(999));
+    // Each of the same trials has enough for another quantile.
+    assert_eq!(analysis.arms[1].metrics[&metric("p95")].max_of, None);
+
+    let (info, analysis) = run("p99", (None, Some(1e9)), few(1000));
+    assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
+    assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Slower);
+    assert!(!wide(&info, &analysis).contains("max of"));
+}
+
+#[test]
+fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
+    let first = |short: u32, of: &str| {
+        run(of, (None, Some(1e9)), move |block, arm| Numbers {
+            committed: 90 * (1 + arm as u64),
+            flags: if arm == 1 && block < short {
+                vec![Flag::Short { seconds: 0.2, ended: 90, median: Some(0.003) }]
+            } else {
+                Vec::new()
+            },
+            ..Numbers::default()
+        })
+    };
+    let why = "throughput is not judged: the trials are too short; lengthen the roles' `for`";
+    let (info, analysis) = first(4, "throughput");
+    let cell = &analysis.scenarios[0].comparisons[0].metrics[0];
+    assert_eq!(
+        (cell.verdict, cell.ratio.as_ref().unwrap_err().as_str()),
+        (Verdict::Inconclusive { blocks_needed: None }, why)
+    );
+    assert_eq!((analysis.claims[0].verdict, analysis.claims[0].reason.as_deref()), (OPEN, Some(why)));
+    let text = wide(&info, &analysis);
+    assert!(text.contains("too short to be judged in 4 of 8 trials"), "{text}");
+    let export = json::export(&analysis, &info);
+    assert!(export.arms[1].metrics["throughput"].short && !export.arms[0].metrics["throughput"].short);
+    // Fewer than half leave the arm what it is: without them it would look faster.
+    let (_, analysis) = first(3, "throughput");
+    assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
+    assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
+    // None that failed of so many has the bound of so many, however short the trials.
+    let (_, analysis) = first(8, "failed");
+    assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
+}
+
+#[test]
+fn what_a_runner_cannot_see_of_its_runtime_is_named() {
+    let (info, analysis) = run("scheduler_p99", (None, None), |_, _| Numbers::default());
+    let text = wide(&info, &analysis);
+    assert!(text.contains("its runner does not report scheduler_p99"), "{text}");
+    let (info, analysis) = run("p99", (None, None), |_, _| Numbers::default());
+    assert!(!wide(&info, &analysis).contains("does not report"));
+}

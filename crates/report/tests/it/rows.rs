@@ -1,0 +1,110 @@
+//! A row has one verdict and three metrics by which it may come: how often it is wrong where nothing differs, and how often
+//! it finds a tenth.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{arm, empty, scenario, text};
+use litelab_model::Metric;
+use litelab_model::plan::Plan;
+use litelab_report::analysis::{ArmAnalysis, Values, compare, judged, pair, shared_confidence};
+use litelab_stats::{Confidence, Planner, Tolerance, Verdict};
+
+const EXPERIMENTS: u64 = 1000;
+
+/// Scatter of ln(B/A) between blocks, of throughput, p50 and CPU time, on a busy machine.
+const SPREADS: [f64; 3] = [0.2, 0.06, 0.04];
+
+/// SplitMix64 (Steele, Lea and Flood 2014); the sum of twelve uniform numbers is normal enough.
+struct Noise(u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+fn metrics() -> Vec<Metric> {
+    judged(&["throughput".parse().unwrap()])
+}
+
+/// A baseline and `others`, which do everything in `slower` times as long.
+fn arms(others: usize, blocks: u32, slower: f64, seed: u64) -> Vec<ArmAnalysis> {
+    let names = (0..=others).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
+    let plan =
+        Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput"])], arms: names, ..empty() };
+    let mut noise = Noise(seed);
+    let of_arm = |index: usize| {
+        let factor = if index == 0 { 1.0 } else { slower };
+        let mut analysis = ArmAnalysis::new(&plan, index).unwrap();
+        for (metric, spread) in metrics().into_iter().zip(SPREADS) {
+            let longer = if metric.measure.more_is_better() { 1.0 / factor } else { factor };
+            let mut value = |_| longer * (spread / std::f64::consts::SQRT_2 * noise.normal()).exp();
+            analysis.metrics.insert(metric, Values::new((0..blocks).map(|block| (block, value(block))).collect()));
+        }
+        analysis
+    };
+    (0..=others).map(of_arm).collect()
+}
+
+/// The verdict of each row, as the report has it.
+fn rows(arms: &[ArmAnalysis]) -> Vec<Option<Verdict>> {
+    let others: Vec<&ArmAnalysis> = arms[1..].iter().collect();
+    let comparisons = compare(&arms[0], &others, &metrics(), Tolerance::DEFAULT);
+    comparisons.iter().map(|row| row.decided().map(|decided| decided.verdict)).collect()
+}
+
+/// As if each metric were the only one.
+fn uncorrected(arms: &[ArmAnalysis]) -> Vec<Option<Verdict>> {
+    let alone = Confidence::P95.shared_by(arms.len() - 1).unwrap();
+    let row = |arm: &ArmAnalysis| {
+        let verdict = |metric: &Metric| pair(arm, &arms[0], metric, alone, Tolerance::DEFAULT).verdict;
+        metrics().iter().map(verdict).find(|verdict| !matches!(verdict, Verdict::Inconclusive { .. }))
+    };
+    arms[1..].iter().map(row).collect()
+}
+
+fn differs(verdict: &Option<Verdict>) -> bool {
+    matches!(verdict, Some(Verdict::Faster | Verdict::Slower))
+}
+
+fn share(of: impl Fn(u64) -> bool) -> f64 {
+    (0..EXPERIMENTS).filter(|seed| of(seed * 7919 + 1)).count() as f64 / EXPERIMENTS as f64
+}
+
+fn margin(share: f64) -> f64 {
+    3.0 * (share * (1.0 - share) / EXPERIMENTS as f64).sqrt()
+}
+
+#[test]
+fn identical_arms_are_told_apart_in_no_more_than_five_of_a_hundred_tables() {
+    for (others, blocks) in [(1, 10), (1, 20), (3, 12)] {
+        let wrong = share(|seed| rows(&arms(others, blocks, 1.0, seed)).iter().any(differs));
+        assert!(wrong <= 0.05 + margin(0.05), "{others} arms in {blocks} blocks: {wrong}");
+        assert!(wrong > 0.005, "a check that nothing could fail: {wrong}");
+        let without = share(|seed| uncorrected(&arms(others, blocks, 1.0, seed)).iter().any(differs));
+        assert!(without > 0.05 + margin(0.05), "three metrics at 5 % each went unnoticed: {without}");
+    }
+}
+
+#[test]
+fn a_tenth_slower_is_found_in_nine_of_ten_rows_with_the_blocks_planned_for_it() {
+    let sharpest = SPREADS[2];
+    for others in [1, 4] {
+        let confidence = shared_confidence(others, &metrics());
+        let planner = Planner::new(confidence, 0.9).unwrap();
+        let blocks = planner.total_for_tolerance(sharpest, Tolerance::new(0.1).unwrap()).unwrap();
+        let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
+        assert!(found >= 0.9 - margin(0.9), "{others} arms in {blocks} blocks: {found}");
+        // What a report asks for: the blocks for its tolerance of 5 %, found in four of five.
+        let blocks = Planner::new(confidence, 0.8).unwrap().total_for_tolerance(sharpest, Tolerance::DEFAULT).unwrap();
+        let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
+        assert!(found >= 0.9, "{others} arms in {blocks} blocks: {found}");
+    }
+}

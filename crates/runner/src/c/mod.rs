@@ -1,0 +1,148 @@
+//! The driver `c`: SQLite's API called from C, in `c/driver.c`, without a binding between. What is here hands it the values of
+//! an execution and reads its rows.
+
+mod connection;
+mod driver;
+mod row;
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_int};
+use std::hint::cold_path;
+
+use litelab_harness::rusqlite::connect;
+use litelab_harness::{Bound, Call, Effect, Fault, Job, Open, Session, Slot, refuse_options};
+use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Setting, Transaction};
+
+use connection::{Connection, Statement, text};
+use driver::Value;
+
+/// A connection, the statements prepared on it, and what is used again by each execution.
+pub struct C {
+    // Dropped before the connection, as are the statements of one execution.
+    statements: Vec<Vec<Prepared>>,
+    connection: Connection,
+    bound: Vec<Value>,
+    row: Vec<Value>,
+}
+
+// SAFETY: the connection is reached only through this value and its statements, which move together; it is opened for
+// use by one thread at a time. What the values point to is read only in the call that has put it there.
+unsafe impl Send for C {}
+
+/// One statement of a transaction.
+struct Prepared {
+    /// What [`Prepare::Each`] compiles.
+    sql: CString,
+    /// None under [`Prepare::Each`].
+    statement: Option<Statement>,
+    columns: usize,
+    job: Job,
+}
+
+impl C {
+    /// Compiles a statement, and compares it with what the trial says of it.
+    fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
+        let sql = text(&*spec.sql)?;
+        let statement = self.connection.prepare(&sql, mode)?;
+        let (wanted, given) = (statement.parameters(), spec.bind.len() * spec.tuples as usize);
+        if wanted != given {
+            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
+        }
+        let names = statement.column_names(&self.connection)?;
+        if names.len() < spec.yields.len() {
+            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
+        }
+        let job = Job::new(&spec.work, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let statement = (mode == Prepare::Once).then_some(statement);
+        Ok(Prepared { sql, statement, columns: names.len(), job })
+    }
+}
+
+impl Open for C {
+    fn open(database: &Database, settings: &Settings) -> Result<Self, Fault> {
+        refuse_options(settings, &[])?;
+        let location = connect::location(database);
+        let connection = Connection::open(&text(&*location)?).map_err(|fault| fault.during(&location))?;
+        let mut session = Self { statements: Vec::new(), connection, bound: Vec::new(), row: Vec::new() };
+        let pragmas = settings.pragmas.iter().map(|pragma| format!("PRAGMA {} = {}", pragma.name, pragma.value));
+        session.script(&pragmas.collect::<Vec<_>>())?;
+        Ok(session)
+    }
+}
+
+impl Session for C {
+    fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
+        statements.iter().try_for_each(|sql| self.connection.exec(sql).map_err(|fault| fault.during(sql)))
+    }
+
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+        self.connection.exec("SELECT count(*) FROM sqlite_schema")?;
+        names.iter().map(|name| Ok((name.clone(), self.connection.pragma(name)?))).collect()
+    }
+
+    fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
+        self.statements = (transactions.iter().enumerate())
+            .map(|(index, transaction)| {
+                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
+                specs.iter().map(|spec| self.check(spec, mode).map_err(|fault| fault.during(&spec.sql))).collect()
+            })
+            .collect::<Result<_, _>>()?;
+        let widest = self.statements.iter().flatten().map(|prepared| prepared.columns).max();
+        self.row = vec![Value::from(Bound::Null); widest.unwrap_or_default()];
+        match mode {
+            Prepare::Once => self.connection.prepare_brackets(),
+            Prepare::Each => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, begin: Begin) -> Result<(), Fault> {
+        self.connection.begin(begin)
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.connection.commit()
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        self.connection.rollback()
+    }
+
+    #[inline]
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+        let Self { statements, connection, bound, row } = self;
+        let Prepared { sql, statement, columns, job } = &mut statements[call.transaction][call.statement];
+        bound.clear();
+        bound.extend(call.slots.iter().map(|slot| {
+            let value = Value::from(call.values.bound(slot, effect.yielded));
+            // The first row may yield under the same name, while the statement goes on.
+            Value { is_volatile: c_int::from(matches!(slot, Slot::Yielded(_))), ..value }
+        }));
+        let mut compiled;
+        let statement = match statement {
+            Some(statement) => statement,
+            None => {
+                cold_path();
+                compiled = connection.prepare(sql, Prepare::Each)?;
+                &mut compiled
+            }
+        };
+        match *columns {
+            0 => statement.run(connection, bound),
+            columns => statement.fetch(connection, job, bound, &mut row[..columns], call, effect),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_kept_or_not() {
+        crate::statement::tests::kept_or_not(|session: &C| {
+            session.connection.prepare(c"SELECT 1", Prepare::Each).expect("prepared").handle()
+        });
+    }
+}

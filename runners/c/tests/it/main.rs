@@ -1,6 +1,0 @@
-//! The integration tests of this package in one program.
-
-mod access;
-mod common;
-mod conversation;
-mod measuring;

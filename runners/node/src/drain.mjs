@@ -1,0 +1,50 @@
+// The end of all roles. What is under way at the end of one is waited for, but no longer than the drain.
+
+import { setTimeout } from 'node:timers/promises';
+
+import { End } from './clock.mjs';
+import { leave } from './stage.mjs';
+
+/**
+ * Milliseconds between two looks at workers that were between transactions when the drain had passed. What a call that
+ * held the loop has left to do is done before a timer fires.
+ */
+const AGAIN_MS = 10;
+
+/**
+ * Resolves when every worker has ended or is abandoned, and rejects when one fails.
+ *
+ * @param {import('./worker.mjs').Seat[]} seats
+ * @param {import('./progress.mjs').Progress[]} progress of each
+ * @param {Promise<void>[]} running the end of each
+ * @param {import('./clock.mjs').Clock} clock
+ */
+export async function drained(trial, seats, progress, running, stage, clock) {
+    const workers = seats.map(({ role }, at) => {
+        const worker = { role, progress: progress[at], over: false };
+        worker.ended = running[at].then(() => (worker.over = true));
+        return worker;
+    });
+    const waits = [];
+    const ended = (role) => (waits[role] ??= wait(role));
+
+    async function wait(at) {
+        const { until } = trial.roles[at];
+        if (until.kind === 'role') await ended(trial.roles.findIndex(({ name }) => name === until.name));
+        const mine = workers.filter(({ role }) => role === at);
+        const all = Promise.all(mine.map(({ ended }) => ended));
+        if (until.kind === 'count') return all;
+        const late = End.of(trial, trial.roles[at], stage).clip(Infinity) + trial.drain_ms * 1e6;
+        while (mine.some(({ over }) => !over)) {
+            await Promise.race([all, setTimeout(Math.max(AGAIN_MS, (late - clock.now()) / 1e6))]);
+            for (const worker of clock.now() < late ? [] : mine) {
+                if (worker.over || !worker.progress.abandon(clock.now())) continue;
+                worker.over = true;
+                leave(stage, at, clock);
+            }
+        }
+    }
+
+    const all = Promise.all(workers.map(({ ended }) => ended));
+    await Promise.race([all, Promise.all(trial.roles.map((_, at) => ended(at)))]);
+}
