@@ -41,8 +41,8 @@ pub struct Options {
     longest: f64,
 }
 
-/// Least ratio for a language. What a runner does besides its loop, of every transaction: three readings of the clock, a value
-/// for a histogram, and its count under a lock. An interpreter needs longer for that.
+/// Least ratio for a language. What a runner does besides its loop, of every transaction: two readings of the clock, a value for
+/// a histogram, and its count under a lock. An interpreter needs longer for that.
 fn target(language: &str) -> f64 {
     match language {
         "python" | "node" => 0.85,
