@@ -117,7 +117,10 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
         let mut remarks = remarks(arm);
         // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
-        let why = comparison.into_iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().err());
+        // So does it where its own trials are too short, which is said of them.
+        let short = |metric: &Metric| arm.metrics.get(metric).is_some_and(|values| values.short);
+        let metrics = comparison.into_iter().flat_map(|c| &c.metrics).filter(|m| !short(&m.metric));
+        let why = metrics.filter_map(|m| m.ratio.as_ref().err());
         remarks.extend(why.filter(|_| arm.measured > 0).cloned());
         remarks.extend(content::remark(scenario, arm));
         remarks.extend(unreported(scenario, arm));
