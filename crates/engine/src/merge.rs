@@ -104,17 +104,10 @@ mod tests {
             ended: committed,
             measured: committed,
             rows: 3,
-            verified: 0,
-            mismatches: 0,
             errors: BTreeMap::from([("SQLITE_BUSY".to_owned(), ErrorCount { seen: 5, cured: 3 })]),
-            unserved: 0,
             unfinished: vec![Unfinished { service_ns: committed, response_ns: None }],
             service,
-            wait: None,
-            response: None,
-            lag: None,
-            query: None,
-            first_row: None,
+            ..Operation::default()
         };
         TrialResult {
             elapsed_ns,

@@ -197,7 +197,6 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
-    use litelab_protocol::histogram::Histogram;
 
     use super::*;
 
@@ -232,27 +231,7 @@ mod tests {
     }
 
     fn seen(desk: &Desk) -> (WorkerResult, Vec<Unfinished>, u64) {
-        let mut operations = [Operation {
-            role: String::new(),
-            transaction: String::new(),
-            committed: 0,
-            empty: 0,
-            failed: 0,
-            ended: 0,
-            measured: 0,
-            rows: 0,
-            verified: 0,
-            mismatches: 0,
-            errors: Default::default(),
-            unserved: 0,
-            unfinished: Vec::new(),
-            service: Histogram::new(),
-            wait: None,
-            response: None,
-            lag: None,
-            query: None,
-            first_row: None,
-        }];
+        let mut operations = [Operation::default()];
         let mut worker = WorkerResult::default();
         let ended = desk.enter(&mut worker, &mut operations, |_| 0);
         assert_eq!(operations[0].ended, worker.ended);

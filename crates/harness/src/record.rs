@@ -214,20 +214,10 @@ impl Board {
                 committed: sum.committed,
                 empty: sum.empty,
                 failed: sum.failed,
-                ended: 0,
-                measured: 0,
-                rows: 0,
-                verified: 0,
-                mismatches: 0,
-                errors: Default::default(),
-                unserved: 0,
-                unfinished: Vec::new(),
                 service: empty.service,
-                wait: None,
-                response: None,
-                lag: None,
                 query: empty.query,
                 first_row: empty.first_row,
+                ..Operation::default()
             }
         };
         sums.into_iter().zip(&self.keys).map(operation).collect()

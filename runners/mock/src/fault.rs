@@ -73,9 +73,9 @@ faults! {
     CountsBegun = "counts-begun",
     /// All that was committed counts as ended in the window, warm-up and drain included.
     CountsWholeTrial = "counts-whole-trial",
-    /// Whoever hangs is forgotten.
+    /// A worker that hangs is left out of the result.
     HidesUnfinished = "hides-unfinished",
-    /// Whoever hangs is waited for.
+    /// A worker that hangs is waited for, beyond the drain.
     WaitsForEver = "waits-for-ever",
     /// One committed transaction too many.
     Miscounts = "miscounts",

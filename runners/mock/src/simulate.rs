@@ -415,23 +415,12 @@ fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
     Operation {
         role: trial.roles[role].name.clone(),
         transaction: spec.name.clone(),
-        committed: 0,
-        empty: 0,
-        failed: 0,
-        ended: 0,
-        measured: 0,
-        rows: 0,
-        verified: 0,
-        mismatches: 0,
-        errors: BTreeMap::new(),
-        unserved: 0,
-        unfinished: Vec::new(),
-        service: Histogram::new(),
         wait: only(trial.access != Access::PerWorker),
         response: only(open),
         lag: only(open),
         query: only(fetches),
         first_row: only(fetches),
+        ..Operation::default()
     }
 }
 

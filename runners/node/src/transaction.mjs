@@ -120,7 +120,7 @@ export class Execution {
                     for (let execution = 0; execution < repeat; execution++) {
                         memory.timed = this.timed === at && execution === 0;
                         let seen = executes[at](params.args(at, execution, memory.yielded), memory);
-                        // Whoever calls a driver that blocks does not wait for what is there.
+                        // A driver that blocks has given its answer already: there is nothing to await.
                         if (typeof seen !== 'number') seen = await seen;
                         rows += seen;
                         if (memory.first !== null) memory.remember(this.yields[at]);

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use litelab_protocol::{Executor, Until};
+use litelab_protocol::{Executor, Trial, Until};
 
 use super::{Found, NO_DATABASE, Wrong, ensure, passed, skipped, timely, tries};
 use crate::draft::{Draft, TABLE, slow_insert};
+use crate::place::Place;
 use crate::subject::Subject;
 
 /// One transaction, in milliseconds.
@@ -82,14 +83,20 @@ pub fn drain(subject: &Subject<'_>) -> Found {
     passed(seen.join("; "))
 }
 
-fn drained(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<String, Wrong> {
-    let path = subject.database(&format!("drain-{executor}-{tried}.db"), TABLE)?;
+/// One worker that inserts rows for the time of the role.
+fn one_insert(subject: &Subject<'_>, place: &Place, executor: Executor) -> Trial {
     let mut trial = Draft::new(subject)
-        .on(&path)
+        .on(place)
         .transaction(slow_insert(0))
         .role("w", 1, &["insert"], Until::Time { ms: ROLE_MS })
         .build();
     (trial.executor, trial.drain_ms) = (executor, DRAIN_MS);
+    trial
+}
+
+fn drained(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<String, Wrong> {
+    let path = subject.database(&format!("drain-{executor}-{tried}.db"), TABLE)?;
+    let trial = one_insert(subject, &path, executor);
     let mut started = subject.start(&trial)?;
     let lock = path.hold("t")?;
     let begun = Instant::now();
@@ -124,12 +131,7 @@ fn drained(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<Stri
 /// On the loop's own thread nothing can be reported while a call holds it: the transaction is followed to its end.
 fn followed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("drain-inline-{tried}.db"), TABLE)?;
-    let mut trial = Draft::new(subject)
-        .on(&path)
-        .transaction(slow_insert(0))
-        .role("w", 1, &["insert"], Until::Time { ms: ROLE_MS })
-        .build();
-    (trial.executor, trial.drain_ms) = (Executor::Inline, DRAIN_MS);
+    let trial = one_insert(subject, &path, Executor::Inline);
     let mut started = subject.start(&trial)?;
     let lock = path.hold("t")?;
     started.go();

@@ -122,7 +122,7 @@ pub(super) fn expected(text: &str, databases: usize, result: &TrialResult) -> Re
 }
 
 /// What an expression may give besides what is expected: of transactions that were under way when the drain had passed, each
-/// may have been committed since, or have found nothing. None where it counts rows of such: nobody knows how many.
+/// may have been committed since, or have found nothing. None where it counts rows of such, whose number is unknown.
 fn possible(text: &str, expected: f64, result: &TrialResult) -> Result<Option<RangeInclusive<f64>>, String> {
     let counted = |name: &str| count(result, name);
     let base = expression::evaluate(text, &counted)?;

@@ -4,7 +4,7 @@
 
 use litelab_engine::verify::{self, Contents};
 use litelab_model::{Arm, Options, library, resolve};
-use litelab_protocol::{Dialect, Operation, TrialResult, Unfinished, histogram::Histogram};
+use litelab_protocol::{Dialect, Operation, TrialResult, Unfinished};
 
 /// A node as its client sees it.
 struct Node {
@@ -44,22 +44,11 @@ fn told(committed: u64, failed: u64) -> TrialResult {
         role: "w".into(),
         transaction: "enter".into(),
         committed,
-        empty: 0,
         failed,
         ended: committed,
         measured: committed,
         rows: committed,
-        verified: 0,
-        mismatches: 0,
-        errors: Default::default(),
-        unserved: 0,
-        unfinished: Vec::new(),
-        service: Histogram::new(),
-        wait: None,
-        response: None,
-        lag: None,
-        query: None,
-        first_row: None,
+        ..Operation::default()
     };
     TrialResult { operations: vec![operation], ..TrialResult::default() }
 }

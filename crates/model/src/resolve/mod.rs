@@ -119,7 +119,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
     plan.crossovers = crossovers::crossovers(&context, &plan)?;
-    // Whoever asks for fewer on the command line knows what for.
+    // `--blocks` may ask for fewer.
     if options.blocks.is_none() {
         for index in 0..plan.scenarios.len() {
             plan.scenarios[index].blocks = plan.scenarios[index].blocks.max(plan.least_blocks(index));

@@ -45,7 +45,7 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Safety comes first: what keeps less than the other, or what nobody knows, is not good, however fast, and what keeps more
+/// Safety comes first: what keeps less than the other, or an unknown amount, is not good, however fast, and what keeps more
 /// is not bad.
 pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
     match verdict {

@@ -97,7 +97,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     let names = dimensions(scenario, arms);
     let settings = differing(arms);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::left(name, 0)).collect();
-    // A key, so that it stands beside every number and verdict, in however many parts the table is shown.
+    // A key column: it is repeated in every part of a table that is too wide.
     columns.push(Column::left("durability", 0));
     let keys = columns.len();
     let of_drivers = names.iter().any(|name| name == "driver");
@@ -117,7 +117,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
         let mut remarks = remarks(arm);
         // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
-        // So does it where its own trials are too short, which is said of them.
+        // Trials that are too short have a footnote of their own.
         let short = |metric: &Metric| arm.metrics.get(metric).is_some_and(|values| values.short);
         let metrics = comparison.into_iter().flat_map(|c| &c.metrics).filter(|m| !short(&m.metric));
         let why = metrics.filter_map(|m| m.ratio.as_ref().err());

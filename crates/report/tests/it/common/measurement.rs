@@ -155,27 +155,7 @@ pub fn connection(journal_mode: &str, synchronous: i64) -> ConnectionSettings {
 }
 
 pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation {
-    Operation {
-        role: role.into(),
-        transaction: transaction.into(),
-        committed: 0,
-        empty: 0,
-        failed: 0,
-        ended: 0,
-        measured: 0,
-        rows: 0,
-        verified: 0,
-        mismatches: 0,
-        errors: BTreeMap::new(),
-        unserved: 0,
-        unfinished: Vec::new(),
-        service,
-        wait: None,
-        response: None,
-        lag: None,
-        query: None,
-        first_row: None,
-    }
+    Operation { role: role.into(), transaction: transaction.into(), service, ..Operation::default() }
 }
 
 /// 400 ns inside and 100 ns outside of each of 1000 transactions.
