@@ -165,7 +165,7 @@ impl PairedRatio {
             )?),
         };
         let value = Some(x / y).filter(|ratio| ratio.is_finite()).ok_or(StatsError::Overflow)?;
-        Ok(Self { ratio: Estimate { value, n: m, bounds }, p_value, method, log_spread: None })
+        Ok(Self { ratio: Estimate { value, n: m, bounds }, p_value, method, spread: None })
     }
 }
 

@@ -77,7 +77,7 @@ pub use planner::Planner;
 pub use proportion::proportion;
 pub use quantile::quantile;
 pub use schedule::Schedule;
-pub use spread::{mad, standard_deviation};
+pub use spread::{Spread, mad, standard_deviation};
 pub use unpaired::UnpairedRatio;
 pub use usl::{Usl, UslPoint};
 pub use verdict::{Better, Tolerance, Verdict};

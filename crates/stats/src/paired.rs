@@ -6,7 +6,7 @@ use crate::null::{self, EXACT_LIMIT, Method, NullDistribution};
 use crate::quantile::median_of_sorted;
 use crate::ranks::Midranks;
 use crate::sample::{self, PAIRWISE_LIMIT};
-use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, StatsError, Tolerance, Verdict, spread};
+use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, Spread, StatsError, Tolerance, Verdict};
 
 /// The ratio B/A of a metric between two arms, from blocks that ran both.
 ///
@@ -26,9 +26,8 @@ pub struct PairedRatio {
     pub p_value: f64,
     /// Whether p-value and coverage are exact.
     pub method: Method,
-    /// Spread of d between blocks: 1.4826·MAD, or the standard deviation when that is 0. About a relative
-    /// standard deviation (0.03: blocks scatter by 3 %). `None` for a single block.
-    pub log_spread: Option<f64>,
+    /// Spread of d between blocks. `None` for a single block.
+    pub spread: Option<Spread>,
 }
 
 impl PairedRatio {
@@ -62,18 +61,15 @@ impl PairedRatio {
             None => Bounds::NeedsAtLeast(minimum_blocks(confidence)),
         };
         let (p_value, method) = signed_rank_test(&d);
-        Ok(Self {
-            ratio: Estimate { value: sample::ratio(median_of_sorted(&walsh))?, n, bounds },
-            p_value,
-            method,
-            log_spread: spread::robust(&d),
-        })
+        let centre = median_of_sorted(&walsh);
+        let ratio = Estimate { value: sample::ratio(centre)?, n, bounds };
+        Ok(Self { ratio, p_value, method, spread: Spread::of(&d, centre) })
     }
 
     /// Whether B is faster or slower than A. The planner must have the confidence of the interval.
     #[must_use]
     pub fn verdict(&self, tolerance: Tolerance, better: Better, planner: &Planner) -> Verdict {
-        let more = planner.more_for_tolerance(&self.ratio, self.log_spread, tolerance);
+        let more = planner.more_for_tolerance(&self.ratio, self.spread, tolerance);
         Verdict::judge(self.ratio.interval(), tolerance, better, more)
     }
 }

@@ -3,7 +3,7 @@
 use crate::null::{standard_quantile, two_sided_z};
 use crate::paired::minimum_blocks;
 use crate::sample::log_ratio;
-use crate::{Confidence, Estimate, ExpectedRange, StatsError, Tolerance};
+use crate::{Confidence, Estimate, ExpectedRange, Spread, StatsError, Tolerance};
 
 /// 1/0.955: what the signed-rank test needs more than the t-test on normal data. Never more than 1/0.864 on
 /// any (Hodges and Lehmann 1956), and less than 1 on heavy tails.
@@ -47,14 +47,15 @@ impl Planner {
     /// estimated from the same blocks. Without it a plan of a dozen blocks reaches 70 % where 80 % was
     /// asked for.
     ///
-    /// `log_spread` is the standard deviation s of ln(b/a) between blocks. `None` if that is no spread
-    /// (negative, not finite), or if the number of blocks exceeds a `u32`.
+    /// s is the spread at an effect of that size ([`Spread::at`]). `None` if it is no spread (negative, not finite), or if
+    /// the number of blocks exceeds a `u32`.
     #[must_use]
-    pub fn total_for_tolerance(&self, log_spread: f64, tolerance: Tolerance) -> Option<u32> {
-        if !(log_spread >= 0.0 && log_spread.is_finite()) {
+    pub fn total_for_tolerance(&self, spread: Spread, tolerance: Tolerance) -> Option<u32> {
+        let deviation = spread.at(tolerance.log());
+        if !(deviation >= 0.0 && deviation.is_finite()) {
             return None;
         }
-        let effect = (self.z_interval() + self.z_power()) * log_spread / tolerance.log();
+        let effect = (self.z_interval() + self.z_power()) * deviation / tolerance.log();
         let blocks = RANK_TEST_COST * effect * effect + self.z_interval().powi(2) / 2.0;
         whole(blocks.max(self.floor() as f64))
     }
@@ -62,16 +63,16 @@ impl Planner {
     /// The smallest relative difference that `blocks` blocks can be expected to show, a fraction: the tolerance for
     /// which [`Planner::total_for_tolerance`] asks for so many, e^((z₁₋α/₂ + z₁₋β)·s·√(1.05/(n − z²₁₋α/₂/2))) − 1.
     ///
-    /// `None` below the fewest blocks that give an interval, if `log_spread` is no spread, or if nothing below a factor
+    /// `None` below the fewest blocks that give an interval, if there is no such spread, or if nothing below a factor
     /// of 101 could be shown, where [`Tolerance`] ends.
     #[must_use]
-    pub fn smallest_effect(&self, log_spread: f64, blocks: u32) -> Option<f64> {
+    pub fn smallest_effect(&self, spread: Spread, blocks: u32) -> Option<f64> {
         let informed = f64::from(blocks) - self.z_interval().powi(2) / 2.0;
-        if !(log_spread >= 0.0 && log_spread.is_finite()) || (blocks as usize) < self.floor() || informed <= 0.0 {
+        if (blocks as usize) < self.floor() || informed <= 0.0 {
             return None;
         }
-        let log = (self.z_interval() + self.z_power()) * log_spread * (RANK_TEST_COST / informed).sqrt();
-        Some(log.exp_m1()).filter(|effect| *effect <= 100.0)
+        let log = spread.effect((self.z_interval() + self.z_power()) * (RANK_TEST_COST / informed).sqrt());
+        Some(log.exp_m1()).filter(|effect| (0.0..=100.0).contains(effect))
     }
 
     /// Blocks on top of those there are before a comparison can be expected to leave "inconclusive": from 1 to 200, `None`
@@ -82,8 +83,8 @@ impl Planner {
     /// δ), because an interval that narrow either excludes 1 or lies inside the band. Its width falls with
     /// √n.
     #[must_use]
-    pub fn more_for_tolerance(&self, ratio: &Estimate, log_spread: Option<f64>, tolerance: Tolerance) -> Option<u32> {
-        let planned = log_spread.map_or(Some(0), |s| self.total_for_tolerance(s, tolerance))?;
+    pub fn more_for_tolerance(&self, ratio: &Estimate, spread: Option<Spread>, tolerance: Tolerance) -> Option<u32> {
+        let planned = spread.map_or(Some(0), |s| self.total_for_tolerance(s, tolerance))?;
         let Some(interval) = ratio.interval() else {
             let floor = ratio.needs().unwrap_or(0).max(planned as usize);
             return more(floor as f64, ratio.n);
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn sharp_metrics_need_the_floor_and_blunt_ones_hundreds() {
         let planner = Planner::default();
-        let blocks = |s| planner.total_for_tolerance(s, Tolerance::DEFAULT);
+        let blocks = |s| planner.total_for_tolerance(Spread::normal(s), Tolerance::DEFAULT);
         // 1.05·((1.95996 + 0.84162)·s/0.04879)² + 1.95996²/2
         assert_eq!(blocks(0.025), Some(6));
         assert_eq!(blocks(0.32), Some(357));
@@ -180,7 +181,7 @@ mod tests {
     fn a_shared_confidence_raises_the_floor() {
         let shared = Confidence::P95.shared_by(10).unwrap();
         let planner = Planner::new(shared, 0.8).unwrap();
-        assert_eq!(planner.total_for_tolerance(0.0, Tolerance::DEFAULT), Some(9));
+        assert_eq!(planner.total_for_tolerance(Spread::normal(0.0), Tolerance::DEFAULT), Some(9));
         assert!(Planner::new(shared, 1.0).is_err());
         assert!(Planner::new(shared, f64::NAN).is_err());
     }
@@ -188,41 +189,41 @@ mod tests {
     #[test]
     fn the_smallest_effect_is_the_inverse_of_the_blocks_it_takes() {
         for planner in [Planner::default(), Planner::new(Confidence::P99, 0.9).unwrap()] {
-            for spread in [0.01, 0.08, 0.3] {
+            for spread in [0.01, 0.08, 0.3].map(Spread::normal) {
                 for blocks in [9, 10, 20, 40, 357] {
                     let effect = planner.smallest_effect(spread, blocks).unwrap();
                     let just = |factor: f64| {
                         planner.total_for_tolerance(spread, Tolerance::new(effect * factor).unwrap()).unwrap()
                     };
-                    assert_eq!(just(1.0 + 1e-9), blocks, "{spread} {blocks}");
-                    assert!(just(0.999) > blocks, "{spread} {blocks}");
+                    assert_eq!(just(1.0 + 1e-9), blocks, "{spread:?} {blocks}");
+                    assert!(just(0.999) > blocks, "{spread:?} {blocks}");
                 }
             }
         }
         // Three times the noise: three times as coarse, in logs.
-        let log = |spread| Planner::default().smallest_effect(spread, 10).unwrap().ln_1p();
+        let log = |spread| Planner::default().smallest_effect(Spread::normal(spread), 10).unwrap().ln_1p();
         assert!((log(0.15) / log(0.05) - 3.0).abs() < 1e-9);
     }
 
     #[test]
     fn no_effect_is_promised_where_there_is_no_interval() {
         let planner = Planner::default();
-        assert_eq!(planner.smallest_effect(0.05, 5), None);
-        assert_eq!(planner.smallest_effect(f64::NAN, 10), None);
-        assert_eq!(planner.smallest_effect(-0.1, 10), None);
-        assert_eq!(planner.smallest_effect(50.0, 6), None);
-        assert_eq!(planner.smallest_effect(0.0, 6), Some(0.0));
+        assert_eq!(planner.smallest_effect(Spread::normal(0.05), 5), None);
+        assert_eq!(planner.smallest_effect(Spread::normal(f64::NAN), 10), None);
+        assert_eq!(planner.smallest_effect(Spread::normal(-0.1), 10), None);
+        assert_eq!(planner.smallest_effect(Spread::normal(50.0), 6), None);
+        assert_eq!(planner.smallest_effect(Spread::normal(0.0), 6), Some(0.0));
     }
 
     #[test]
     fn counts_only_what_is_missing() {
         let planner = Planner::default();
         let wide = measured(0.8, 1.0, 1.25, 10);
-        let more = |spread| planner.more_for_tolerance(&wide, Some(spread), Tolerance::DEFAULT);
+        let more = |spread| planner.more_for_tolerance(&wide, Some(Spread::normal(spread)), Tolerance::DEFAULT);
         // 155 in all; and 357, which nobody runs.
         assert_eq!((more(0.21), more(0.32)), (Some(145), None));
         let few = Estimate { bounds: Bounds::NeedsAtLeast(6), n: 2, ..wide };
-        let more = planner.more_for_tolerance(&few, Some(0.01), Tolerance::DEFAULT);
+        let more = planner.more_for_tolerance(&few, Some(Spread::normal(0.01)), Tolerance::DEFAULT);
         assert_eq!(more, Some(4));
     }
 
@@ -232,7 +233,7 @@ mod tests {
         // Twice as wide as it may be, so four times the blocks.
         let edge = 2.0 * Tolerance::DEFAULT.log();
         let touching = measured(1.0, (edge / 2.0).exp(), edge.exp(), 10);
-        let more = planner.more_for_tolerance(&touching, Some(0.01), Tolerance::DEFAULT);
+        let more = planner.more_for_tolerance(&touching, Some(Spread::normal(0.01)), Tolerance::DEFAULT);
         assert!(matches!(more, Some(30..=31)), "{more:?}");
     }
 

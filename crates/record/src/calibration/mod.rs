@@ -7,7 +7,7 @@ mod store;
 mod sync;
 
 use litelab_model::Metric;
-use litelab_stats::Estimate;
+use litelab_stats::{Estimate, Spread};
 use serde::{Deserialize, Serialize};
 
 pub use clock::Clock;
@@ -94,8 +94,8 @@ pub struct Noise {
     pub blocks: u32,
     /// Twin over arm over all blocks; a host without bias has 1 in the intervals of all rows together, with 95 %.
     pub ratio: Estimate,
-    /// Spread s of the log-ratio between blocks, as of [`litelab_stats::PairedRatio`].
-    pub log_spread: f64,
+    /// Spread of the log-ratio between blocks.
+    pub spread: Spread,
     /// Blocks of each experiment.
     pub experiment_blocks: u32,
     /// Experiments: disjoint groups of blocks, each judged as a comparison of its own.
@@ -167,7 +167,7 @@ pub(crate) mod testkit {
                 metric: "p50".parse().expect("a metric"),
                 blocks: 60,
                 ratio,
-                log_spread: 0.031,
+                spread: Spread::normal(0.031),
                 experiment_blocks: 6,
                 experiments: 10,
                 false_differences: 1,

@@ -5,7 +5,7 @@ use litelab_model::study::Location;
 use litelab_model::{Arm, Metric, Plan};
 use litelab_record::RunInfo;
 use litelab_record::calibration::{HostCalibration, Work};
-use litelab_stats::{Planner, Tolerance};
+use litelab_stats::{Planner, Spread, Tolerance};
 
 use crate::analysis::{judged, planner, shared_confidence};
 
@@ -60,14 +60,15 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
         true => work == Work::Commits,
         false => work != Work::Commits,
     };
+    let at_tolerance = |spread: &Spread| spread.at(tolerance.log());
     let spread = |metric: &Metric| {
         let like = calibration.noise.iter().filter(|n| is_like(n.work) && n.metric.measure == metric.measure);
-        like.map(|n| n.log_spread).max_by(f64::total_cmp)
+        like.map(|n| n.spread).max_by(|a, b| at_tolerance(a).total_cmp(&at_tolerance(b)))
     };
     let (metric, spread) = judged
         .into_iter()
         .filter_map(|metric| spread(&metric).map(|spread| (metric, spread)))
-        .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        .min_by(|(_, a), (_, b)| at_tolerance(a).total_cmp(&at_tolerance(b)))?;
     let needed = planner.total_for_tolerance(spread, tolerance);
     needed.is_none_or(|needed| needed > scenario.blocks).then(|| Forecast {
         scenario: scenario.name.clone(),

@@ -29,17 +29,16 @@ pub fn noise(analysis: &Analysis) -> Vec<Noise> {
             };
             let blocks: Vec<(f64, f64)> = pairs(twin, arm, metric).into_iter().map(|(_, a, b)| (a, b)).collect();
             let Ok(aa) = Aa::of(&blocks, EXPERIMENT as usize, Confidence::P95) else { continue };
-            let (Some(log_spread), Ok(overall)) = (aa.overall.log_spread, PairedRatio::from_blocks(&blocks, together))
-            else {
+            let (Some(spread), Ok(overall)) = (aa.overall.spread, PairedRatio::from_blocks(&blocks, together)) else {
                 continue;
             };
-            let effect = |blocks| Effect { blocks, effect: Planner::default().smallest_effect(log_spread, blocks) };
+            let effect = |blocks| Effect { blocks, effect: Planner::default().smallest_effect(spread, blocks) };
             found.push(Noise {
                 work,
                 metric: metric.clone(),
                 blocks: blocks.len() as u32,
                 ratio: overall.ratio,
-                log_spread,
+                spread,
                 experiment_blocks: EXPERIMENT,
                 experiments: aa.experiments,
                 false_differences: aa.false_differences,

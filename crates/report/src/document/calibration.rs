@@ -98,7 +98,7 @@ fn noise(noise: &[Noise]) -> Table {
         let mut cells = vec![
             Cell::plain(n.work.name()),
             Cell::plain(n.metric.to_string()),
-            Cell::plain(format!("±{}", number::rough(n.log_spread.exp_m1()))),
+            Cell::plain(format!("±{}", number::rough(n.spread.typical().exp_m1()))),
         ];
         cells.extend(SIZES.map(|blocks| {
             let effect = n.effects.iter().find(|e| e.blocks == blocks).and_then(|e| e.effect);
@@ -194,9 +194,10 @@ fn runners(calibration: &HostCalibration) -> Table {
 pub(super) fn brief(calibration: &HostCalibration, age_seconds: u64) -> String {
     let best = |work: Work| {
         let of_work = calibration.noise.iter().filter(|n| n.work == work);
-        let best = of_work.min_by(|a, b| a.log_spread.total_cmp(&b.log_spread))?;
-        let effect = best.effects.iter().find(|e| e.blocks == 10)?.effect?;
-        Some(format!("{} {} in {}", work.name(), number::rough(effect), best.metric))
+        let in_ten = |n: &Noise| n.effects.iter().find(|e| e.blocks == 10)?.effect;
+        let effects = of_work.filter_map(|n| Some((in_ten(n)?, &n.metric)));
+        let (effect, metric) = effects.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        Some(format!("{} {} in {metric}", work.name(), number::rough(effect)))
     };
     let shown: Vec<String> = Work::ALL.into_iter().filter_map(best).collect();
     format!("{} before the run · smallest difference in 10 blocks: {}", number::age(age_seconds), shown.join(", "))

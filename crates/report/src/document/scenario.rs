@@ -112,16 +112,21 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         columns.extend(scenario.judged.iter().map(|metric| Column::right(format!("{metric} ratio"), RATIOS)));
     }
     columns.extend(settings.iter().map(|name| Column::left(name, SETTINGS)));
-    let baseline = arms.iter().find(|arm| arm.index == scenario.baseline).and_then(|arm| arm.durability);
+    let baseline = arms.iter().find(|arm| arm.index == scenario.baseline).copied();
     let rows = arms.iter().map(|arm| {
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
         let mut remarks = remarks(arm);
         // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
         // Trials that are too short have a footnote of their own.
-        let short = |metric: &Metric| arm.metrics.get(metric).is_some_and(|values| values.short);
-        let metrics = comparison.into_iter().flat_map(|c| &c.metrics).filter(|m| !short(&m.metric));
-        let why = metrics.filter_map(|m| m.ratio.as_ref().err());
+        let short = |arm: &ArmAnalysis, metric: &Metric| arm.metrics.get(metric).is_some_and(|values| values.short);
+        let against = |metric: &Metric| baseline.is_some_and(|baseline| short(baseline, metric));
+        let metrics = comparison.into_iter().flat_map(|c| &c.metrics).filter(|m| !short(arm, &m.metric));
+        let (unlike, like): (Vec<_>, Vec<_>) = metrics.partition(|m| against(&m.metric));
+        let why = like.into_iter().filter_map(|m| m.ratio.as_ref().err());
         remarks.extend(why.filter(|_| arm.measured > 0).cloned());
+        if !unlike.is_empty() {
+            remarks.push("not compared: the trials of the baseline are too short".into());
+        }
         remarks.extend(content::remark(scenario, arm));
         remarks.extend(unreported(scenario, arm));
         let mut row = key_cells(arm, &names, remarks, footnotes);
@@ -131,7 +136,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         }
         row.extend(scenario.metrics.iter().map(|metric| cell::of_arm(arm, metric)));
         if compared {
-            let footing = Footing { against: baseline, arm: arm.durability };
+            let footing = Footing { against: baseline.and_then(|arm| arm.durability), arm: arm.durability };
             row.extend(ratio_cells(scenario, arm, comparison, footing, footnotes));
         }
         row.extend(settings.iter().map(|name| Cell::plain(setting(arm, name))));

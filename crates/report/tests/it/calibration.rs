@@ -14,7 +14,7 @@ use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::calibration::{forecasts, noise};
 use litelab_report::terminal::show_calibration;
 use litelab_report::{Analysis, Style, analyse, show};
-use litelab_stats::{Aa, Confidence, Planner};
+use litelab_stats::{Aa, Confidence, Planner, Spread};
 
 /// A host whose identical arms scatter by `spread` in logs, exactly.
 fn calibration(spread: f64) -> HostCalibration {
@@ -24,18 +24,18 @@ fn calibration(spread: f64) -> HostCalibration {
         let of_work = [1.0, 1.5, 2.0][work as usize];
         let factor = of_work * if metric == "p50" { 1.0 } else { 3.0 };
         let s = spread * factor;
-        // Its median absolute deviation gives the spread back.
+        // The median absolute deviation of the blocks is s.
         let d = s / 1.482_602_218_505_602;
         let blocks: Vec<(f64, f64)> =
             (0..60).map(|i| (1.0, ([d, -d][i % 2] * (0.5 + (i / 2) as f64 / 30.0)).exp())).collect();
         let aa = Aa::of(&blocks, 6, Confidence::P95).unwrap();
-        let effect = |blocks| Effect { blocks, effect: Planner::default().smallest_effect(s, blocks) };
+        let effect = |blocks| Effect { blocks, effect: Planner::default().smallest_effect(Spread::normal(s), blocks) };
         Noise {
             work,
             metric: metric.parse().unwrap(),
             blocks: 60,
             ratio: aa.overall.ratio,
-            log_spread: s,
+            spread: Spread::normal(s),
             experiment_blocks: 6,
             experiments: aa.experiments,
             false_differences: aa.false_differences,
@@ -117,8 +117,8 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
     // Two comparisons in three metrics share 95 %; of throughput and p50 the latter scatters less.
     let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
     assert_eq!(commits.metric.to_string(), "p50");
-    assert_eq!(commits.needed, planner.total_for_tolerance(0.1, litelab_stats::Tolerance::DEFAULT));
-    assert_eq!(commits.effect, planner.smallest_effect(0.1, commits.blocks));
+    assert_eq!(commits.needed, planner.total_for_tolerance(Spread::normal(0.1), litelab_stats::Tolerance::DEFAULT));
+    assert_eq!(commits.effect, planner.smallest_effect(Spread::normal(0.1), commits.blocks));
     let text = show(&analysis, &info, Style::PLAIN);
     assert!(text.contains("calibrated"), "{text}");
     assert!(text.contains("2 hours before the run"), "{text}");
@@ -139,7 +139,7 @@ fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor(
     let found = forecasts(&info);
     let sync = found.iter().find(|f| f.scenario == "sync").unwrap();
     let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
-    assert_eq!(sync.effect, planner.smallest_effect(0.1 * 1.5, sync.blocks));
+    assert_eq!(sync.effect, planner.smallest_effect(Spread::normal(0.1 * 1.5), sync.blocks));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn noise_is_read_off_arms_and_their_twins() {
     let (file, info) = record(&directory.path().join("same.db"), &plan, |_| (), |block, _| outcome(block, 0));
     let fair = noise(&analyse(&file, &info).unwrap());
     let p50 = fair.iter().find(|n| n.metric.to_string() == "p50").unwrap();
-    assert_eq!((p50.false_differences, p50.log_spread), (0, 0.0));
+    assert_eq!((p50.false_differences, p50.spread), (0, Spread::normal(0.0)));
     // Of a scenario that it does not know, a calibration says nothing.
     plan.scenarios[0].name = "other".into();
     let (file, info) = record(&directory.path().join("other.db"), &plan, |_| (), outcome);

@@ -7,7 +7,7 @@ use crate::common::plan::{arm, empty, scenario, text};
 use litelab_model::Metric;
 use litelab_model::plan::Plan;
 use litelab_report::analysis::{ArmAnalysis, Values, compare, judged, pair, shared_confidence};
-use litelab_stats::{Confidence, Planner, Tolerance, Verdict};
+use litelab_stats::{Confidence, Planner, Spread, Tolerance, Verdict};
 
 const EXPERIMENTS: u64 = 1000;
 
@@ -99,11 +99,14 @@ fn a_tenth_slower_is_found_in_nine_of_ten_rows_with_the_blocks_planned_for_it() 
     for others in [1, 4] {
         let confidence = shared_confidence(others, &metrics());
         let planner = Planner::new(confidence, 0.9).unwrap();
-        let blocks = planner.total_for_tolerance(sharpest, Tolerance::new(0.1).unwrap()).unwrap();
+        let blocks = planner.total_for_tolerance(Spread::normal(sharpest), Tolerance::new(0.1).unwrap()).unwrap();
         let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
         assert!(found >= 0.9 - margin(0.9), "{others} arms in {blocks} blocks: {found}");
         // What a report asks for: the blocks for its tolerance of 5 %, found in four of five.
-        let blocks = Planner::new(confidence, 0.8).unwrap().total_for_tolerance(sharpest, Tolerance::DEFAULT).unwrap();
+        let blocks = Planner::new(confidence, 0.8)
+            .unwrap()
+            .total_for_tolerance(Spread::normal(sharpest), Tolerance::DEFAULT)
+            .unwrap();
         let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
         assert!(found >= 0.9, "{others} arms in {blocks} blocks: {found}");
     }

@@ -200,7 +200,7 @@ fn shares_judged_by_their_median_or_as_if_trials_were_nothing_do_not_cover() {
 /// What a calibration says of a host: the effect it promises in 10 blocks, and how often identical arms differed.
 fn calibrated(host: Host, ratio: f64) -> (f64, f64) {
     let aa = Aa::of(&blocks(host, 240, ratio, 5), 6, Confidence::P95).unwrap();
-    let effect = Planner::default().smallest_effect(aa.overall.log_spread.unwrap(), 10).unwrap();
+    let effect = Planner::default().smallest_effect(aa.overall.spread.unwrap(), 10).unwrap();
     (effect.ln_1p(), aa.rate.unwrap().low().unwrap())
 }
 

@@ -4,8 +4,8 @@
 
 use litelab_stats::{
     Better, Bounds, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, Interval, LittlesLaw,
-    PairedRatio, Planner, Schedule, Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, holm, mad, median, quantile,
-    standard_deviation,
+    PairedRatio, Planner, Schedule, Spread, Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, holm, mad, median,
+    quantile, standard_deviation,
 };
 use proptest::collection::vec;
 use proptest::num::f64::ANY;
@@ -54,7 +54,7 @@ fn probability(p: f64) -> bool {
 
 fn judged(ratio: &Estimate, tolerance: Tolerance, planner: &Planner) -> Result<(), TestCaseError> {
     let interval = ratio.interval();
-    let more = planner.more_for_tolerance(ratio, Some(0.1), tolerance);
+    let more = planner.more_for_tolerance(ratio, Some(Spread::normal(0.1)), tolerance);
     let verdict = Verdict::judge(interval, tolerance, Better::Higher, more);
     let mirrored = Verdict::judge(interval, tolerance, Better::Lower, more);
     match verdict {
@@ -98,7 +98,7 @@ proptest! {
             if let Ok(found) = PairedRatio::from_blocks(&blocks, confidence) {
                 sound(&found.ratio)?;
                 prop_assert!(probability(found.p_value));
-                prop_assert!(found.log_spread.is_none_or(|s| s.is_finite() && s >= 0.0));
+                prop_assert!(found.spread.map(|s| s.at(delta.ln_1p())).is_none_or(|s| s.is_finite() && s >= 0.0));
                 judged(&found.ratio, tolerance, &planner)?;
             } else {
                 let usable = |x: f64| x.is_finite() && x > 0.0;
@@ -153,7 +153,7 @@ proptest! {
         let confidence = Confidence::new(a).unwrap_or_default();
         let planner = Planner::new(confidence, b).unwrap_or_default();
         let tolerance = Tolerance::new(c).unwrap_or_default();
-        let _ = planner.total_for_tolerance(d, tolerance);
+        let _ = planner.total_for_tolerance(Spread::normal(d), tolerance);
         if let (Ok(interval), Ok(range)) = (Interval::new(a, b, 0.95), ExpectedRange::new(Some(c), Some(d))) {
             let estimate = Estimate { value: d, n: 7, bounds: Bounds::Interval(interval) };
             let _ = ClaimVerdict::judge(&estimate, &range, &planner);
@@ -162,7 +162,7 @@ proptest! {
         // Fields of an estimate are open: even one nobody computed must not panic.
         for bounds in [Bounds::NeedsAtLeast(usize::MAX), Bounds::NeedsAtLeast(0)] {
             let estimate = Estimate { value: a, n: usize::MAX, bounds };
-            let _ = planner.more_for_tolerance(&estimate, Some(b), tolerance);
+            let _ = planner.more_for_tolerance(&estimate, Some(Spread::normal(b)), tolerance);
             if let Ok(range) = ExpectedRange::at_least(c) {
                 let _ = ClaimVerdict::judge(&estimate, &range, &planner);
             }

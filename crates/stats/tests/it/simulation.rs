@@ -7,8 +7,8 @@
 
 use crate::common::simulate::{self, Host, NOISES, Noise, blocks, covers, holds_level, share};
 use litelab_stats::{
-    Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, PairedRatio, Planner, Tolerance,
-    UnpairedRatio, Usl, UslPoint, Verdict, median, proportion,
+    Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, PairedRatio, Planner, Spread,
+    Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, mad, median, proportion,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -87,7 +87,7 @@ fn the_planned_blocks_give_the_promised_power() {
     for trial in [0.08, 0.12] {
         let host = Host { trial, drift: 0.0, ..Host::noisy(Noise::Normal) };
         let spread = trial * std::f64::consts::SQRT_2;
-        let n = Planner::default().total_for_tolerance(spread, tolerance).unwrap();
+        let n = Planner::default().total_for_tolerance(Spread::normal(spread), tolerance).unwrap();
         let found = share(RUNS, |seed| compare(&blocks(host, n, 1.1, seed)).ratio.low() > Some(1.0));
         assert!((0.74..0.90).contains(&found), "{n} blocks: {found}");
     }
@@ -230,14 +230,16 @@ fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
     }
     // Of normal noise the spread is known.
     let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
-    let spread = Aa::of(&blocks(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.log_spread.unwrap();
-    assert!((spread / pair_spread(0.05) - 1.0).abs() < 0.15, "{spread}");
+    let spread = Aa::of(&blocks(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.spread.unwrap();
+    for effect in [0.02, 0.1, 0.3] {
+        assert!((spread.at(effect) / pair_spread(0.05) - 1.0).abs() < 0.15, "{effect}: {spread:?}");
+    }
 }
 
 #[test]
 fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
     let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
-    let spread = Aa::of(&blocks(host, 120, 1.0, 11), 6, Confidence::P95).unwrap().overall.log_spread.unwrap();
+    let spread = Aa::of(&blocks(host, 120, 1.0, 11), 6, Confidence::P95).unwrap().overall.spread.unwrap();
     for n in [10, 20, 40] {
         let effect = Planner::default().smallest_effect(spread, n).unwrap();
         let found = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect, seed)).ratio.low() > Some(1.0));
@@ -246,6 +248,29 @@ fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
         let half = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect / 2.0, seed)).ratio.low() > Some(1.0));
         assert!(half < 0.5, "{n} blocks: {half}");
     }
+}
+
+#[test]
+fn a_tenth_is_found_on_a_shared_host_in_the_blocks_planned_and_not_in_those_of_its_median_deviation() {
+    let host = Host { block: 0.5, trial: 0.3, drift: 0.0, position: 0.0, noise: Noise::Shared };
+    let planner = Planner::new(Confidence::P95, 0.9).unwrap();
+    let tenth = Tolerance::new(0.1).unwrap();
+    let found = |n| share(RUNS, |seed| compare(&blocks(host, n, 1.1, seed)).ratio.low() > Some(1.0));
+    // The calibration of such a host, each of another 60 blocks.
+    let mut plans: Vec<u32> = (0..40)
+        .map(|seed| {
+            let spread = compare(&blocks(host, 60, 1.0, 70_001 + seed)).spread.unwrap();
+            planner.total_for_tolerance(spread, tenth).unwrap()
+        })
+        .collect();
+    plans.sort_unstable();
+    let (few, usual, many) = (plans[4], plans[20], plans[35]);
+    assert!(found(usual) >= 0.85, "{usual} blocks: {}", found(usual));
+    assert!(found(few) >= 0.6, "{few} blocks: {}", found(few));
+    assert!(many <= 3 * usual, "{plans:?}");
+    let differences: Vec<f64> = blocks(host, 60, 1.0, 3).iter().map(|(a, b)| (b / a).ln()).collect();
+    let naive = planner.total_for_tolerance(Spread::normal(mad(&differences).unwrap()), tenth).unwrap();
+    assert!(found(naive) < 0.6, "{naive} blocks: {}", found(naive));
 }
 
 #[test]
@@ -339,13 +364,13 @@ fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
     let tenth = Tolerance::new(0.1).unwrap();
     for spread in [0.02, 0.06, 0.12, 0.25] {
         let host = Host { trial: spread / std::f64::consts::SQRT_2, drift: 0.0, ..Host::noisy(Noise::Normal) };
-        let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(spread, tenth).unwrap();
+        let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(Spread::normal(spread), tenth).unwrap();
         let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
         assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} blocks at {spread}: {found}");
         // What a report asks for is the blocks for its tolerance of 5 %, found in four of five: a tenth is then found
         // nearly always. Of the noisiest host they are too many for a test.
         if spread < 0.2 {
-            let n = Planner::default().total_for_tolerance(spread, Tolerance::DEFAULT).unwrap();
+            let n = Planner::default().total_for_tolerance(Spread::normal(spread), Tolerance::DEFAULT).unwrap();
             let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
             assert!(found >= 0.9, "{n} blocks at {spread}: {found}");
         }

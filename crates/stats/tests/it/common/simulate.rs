@@ -30,6 +30,8 @@ pub enum Noise {
     Outliers,
     /// Student's t with 2 degrees of freedom: infinite variance.
     Heavy,
+    /// One trial in four shares its processor and is slower by one, the others agree within a tenth.
+    Shared,
 }
 
 pub const NOISES: [Noise; 4] = [Noise::Normal, Noise::LogNormal, Noise::Outliers, Noise::Heavy];
@@ -50,6 +52,10 @@ impl Noise {
                 Normal::new(0.0, if far { 10.0 } else { 1.0 }).unwrap().sample(rng)
             }
             Noise::Heavy => StudentT::new(2.0).unwrap().sample(rng),
+            Noise::Shared => {
+                let slower = if rand::RngExt::random_bool(rng, 0.25) { 1.0 } else { 0.0 };
+                slower + Normal::new(0.0, 0.1).unwrap().sample(rng)
+            }
         }
     }
 
