@@ -354,6 +354,11 @@ fn drive(
                 Ok(Some(other @ Line::Ready(_))) => {
                     return Err(broken(process, &format!("the runner said `{}` twice", kind(&other))));
                 }
+                Err(e) if kills.is_victim(index) => {
+                    let how = e.strip_prefix("the runner died").map_or_else(|| format!(": {e}"), str::to_owned);
+                    let reason = format!("a runner that was to be killed had died by itself before{how}");
+                    return Err(Stop::new(FailureKind::Runner, reason));
+                }
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
         }
