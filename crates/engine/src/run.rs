@@ -320,7 +320,7 @@ impl<'a> Run<'a> {
         rates: &BTreeMap<usize, f64>,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), EngineError> {
-        for index in 0..self.plan.arms.len() {
+        for (index, prepared) in prepared.iter().enumerate() {
             let arm = &self.plan.arms[index];
             if arm.skipped.is_some() || self.sampled.contains(&index) || arm.dimensions.contains_key(AA) {
                 continue;
@@ -330,7 +330,7 @@ impl<'a> Run<'a> {
             let driver = self.runners.driver(&arm.driver)?;
             let mut bench = Bench {
                 runner: driver.runner,
-                prepared: &prepared[index],
+                prepared,
                 servers: Some(&self.servers),
                 directory: &self.scratch.trial,
                 patience: self.options.patience,
@@ -387,7 +387,7 @@ impl<'a> Run<'a> {
     /// One short trial of the no-op driver for each scenario and runner: what the harness itself costs per transaction.
     fn calibrate(&mut self, prepared: &[PathBuf], report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let mut done = Vec::new();
-        for index in 0..self.plan.arms.len() {
+        for (index, prepared) in prepared.iter().enumerate() {
             let arm = &self.plan.arms[index];
             if arm.skipped.is_some() {
                 continue;
@@ -410,7 +410,7 @@ impl<'a> Run<'a> {
             };
             let mut bench = Bench {
                 runner: driver.runner,
-                prepared: empty.as_deref().unwrap_or(&prepared[index]),
+                prepared: empty.as_deref().unwrap_or(prepared),
                 servers: None,
                 directory: &self.scratch.trial,
                 patience: noop::patience(self.options.patience),
