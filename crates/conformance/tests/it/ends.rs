@@ -246,8 +246,9 @@ fn nothing_of_a_run_lies_in_its_directory_but_in_a_folder_that_others_remove() {
         });
         // It probes the disk here.
         let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options.clone(), &runners, &stop);
-        run.and_then(|run| run.execute(&mut |_| {})).expect("executes");
+        let ended = run.and_then(|run| run.execute(&mut |_| {}));
         over.store(true, Ordering::Relaxed);
+        ended.expect("executes");
         watcher.join().expect("looked")
     });
     assert!(!seen.is_empty());
