@@ -1,6 +1,6 @@
 //! What a run reports while it goes on; the command renders it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use litelab_model::Plan;
 
@@ -67,6 +67,13 @@ pub enum Event<'a> {
         arm: Option<usize>,
         /// In one line, with its remedy where there is one.
         reason: &'a str,
+    },
+    /// Another program holds the run file, by a transaction that reads it; what is to be stored waits for its end.
+    FileHeld {
+        /// The run file.
+        file: &'a Path,
+        /// For how long it has waited.
+        seconds: u64,
     },
     /// A block is in the run file.
     BlockStored {

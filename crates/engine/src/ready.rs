@@ -11,6 +11,7 @@ use litelab_record::ServerRecord;
 
 use crate::error::EngineError;
 use crate::runner::{Runners, check_support};
+use crate::scratch::Scratch;
 use crate::servers::{Servers, Urls};
 
 /// A plan that can be run here.
@@ -22,6 +23,7 @@ pub struct Ready {
     pub(crate) environment: Environment,
     /// Started, where the plan needs any.
     pub(crate) servers: Servers,
+    pub(crate) scratch: Scratch,
 }
 
 /// What a run takes place with, besides its plan.
@@ -33,7 +35,7 @@ pub struct With<'a> {
     pub urls: &'a Urls,
     /// Where the runners are.
     pub runners: &'a Runners,
-    /// When it becomes true, the start of a server is given up.
+    /// When it becomes true, the start of a server and the question to a runner are given up.
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -43,7 +45,7 @@ impl Ready {
     /// # Errors
     /// The first thing that would keep the run from working.
     pub fn check(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
-        Self::of(plan, with, |plan| describe(plan, with.runners))
+        Self::of(plan, with, |plan| describe(plan, with))
     }
 
     /// As [`Ready::check`], for the plan of a run file: arms that were skipped stay so, for with further ones every
@@ -52,7 +54,7 @@ impl Ready {
     /// # Errors
     /// As [`Ready::check`].
     pub fn again(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
-        Self::of(plan, with, |plan| describe_again(plan, with.runners))
+        Self::of(plan, with, |plan| describe_again(plan, with))
     }
 
     fn of(
@@ -62,11 +64,12 @@ impl Ready {
     ) -> Result<Self, EngineError> {
         crate::compile::compile(&mut plan)?;
         let descriptions = describe(&mut plan)?;
-        make_directory(with.directory)?;
+        let scratch = Scratch::make(with.directory)?;
         let servers = provide(&mut plan, with)?;
         crate::servers::compile(&plan, &servers)?;
-        let environment = Environment::capture(with.directory);
-        Ok(Self { plan, descriptions, environment, servers })
+        // In a folder that is removed whatever becomes of this process.
+        let environment = Environment::capture(&scratch.root);
+        Ok(Self { plan, descriptions, environment, servers, scratch })
     }
 
     /// The plan, its statements compiled and the arms marked that cannot be run here.
@@ -94,9 +97,9 @@ impl Ready {
 }
 
 /// As [`describe`]; arms that were skipped before stay so.
-pub(crate) fn describe_again(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
+pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
-    let descriptions = describe(plan, runners)?;
+    let descriptions = describe(plan, with)?;
     for (arm, before) in plan.arms.iter_mut().zip(skipped) {
         arm.skipped = before.or(arm.skipped.take());
     }
@@ -105,7 +108,7 @@ pub(crate) fn describe_again(plan: &mut Plan, runners: &Runners) -> Result<BTree
 
 /// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
 /// is not here are skipped, for a missing toolchain must not keep the others from running.
-pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
+pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let mut descriptions = BTreeMap::new();
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
     let mut absent = Vec::new();
@@ -114,14 +117,15 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
         let arm_name = plan.arm_name(index);
         let here = |e: String| EngineError::BadInput(format!("{arm_name}: {e}"));
         let arm = &plan.arms[index];
-        let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
+        let driver = with.runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
         if !descriptions.contains_key(name) && !missing.contains_key(name) {
-            match driver.runner.look() {
+            match driver.runner.look_until(with.stop) {
                 Ok((description, not_here)) => {
                     descriptions.insert(name.clone(), description);
                     absent.extend(not_here);
                 }
+                Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
                 Err(e) => drop(missing.insert(name.clone(), e.to_string())),
             }
         }
@@ -175,14 +179,4 @@ fn some_arm(plan: &Plan) -> Result<(), EngineError> {
         Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),
         _ => Ok(()),
     }
-}
-
-pub(crate) fn make_directory(directory: &Path) -> Result<(), EngineError> {
-    std::fs::create_dir_all(directory).map_err(|e| EngineError::io("make this directory", directory, &e))?;
-    // A directory that exists may still be read-only or full; better to know now.
-    let probe = tempfile::Builder::new()
-        .prefix(".litelab-probe-")
-        .tempfile_in(directory)
-        .and_then(|mut f| std::io::Write::write_all(&mut f, &[0; 4096]).and_then(|()| f.as_file().sync_all()));
-    probe.map_err(|e| EngineError::io("write to this directory", directory, &e))
 }

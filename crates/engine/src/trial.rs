@@ -15,7 +15,7 @@ use crate::flame::perf::Perf;
 use crate::kills::Kills;
 use crate::merge::merge;
 use crate::placed::{Placed, place};
-use crate::process::RunnerProcess;
+use crate::process::{POLL, RunnerProcess, Silence};
 use crate::runner::Runner;
 use crate::servers::{NodeFault, Servers};
 use crate::stall;
@@ -293,6 +293,14 @@ fn broken(process: &RunnerProcess, what: &str) -> Stop {
     Stop::new(FailureKind::Runner, format!("{what}{}", process.evidence()))
 }
 
+/// What was heard of a process since `go`.
+#[derive(Default)]
+struct Heard {
+    silent: Silence,
+    ticks: Vec<Tick>,
+    result: Option<TrialResult>,
+}
+
 /// From `go` to the last line of the last process.
 fn drive(
     arm: &Arm,
@@ -314,41 +322,60 @@ fn drive(
     let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| {
         Duration::from_millis(ms * 3 + arm.trial.drain_ms) + Duration::from_secs(60)
     });
-    let mut results = Vec::new();
-    let mut ticks_of_killed = Vec::new();
-    for (index, process) in processes.iter_mut().enumerate() {
-        let mut ticks = Vec::new();
-        loop {
-            let keep_going = &mut *bench.keep_going;
-            let mut poll = || {
-                kills.due(begun.elapsed());
-                fault.iter_mut().for_each(NodeFault::poll);
-                keep_going()
-            };
-            if begun.elapsed() > limit {
-                return Err(broken(process, &format!("the trial was not over after {:.0} s", limit.as_secs_f64())));
-            }
-            match process.next_line(bench.patience.silence, &mut poll) {
-                Ok(Line::Tick(tick)) => ticks.push(tick),
-                Ok(Line::Result(_)) if kills.is_victim(index) => {
+    let mut heard: Vec<Heard> = processes.iter().map(|_| Heard::default()).collect();
+    let mut open: Vec<usize> = (0..processes.len()).collect();
+    while !open.is_empty() {
+        kills.due(begun.elapsed());
+        fault.iter_mut().for_each(NodeFault::poll);
+        if !(bench.keep_going)() {
+            return Err(Stop::new(FailureKind::Runner, "stopped"));
+        }
+        if begun.elapsed() > limit {
+            let reason = format!("the trial was not over after {:.0} s", limit.as_secs_f64());
+            return Err(broken(&processes[open[0]], &reason));
+        }
+        // One line of each in turn: one that hangs is noticed while others work on.
+        let (round, wait) = (Instant::now(), (POLL / open.len() as u32).max(Duration::from_millis(1)));
+        for index in std::mem::take(&mut open) {
+            let (process, heard) = (&mut processes[index], &mut heard[index]);
+            match process.line_within(wait) {
+                Ok(None) => open.push(index),
+                Ok(Some(Line::Tick(tick))) => {
+                    heard.ticks.push(tick);
+                    heard.silent = Silence::default();
+                    open.push(index);
+                }
+                Ok(Some(Line::Result(_))) if kills.is_victim(index) => {
                     return Err(broken(process, "a runner that was to be killed while it worked had ended before"));
                 }
-                Ok(Line::Result(result)) => {
-                    results.push(*result);
-                    evidence.series.ticks.append(&mut ticks);
-                    break;
-                }
-                Err(_) if kills.killed(index) => {
-                    process.expect_killed();
-                    ticks_of_killed.append(&mut ticks);
-                    break;
-                }
-                Ok(Line::Failed(failed)) => return Err(refused(&failed)),
-                Ok(other @ Line::Ready(_)) => {
+                Ok(Some(Line::Result(result))) => heard.result = Some(*result),
+                Err(_) if kills.killed(index) => process.expect_killed(),
+                Ok(Some(Line::Failed(failed))) => return Err(refused(&failed)),
+                Ok(Some(other @ Line::Ready(_))) => {
                     return Err(broken(process, &format!("the runner said `{}` twice", kind(&other))));
+                }
+                Err(e) if kills.is_victim(index) => {
+                    let how = e.strip_prefix("the runner died").map_or_else(|| format!(": {e}"), str::to_owned);
+                    let reason = format!("a runner that was to be killed had died by itself before{how}");
+                    return Err(Stop::new(FailureKind::Runner, reason));
                 }
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
+        }
+        for index in &open {
+            let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence);
+            lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
+        }
+    }
+    // Ticks stand one process after the other.
+    let (mut results, mut ticks_of_killed) = (Vec::new(), Vec::new());
+    for heard in heard {
+        match heard.result {
+            Some(result) => {
+                results.push(result);
+                evidence.series.ticks.extend(heard.ticks);
+            }
+            None => ticks_of_killed.extend(heard.ticks),
         }
     }
     let result = merge(results);

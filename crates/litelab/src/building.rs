@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -48,7 +47,7 @@ pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
         let needed: Vec<&Runner> = needed.into_values().collect();
         all(&needed, false);
     }
-    if interrupt::STOP.load(Ordering::Relaxed) {
+    if interrupt::is_asked() {
         return Err(EngineError::Interrupted.into());
     }
     Ok(())
@@ -64,6 +63,8 @@ pub fn all(runners: &[&Runner], force: bool) -> bool {
         let folder = shared.map_or_else(|| runner.directory.clone(), Path::to_path_buf);
         lanes.entry(folder).or_default().push(runner);
     }
+    // The tools of a build are told by the terminal, and the others by their time.
+    let _asked = interrupt::stop();
     let screen = MultiProgress::new();
     let count = lanes.len();
     let build = |lane: &[&Runner]| lane.iter().filter(|runner| !one(runner, force, &screen)).count() == 0;
@@ -104,7 +105,7 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     }
     // Which of its optional drivers it came out without. Only those that have any are asked: some take a second.
     if !runner.manifest.optional.is_empty() {
-        for absent in runner.look().into_iter().flat_map(|(_, absent)| absent) {
+        for absent in runner.look_until(Some(interrupt::stop())).into_iter().flat_map(|(_, absent)| absent) {
             say(format!("{}skipped:{} {absent}", style::WARNING, style::RESET));
         }
     }

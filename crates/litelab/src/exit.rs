@@ -6,9 +6,8 @@ use litelab_bulk::BulkError;
 use litelab_engine::EngineError;
 use litelab_model::ModelError;
 use litelab_record::RecordError;
-use litelab_report::ReportError;
 
-use crate::{cmd, style};
+use crate::{cmd, files, style};
 
 /// How the command ends. The numbers are documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +40,7 @@ pub struct BadInput(pub String);
 /// Prints an error as one red line and says which exit code it has.
 pub fn report(error: &anyhow::Error) -> Exit {
     // Whoever read the output has seen enough of it (`litelab export | head`).
-    let written = match error.downcast_ref() {
-        Some(ReportError::Write(io)) => Some(io),
-        _ => error.downcast_ref::<std::io::Error>(),
-    };
-    if written.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
+    if files::written(error).is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
         return Exit::Ok;
     }
     let exit = code(error);

@@ -101,6 +101,13 @@ impl Progress {
                 let of = arm.map_or_else(String::new, |arm| format!(" of {}", self.name(arm)));
                 self.print(&format!("{style}no call stacks{of}:{style:#} {reason}"));
             }
+            Event::FileHeld { file, seconds } => {
+                let text = format!(
+                    "{}: another program reads it, and nothing can be stored until it has ended: waiting, {seconds} s",
+                    file.display()
+                );
+                self.line_or_message(&text, *seconds < HEARTBEAT.as_secs());
+            }
             Event::BlockStored { scenario, block } => {
                 if !self.redraws {
                     let (name, block) = (self.scenario(*scenario), self.block(*scenario, *block));

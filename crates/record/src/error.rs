@@ -11,6 +11,9 @@ pub enum RecordError {
     /// Something that failed. Exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// Another program holds a lock of the file: what failed now may be tried again. Exit code 1.
+    #[error("{0}")]
+    Busy(String),
 }
 
 impl RecordError {
@@ -27,6 +30,9 @@ impl RecordError {
         match error.kind() {
             std::io::ErrorKind::StorageFull => {
                 Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
+            }
+            std::io::ErrorKind::FileTooLarge => {
+                Self::BadInput(format!("{line}; raise the limit on the size of files (ulimit -f)"))
             }
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 Self::BadInput(format!("{line}; choose a directory you can write to with --dir"))
@@ -50,6 +56,7 @@ impl RecordError {
             Some(
                 rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied,
             ) => Self::BadInput(line),
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => Self::Busy(line),
             _ => Self::Failed(line),
         }
     }

@@ -19,6 +19,10 @@ pub fn open_read_only(path: &Path) -> Result<Connection, RecordError> {
     if !path.exists() {
         return Err(RecordError::BadInput(format!("{}: no such file", path.display())));
     }
+    // A pipe would be waited for, and a device has no end.
+    if !path.is_file() {
+        return Err(RecordError::BadInput(format!("{}: this is no regular file", path.display())));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let at_rest =
         matches!(DatabaseHeader::read(path), Ok(Some(header)) if header.wal) && FileSizes::of(path).wal.is_none();

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use litelab_engine::calibration::{clock, runner_costs, sync};
 use litelab_engine::event::Event;
 use litelab_engine::trial::Patience;
-use litelab_engine::{EngineError, Run, RunOptions, Runners};
+use litelab_engine::{EngineError, Run, RunOptions, Runners, scratch};
 use litelab_model::{Options, Plan, library, resolve};
 use litelab_observe::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
 use litelab_record::calibration::{self, Host, HostCalibration, Work};
@@ -98,10 +98,12 @@ pub fn run(args: &Args) -> Result<Exit> {
     let rest = rest.finish();
     let clock = clock();
     say("syncs of the disk");
-    let sync = sync(&args.dir, scale.sync).ok();
+    let place = scratch::Folder::make(&args.dir).context("make a folder for it")?;
+    let sync = sync(place.path(), scale.sync).ok();
+    drop(place);
 
     // Kept no longer than it takes: what matters of it is in the calibration.
-    let folder = tempfile::Builder::new().prefix(".calibration-").tempdir_in(data).context("make a folder for it")?;
+    let folder = scratch::Folder::make(data).context("make a folder for it")?;
     let file = folder.path().join("aa.db");
     let info = experiments(args, scale.experiments, &runners, &file)?;
     let analysis = analyse(&RunFile::open(&file)?, &info)?;
@@ -119,7 +121,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 
     let writes = info.plan.arms.iter().find(|arm| scenario(&info.plan, arm.scenario) == Work::Commits.name());
     let costs = match writes {
-        Some(arm) => runner_costs(arm, &runners, &args.dir, scale.trials, &interrupt::STOP, &mut |name| {
+        Some(arm) => runner_costs(arm, &runners, &args.dir, scale.trials, interrupt::stop(), &mut |name| {
             say(&format!("the harness itself: runner {name}"));
         })?,
         None => Vec::new(),
@@ -178,6 +180,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         flame: false,
     };
     let stop = AtomicBool::new(false);
+    let _asked = interrupt::stop();
     building::for_plan(runners, &plan)?;
     let run = Run::new(plan, &text.toml, options, runners, &stop)?;
     let (begun, mut told) = (Instant::now(), Instant::now());
@@ -197,11 +200,11 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         if let Event::Started { .. } = event {
             say(&format!("identical arms, for {:.0} s", limit.as_secs_f64()));
         }
-        if interrupt::STOP.load(Ordering::Relaxed) {
+        if interrupt::is_asked() {
             stop.store(true, Ordering::Relaxed);
         }
     })?;
-    if interrupt::STOP.load(Ordering::Relaxed) {
+    if interrupt::is_asked() {
         return Err(EngineError::Interrupted.into());
     }
     Ok(RunFile::open(file)?.info()?)

@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let urls = crate::execution::urls(&args.urls)?;
     let suite = Suite::new(&runners, &args.dir)
         .jobs(args.jobs.map_or_else(usual_jobs, usize::from))
-        .stop(&interrupt::STOP)
+        .stop(interrupt::stop())
         .urls(&urls);
     let reports = suite.check_all(&names, &mut |progress| match progress {
         Progress::Started { .. } => {}

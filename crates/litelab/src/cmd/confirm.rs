@@ -55,7 +55,10 @@ fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
     let names: BTreeSet<String> =
         drivers.iter().filter_map(|d| Some(runners.driver(d).ok()?.runner.manifest.name.clone())).collect();
     Builds {
-        runners: names.iter().filter_map(|name| runners.get(name).ok()?.describe().ok()).collect(),
+        runners: names
+            .iter()
+            .filter_map(|name| Some(runners.get(name).ok()?.look_until(Some(interrupt::stop())).ok()?.0))
+            .collect(),
         fingerprints: litelab_engine::run::builds(runners, &names),
     }
 }
@@ -73,7 +76,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
     };
     std::fs::create_dir_all(files::DIRECTORY)
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
-    let run = Run::new(plan.clone(), study, options, runners, &interrupt::STOP)?;
+    let run = Run::new(plan.clone(), study, options, runners, interrupt::stop())?;
     run.calibrated(Path::new(files::DIRECTORY))?;
     anstream::eprintln!("running again what was slower, base and head in the same blocks");
     if execution::carry_out(run)?.interrupted {

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         ..GenerateOptions::new(&args.db, args.rows)
     };
     let report =
-        litelab_bulk::generate(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+        litelab_bulk::generate(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), interrupt::stop())?;
     let settings: Vec<_> = report.settings.iter().map(|s| format!("{}={}", s.name, s.value)).collect();
     anstream::println!(
         "{} rows in {:.2} s, {:.0} rows/s, {} batches, {:.1} MB; {}",

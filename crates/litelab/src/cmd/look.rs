@@ -21,7 +21,7 @@ pub fn run() -> Result<Exit> {
     let plan = resolve::resolve(&study, &text, &Options { dialects: runners.dialects(), ..Options::default() })?;
     let place = Place::brief();
     let file = place.file(STUDY)?;
-    let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, &interrupt::STOP)?;
+    let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, interrupt::stop())?;
     let ended = execution::carry_out(run)?;
     if ended.interrupted {
         execution::say_resume(ended.blocks, &format!("litelab run --resume {}", file.display()));

@@ -61,8 +61,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         }
         None => {
             let urls = args.place.urls()?;
-            let directory = args.place.dir.as_path();
-            let with = With { directory, urls: &urls, runners: &runners, stop: Some(&interrupt::STOP) };
+            let former = info.directory.as_deref().filter(|directory| directory.is_dir());
+            let directory = &args.place.directory(former);
+            let with = With { directory, urls: &urls, runners: &runners, stop: Some(interrupt::stop()) };
             let plan = plan(args, &info)?;
             building::for_plan(&runners, &plan)?;
             let ready = Ready::again(plan, with)?;
@@ -75,8 +76,8 @@ pub fn run(args: &Args) -> Result<Exit> {
             };
             allow(&repeat::differences(&info, &here), args)?;
             let file = args.place.file(&format!("{}-repeat", info.plan.study))?;
-            let options = args.place.options(file.clone())?;
-            let run = Run::begin(ready, &info.study_toml, options, &runners, &interrupt::STOP)?;
+            let options = args.place.options_after(file.clone(), former)?;
+            let run = Run::begin(ready, &info.study_toml, options, &runners, interrupt::stop())?;
             super::calibrate::warn(&run)?;
             (file, Some(run))
         }
@@ -136,7 +137,7 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
     if after.finished.is_some() && !args.place.flame {
         return Ok(None);
     }
-    Ok(Some(Run::resume(args.place.options(file.to_path_buf())?, runners, &interrupt::STOP)?))
+    Ok(Some(Run::resume(args.place.resume(file.to_path_buf())?, runners, interrupt::stop())?))
 }
 
 /// Says in what this place differs from the run's, before anything is run.

@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<Exit> {
     let (file, run) = match &args.resume {
         Some(file) => {
             let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
-            (file.clone(), Run::resume(args.place.options(file)?, &runners, &interrupt::STOP)?)
+            (file.clone(), Run::resume(args.place.resume(file)?, &runners, interrupt::stop())?)
         }
         None => {
             let (study, text) = library::study(&args.study)?;
@@ -75,7 +75,7 @@ pub fn run(args: Args) -> Result<Exit> {
             let file = args.place.file(&study.name)?;
             let options = args.place.options(file.clone())?;
             building::for_plan(&runners, &plan)?;
-            let run = Run::new(plan, &text.toml, options, &runners, &interrupt::STOP)?;
+            let run = Run::new(plan, &text.toml, options, &runners, interrupt::stop())?;
             super::calibrate::warn(&run)?;
             (file, run)
         }

@@ -1,10 +1,11 @@
 //! `litelab runners list|build|check`.
 
 use anyhow::Result;
+use litelab_engine::EngineError;
 use litelab_engine::runner::Runner;
 
 use crate::exit::Exit;
-use crate::{building, style};
+use crate::{building, interrupt, style};
 
 /// What to do with them.
 #[derive(clap::Subcommand)]
@@ -43,7 +44,8 @@ fn list() -> Result<Exit> {
             );
             continue;
         }
-        match runner.look() {
+        match runner.look_until(Some(interrupt::stop())) {
+            Err(EngineError::Interrupted) => return Ok(Exit::Interrupted),
             Err(e) => anstream::println!("{}{name}{}  {}", style::STRONG, style::RESET, e),
             Ok((d, absent)) => {
                 anstream::println!("{}{name}{}  {} {}", style::STRONG, style::RESET, d.language, d.runtime);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use litelab_conformance::{Suite, Verdict};
 use litelab_engine::calibration;
 use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners, Urls};
+use litelab_engine::{Run, RunOptions, Runners, Urls, scratch};
 use litelab_model::metric::Unit;
 use litelab_model::{Options, library, resolve};
 use litelab_observe::environment::Environment;
@@ -31,7 +31,7 @@ type Found = Result<String, String>;
 /// Checks the parts in turn. Ends with 1 if one of them failed.
 pub fn run(args: &Args) -> Result<Exit> {
     let runners = super::runners()?;
-    let folder = tempfile::Builder::new().prefix(".litelab-self-check-").tempdir_in(&args.dir);
+    let folder = scratch::Folder::make(&args.dir);
     let folder = folder.map_err(|e| BadInput(format!("{}: cannot make a folder in it: {e}", args.dir.display())))?;
     let begun = Instant::now();
     let mut sound = true;
@@ -94,7 +94,7 @@ fn disk(environment: &Environment) -> Found {
 
 /// The conformance suite on the driver that is part of the command.
 fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
-    let suite = Suite::new(runners, folder).stop(&interrupt::STOP).jobs(super::check::usual_jobs());
+    let suite = Suite::new(runners, folder).stop(interrupt::stop()).jobs(super::check::usual_jobs());
     let report = suite.check("rusqlite:rusqlite", &mut |_| {})?;
     if let Some((_, failure)) = report.failures().next() {
         return Ok(Err(format!("{}: {}", failure.name, failure.detail)));
@@ -122,7 +122,7 @@ fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
         calibrate: false,
         flame: false,
     };
-    let run = Run::new(plan, &text.toml, options, runners, &interrupt::STOP)?;
+    let run = Run::new(plan, &text.toml, options, runners, interrupt::stop())?;
     let mut reason = None;
     let ended = run.execute(&mut |event| {
         if let litelab_engine::event::Event::TrialEnded { record, .. } = event

@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -120,7 +119,7 @@ pub fn exit(error: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 
 fn up(args: &Args) -> Result<Exit> {
     let (kind, folder) = args.place();
-    let options = Options { stop: Some(&interrupt::STOP), ..Options::default() };
+    let options = Options { stop: Some(interrupt::stop_when_done()), ..Options::default() };
     match instance::up(kind, &folder, &options)? {
         Up::Started(state) => anstream::println!("{}", line(&state, "up")),
         Up::StartedAnew(state) => {
@@ -181,7 +180,7 @@ fn with(args: &With) -> Result<Exit> {
         let folder = folder(&args.dir, kind).with_context(refused)?;
         let place = std::path::absolute(folder.path())?.join(kind.name());
         let scratch = place.parent();
-        let options = Options { stop: Some(&interrupt::STOP), scratch, ..Options::default() };
+        let options = Options { stop: Some(interrupt::stop_when_done()), scratch, ..Options::default() };
         match Instance::start_with(kind, &place, &options) {
             Ok(instance) => {
                 command.env(format!("LITELAB_{}", kind.name().to_uppercase()), instance.url());
@@ -199,7 +198,7 @@ fn with(args: &With) -> Result<Exit> {
     match ended.code() {
         Some(0) => Ok(Exit::Ok),
         Some(code) => std::process::exit(code),
-        None if interrupt::STOP.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
+        None if interrupt::is_asked() => Ok(Exit::Interrupted),
         None => anyhow::bail!("{program}: it ended by a signal ({ended})"),
     }
 }
@@ -212,7 +211,7 @@ fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if interrupt::STOP.load(Ordering::Relaxed) && !is_told {
+        if interrupt::is_asked() && !is_told {
             let _gone = kill_process(Pid::from_child(&child), Signal::TERM);
             is_told = true;
         }

@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let options = VerifyOptions { threads: args.threads.unwrap_or(all), ..VerifyOptions::new(&args.db) };
     let report =
-        litelab_bulk::verify(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+        litelab_bulk::verify(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), interrupt::stop())?;
     for mismatch in &report.mismatches {
         anstream::eprintln!("{}wrong:{} {mismatch}", style::ERROR, style::RESET);
     }
