@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
+use litelab_database::Source;
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
@@ -99,7 +100,7 @@ impl RunFile {
     /// When there is none, it is no run of litelab, or one of another format.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         roll_back(path);
-        let connection = crate::open_read_only(path)?;
+        let connection = Source::find(path)?.open()?;
         let pragma = |name: &str| -> Result<i32, RecordError> {
             connection
                 .pragma_query_value(None, name, |row| row.get(0))

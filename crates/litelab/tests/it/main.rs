@@ -7,6 +7,7 @@ mod compare;
 mod end_to_end;
 mod flame;
 mod memory;
+mod own_files;
 mod repeat;
 mod report;
 mod task_queue;
