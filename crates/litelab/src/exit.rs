@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use litelab_bulk::BulkError;
+use litelab_database::SourceError;
 use litelab_engine::EngineError;
 use litelab_model::ModelError;
 use litelab_record::RecordError;
@@ -63,6 +64,9 @@ fn code(error: &anyhow::Error) -> Exit {
                 _ => Exit::Failed,
             };
         }
+        if let Some(source) = cause.downcast_ref::<SourceError>() {
+            return if source.is_bad_input() { Exit::BadInput } else { Exit::Failed };
+        }
         if let Some(record) = cause.downcast_ref::<RecordError>() {
             return if record.is_bad_input() { Exit::BadInput } else { Exit::Failed };
         }
@@ -79,6 +83,7 @@ fn code(error: &anyhow::Error) -> Exit {
                 | BulkError::NotADatabase { .. }
                 | BulkError::NoTable { .. }
                 | BulkError::Setting { .. } => Exit::BadInput,
+                BulkError::Source(source) if source.is_bad_input() => Exit::BadInput,
                 _ => Exit::Failed,
             };
         }

@@ -17,17 +17,15 @@ mod lock;
 pub mod measure;
 pub mod outcome;
 mod read;
-mod read_only;
 mod server;
 pub mod stacks;
 mod write;
 
-pub use error::{RecordError, describe};
+pub use error::RecordError;
 /// Observations that are part of a run.
 pub use litelab_observe::{Sample, Summary, environment};
 pub use lock::Lock;
 pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
-pub use read_only::open_read_only;
 pub use server::ServerRecord;
 pub use write::{Recorder, now};
 

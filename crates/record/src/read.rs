@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flate2::read::ZlibDecoder;
+use litelab_database::Source;
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
@@ -104,7 +105,7 @@ impl RunFile {
     /// When there is none, it is no run of litelab, or one of another format.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         roll_back(path);
-        let mut connection = crate::open_read_only(path)?;
+        let mut connection = Source::find(path)?.open()?;
         if std::fs::metadata(path).is_ok_and(|about| about.len() == 0) {
             return Err(RecordError::BadInput(format!(
                 "{}: this file is empty: its run ended before it began; run the study again with `-o {}`",

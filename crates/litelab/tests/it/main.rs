@@ -8,6 +8,7 @@ mod end_to_end;
 mod ends;
 mod flame;
 mod memory;
+mod own_files;
 mod repeat;
 mod report;
 mod task_queue;
