@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use litelab_model::Arm;
+use litelab_model::text::capped;
 use litelab_protocol::draw::{Drawer, Value};
+use litelab_protocol::{Param, Statement};
 use litelab_record::{describe, open_read_only};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
@@ -74,7 +76,14 @@ fn make(arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()
     connection.execute_batch(&arm.schema).map_err(|e| EngineError::BadInput(format!("schema: {}", describe(&e))))?;
     if let Some(data) = &arm.data {
         if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
-            load(&connection, arm, transaction, data.rows, progress).map_err(sqlite("insert its rows"))?;
+            load(&connection, arm, transaction, data.rows, progress).map_err(|refused| match refused.row {
+                Some((row, values)) if is_of_the_data(&refused.error) => EngineError::BadInput(format!(
+                    "data: transaction `{}` cannot insert row {row}: {}{values}",
+                    transaction.name,
+                    describe(&refused.error)
+                )),
+                _ => sqlite("insert its rows")(refused.error),
+            })?;
         }
         if let Some(then) = &data.then {
             connection
@@ -87,15 +96,52 @@ fn make(arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()
     connection.close().map_err(|(_, e)| sqlite("close")(e))
 }
 
+/// Why a row of the data was not inserted.
+struct Refused {
+    /// Its number, and what its parameters were; none where it was not a row that was refused.
+    row: Option<(u64, String)>,
+    error: rusqlite::Error,
+}
+
+impl From<rusqlite::Error> for Refused {
+    fn from(error: rusqlite::Error) -> Self {
+        Self { row: None, error }
+    }
+}
+
+/// Whether the values are to blame, and not the disk or the machine.
+fn is_of_the_data(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{ConstraintViolation, TooBig, TypeMismatch, Unknown};
+    matches!(error.sqlite_error_code(), Some(ConstraintViolation | TooBig | TypeMismatch | Unknown))
+}
+
+/// ` (:id = 7, :name = user7)`: what a statement's first execution of an operation binds.
+fn bound_to(params: &[Param], spec: &Statement, drawer: &Drawer, operation: u64) -> String {
+    let first = operation * u64::from(spec.repeat) * u64::from(spec.tuples);
+    let one = |param: &u32| {
+        let value = match drawer.draw(*param as usize, first) {
+            Value::Null => "NULL".to_owned(),
+            Value::Integer(i) => i.to_string(),
+            Value::Real(r) => r.to_string(),
+            Value::Text(t) => capped(&t).into_owned(),
+        };
+        format!(":{} = {value}", params.get(*param as usize).map_or("?", |p| &p.name))
+    };
+    match spec.bind.as_slice() {
+        [] => String::new(),
+        bind => format!(" ({})", bind.iter().map(one).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 fn load(
     connection: &Connection,
     arm: &Arm,
     transaction: &litelab_protocol::Transaction,
     rows: u64,
     progress: &mut dyn FnMut(u64, u64),
-) -> rusqlite::Result<()> {
+) -> Result<(), Refused> {
     let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
-    let prepare = |s: &litelab_protocol::Statement| connection.prepare(&s.sql);
+    let prepare = |s: &Statement| connection.prepare(&s.sql);
     let mut statements = transaction.statements.iter().map(prepare).collect::<rusqlite::Result<Vec<_>>>()?;
     let mut row = 0;
     while row < rows {
@@ -103,7 +149,10 @@ fn load(
         let end = (row + BATCH).min(rows);
         for operation in row..end {
             for (statement, spec) in statements.iter_mut().zip(&transaction.statements) {
-                execute(statement, spec, &drawer, operation)?;
+                execute(statement, spec, &drawer, operation).map_err(|error| Refused {
+                    row: Some((operation, bound_to(&transaction.params, spec, &drawer, operation))),
+                    error,
+                })?;
             }
         }
         connection.execute_batch("COMMIT")?;
@@ -116,7 +165,7 @@ fn load(
 /// A statement of one operation, as often and with the rows that a runner would take.
 fn execute(
     statement: &mut rusqlite::Statement<'_>,
-    spec: &litelab_protocol::Statement,
+    spec: &Statement,
     drawer: &Drawer,
     operation: u64,
 ) -> rusqlite::Result<()> {

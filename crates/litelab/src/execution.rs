@@ -9,7 +9,7 @@ use litelab_engine::{Run, RunOptions, Urls};
 
 use crate::exit::BadInput;
 use crate::progress::Progress;
-use crate::{files, style};
+use crate::{files, output, style};
 
 /// Where a run takes place and what it leaves.
 #[derive(clap::Args)]
@@ -93,6 +93,6 @@ pub fn carry_out(run: Run<'_>) -> Result<Ended> {
 
 /// Says how an interrupted run goes on.
 pub fn say_resume(blocks: u32, command: &str) {
-    let style = style::WARNING;
-    anstream::eprintln!("{style}interrupted:{style:#} {blocks} blocks are in the run file; go on with `{command}`");
+    let text = format_args!("{blocks} blocks are in the run file; go on with `{command}`");
+    output::note(style::WARNING, "interrupted", text);
 }

@@ -8,7 +8,7 @@ use litelab_model::ModelError;
 use litelab_record::RecordError;
 use litelab_report::ReportError;
 
-use crate::{cmd, style};
+use crate::{cmd, output};
 
 /// How the command ends. The numbers are documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,7 @@ pub fn report(error: &anyhow::Error) -> Exit {
     }
     let exit = code(error);
     if exit != Exit::Interrupted {
-        let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
-        anstream::eprintln!("{}error:{} {line}", style::ERROR, style::RESET);
+        output::error(&format!("{error:#}"));
     }
     exit
 }

@@ -12,7 +12,7 @@ use litelab_report::analysis::analyse;
 use litelab_report::{ReportError, export, html};
 
 use crate::exit::{BadInput, Exit};
-use crate::files;
+use crate::{files, output};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -69,7 +69,7 @@ fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) ->
     }
     let page = html::page(&analysis, info, &evidence);
     replace(path, &page)?;
-    println!("{}: {} kB", path.display(), page.len().div_ceil(1000));
+    output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
     Ok(())
 }
 
@@ -87,7 +87,8 @@ fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
         other => anyhow::Error::from(other),
     })?;
     replace(path, &page)?;
-    println!("{}: {made} table{} of {}", path.display(), if made == 1 { "" } else { "s" }, info.plan.study);
+    let plural = if made == 1 { "" } else { "s" };
+    output::line(format_args!("{}: {made} table{plural} of {}", path.display(), info.plan.study));
     Ok(())
 }
 
@@ -95,7 +96,13 @@ fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
 fn replace(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Its own words name a temporary file that nobody knows.
-    let refused = |e: std::io::Error| BadInput(format!("{}: it cannot be written: {}", path.display(), e.kind()));
+    let refused = |e: std::io::Error| {
+        let why = match e.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no folder {}", folder.display()),
+            kind => kind.to_string(),
+        };
+        BadInput(format!("{}: it cannot be written: {why}", path.display()))
+    };
     // As any new file; the bits that the user does not want are taken off it.
     let mode = std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o666), |old| old.permissions());
     let mut whole = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder).map_err(refused)?;
