@@ -11,7 +11,7 @@ pub enum SourceError {
     #[error("{}: no such file", .0.display())]
     Missing(PathBuf),
     /// A directory, a pipe, a device.
-    #[error("{}: this is no plain file", .0.display())]
+    #[error("{}: this is no regular file", .0.display())]
     NoFile(PathBuf),
     /// Another format, or an encrypted database: the two cannot be told apart.
     #[error(

@@ -492,7 +492,7 @@ mod tests {
         };
         assert!(refused(&path).ends_with("no such file"));
         assert!(refused(&path.join("below")).ends_with("no such file"));
-        assert!(refused(folder.path()).ends_with("no plain file"));
+        assert!(refused(folder.path()).ends_with("no regular file"));
         std::fs::write(&path, [7; 8192]).unwrap();
         let error = refused(&path);
         assert!(error.contains("no database, or an encrypted one"), "{error}");

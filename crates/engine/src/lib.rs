@@ -9,6 +9,7 @@ mod error;
 pub mod event;
 pub mod flame;
 mod kills;
+mod last_words;
 mod manifest;
 pub mod merge;
 mod noop;

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use litelab_database::{Guard, Script};
+use litelab_database::{Guard, Script, describe};
 use litelab_model::Arm;
+use litelab_model::text::capped;
 use litelab_protocol::draw::{Drawer, Value};
+use litelab_protocol::{Param, Statement};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 use sha2::{Digest, Sha256};
@@ -83,8 +85,17 @@ fn make(arm: &Arm, path: &Path, limit: Duration, progress: &mut dyn FnMut(u64, u
     script("schema", &arm.schema)?;
     if let Some(data) = &arm.data {
         if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
-            load(&guard, limit, arm, transaction, data.rows, progress).map_err(|(sql, e)| {
-                EngineError::sql(&format!("data: transaction `{}`", transaction.name), path, &guard.explain(sql, &e))
+            load(&guard, limit, arm, transaction, data.rows, progress).map_err(|refused| match refused.row {
+                Some((row, values)) if is_of_the_data(&refused.error) => EngineError::BadInput(format!(
+                    "data: transaction `{}` cannot insert row {row}: {}{values}",
+                    transaction.name,
+                    describe(&refused.error)
+                )),
+                _ => EngineError::sql(
+                    &format!("data: transaction `{}`", transaction.name),
+                    path,
+                    &guard.explain(refused.sql, &refused.error),
+                ),
             })?;
         }
         if let Some(then) = &data.then {
@@ -97,7 +108,39 @@ fn make(arm: &Arm, path: &Path, limit: Duration, progress: &mut dyn FnMut(u64, u
     connection.close().map_err(|(_, e)| sqlite("close")(e))
 }
 
-/// Inserts the rows. An error comes with its SQL.
+/// Why a row of the data was not inserted.
+struct Refused<'a> {
+    sql: &'a str,
+    /// Its number, and what its parameters were; none where it was not a row that was refused.
+    row: Option<(u64, String)>,
+    error: rusqlite::Error,
+}
+
+/// Whether the values are to blame, and not the disk or the machine.
+fn is_of_the_data(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{ConstraintViolation, TooBig, TypeMismatch, Unknown};
+    matches!(error.sqlite_error_code(), Some(ConstraintViolation | TooBig | TypeMismatch | Unknown))
+}
+
+/// ` (:id = 7, :name = user7)`: what a statement's first execution of an operation binds.
+fn bound_to(params: &[Param], spec: &Statement, drawer: &Drawer, operation: u64) -> String {
+    let first = operation * u64::from(spec.repeat) * u64::from(spec.tuples);
+    let one = |param: &u32| {
+        let value = match drawer.draw(*param as usize, first) {
+            Value::Null => "NULL".to_owned(),
+            Value::Integer(i) => i.to_string(),
+            Value::Real(r) => r.to_string(),
+            Value::Text(t) => capped(&t).into_owned(),
+        };
+        format!(":{} = {value}", params.get(*param as usize).map_or("?", |p| &p.name))
+    };
+    match spec.bind.as_slice() {
+        [] => String::new(),
+        bind => format!(" ({})", bind.iter().map(one).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Inserts the rows.
 fn load<'a>(
     guard: &Guard,
     limit: Duration,
@@ -105,21 +148,26 @@ fn load<'a>(
     transaction: &'a litelab_protocol::Transaction,
     rows: u64,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<(), (&'a str, rusqlite::Error)> {
+) -> Result<(), Refused<'a>> {
     let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
-    let prepare = |s: &'a litelab_protocol::Statement| (**guard).prepare(&s.sql).map_err(|e| (s.sql.as_str(), e));
+    let of = |sql: &'a str| move |error| Refused { sql, row: None, error };
+    let prepare = |s: &'a Statement| (**guard).prepare(&s.sql).map_err(of(&s.sql));
     let mut statements = transaction.statements.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
     let mut row = 0;
     while row < rows {
         guard.within(limit);
-        guard.execute_batch("BEGIN").map_err(|e| ("BEGIN", e))?;
+        guard.execute_batch("BEGIN").map_err(of("BEGIN"))?;
         let end = (row + BATCH).min(rows);
         for operation in row..end {
             for (statement, spec) in statements.iter_mut().zip(&transaction.statements) {
-                execute(statement, spec, &drawer, operation).map_err(|e| (spec.sql.as_str(), e))?;
+                execute(statement, spec, &drawer, operation).map_err(|error| Refused {
+                    sql: &spec.sql,
+                    row: Some((operation, bound_to(&transaction.params, spec, &drawer, operation))),
+                    error,
+                })?;
             }
         }
-        guard.execute_batch("COMMIT").map_err(|e| ("COMMIT", e))?;
+        guard.execute_batch("COMMIT").map_err(of("COMMIT"))?;
         row = end;
         progress(row, rows);
     }
@@ -129,7 +177,7 @@ fn load<'a>(
 /// A statement of one operation, as often and with the rows that a runner would take.
 fn execute(
     statement: &mut rusqlite::Statement<'_>,
-    spec: &litelab_protocol::Statement,
+    spec: &Statement,
     drawer: &Drawer,
     operation: u64,
 ) -> rusqlite::Result<()> {

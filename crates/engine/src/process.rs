@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use litelab_observe::{Exited, MeasuredChild};
 use litelab_protocol::{Line, Trial};
 
+use crate::last_words::telling;
 use crate::runner::Runner;
 
 /// Longest line a runner may say; histograms make a few hundred kilobytes.
@@ -178,12 +179,11 @@ impl RunnerProcess {
         }
     }
 
-    /// The last line of standard error, for a reason.
+    /// The line of standard error that tells most, for a reason.
     #[must_use]
     pub fn evidence(&self) -> String {
-        let text = self.stderr();
-        match text.lines().rev().find(|l| !l.trim().is_empty()) {
-            Some(line) => format!(": {}", line.trim().chars().take(300).collect::<String>()),
+        match telling(&self.stderr()) {
+            Some(line) => format!(": {}", line.chars().take(300).collect::<String>()),
             None => String::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! What is checked before a run file is made: SQL compiled, runners asked, servers started, the machine looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,7 @@ use litelab_protocol::{Description, Executor};
 use litelab_record::ServerRecord;
 
 use crate::error::EngineError;
-use crate::runner::{Runners, check_support};
+use crate::runner::{Absent, Runners, check_support};
 use crate::scratch::Scratch;
 use crate::servers::{Servers, Urls};
 
@@ -106,9 +106,39 @@ pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap
     Ok(descriptions)
 }
 
+/// What a run of a plan would find of its drivers, for runners that are built: each arm is checked as a run does, and marked
+/// if it would be skipped. Returns the names of the runners that a run would build first, whose arms are not checked.
+///
+/// # Errors
+/// A driver that no runner has, or that does not have what an arm asks of it.
+pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) -> Result<BTreeSet<String>, EngineError> {
+    let mut unbuilt = BTreeSet::new();
+    let drivers: Vec<String> = plan.arms.iter().map(|arm| arm.driver.clone()).collect();
+    examine(plan, runners, stop)?;
+    for (arm, driver) in plan.arms.iter_mut().zip(drivers) {
+        let runner = runners.driver(&driver)?.runner;
+        if !runner.is_built() && runner.missing().is_empty() {
+            unbuilt.insert(runner.manifest.name.clone());
+            arm.skipped = None;
+        }
+    }
+    Ok(unbuilt)
+}
+
+/// As [`examine`], for a run: of a plan of which nothing is left there is none.
+pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
+    let descriptions = examine(plan, with.runners, with.stop)?;
+    some_arm(plan)?;
+    Ok(descriptions)
+}
+
 /// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
 /// is not here are skipped, for a missing toolchain must not keep the others from running.
-pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
+fn examine(
+    plan: &mut Plan,
+    runners: &Runners,
+    stop: Option<&AtomicBool>,
+) -> Result<BTreeMap<String, Description>, EngineError> {
     let mut descriptions = BTreeMap::new();
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
     let mut absent = Vec::new();
@@ -117,10 +147,10 @@ pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<Strin
         let arm_name = plan.arm_name(index);
         let here = |e: String| EngineError::BadInput(format!("{arm_name}: {e}"));
         let arm = &plan.arms[index];
-        let driver = with.runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
+        let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
         if !descriptions.contains_key(name) && !missing.contains_key(name) {
-            match driver.runner.look_until(with.stop) {
+            match driver.runner.look_until(stop) {
                 Ok((description, not_here)) => {
                     descriptions.insert(name.clone(), description);
                     absent.extend(not_here);
@@ -148,20 +178,14 @@ pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<Strin
                 Err(e) => return Err(here(e)),
             },
             (None, Some(reason)) => Some(reason.clone()),
-            (None, None) => Some(match absent.iter().find(|a| a.runner == *name && a.driver == driver.name) {
-                Some(absent) => absent.to_string(),
-                None => format!(
-                    "runner `{name}` does not say that it has driver `{}`: `litelab runners check {name}` says what is wrong",
-                    driver.name
-                ),
-            }),
+            // Every driver of a manifest is described or absent.
+            (None, None) => absent.iter().find(|a| a.runner == *name && a.driver == driver.name).map(Absent::to_string),
         };
         let name = driver.name;
         let arm = &mut plan.arms[index];
         arm.trial.driver = name;
         arm.skipped = skipped;
     }
-    some_arm(plan)?;
     Ok(descriptions)
 }
 

@@ -14,6 +14,9 @@ use crate::error::EngineError;
 pub use crate::manifest::{Absent, Manifest, Need, Optional};
 use crate::process::{self, Ended};
 
+/// The driver that every runner has to measure itself with; no name that a study means.
+const NOOP: &str = "noop";
+
 /// Says what a runner was built from.
 const STAMP: &str = ".built";
 /// How long a runner may take to say what it can: an interpreter on a slow disk takes some seconds.
@@ -130,9 +133,17 @@ impl Runners {
         }
         match having.as_slice() {
             [one] => Ok(Driver { runner: one, name: name.to_owned() }),
+            [] if self.runners.contains_key(name) => {
+                let drivers = &self.get(name)?.manifest.drivers;
+                let drivers: Vec<&str> = drivers.iter().map(String::as_str).filter(|d| *d != NOOP).collect();
+                Err(EngineError::BadInput(format!(
+                    "`{name}` is a runner: name one of its drivers ({})",
+                    drivers.join(", ")
+                )))
+            }
             [] => {
                 let usable = self.runners.values().filter(|r| !r.manifest.test_double);
-                let known = usable.flat_map(|r| r.manifest.drivers.iter().map(String::as_str));
+                let known = usable.flat_map(|r| r.manifest.drivers.iter().map(String::as_str)).filter(|d| *d != NOOP);
                 Err(EngineError::BadInput(litelab_model::unknown("driver", name, known)))
             }
             several => {
@@ -297,7 +308,7 @@ impl Runner {
         Ok(self.look()?.0)
     }
 
-    /// As [`Runner::describe`], and those of its optional drivers that are not here.
+    /// As [`Runner::describe`], and those of its drivers that are not here.
     ///
     /// # Errors
     /// As [`Runner::describe`].

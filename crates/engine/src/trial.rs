@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::study::Location;
+use litelab_model::text::message;
 use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult, Until};
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
@@ -87,7 +88,7 @@ pub(crate) fn sampled(arm: &Arm, id: &str, bench: &mut Bench<'_>, perf: Option<&
         Ok(measurement) => Outcome::Measured(Box::new(measurement)),
         Err(stop) => Outcome::Failed(Box::new(Failure {
             kind: stop.kind,
-            reason: stop.reason,
+            reason: message(&stop.reason),
             stderr: evidence.stderr,
             settings: evidence.settings,
             result: evidence.result,

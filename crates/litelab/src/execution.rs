@@ -10,7 +10,7 @@ use litelab_record::RunFile;
 
 use crate::exit::BadInput;
 use crate::progress::Progress;
-use crate::{files, interrupt, style};
+use crate::{files, interrupt, output, style};
 
 /// Where a run takes place and what it leaves.
 #[derive(clap::Args)]
@@ -117,6 +117,6 @@ pub fn carry_out(run: Run<'_>) -> Result<Ended> {
 
 /// Says how an interrupted run goes on.
 pub fn say_resume(blocks: u32, command: &str) {
-    let style = style::WARNING;
-    anstream::eprintln!("{style}interrupted:{style:#} {blocks} blocks are in the run file; go on with `{command}`");
+    let text = format_args!("{blocks} blocks are in the run file; go on with `{command}`");
+    output::note(style::WARNING, "interrupted", text);
 }

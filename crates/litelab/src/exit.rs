@@ -8,7 +8,7 @@ use litelab_engine::EngineError;
 use litelab_model::ModelError;
 use litelab_record::RecordError;
 
-use crate::{cmd, files, style};
+use crate::{cmd, files, output};
 
 /// How the command ends. The numbers are documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,7 @@ pub fn report(error: &anyhow::Error) -> Exit {
     }
     let exit = code(error);
     if exit != Exit::Interrupted {
-        let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
-        anstream::eprintln!("{}error:{} {line}", style::ERROR, style::RESET);
+        output::error(&format!("{error:#}"));
     }
     exit
 }

@@ -198,6 +198,19 @@ const NAMES: [(&str, Measure); 55] = {
     ]
 };
 
+/// Names that other benchmarks have, and what stands for them here.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("tps", "throughput"),
+    ("qps", "throughput"),
+    ("rps", "throughput"),
+    ("ops", "throughput"),
+    ("latency", "p50"),
+    ("median", "p50"),
+    ("avg", "mean"),
+    ("average", "mean"),
+    ("p90", "p95"),
+];
+
 impl Measure {
     /// The name used in files.
     #[must_use]
@@ -270,6 +283,10 @@ impl FromStr for Metric {
             None => (text, None),
             Some((name, transaction)) => (name, Some(transaction.to_owned())),
         };
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        if let Some((other, ours)) = elsewhere {
+            return Err(format!("unknown metric `{other}`: it is `{ours}` here"));
+        }
         let measure = NAMES
             .iter()
             .find(|(known, _)| *known == name)
@@ -316,6 +333,9 @@ mod tests {
         assert_eq!((m.to_string().as_str(), m.of_transaction()), ("p99:claim", Some("claim")));
         let part: Metric = "part_time:back-off".parse().expect("valid");
         assert_eq!((part.to_string().as_str(), part.of_transaction()), ("part_time:back-off", None));
+        let tps = "unknown metric `tps`: it is `throughput` here";
+        assert_eq!("tps:claim".parse::<Metric>(), Err(tps.to_owned()));
+        assert!(ELSEWHERE.iter().all(|(_, ours)| ours.parse::<Metric>().is_ok()));
         assert!("p98".parse::<Metric>().is_err_and(|e| e.contains("did you mean `p9")));
     }
 }

@@ -15,10 +15,11 @@ use litelab_record::calibration::{self, Host, HostCalibration, Work};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
+use litelab_report::export::json;
 use litelab_report::terminal;
 
 use crate::exit::{BadInput, Exit};
-use crate::{building, files, interrupt, style};
+use crate::{building, files, interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -144,15 +145,15 @@ pub fn run(args: &Args) -> Result<Exit> {
     };
     let kept = calibration::save(data, &result)?;
     print(&result, args.json)?;
-    anstream::eprintln!("kept in {}; runs on this host and disk store it", kept.display());
+    output::log(format_args!("kept in {}; runs on this host and disk store it", kept.display()));
     Ok(Exit::Ok)
 }
 
 fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     if json {
-        anstream::println!("{}", serde_json::to_string_pretty(calibration)?);
+        output::lines(&format!("{}\n", json::pretty(calibration)?));
     } else {
-        anstream::print!("{}", terminal::show_calibration(calibration, style::report()));
+        output::rendered(&terminal::show_calibration(calibration, style::report()));
     }
     Ok(())
 }
@@ -214,7 +215,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
 pub fn warn(run: &Run<'_>) -> Result<()> {
     if let Some(stored) = run.calibrated(Path::new(files::DIRECTORY))? {
         for forecast in forecasts_of(run.plan(), &stored.calibration) {
-            anstream::eprintln!("{}warning:{} {}: {forecast}", style::WARNING, style::RESET, forecast.scenario);
+            output::note(style::WARNING, "warning", format_args!("{}: {forecast}", forecast.scenario));
         }
     }
     Ok(())
@@ -225,5 +226,5 @@ fn scenario(plan: &Plan, index: usize) -> &str {
 }
 
 fn say(what: &str) {
-    anstream::eprintln!("calibrating: {what}");
+    output::log(format_args!("calibrating: {what}"));
 }

@@ -11,7 +11,7 @@ use litelab_report::{Style, export, terminal};
 
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{files, style};
+use crate::{files, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -107,9 +107,9 @@ pub fn run(args: &Args) -> Result<Exit> {
 
 fn print(args: &Args, markdown: impl Fn() -> String, text: impl Fn(Style) -> String) {
     if args.markdown {
-        anstream::print!("{}", markdown());
+        output::rendered(&markdown());
     } else {
-        anstream::print!("{}", text(style::report()));
+        output::rendered(&text(style::report()));
     }
 }
 

@@ -11,7 +11,7 @@ use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse_with;
 use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
 
-use crate::{execution, files, interrupt};
+use crate::{execution, files, interrupt, output};
 
 /// Runs the regressions of a comparison again, databases in `directory`, and judges what comes of it.
 ///
@@ -78,7 +78,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
     let run = Run::new(plan.clone(), study, options, runners, interrupt::stop())?;
     run.calibrated(Path::new(files::DIRECTORY))?;
-    anstream::eprintln!("running again what was slower, base and head in the same blocks");
+    output::log("running again what was slower, base and head in the same blocks");
     if execution::carry_out(run)?.interrupted {
         return Err(EngineError::Interrupted.into());
     }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use crate::exit::{BadInput, Exit};
-use crate::style;
+use crate::{output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -75,14 +75,15 @@ pub fn run(args: &Args) -> Result<Exit> {
     for (name, (drivers, own)) in names.iter().zip(drivers.into_iter().zip(own)) {
         let summary = pragma::find(name).map_or("", |p| p.summary);
         for value in &own {
-            anstream::println!("{}{name:width$}{} = {value:<12} {summary}", style::STRONG, style::RESET);
+            output::headed(style::STRONG, format_args!("{name:width$}"), format_args!(" = {value:<12} {summary}"));
         }
         if own != drivers {
             overridden.push(format!("{name} = {}", drivers.join(" ")));
         }
     }
     if !overridden.is_empty() {
-        anstream::println!("\nthe driver rusqlite sets in their place: {}", overridden.join(", "));
+        output::line("");
+        output::line(format_args!("the driver rusqlite sets in their place: {}", overridden.join(", ")));
     }
     Ok(Exit::Ok)
 }

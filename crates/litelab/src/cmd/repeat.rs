@@ -13,7 +13,7 @@ use litelab_report::{Change, Repetition, ReportError, repeat, terminal};
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{building, files, interrupt, style};
+use crate::{building, files, interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (analysis, after_analysis) = (analyse(&before, &info)?, analyse(&after, &after_info)?);
     let sides = (Side { analysis: &analysis, info: &info }, Side { analysis: &after_analysis, info: &after_info });
     let repetition = repeat::judge(sides.0, sides.1)?;
-    anstream::print!("{}", terminal::show_repetition(&repetition, style::report()));
+    output::rendered(&terminal::show_repetition(&repetition, style::report()));
     Ok(exit(&repetition, failed, args.strict))
 }
 
@@ -147,9 +147,8 @@ fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
     if !refused.is_empty() {
         return Err(BadInput(ReportError::Unlike(refused).to_string()).into());
     }
-    let style = style::WARNING;
     for difference in unlike {
-        anstream::eprintln!("{style}unlike:{style:#} {difference}");
+        output::note(style::WARNING, "unlike", difference);
     }
     Ok(())
 }

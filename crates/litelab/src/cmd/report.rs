@@ -9,7 +9,7 @@ use litelab_report::analysis::analyse;
 use litelab_report::{ReportError, export, html};
 
 use crate::exit::{BadInput, Exit};
-use crate::files;
+use crate::{files, output};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -66,7 +66,7 @@ fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) ->
     }
     let page = html::page(&analysis, info, &evidence);
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
-    println!("{}: {} kB", path.display(), page.len().div_ceil(1000));
+    output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
     Ok(())
 }
 
@@ -84,6 +84,7 @@ fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
         other => anyhow::Error::from(other),
     })?;
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
-    println!("{}: {made} table{} of {}", path.display(), if made == 1 { "" } else { "s" }, info.plan.study);
+    let plural = if made == 1 { "" } else { "s" };
+    output::line(format_args!("{}: {made} table{plural} of {}", path.display(), info.plan.study));
     Ok(())
 }

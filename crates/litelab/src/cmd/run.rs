@@ -10,7 +10,7 @@ use litelab_stats::ClaimVerdict;
 
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
-use crate::{building, files, interrupt};
+use crate::{building, files, interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -69,7 +69,13 @@ pub fn run(args: Args) -> Result<Exit> {
             if args.dry_run {
                 let mut plan = plan;
                 litelab_engine::compile::compile(&mut plan)?;
-                anstream::print!("{}", crate::progress::describe(&plan));
+                let unbuilt = litelab_engine::ready::foresee(&mut plan, &runners, Some(interrupt::stop()))?;
+                crate::progress::describe(&plan).iter().for_each(output::line);
+                crate::progress::skipped(&plan);
+                for runner in unbuilt {
+                    let text = format_args!("runner `{runner}` is not built yet: what its drivers have is not checked");
+                    output::note(style::WARNING, "note", text);
+                }
                 return Ok(Exit::Ok);
             }
             let file = args.place.file(&study.name)?;

@@ -15,7 +15,7 @@ use litelab_record::calibration::Clock;
 use litelab_report::number;
 
 use crate::exit::{BadInput, Exit};
-use crate::{interrupt, style};
+use crate::{interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -41,22 +41,22 @@ pub fn run(args: &Args) -> Result<Exit> {
             Err(text) => (style::ERROR, "FAILED", text),
         };
         sound &= found.is_ok();
-        anstream::println!("{style}{mark:<7}{style:#}{part:<12}{text}");
+        output::headed(style, format_args!("{mark:<7}"), format_args!("{part:<12}{text}"));
     };
     show("clock", clock());
     let environment = Environment::capture(folder.path());
     show("disk", disk(&environment));
     for warning in &environment.warnings {
-        let style = style::WARNING;
-        anstream::println!("{style}{:<7}{style:#}{:<12}{}; {}", "note", "host", warning.message, warning.remedy);
+        let text = format_args!("{:<12}{}; {}", "host", warning.message, warning.remedy);
+        output::headed(style::WARNING, format_args!("{:<7}", "note"), text);
     }
     show("runner", conformance(&runners, folder.path())?);
     show("trials", smoke(&runners, folder.path())?);
     let seconds = begun.elapsed().as_secs_f64();
-    anstream::println!(
+    output::line(format_args!(
         "{} in {seconds:.0} s",
         if sound { "this installation measures correctly" } else { "do not trust measurements of this installation" }
-    );
+    ));
     Ok(if sound { Exit::Ok } else { Exit::Failed })
 }
 

@@ -73,6 +73,14 @@ pub(super) fn resolve(
     let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
+    let workers = roles.iter().map(|role| i64::from(role.workers)).sum::<i64>() * i64::from(databases);
+    if workers > roles::MAX_WORKERS {
+        let most = roles::MAX_WORKERS;
+        return Err(format!(
+            "{workers} workers in all ({databases} databases, each with all roles): allowed are {most}"
+        )
+        .into());
+    }
     let duration_ms = roles::duration_ms(&roles);
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,

@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Begin, Dialect, Fetch, Param, Statement, Transaction};
 
-use crate::error::unknown;
+use crate::error::{nearest, unknown};
 use crate::parameter;
 use crate::quantity::{Quantity, Vars};
 use crate::sql;
@@ -50,6 +50,9 @@ fn transaction(
     begin: Option<Begin>,
     single: bool,
 ) -> Result<Transaction, String> {
+    if let Some((name, bare)) = spec.params.keys().find_map(|name| Some((name, name.strip_prefix([':', '@', '$'])?))) {
+        return Err(format!("param `{name}`: its name is `{bare}`, and only SQL has the colon, as in `:{bare}`"));
+    }
     let params = parameter::resolve(&spec.params, vars)?;
     let specs = statements(spec, dialect)?;
     let mut statements = Vec::new();
@@ -92,7 +95,10 @@ fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
         let source =
             |p: &Param| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param as usize == index);
         if !used.contains(&param.name.as_str()) && !params.iter().any(source) {
-            return Err(format!("param `{}` is used by no statement", param.name));
+            let name = param.name.as_str();
+            return Err(format!(
+                "param `{name}` is used by no statement: SQL has it as `:{name}` (not `?`, `@{name}` or `${name}`)"
+            ));
         }
     }
     Ok(())
@@ -142,12 +148,7 @@ fn one_statement(
         .names
         .iter()
         .map(|name| {
-            params.iter().position(|p| p.name == *name).map(|i| i as u32).ok_or_else(|| {
-                format!(
-                    "`:{name}` has no [param]: {}",
-                    unknown("parameter", name, params.iter().map(|p| p.name.as_str()))
-                )
-            })
+            params.iter().position(|p| p.name == *name).map(|i| i as u32).ok_or_else(|| without_param(name, params))
         })
         .collect::<Result<Vec<u32>, String>>()?;
     let selects = {
@@ -164,7 +165,9 @@ fn one_statement(
     }
     let required = spec.required.unwrap_or(!spec.yields.is_empty());
     if required && fetch == Fetch::None {
-        return Err("`required` needs a row, so `fetch` cannot be `none`".into());
+        return Err(
+            "`required` needs a row to be fetched: add `fetch = \"first\"` (and RETURNING, where it writes)".into()
+        );
     }
     let work = spec.work.unwrap_or(if fetch == Fetch::None { WorkSpec::None } else { WorkSpec::Read });
     if work == WorkSpec::Sha256Verify && fetch == Fetch::None {
@@ -181,6 +184,15 @@ fn one_statement(
         required,
         hold_us: hold(spec.hold.as_ref(), vars)?,
     })
+}
+
+/// SQL has a parameter of which the transaction says nothing.
+fn without_param(name: &str, params: &[Param]) -> String {
+    let known = || params.iter().map(|p| p.name.as_str());
+    match nearest(name, known()) {
+        Some(near) => format!("`:{name}` has no value: did you mean `:{near}`?"),
+        None => format!("`:{name}` has no value: add `param.{name}`, as in `param.{name} = {{ sequence = {{}} }}`"),
+    }
 }
 
 fn hold(q: Option<&Quantity>, vars: &Vars) -> Result<u64, String> {

@@ -54,7 +54,8 @@ pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional
     }
     let first = numbers.text(&tokens[start..end], 0);
     let names = numbers.names.clone();
-    let (total, most) = (names.len().saturating_mul(tuples as usize), max_parameters(dialect));
+    // A tuple of constants is bounded likewise.
+    let (total, most) = (names.len().max(1).saturating_mul(tuples as usize), max_parameters(dialect));
     if total > most {
         let who = match dialect {
             Dialect::Sqlite => "SQLite",

@@ -247,6 +247,20 @@ fn a_faster_arm_that_keeps_less_is_said_to_and_is_not_green() {
 }
 
 #[test]
+fn the_best_is_not_set_beside_its_own_name() {
+    let among =
+        FindingValuePlan::Best { metric: metric("throughput"), arms: vec![0, 1, 2], dimension: "profile".into() };
+    let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
+    let mut plan = Plan { findings: vec![finding], ..flat(3, 8) };
+    // Two arms of one profile, which differ in another dimension.
+    let text = |text: &str| litelab_model::Scalar::Text(text.into());
+    plan.arms[1].dimensions.insert("profile".into(), text("p0"));
+    plan.arms[1].dimensions.insert("access".into(), text("shared"));
+    let trial = |block: u32, arm| throughput(1e6 + f64::from((block * 7 + [0, 3, 5][arm]) % 8));
+    assert_eq!(run(&plan, trial).1.findings[0], "p0 (not told apart from p2)");
+}
+
+#[test]
 fn the_best_is_told_apart_where_it_has_no_ratio() {
     let among = FindingValuePlan::Best { metric: metric("wal_peak"), arms: vec![0, 1], dimension: "profile".into() };
     let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
