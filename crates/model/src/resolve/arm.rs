@@ -69,6 +69,7 @@ pub(super) fn resolve(
     let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
     let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
+    transactions::check_yielded(&roles, &transactions)?;
     let metrics = asked_for(context.study, scenario);
     let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
