@@ -68,6 +68,13 @@ pub enum Event<'a> {
         /// In one line, with its remedy where there is one.
         reason: &'a str,
     },
+    /// All trials of a scenario's first block failed for a reason of the study's own: its further blocks are left out.
+    ScenarioEnded {
+        /// Index of the scenario.
+        scenario: usize,
+        /// That of its first trial.
+        reason: &'a str,
+    },
     /// A block is in the run file.
     BlockStored {
         /// Index of the scenario.

@@ -18,6 +18,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::flame;
 use crate::flame::perf::Perf;
+use crate::hopeless;
 use crate::noop;
 use crate::prepare::Prepared;
 use crate::ready::{self, Ready, With, make_directory};
@@ -54,6 +55,8 @@ pub struct Run<'a> {
     environment: Environment,
     /// Blocks of each scenario that are in the file.
     done: Vec<u32>,
+    /// Scenarios whose first block is in the file, and all of its trials failed.
+    hopeless: BTreeSet<usize>,
     /// Arms whose call stacks are there.
     sampled: BTreeSet<usize>,
     options: RunOptions,
@@ -119,6 +122,7 @@ impl<'a> Run<'a> {
             plan,
             recorder,
             environment,
+            hopeless: BTreeSet::new(),
             sampled: BTreeSet::new(),
             options,
             runners,
@@ -133,7 +137,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the file is no run, is complete, or its runners are not the ones it began with.
     pub fn resume(options: RunOptions, runners: &'a Runners, stop: &'a AtomicBool) -> Result<Self, EngineError> {
-        let info = RunFile::open(&options.file)?.info()?;
+        let file = RunFile::open(&options.file)?;
+        let info = file.info()?;
         let complete = info.plan.scenarios.iter().zip(&info.done).all(|(scenario, done)| *done >= scenario.blocks);
         // Killed between its last block and the mark of its end, a run has only that left to do.
         if complete && info.finished.is_some() && !options.flame {
@@ -172,12 +177,15 @@ impl<'a> Run<'a> {
                 )));
             }
         }
+        let hopeless = hopeless::in_file(&file, &plan)?;
+        drop(file);
         let recorder = Recorder::open(&options.file)?;
         Ok(Self {
             plan,
             recorder,
             environment: info.environment,
             done: info.done,
+            hopeless,
             sampled: info.stacks.into_keys().collect(),
             options,
             runners,
@@ -241,7 +249,11 @@ impl<'a> Run<'a> {
             self.calibrate(&scratch, &prepared_files, report)?;
         }
         let mut rates = BTreeMap::new();
-        for (scenario, block) in rounds(&self.plan).filter(|(scenario, block)| *block >= self.done[*scenario]) {
+        let due: Vec<(usize, u32)> = rounds(&self.plan).filter(|(s, block)| *block >= self.done[*s]).collect();
+        for (scenario, block) in due {
+            if self.hopeless.contains(&scenario) {
+                continue;
+            }
             let started = litelab_record::now();
             let load = LoadProbe::start();
             let mut trials = Vec::new();
@@ -261,6 +273,11 @@ impl<'a> Run<'a> {
             self.recorder.block((scenario, block), &started, &load.finish(), &trials)?;
             ended.blocks += 1;
             report(Event::BlockStored { scenario, block });
+            let records = trials.iter().map(|(record, _)| record);
+            if let Some(reason) = hopeless::reason(&self.plan, records).filter(|_| block == 0) {
+                report(Event::ScenarioEnded { scenario, reason });
+                self.hopeless.insert(scenario);
+            }
         }
         self.recorder.finished()?;
         if let Some(perf) = &mut perf {
