@@ -354,8 +354,7 @@ func errorsOf(t *testing.T, trial *Trial, between func()) string {
 	o := run(t, trial, between).Operations[0]
 	counts := map[string][2]uint64{}
 	for name, count := range o.Errors {
-		if counts[name] = [2]uint64{count.Seen, count.Cured}; count.Message == "" || strings.Contains(count.Message, "
-") {
+		if counts[name] = [2]uint64{count.Seen, count.Cured}; count.Message == "" || strings.Contains(count.Message, "\n") {
 			t.Errorf("%s: the message is %q", name, count.Message)
 		}
 	}

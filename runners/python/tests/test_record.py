@@ -41,8 +41,7 @@ class Histograms(unittest.TestCase):
         other.service[7] += 1
         other.unfinished.append({"service_ns": 8, "response_ns": None})
         for code in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY"):
-            other.count_error(code, f"of {code},
- at last")
+            other.count_error(code, f"of {code},\n at last")
             other.cured[code] += 1
         one.count_error("SQLITE_BUSY", "the first")
         one.add(other)
