@@ -223,7 +223,8 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
     passed(format!("{} profiles on two workers' connections", profiles.len()))
 }
 
-/// A setting that a transaction changes has its new value at the end, on the connection that ran it and on no other.
+/// A setting that a transaction changes has its new value at the end, on the connection that ran it, and on others that only
+/// prepared it: SQLite changes some as it compiles the PRAGMA.
 pub fn at_end(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -256,8 +257,8 @@ pub fn at_end(subject: &Subject<'_>) -> Found {
         let moved = ended.iter().filter(|connection| shown(connection) == changed).count();
         let stayed = ended.iter().filter(|connection| shown(connection) == own).count();
         ensure!(
-            moved == 1 && moved + stayed == ended.len(),
-            "{access} on {executor}: one connection has another {name} at its end, and it reports {:?}",
+            moved >= 1 && moved + stayed == ended.len(),
+            "{access} on {executor}: a connection has another {name} at its end, and it reports {:?}",
             ended.iter().map(shown).collect::<Vec<_>>()
         );
     }

@@ -78,7 +78,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("queue-loses-task", "queue-killed", "claimed and claimed in vain were"),
     ("queue-never-empty", "queue-claims", "of 40 tasks and 4 claims more"),
     ("queue-never-ticks", "queue-ticks", "0 ticks were heard"),
-    ("repeats-settings", "settings-at-end", "one connection has another cache_size at its end"),
+    ("repeats-settings", "settings-at-end", "a connection has another cache_size at its end"),
     ("skips-late-starts", "late-starts", "longest lag"),
     ("slow-clock", "time-limit", "one took"),
     ("starts-early", "waits-for-go", "it was not told to go"),
