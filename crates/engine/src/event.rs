@@ -75,6 +75,13 @@ pub enum Event<'a> {
         /// For how long it has waited.
         seconds: u64,
     },
+    /// All trials of a scenario's first block failed for a reason of the study's own: its further blocks are left out.
+    ScenarioEnded {
+        /// Index of the scenario.
+        scenario: usize,
+        /// That of its first trial.
+        reason: &'a str,
+    },
     /// A block is in the run file.
     BlockStored {
         /// Index of the scenario.

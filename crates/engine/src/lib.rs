@@ -8,6 +8,7 @@ mod copy;
 mod error;
 pub mod event;
 pub mod flame;
+mod hopeless;
 mod kills;
 mod last_words;
 mod manifest;

@@ -19,6 +19,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::flame;
 use crate::flame::perf::Perf;
+use crate::hopeless;
 use crate::noop;
 use crate::prepare::Prepared;
 use crate::ready::{self, Ready, With};
@@ -58,6 +59,8 @@ pub struct Run<'a> {
     environment: Environment,
     /// Blocks of each scenario that are in the file.
     done: Vec<u32>,
+    /// Scenarios whose first block is in the file, and all of its trials failed.
+    hopeless: BTreeSet<usize>,
     /// Arms whose call stacks are there.
     sampled: BTreeSet<usize>,
     options: RunOptions,
@@ -128,6 +131,7 @@ impl<'a> Run<'a> {
             plan,
             recorder,
             environment,
+            hopeless: BTreeSet::new(),
             sampled: BTreeSet::new(),
             options,
             runners,
@@ -194,11 +198,13 @@ impl<'a> Run<'a> {
                 )));
             }
         }
+        let hopeless = hopeless::in_file(&file, &plan)?;
         Ok(Self {
             plan,
             recorder,
             environment: info.environment,
             done: info.done,
+            hopeless,
             sampled: info.stacks.into_keys().collect(),
             options,
             runners,
@@ -266,9 +272,11 @@ impl<'a> Run<'a> {
             self.calibrate(&prepared_files, report)?;
         }
         let mut rates = BTreeMap::new();
-        let done = self.done.clone();
-        let rounds: Vec<_> = rounds(&self.plan).filter(|(scenario, block)| *block >= done[*scenario]).collect();
-        for (scenario, block) in rounds {
+        let due: Vec<_> = rounds(&self.plan).filter(|(scenario, block)| *block >= self.done[*scenario]).collect();
+        for (scenario, block) in due {
+            if self.hopeless.contains(&scenario) {
+                continue;
+            }
             let started = litelab_record::now();
             let load = LoadProbe::start();
             let mut trials = Vec::new();
@@ -285,6 +293,11 @@ impl<'a> Run<'a> {
             self.store(report, |recorder| recorder.block((scenario, block), &started, &load, &trials))?;
             ended.blocks += 1;
             report(Event::BlockStored { scenario, block });
+            let records = trials.iter().map(|(record, _)| record);
+            if let Some(reason) = hopeless::reason(&self.plan, records).filter(|_| block == 0) {
+                report(Event::ScenarioEnded { scenario, reason });
+                self.hopeless.insert(scenario);
+            }
         }
         self.store(report, |recorder| recorder.finished())?;
         if let Some(perf) = &mut perf {

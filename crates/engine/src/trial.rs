@@ -15,6 +15,7 @@ use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series
 use crate::flame::perf::Perf;
 use crate::kills::Kills;
 use crate::merge::merge;
+use crate::noop;
 use crate::placed::{Placed, place};
 use crate::process::{POLL, RunnerProcess, Silence};
 use crate::runner::Runner;
@@ -70,7 +71,10 @@ impl Stop {
 /// What has been collected so far, so that a failure keeps its evidence.
 #[derive(Default)]
 struct Evidence {
+    /// When the connections were open.
     settings: Vec<ConnectionSettings>,
+    /// When all workers had ended.
+    ended: Vec<ConnectionSettings>,
     result: Option<TrialResult>,
     stderr: String,
     series: Series,
@@ -179,6 +183,11 @@ fn attempt(
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
+    verify::failures(arm, &result).map_err(|e| Stop::new(FailureKind::Transactions, e))?;
+    let complete = arm.kill.is_none() && result.operations.iter().all(|o| o.unfinished.is_empty());
+    if arm.trial.driver != noop::DRIVER {
+        verify::kept(&evidence.settings, &evidence.ended, complete).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    }
     let broken = |e| Stop::new(FailureKind::Invariant, e);
     let content = match &mut fault {
         None => placed.check(arm, &result).map_err(broken)?,
@@ -311,7 +320,7 @@ fn drive(
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     // The no-op driver has no connection whose settings could be read.
-    if arm.trial.driver != "noop" {
+    if arm.trial.driver != noop::DRIVER {
         verify::settings(arm, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
 
@@ -379,7 +388,8 @@ fn drive(
             None => ticks_of_killed.extend(heard.ticks),
         }
     }
-    let result = merge(results);
+    let mut result = merge(results);
+    evidence.ended = std::mem::take(&mut result.connections);
     check_ticks(&evidence.series.ticks, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
     // What the killed did is part of the picture over time, but not of the result.
     evidence.series.ticks.append(&mut ticks_of_killed);

@@ -8,6 +8,7 @@ use litelab_engine::event::Event;
 use litelab_model::Plan;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::Outcome;
+use litelab_report::analysis::alike;
 use litelab_report::number;
 
 use crate::{output, style};
@@ -35,6 +36,8 @@ pub struct Progress {
     begun: Instant,
     last_line: Instant,
     failed: u32,
+    /// Failures by scenario and reason without figures: the line of the first, and how many there are.
+    failures: BTreeMap<(usize, String), (String, u32)>,
 }
 
 impl Progress {
@@ -53,6 +56,7 @@ impl Progress {
             begun: now,
             last_line: now,
             failed: 0,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -102,6 +106,23 @@ impl Progress {
                 );
                 self.line_or_message(&text, *seconds < HEARTBEAT.as_secs());
             }
+            Event::ScenarioEnded { scenario, reason } => {
+                let name = self.scenario(*scenario);
+                let style = style::WARNING;
+                let left = self
+                    .plan
+                    .as_ref()
+                    .and_then(|p| p.scenarios.get(*scenario))
+                    .map_or(0, |s| s.blocks)
+                    .saturating_sub(1);
+                if left > 0 {
+                    let blocks = number::counted(left, "block");
+                    self.print(&format!(
+                        "{style}{name} ended:{style:#} all trials of its first block failed, so {blocks} more would; the first: \
+                         {reason}"
+                    ));
+                }
+            }
             Event::BlockStored { scenario, block } => {
                 if !self.redraws {
                     let (name, block) = (self.scenario(*scenario), self.block(*scenario, *block));
@@ -141,7 +162,14 @@ impl Progress {
         match &record.outcome {
             Outcome::Failed(failure) => {
                 self.failed += 1;
-                self.print(&format!("failed: block {}, {name}: {}", record.block + 1, failure.reason));
+                let scenario = self.plan.as_ref().and_then(|p| p.arms.get(record.arm)).map_or(0, |arm| arm.scenario);
+                let first = format!("block {}, {name}", record.block + 1);
+                let (_, count) = self.failures.entry((scenario, alike(&failure.reason))).or_insert((first.clone(), 0));
+                *count += 1;
+                // One that differs from another in its figures alone is counted, and said at the end.
+                if *count == 1 {
+                    self.print(&format!("failed: {first}: {}", failure.reason));
+                }
             }
             Outcome::Measured(measurement) => {
                 let metric = self
@@ -193,8 +221,12 @@ impl Progress {
         self.bar.suspend(|| output::log(line));
     }
 
-    /// Clears the bar.
+    /// Clears the bar, and counts the failures that were not printed.
     pub fn finish(&mut self) {
+        for (first, count) in std::mem::take(&mut self.failures).into_values().filter(|(_, count)| *count > 1) {
+            let more = number::counted(u64::from(count) - 1, "further trial");
+            self.print(&format!("failed: {more} like {first}"));
+        }
         self.lines.iter().for_each(ProgressBar::finish_and_clear);
         self.bar.finish_and_clear();
     }

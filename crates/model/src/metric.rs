@@ -76,6 +76,8 @@ pub enum Measure {
     Memory,
     /// Failed transactions as a share of all.
     FailedShare,
+    /// Transactions that ended without the row they needed, as a share of all.
+    EmptyShare,
     /// Errors seen (cured ones included) per transaction.
     ErrorShare,
     /// Arrivals of a fixed rate that were served before the end, as a share of all that were due.
@@ -131,11 +133,11 @@ pub enum Unit {
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 55] = {
+const NAMES: [(&str, Measure); 56] = {
     use Measure::{
-        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime, Rejoin,
-        RowTime, RowsPerSecond, Served, Stall, Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts,
-        WorkerStall, Written,
+        Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime,
+        Rejoin, RowTime, RowsPerSecond, Served, Stall, Sustainable, Throughput, Utilization, WalAfter, WalPeak,
+        WalRestarts, WorkerStall, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
     use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
@@ -184,6 +186,7 @@ const NAMES: [(&str, Measure); 55] = {
         ("written", Written),
         ("memory", Memory),
         ("failed", FailedShare),
+        ("empty", EmptyShare),
         ("errors", ErrorShare),
         ("served", Served),
         ("fairness", Fairness),
@@ -231,7 +234,9 @@ impl Measure {
             | Self::WorkerStall
             | Self::Rejoin => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
-            Self::FailedShare | Self::Served | Self::Fairness | Self::Utilization | Self::Lost => Unit::Share,
+            Self::FailedShare | Self::EmptyShare | Self::Served | Self::Fairness | Self::Utilization | Self::Lost => {
+                Unit::Share
+            }
             Self::ErrorShare => Unit::PerTransaction,
             Self::WalRestarts | Self::PartCalls => Unit::Count,
         }

@@ -89,7 +89,7 @@ fn retries_and_empty_ones_are_counted() {
         // One that ends empty starts the cycle again: the third step is never come to.
         let (fails, take) = (outcome.operation("w", "fails"), outcome.operation("w", "take"));
         assert_eq!((fails.committed, take.empty, take.committed), (3, 2, 0), "{executor}");
-        let errors = fails.errors["SQLITE_BUSY_SNAPSHOT"];
+        let errors = &fails.errors["SQLITE_BUSY_SNAPSHOT"];
         assert_eq!((errors.seen, errors.cured), (2, 2), "{executor}");
     }
 }

@@ -103,6 +103,7 @@ pub fn run(args: Args) -> Result<Exit> {
 
 fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {
     match failed {
+        0 if analysis.self_check_failed() => Exit::Failed,
         0 if strict && is_inconclusive(analysis) => Exit::Inconclusive,
         0 => Exit::Ok,
         _ => Exit::Failed,

@@ -17,3 +17,4 @@ mod report;
 mod task_queue;
 #[cfg(not(feature = "servers"))]
 mod without_servers;
+mod work;

@@ -1,6 +1,6 @@
 //! Transactions: variables put in, parameters numbered, defaults decided.
 
-use litelab_protocol::{Begin, Dialect, Fetch, Param, Statement, Transaction};
+use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction};
 
 use crate::error::{nearest, unknown};
 use crate::parameter;
@@ -16,6 +16,32 @@ pub(super) fn resolve(
     begin: Option<Begin>,
 ) -> Result<Vec<Transaction>, String> {
     used.iter().map(|name| one(workload, name, (vars, dialect), begin, false)).collect()
+}
+
+/// Checks that each value that a role's statements bind as `yielded` is yielded by a transaction of the same role: a worker's
+/// yielded names are null until a statement of its own sets them.
+pub(super) fn check_yielded(roles: &[Role], transactions: &[Transaction]) -> Result<(), String> {
+    for role in roles {
+        let run = || role.steps.iter().filter_map(|step| transactions.get(step.transaction as usize));
+        let yields: Vec<&str> = run().flat_map(|t| &t.statements).flat_map(|s| &s.yields).map(String::as_str).collect();
+        for transaction in run() {
+            let bound = transaction.statements.iter().flat_map(|s| &s.bind);
+            for param in bound.filter_map(|index| transaction.params.get(*index as usize)) {
+                if let Source::Yielded { name } = &param.source
+                    && !yields.contains(&name.as_str())
+                {
+                    return Err(format!(
+                        "role `{}`: transaction `{}`: param `{}`: no transaction of the role yields it: {}",
+                        role.name,
+                        transaction.name,
+                        param.name,
+                        unknown("yielded name", name, yields.iter().copied())
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch, if it has one statement.
@@ -92,8 +118,7 @@ fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
         }
     }
     for (index, param) in params.iter().enumerate() {
-        let source =
-            |p: &Param| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param as usize == index);
+        let source = |p: &Param| matches!(p.source, Source::Sha256Of { param } if param as usize == index);
         if !used.contains(&param.name.as_str()) && !params.iter().any(source) {
             let name = param.name.as_str();
             return Err(format!(
@@ -143,7 +168,9 @@ fn one_statement(
         _ => Ok(1),
     };
     let (tuples, repeat) = (count(&spec.rows, "rows")?, count(&spec.repeat, "repeat")?);
-    let positional = sql::positional(&sql::substitute_in(text, vars, dialect)?, tuples, dialect)?;
+    let substituted = sql::substitute_in(text, vars, dialect)?;
+    sql::check_statement(&substituted, dialect)?;
+    let positional = sql::positional(&substituted, tuples, dialect)?;
     let bind = positional
         .names
         .iter()

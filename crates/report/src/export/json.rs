@@ -232,9 +232,10 @@ fn arm(of: &ArmAnalysis, analysis: &Analysis) -> Arm {
                 code: code.clone(),
                 seen: count.seen,
                 cured: count.cured,
+                message: count.message.clone(),
             })
             .collect(),
-        notes: of.notes.clone(),
+        notes: of.idle.iter().chain(&of.notes).cloned().collect(),
         metrics: of.metrics.iter().map(|(metric, v)| (metric.to_string(), values(metric, v))).collect(),
     }
 }

@@ -52,6 +52,28 @@ fn throughput(committed: f64) -> Option<Gives> {
     Some(Numbers { committed: committed as u64, ..Numbers::default() }.into())
 }
 
+/// The others' intervals are as narrow as they would be without it.
+#[test]
+fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
+    let broken = || Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 1"));
+    let trial = |block, arm| if arm == 2 { broken() } else { throughput(1e6 * storm(block) * [1.0, 1.1][arm]) };
+    let (info, analysis) = run(&flat(3, 12), trial);
+    let (_, without) = run(&flat(2, 12), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
+    let scenario = &analysis.scenarios[0];
+    assert_eq!(scenario.comparisons.iter().map(|c| c.arm).collect::<Vec<_>>(), [1]);
+    assert_eq!(scenario.confidence, without.scenarios[0].confidence);
+    assert_eq!(scenario.comparisons[0].metrics, without.scenarios[0].comparisons[0].metrics);
+    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    assert!(shown.contains("profile=p2: 12 of 12 trials failed (invariant)"), "{shown}");
+    let row = shown.lines().find(|line| line.trim_start().starts_with("p2 ")).unwrap();
+    assert!(!row.contains('~'), "{row}");
+    // Nothing is compared with a baseline of which there is nothing.
+    let (info, analysis) = run(&flat(3, 12), |_, arm| if arm == 0 { broken() } else { throughput(1e6) });
+    assert_eq!(analysis.scenarios[0].comparisons, []);
+    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    assert!(shown.contains("nothing is compared, for all trials of the baseline failed"), "{shown}");
+}
+
 #[test]
 fn what_a_block_has_in_common_cancels() {
     let (_, analysis) = run(&flat(2, 8), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
