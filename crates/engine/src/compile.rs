@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use litelab_database::{Guard, Script, SourceError, describe};
+use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
 use litelab_model::{Arm, Plan};
 use litelab_protocol::{Begin, Fetch, Invocation, Statement, Transaction};
@@ -29,7 +30,7 @@ const PAGES: u32 = 65_536;
 /// # Errors
 /// [`EngineError::BadInput`] with the statement, SQLite's message, and the place it points at.
 pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
-    let mut compiled: HashMap<String, Vec<Transaction>> = HashMap::new();
+    let mut compiled: HashMap<String, (Vec<Transaction>, Option<DataPlan>)> = HashMap::new();
     for index in 0..plan.arms.len() {
         let name = plan.arm_name(index);
         let arm = &mut plan.arms[index];
@@ -40,10 +41,13 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
         let work = (&arm.trial.transactions, &arm.invariants, &arm.content);
         let key = serde_json::to_string(&(&arm.schema, &arm.data, &arm.location, work)).unwrap_or_default();
         match compiled.get(&key) {
-            Some(done) if !key.is_empty() => arm.trial.transactions.clone_from(done),
+            Some((transactions, data)) if !key.is_empty() => {
+                arm.trial.transactions.clone_from(transactions);
+                arm.data.clone_from(data);
+            }
             _ => {
                 one(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
-                compiled.insert(key, arm.trial.transactions.clone());
+                compiled.insert(key, (arm.trial.transactions.clone(), arm.data.clone()));
             }
         }
     }

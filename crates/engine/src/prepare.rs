@@ -274,7 +274,8 @@ mod tests {
         let workload = "schema.sql = \"CREATE TABLE t(a CHECK (a < 5))\"\ndata = { transaction = \"t\", rows = 7 }";
         let error = prepared(workload, LIMIT).unwrap_err();
         assert!(error.is_bad_input(), "{error}");
-        let words = "data: transaction `t`: CHECK constraint failed: a < 5 (SQLITE_CONSTRAINT_CHECK)";
+        let words = "data: transaction `t` cannot insert row 5: CHECK constraint failed: a < 5 \
+            (SQLITE_CONSTRAINT_CHECK) (:a = 5)";
         assert_eq!(error.to_string(), words);
     }
 

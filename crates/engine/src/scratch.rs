@@ -48,9 +48,17 @@ impl Folder {
         remove_stale(directory);
         let prefix = prefix();
         let mut builder = tempfile::Builder::new();
-        let folder = builder.prefix(&prefix).permissions(PermissionsExt::from_mode(mode)).tempdir_in(directory)?;
-        let lock = Lock::take(&folder.path().join(LOCK))?;
-        let lock = lock.ok_or_else(|| io::Error::other("another process has taken the new folder"))?;
+        builder.prefix(&prefix).permissions(PermissionsExt::from_mode(mode));
+        // Another thread or process that removes what is left may come between the lock's file and its lock.
+        let (folder, lock) = loop {
+            let folder = builder.tempdir_in(directory)?;
+            match Lock::take(&folder.path().join(LOCK)) {
+                Ok(Some(lock)) => break (folder, lock),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => {}
+                Err(error) => return Err(error),
+            }
+        };
         own().push(folder.path().to_path_buf());
         Ok(Self { folder, _lock: lock })
     }
@@ -158,6 +166,22 @@ fn user() -> u32 {
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_made_at_the_same_time_are_not_taken_for_left_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let folder = Folder::make(directory.path()).unwrap();
+                        assert!(folder.path().join(LOCK).exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_folder_is_removed_when_its_lock_is_free_whatever_its_number_says() {

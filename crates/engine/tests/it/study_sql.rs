@@ -158,3 +158,18 @@ fn what_a_database_needs_and_the_core_lacks_is_named() {
         }
     }
 }
+
+#[test]
+fn a_plan_that_is_compiled_again_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = "schema.sql = \"CREATE TABLE t(a)\"\ndata = { transaction = \"fill\", rows = 1 }\n\
+        [transaction.fill]\nsql = \"INSERT INTO t VALUES (1)\"\n[transaction.t]\nsql = \"SELECT a FROM t\"\n";
+    let mut plan = plan(folder.path(), workload, "vary.prepare = [true, false]");
+    compile(&mut plan).unwrap();
+    let data = |arm: usize| plan.arms[arm].data.clone().unwrap();
+    assert!(plan.arms.len() == 2 && data(0).transaction.unwrap().writes, "{plan:#?}");
+    assert_eq!(data(0), data(1));
+    let once = plan.clone();
+    compile(&mut plan).unwrap();
+    assert_eq!(plan, once);
+}

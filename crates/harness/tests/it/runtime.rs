@@ -141,9 +141,9 @@ fn thinking_and_waiting_for_an_arrival_let_others_run() {
             assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
             assert!(outcome.result.elapsed_ns >= 500 * MS, "{executor}");
             timely(only.committed >= 80, format_args!("{executor}: {}", only.committed))?;
-            // The runtime's timer is one of milliseconds; one after the other the last would be late by half of the time.
+            // The runtime's timer is one of milliseconds; one after the other half of them would be late by a quarter of a second.
             let lag = some(&only.lag).quantile(0.5);
-            timely(lag.is_some_and(|lag| lag < 40 * MS), format_args!("{executor}: {lag:?}"))
+            timely(lag.is_some_and(|lag| lag < 100 * MS), format_args!("{executor}: {lag:?}"))
         });
     }
 }
