@@ -66,7 +66,10 @@ pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>)
     // As any new file; the bits that the user does not want are taken off it.
     let mode = old.as_ref().map_or_else(|| Permissions::from_mode(0o666), Metadata::permissions);
     let file = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder);
-    let file = file.map_err(|e| refused(&reason(&e)))?;
+    let file = file.map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => refused(&format_args!("there is no folder {}", folder.display())),
+        _ => refused(&reason(&e)),
+    })?;
     interrupt::unfinished(Some(file.path()));
     let mut out = BufWriter::new(file);
     let done = write(&mut out).and_then(|()| {

@@ -108,7 +108,6 @@ impl Progress {
             }
             Event::ScenarioEnded { scenario, reason } => {
                 let name = self.scenario(*scenario);
-                let style = style::WARNING;
                 let left = self
                     .plan
                     .as_ref()
@@ -117,10 +116,10 @@ impl Progress {
                     .saturating_sub(1);
                 if left > 0 {
                     let blocks = number::counted(left, "block");
-                    self.print(&format!(
-                        "{style}{name} ended:{style:#} all trials of its first block failed, so {blocks} more would; the first: \
-                         {reason}"
-                    ));
+                    let text =
+                        format!("all trials of its first block failed, so {blocks} more would; the first: {reason}");
+                    self.last_line = Instant::now();
+                    self.bar.suspend(|| output::note(style::WARNING, format_args!("{name} ended"), text));
                 }
             }
             Event::BlockStored { scenario, block } => {

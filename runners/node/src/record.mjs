@@ -66,7 +66,7 @@ export class Record {
 
     #keep(code, message) {
         // The drivers put the code's name before it.
-        const text = Buffer.from(message.replace(/^(SQLITE_\w+: )+/, '').replace(/\s+/g, ' '));
+        const text = Buffer.from(message.replace(/^((SQLITE_\w+|UNKNOWN): )+/, '').replace(/\s+/g, ' '));
         for (let slot = 0; slot < this.messages.length; slot += MESSAGE_BYTES) {
             if (this.messages[slot] !== 0) continue;
             const length = Math.min(text.length, MESSAGE_BYTES - 2);
