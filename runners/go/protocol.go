@@ -205,6 +205,8 @@ type Result struct {
 	Operations []Operation    `json:"operations"`
 	Workers    []WorkerResult `json:"workers"`
 	Probe      *Probe         `json:"probe"`
+	// Connections are those of Ready, as they are set when all workers have ended; none where a transaction is unfinished.
+	Connections []ConnectionSettings `json:"connections,omitempty"`
 }
 
 type Operation struct {
@@ -238,6 +240,8 @@ type Unfinished struct {
 type ErrorCount struct {
 	Seen  uint64 `json:"seen"`
 	Cured uint64 `json:"cured"`
+	// Message is the database's own of the first of them, on one line.
+	Message string `json:"message,omitempty"`
 }
 
 type WorkerResult struct {

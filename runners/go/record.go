@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,10 +26,13 @@ func newRecord(t *Transaction, shares, open bool) *Record {
 	}
 }
 
-// met counts an error of a transaction that is under way.
-func (r *Record) met(code string) {
+// met counts an error of a transaction that is under way, and keeps the first message of its code.
+func (r *Record) met(code, message string) {
 	count := r.errors[code]
 	count.Seen++
+	if count.Message == "" {
+		count.Message = strings.Join(strings.Fields(message), " ")
+	}
 	r.errors[code] = count
 	r.Errors++
 	if isBusy(code) {
@@ -91,6 +95,9 @@ func (r *Record) mergeInto(whole *Operation) {
 		sum := whole.Errors[code]
 		sum.Seen += count.Seen
 		sum.Cured += count.Cured
+		if sum.Message == "" {
+			sum.Message = count.Message
+		}
 		whole.Errors[code] = sum
 	}
 	whole.Unfinished = append(whole.Unfinished, r.unfinished...)

@@ -415,7 +415,7 @@ func TestWhatAServerRefusesHasItsName(t *testing.T) {
 		// And in a transaction, which is rolled back.
 		same := Transaction{Name: "same", Begin: "immediate", Writes: true, Statements: []Statement{
 			plain("INSERT INTO t(id, hash) VALUES (1, 'first')", 1), plain("INSERT INTO t(id, hash) VALUES (2, 'x'), (3, 'x')", 1)}}
-		want := map[string]string{"postgres": "0 2 map[unique_violation:{2 0}]", "mysql": "0 2 map[ER_DUP_ENTRY:{2 0}]"}[s.driver]
+		want := map[string]string{"postgres": "0 2 map[unique_violation:[2 0]]", "mysql": "0 2 map[ER_DUP_ENTRY:[2 0]]"}[s.driver]
 		if got := errorsOf(t, s.trial(perWorker, 1, 2, same), nil); got != want {
 			t.Error(got)
 		}
@@ -473,7 +473,7 @@ func TestIsolationAndLockWaits(t *testing.T) {
 				for try := 1; got == "2 0 map[]" && try < 5; try++ {
 					got = errorsOf(t, trial, nil)
 				}
-				if got != "2 0 map[serialization_failure:{1 1}]" {
+				if got != "2 0 map[serialization_failure:[1 1]]" {
 					t.Error(isolation, got)
 				}
 			}
@@ -490,7 +490,7 @@ func TestIsolationAndLockWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := errorsOf(t, trial, nil)
-		if want := map[string]string{"postgres": "0 1 map[lock_not_available:{1 0}]", "mysql": "0 1 map[ER_LOCK_WAIT_TIMEOUT:{1 0}]"}[s.driver]; got != want {
+		if want := map[string]string{"postgres": "0 1 map[lock_not_available:[1 0]]", "mysql": "0 1 map[ER_LOCK_WAIT_TIMEOUT:[1 0]]"}[s.driver]; got != want {
 			t.Error(got)
 		}
 		if err := s.control.rollback(); err != nil {
@@ -546,7 +546,7 @@ func TestCopyWritesItsRows(t *testing.T) {
 		}
 		wrong := insert()
 		wrong.Statements[0].SQL, wrong.Begin = "COPY t(id) FROM STDIN", "none"
-		if got := errorsOf(t, s.trial(perWorker, 1, 1, wrong), nil); got != "0 1 map[bad_copy_file_format:{1 0}]" {
+		if got := errorsOf(t, s.trial(perWorker, 1, 1, wrong), nil); got != "0 1 map[bad_copy_file_format:[1 0]]" {
 			t.Error(got)
 		}
 	})
@@ -645,9 +645,9 @@ func TestALostConnectionIsOpenedAgain(t *testing.T) {
 					time.AfterFunc(100*time.Millisecond, func() { d.set(true) })
 					time.AfterFunc(600*time.Millisecond, func() { d.set(false) })
 				})
-				want, rows := "2 1 map[CONNECTION_LOST:{1 0}]", int64(4)
+				want, rows := "2 1 map[CONNECTION_LOST:[1 0]]", int64(4)
 				if retried {
-					want, rows = "3 0 map[CONNECTION_LOST:{1 1}]", 6
+					want, rows = "3 0 map[CONNECTION_LOST:[1 1]]", 6
 				}
 				if left := s.ask(t, "SELECT count(*) FROM $t"); got != want || left != rows {
 					return fmt.Errorf("%s, %d rows", got, left)
@@ -694,7 +694,7 @@ func TestWorkersAreSpreadOverTheHosts(t *testing.T) {
 				last.count(t, 2)
 				time.AfterFunc(150*time.Millisecond, func() { first.set(true) })
 			})
-			if got != "12 0 map[CONNECTION_LOST:{1 1}]" {
+			if got != "12 0 map[CONNECTION_LOST:[1 1]]" {
 				return errors.New(got)
 			}
 			first.count(t, 0)

@@ -138,7 +138,7 @@ func (p *Plan) afterError(session Session, w *Worker, err error) (string, error)
 	if !is {
 		return "", fmt.Errorf("%s: %w", p.spec.Name, err)
 	}
-	w.met(code)
+	w.met(code, err.Error())
 	if err := session.Rollback(); err != nil {
 		return "", fmt.Errorf("ROLLBACK: %w", err)
 	}

@@ -54,6 +54,9 @@ func runTrial(input io.Reader) error {
 	}
 	result := stage.result(probe)
 	if !stage.abandoned {
+		if result.Connections, err = stage.settings(); err != nil {
+			return err
+		}
 		if err := stage.close(); err != nil {
 			return err
 		}
@@ -378,6 +381,42 @@ func (s *Stage) result(probe *Probe) *Result {
 	}
 	result.MeasuredNs = max(result.ElapsedNs-millis(s.trial.WarmupMs), 0)
 	return result
+}
+
+// settings asks all connections once more what is set on them.
+func (s *Stage) settings() ([]ConnectionSettings, error) {
+	all := []ConnectionSettings{}
+	for _, opened := range s.databases {
+		for at, session := range opened.sessions {
+			before := opened.settings[at]
+			settings, err := settingsAtEnd(session, s.trial.Connection.ReadBack)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, ConnectionSettings{before.Database, before.Label, settings})
+		}
+	}
+	return all, nil
+}
+
+// settingsAtEnd waits for a lock that another process of the trial holds. They are empty where the database does not let itself
+// be asked: what became of it the core sees for itself.
+func settingsAtEnd(session Session, names []string) (map[string]any, error) {
+	const patience = 10 * time.Second
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		settings, err := session.Settings(names)
+		if err == nil {
+			return settings, nil
+		}
+		code, is := codeOf(err)
+		if !is {
+			return nil, err
+		}
+		locked := standsFor("SQLITE_BUSY", code) || standsFor("SQLITE_LOCKED", code)
+		if !locked || time.Since(begun) > patience {
+			return map[string]any{}, nil
+		}
+	}
 }
 
 // close runs `teardown` on the first connection of each database, and closes them all.

@@ -50,7 +50,7 @@ func TestWhatIsAbandonedIsCountedOnce(t *testing.T) {
 	if w.finish(&Execution{end: 900}) || w.begin(w.steps[0], never) || w.leave() {
 		t.Error("it goes on")
 	}
-	w.met("SQLITE_BUSY")
+	w.met("SQLITE_BUSY", "database is locked")
 	operations := []Operation{{Errors: map[string]ErrorCount{}}}
 	result := w.resultInto(operations)
 	want := WorkerResult{InsideNs: 900, StallNs: w.ended - 10}

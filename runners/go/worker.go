@@ -117,11 +117,11 @@ func (w *Worker) begin(task *Task, due int64) bool {
 }
 
 // met records an error of the transaction under way, which may never end.
-func (w *Worker) met(code string) {
+func (w *Worker) met(code, message string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.running != nil {
-		w.running.record.met(code)
+		w.running.record.met(code, message)
 	}
 }
 

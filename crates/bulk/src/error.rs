@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use litelab_database::SourceError;
+
 /// Why rows were not made or not checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -39,6 +41,10 @@ pub enum BulkError {
         /// The path asked for.
         path: PathBuf,
     },
+
+    /// The database cannot be read as it is.
+    #[error(transparent)]
+    Source(SourceError),
 
     /// The database lacks the table or one of its columns.
     #[error("{path} has no {what}; `litelab generate` makes a database that does", path = .path.display())]
@@ -131,6 +137,17 @@ impl BulkError {
             Self::Sqlite { code, .. } => Some(code),
             Self::Stopped { cause, .. } => cause.code(),
             _ => None,
+        }
+    }
+}
+
+impl From<SourceError> for BulkError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Missing(path) => Self::Missing { path },
+            SourceError::NoFile(path) | SourceError::NotADatabase(path) => Self::NotADatabase { path },
+            SourceError::Sqlite { error, .. } => Self::sqlite("open the database", &error),
+            other => Self::Source(other),
         }
     }
 }

@@ -61,7 +61,12 @@ impl Target {
     pub(crate) fn open(&self) -> Result<Connection, BulkError> {
         // Not SQLITE_OPEN_URI: a path is a path, even if it starts with "file:".
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(&self.path, flags).map_err(BulkError::doing("open the database"))
+        let open = || {
+            let mut conn = Connection::open_with_flags(&self.path, flags)?;
+            litelab_database::guard::deny_files(&mut conn)?;
+            Ok(conn)
+        };
+        open().map_err(BulkError::doing("open the database"))
     }
 
     /// Bytes of the database and of its log, should one remain.
@@ -99,10 +104,8 @@ fn companions(path: &Path) -> [PathBuf; 3] {
 /// Deletes a generated database, holding its exclusive lock: who has it open keeps it.
 fn delete_ours(path: &Path) -> Result<(), BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
-    let looked = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .and_then(|conn| other_content(&conn))
-        .map_err(|error| not_ours(error.to_string()))?;
-    if let Some(other) = looked {
+    let look = |conn: &Connection| other_content(conn).map_err(BulkError::doing("look at the tables"));
+    if let Some(other) = litelab_database::read(path, look).map_err(|error| not_ours(error.to_string()))? {
         return Err(not_ours(other));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

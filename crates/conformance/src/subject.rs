@@ -115,11 +115,15 @@ impl<'a> Subject<'a> {
         Started::new(self, trial)
     }
 
-    /// Runs a trial to its result, which must agree with itself.
+    /// Runs a trial to its result, which must agree with itself, and whose connections end with the settings that they began
+    /// with.
     pub fn run(&self, trial: &Trial) -> Result<Heard, String> {
         let mut started = self.start(trial)?;
         started.go();
-        self.finish(trial, started)
+        let heard = self.finish(trial, started)?;
+        let complete = heard.result.operations.iter().all(|o| o.unfinished.is_empty());
+        verify::kept(&heard.connections, &heard.result.connections, complete)?;
+        Ok(heard)
     }
 
     /// Hears a trial to its result, which must agree with itself.
@@ -173,6 +177,8 @@ fn arm(trial: &Trial, dialect: Dialect) -> Arm {
         search: None,
         kill: None,
         ceiling: None,
+        // A check that makes transactions fail counts them itself.
+        failed_at_most: 1.0,
         vars: Default::default(),
         skipped: Default::default(),
     }

@@ -159,10 +159,8 @@ impl<'a> Suite<'a> {
             }
         });
         let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
-        scratch::remove_stale(self.scratch);
         let refused = |e| EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()));
-        let directory =
-            tempfile::Builder::new().prefix(&scratch::prefix()).tempdir_in(self.scratch).map_err(refused)?;
+        let directory = scratch::Folder::make(self.scratch).map_err(refused)?;
         let servers = Servers::new(self.scratch, self.urls, self.stop).map_err(refused)?;
         // Runners work in another directory than the suite.
         let absolute = std::path::absolute(directory.path())

@@ -3,16 +3,26 @@
 //! one runs ([`crate::servers`]).
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
 
+use litelab_database::{Guard, Script, SourceError, describe};
+use litelab_model::plan::DataPlan;
+use litelab_model::study::Location;
 use litelab_model::{Arm, Plan};
 use litelab_protocol::{Begin, Fetch, Invocation, Statement, Transaction};
 use rusqlite::Connection;
 
 use litelab_model::error::unknown;
 use litelab_protocol::invocation::INTERFACES;
-use litelab_record::{describe, open_read_only};
 
 use crate::error::EngineError;
+
+/// For the schema of one arm, of which only what makes tables is executed.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Pages that the database of the check may have: 256 MiB of memory.
+const PAGES: u32 = 65_536;
 
 /// Compiles all statements of all arms on SQLite, sets `writes` of each transaction, and leaves reads to autocommit where the
 /// `begin` of a scenario was meant for writes.
@@ -20,7 +30,7 @@ use crate::error::EngineError;
 /// # Errors
 /// [`EngineError::BadInput`] with the statement, SQLite's message, and the place it points at.
 pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
-    let mut compiled: HashMap<String, Vec<Transaction>> = HashMap::new();
+    let mut compiled: HashMap<String, (Vec<Transaction>, Option<DataPlan>)> = HashMap::new();
     for index in 0..plan.arms.len() {
         let name = plan.arm_name(index);
         let arm = &mut plan.arms[index];
@@ -28,14 +38,16 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
             on_server(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
             continue;
         }
-        let from = arm.data.as_ref().and_then(|d| d.from.clone());
-        let key =
-            serde_json::to_string(&(&arm.schema, &from, &arm.trial.transactions, &arm.invariants)).unwrap_or_default();
+        let work = (&arm.trial.transactions, &arm.invariants, &arm.content);
+        let key = serde_json::to_string(&(&arm.schema, &arm.data, &arm.location, work)).unwrap_or_default();
         match compiled.get(&key) {
-            Some(done) if !key.is_empty() => arm.trial.transactions.clone_from(done),
+            Some((transactions, data)) if !key.is_empty() => {
+                arm.trial.transactions.clone_from(transactions);
+                arm.data.clone_from(data);
+            }
             _ => {
                 one(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
-                compiled.insert(key, arm.trial.transactions.clone());
+                compiled.insert(key, (arm.trial.transactions.clone(), arm.data.clone()));
             }
         }
     }
@@ -43,50 +55,64 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
 }
 
 fn one(arm: &mut Arm) -> Result<(), String> {
-    let connection = empty(arm)?;
-    if arm.data.as_ref().and_then(|data| data.transaction.as_ref()).is_some_and(invokes) {
-        return Err(
-            "data.transaction: the core makes the rows, by SQL; it knows no library that could be called".into()
-        );
-    }
-    for transaction in
-        arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
-    {
-        let mut writes = false;
-        for (i, statement) in transaction.statements.iter().enumerate() {
-            let what = named(transaction, i);
-            if let Some(invocation) = Invocation::parse(&statement.sql).map_err(|e| format!("{what}: {e}"))? {
-                writes |= invoked(&invocation, statement).map_err(|e| format!("{what}: {e}"))?;
-                continue;
-            }
-            let prepared = prepare(&connection, &statement.sql).map_err(|e| format!("{what}: {e}"))?;
-            writes |= !prepared.readonly();
-            let (wanted, given) = (prepared.parameter_count(), statement.bind.len() * statement.tuples as usize);
-            if wanted != given {
-                return Err(format!(
-                    "{what}: SQLite counts {wanted} parameters and the workload gives {given}; parameters are written :name"
-                ));
-            }
-            let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
-            check_columns(statement, &columns).map_err(|e| format!("{what}: {e}"))?;
+    let guard = empty(arm)?;
+    if let Some(data) = &mut arm.data {
+        if data.transaction.as_ref().is_some_and(invokes) {
+            return Err(
+                "data.transaction: the core makes the rows, by SQL; it knows no library that could be called".into()
+            );
         }
-        set_writes(transaction, writes);
+        if let Some(transaction) = &mut data.transaction {
+            compile_transaction(&guard, transaction)?;
+        }
+        if let Some(then) = &data.then {
+            // Tables that it makes are there for transactions and invariants.
+            guard.script(then, Script::Schema).map_err(|e| format!("data.then: {e}"))?;
+        }
+    }
+    if arm.location != Location::File {
+        no_virtual_table(&guard)?;
+    }
+    for transaction in &mut arm.trial.transactions {
+        compile_transaction(&guard, transaction)?;
     }
     if arm.trial.transactions.iter().any(invokes) {
         // The library makes its own tables; the invariants' queries on them are compiled when they are asked.
         return Ok(());
     }
     for invariant in &arm.invariants {
-        let prepared =
-            prepare(&connection, &invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
+        let prepared = guard.prepare(&invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
         if prepared.column_count() != 1 || !prepared.readonly() {
             return Err(format!("invariant `{}`: it must be a query of one column", invariant.about));
         }
     }
     for table in &arm.content {
-        prepare(&connection, &format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))
-            .map_err(|e| format!("content: {e}"))?;
+        guard.prepare(&format!("SELECT * FROM {}", quoted(table))).map_err(|e| format!("content: {e}"))?;
     }
+    Ok(())
+}
+
+/// Compiles the statements of a transaction and sets whether it writes.
+fn compile_transaction(guard: &Guard, transaction: &mut Transaction) -> Result<(), String> {
+    let mut writes = false;
+    for (i, statement) in transaction.statements.iter().enumerate() {
+        let what = named(transaction, i);
+        if let Some(invocation) = Invocation::parse(&statement.sql).map_err(|e| format!("{what}: {e}"))? {
+            writes |= invoked(&invocation, statement).map_err(|e| format!("{what}: {e}"))?;
+            continue;
+        }
+        let prepared = guard.prepare(&statement.sql).map_err(|e| format!("{what}: {e}"))?;
+        writes |= !prepared.readonly();
+        let (wanted, given) = (prepared.parameter_count(), statement.bind.len() * statement.tuples as usize);
+        if wanted != given {
+            return Err(format!(
+                "{what}: SQLite counts {wanted} parameters and the workload gives {given}; parameters are written :name"
+            ));
+        }
+        let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
+        check_columns(statement, &columns).map_err(|e| format!("{what}: {e}"))?;
+    }
+    set_writes(transaction, writes);
     Ok(())
 }
 
@@ -172,55 +198,79 @@ fn invoked(invocation: &Invocation, statement: &Statement) -> Result<bool, Strin
     Ok(operation.writes)
 }
 
-/// An empty database in memory with the arm's schema; with `data.from`, with the schema of that file.
-fn empty(arm: &Arm) -> Result<Connection, String> {
-    let connection = Connection::open_in_memory().map_err(|e| describe(&e))?;
-    let mut schema = arm.schema.clone();
+/// An empty database in memory with the arm's schema; with `data.from`, with the schema of that file before it.
+fn empty(arm: &Arm) -> Result<Guard, String> {
+    let make = || {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(&format!("PRAGMA max_page_count = {PAGES}"))?;
+        Guard::new(connection)
+    };
+    let guard = make().map_err(|e| describe(&e))?;
+    guard.within(LIMIT);
     if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
-        let original = open_read_only(std::path::Path::new(from)).map_err(|e| e.to_string())?;
-        let read = || -> rusqlite::Result<Vec<String>> {
-            // Internal tables and indexes come with what they belong to.
-            let mut statement = original
-                .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid")?;
-            statement.query_map([], |row| row.get(0))?.collect()
-        };
-        let statements = read().map_err(|e| format!("{from}: {}", describe(&e)))?;
-        schema = format!("{};{schema}", statements.join(";"));
-    }
-    connection.execute_batch(&schema).map_err(|e| format!("schema: {}", with_place(&schema, &e)))?;
-    Ok(connection)
-}
-
-fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<rusqlite::Statement<'c>, String> {
-    connection.prepare(sql).map_err(|e| with_place(sql, &e))
-}
-
-/// SQLite's message, and where in the SQL it points.
-fn with_place(sql: &str, error: &rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqlInputError { msg, offset, .. } if *offset >= 0 => {
-            let at = (*offset as usize).min(sql.len());
-            let before: Vec<char> = sql.get(..at).unwrap_or_default().chars().collect();
-            let near: String = sql.get(at..).unwrap_or_default().chars().take(20).collect();
-            format!(
-                "{msg} at character {} (…{}⟨here⟩{near}…)",
-                before.len() + 1,
-                before[before.len().saturating_sub(20)..].iter().collect::<String>()
-            )
+        for (object, sql) in schema_of(Path::new(from))? {
+            guard.script(&sql, Script::Schema).map_err(|e| lacks(from, &object, &e.to_string()))?;
         }
-        rusqlite::Error::MultipleStatement => "it holds several statements: make `sql` a list".into(),
-        other => describe(other),
+    }
+    guard.script(&arm.schema, Script::Schema).map_err(|e| format!("schema: {e}"))?;
+    Ok(guard)
+}
+
+/// What makes the tables, indexes, views and triggers of a database, each with its kind and name. Tables that belong to a
+/// virtual one are left out: they come with it, as SQLite's own tables and indexes do
+/// (<https://sqlite.org/vtab.html#xshadowname>).
+fn schema_of(from: &Path) -> Result<Vec<(String, String)>, String> {
+    litelab_database::read(from, |connection| {
+        let failed = |e: rusqlite::Error| Unreadable(format!("{}: {}", from.display(), describe(&e)));
+        let virtual_tables = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'";
+        for name in texts(connection, virtual_tables).map_err(failed)? {
+            // Only with its module it is known which tables belong to it.
+            if let Err(error) = connection.prepare(&format!("SELECT 1 FROM {}", quoted(&name))) {
+                let object = format!("table `{name}`");
+                return Err(Unreadable(lacks(&from.display().to_string(), &object, &describe(&error))));
+            }
+        }
+        let objects = "SELECT type || ' `' || name || '`', sql FROM sqlite_schema \
+             WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name NOT IN \
+             (SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow') ORDER BY rowid";
+        let read = || -> rusqlite::Result<Vec<(String, String)>> {
+            connection.prepare(objects)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        read().map_err(failed)
+    })
+    .map_err(|Unreadable(e)| e)
+}
+
+/// Why a database cannot be read, as a message.
+struct Unreadable(String);
+
+impl From<SourceError> for Unreadable {
+    fn from(error: SourceError) -> Self {
+        Self(error.to_string())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What a user's database needs and SQLite as it is built here does not have.
+fn lacks(from: &str, object: &str, error: &str) -> String {
+    format!(
+        "{from}: litelab's own SQLite, which checks all SQL, cannot make its {object}: {error}; measure a copy without it"
+    )
+}
 
-    #[test]
-    fn a_mistake_is_shown_in_place() {
-        let connection = Connection::open_in_memory().expect("memory");
-        let Err(error) = prepare(&connection, "SELECT 1 FRM t") else { panic!("it must fail") };
-        assert!(error.contains("near \"t\"") && error.contains("character 14"), "{error}");
+fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Virtual tables cannot be copied by statements ([`crate::prepare::setup_statements`]): the tables that belong to them hold
+/// what their modules alone write.
+fn no_virtual_table(connection: &Connection) -> Result<(), String> {
+    let sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'";
+    match texts(connection, sql).map_err(|e| describe(&e))?.first() {
+        Some(name) => Err(format!("virtual table `{name}` cannot be copied into memory: write location = \"file\"")),
+        None => Ok(()),
     }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use litelab_database::{SourceError, SqlError, describe};
 use litelab_model::ModelError;
 use litelab_record::RecordError;
+use rusqlite::ErrorCode;
 
 /// What went wrong. A failed trial is none of these: it is a row in the run.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +43,38 @@ impl EngineError {
         RecordError::io(what, path, error).into()
     }
 
-    /// A failed call of SQLite on a file of ours.
+    /// A failed call of SQLite on a database that the run makes.
     pub(crate) fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
-        RecordError::sqlite(what, path, error).into()
+        let line = format!("{}: cannot {what}: {}", path.display(), describe(error));
+        Self::Failed(line + full(error.sqlite_error_code()))
+    }
+
+    /// SQL of a study that fails where the run makes a database; `what` names the SQL.
+    pub(crate) fn sql(what: &str, path: &Path, error: &SqlError) -> Self {
+        match error.code() {
+            Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+                Self::Failed(format!("{}: {what}: {error}{}", path.display(), full(error.code())))
+            }
+            _ => Self::BadInput(format!("{what}: {error}")),
+        }
+    }
+}
+
+/// The remedy where the disk of the databases is full.
+fn full(code: Option<ErrorCode>) -> &'static str {
+    match code {
+        Some(ErrorCode::DiskFull) => "; free some space there, or choose another directory with --dir",
+        _ => "",
+    }
+}
+
+impl From<SourceError> for EngineError {
+    fn from(error: SourceError) -> Self {
+        let code = match &error {
+            SourceError::Copy { error, .. } => error.sqlite_error_code(),
+            _ => None,
+        };
+        let line = format!("{error}{}", full(code));
+        if error.is_bad_input() { Self::BadInput(line) } else { Self::Failed(line) }
     }
 }

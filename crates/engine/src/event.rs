@@ -1,6 +1,6 @@
 //! What a run reports while it goes on; the command renders it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use litelab_model::Plan;
 
@@ -66,6 +66,20 @@ pub enum Event<'a> {
         /// Arm; none where it is so for all.
         arm: Option<usize>,
         /// In one line, with its remedy where there is one.
+        reason: &'a str,
+    },
+    /// Another program holds the run file, by a transaction that reads it; what is to be stored waits for its end.
+    FileHeld {
+        /// The run file.
+        file: &'a Path,
+        /// For how long it has waited.
+        seconds: u64,
+    },
+    /// All trials of a scenario's first block failed for a reason of the study's own: its further blocks are left out.
+    ScenarioEnded {
+        /// Index of the scenario.
+        scenario: usize,
+        /// That of its first trial.
         reason: &'a str,
     },
     /// A block is in the run file.

@@ -64,7 +64,7 @@ pub struct Optional {
     pub remedy: String,
 }
 
-/// An optional driver that is not here.
+/// A driver of the manifest that the runner does not describe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
     /// Its runner.
@@ -75,6 +75,8 @@ pub struct Absent {
     pub reason: Option<String>,
     /// What to do.
     pub remedy: String,
+    /// Whether the manifest allows it; of any other the runner is broken.
+    pub optional: bool,
 }
 
 impl fmt::Display for Absent {
@@ -132,17 +134,22 @@ impl Manifest {
         })
     }
 
-    /// Optional drivers that the runner did not describe; `said` is what it wrote to standard error meanwhile.
+    /// Drivers that the runner did not describe; `said` is what it wrote to standard error meanwhile.
     #[must_use]
     pub fn absent(&self, description: &Description, said: &str) -> Vec<Absent> {
         let here = |name: &String| description.drivers.iter().any(|d| d.name == *name);
-        let missing = self.optional.iter().filter(|o| !here(&o.driver));
+        let missing = self.drivers.iter().filter(|name| !here(name));
         missing
-            .map(|o| Absent {
-                runner: self.name.clone(),
-                driver: o.driver.clone(),
-                reason: reason(&o.driver, said),
-                remedy: o.remedy.clone(),
+            .map(|driver| {
+                let optional = self.optional.iter().find(|o| o.driver == *driver);
+                let anew = || format!("build it anew with `litelab runners build {} --force`", self.name);
+                Absent {
+                    runner: self.name.clone(),
+                    driver: driver.clone(),
+                    reason: reason(driver, said),
+                    remedy: optional.map_or_else(anew, |o| o.remedy.clone()),
+                    optional: optional.is_some(),
+                }
             })
             .collect()
     }
@@ -191,15 +198,17 @@ mod tests {
     }
 
     #[test]
-    fn only_optional_drivers_may_be_absent() {
+    fn every_absent_driver_is_named_with_its_reason() {
         let manifest = manifest("[[optional]]\ndriver = \"bee\"\nremedy = \"install a compiler\"");
         assert_eq!(manifest.check(), Ok(()));
         assert_eq!(manifest.absent(&describing(&["a", "bee", "noop"]), ""), []);
-        // `a` is missing, too, but nothing excuses it.
-        let absent = manifest.absent(&describing(&["noop"]), "warning\n driver bee is left out: no compiler\n");
-        let lines: Vec<_> = absent.iter().map(ToString::to_string).collect();
-        assert_eq!(lines, ["driver `bee` of runner `r` is not here (no compiler): install a compiler"]);
-        let silent = manifest.absent(&describing(&["a"]), "driver beetle is left out: other");
+        let said = "warning\n driver bee is left out: no compiler\ndriver a is left out: Cannot find module 'a'\n";
+        let absent = manifest.absent(&describing(&["noop"]), said);
+        let lines: Vec<_> = absent.iter().map(|a| (a.optional, a.to_string())).collect();
+        let a = "driver `a` of runner `r` is not here (Cannot find module 'a'): build it anew with `litelab runners build r --force`";
+        let bee = "driver `bee` of runner `r` is not here (no compiler): install a compiler";
+        assert_eq!(lines, [(false, a.to_owned()), (true, bee.to_owned())]);
+        let silent = manifest.absent(&describing(&["a", "noop"]), "driver beetle is left out: other");
         assert_eq!(silent[0].to_string(), "driver `bee` of runner `r` is not here: install a compiler");
     }
 

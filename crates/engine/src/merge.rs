@@ -12,6 +12,7 @@ pub fn merge(results: Vec<TrialResult>) -> TrialResult {
         total.elapsed_ns = total.elapsed_ns.max(result.elapsed_ns);
         total.measured_ns = total.measured_ns.max(result.measured_ns);
         total.workers.extend(result.workers);
+        total.connections.extend(result.connections);
         for operation in result.operations {
             let same = |o: &&mut Operation| o.role == operation.role && o.transaction == operation.transaction;
             match total.operations.iter_mut().find(same) {
@@ -48,9 +49,7 @@ fn add(into: &mut Operation, other: Operation) {
     into.unserved += other.unserved;
     into.unfinished.extend(other.unfinished);
     for (name, count) in other.errors {
-        let entry = into.errors.entry(name).or_default();
-        entry.seen += count.seen;
-        entry.cured += count.cured;
+        into.errors.entry(name).or_default().add(count);
     }
     into.service.merge(&other.service);
     for (into, other) in [
@@ -88,7 +87,7 @@ fn add_probe(mut a: Probe, b: &Probe) -> Probe {
 mod tests {
     use std::collections::BTreeMap;
 
-    use litelab_protocol::{ErrorCount, Part, Unfinished, WorkerResult};
+    use litelab_protocol::{ConnectionSettings, ErrorCount, Part, Unfinished, WorkerResult};
 
     use super::*;
 
@@ -104,7 +103,7 @@ mod tests {
             ended: committed,
             measured: committed,
             rows: 3,
-            errors: BTreeMap::from([("SQLITE_BUSY".to_owned(), ErrorCount { seen: 5, cured: 3 })]),
+            errors: BTreeMap::from([("SQLITE_BUSY".to_owned(), ErrorCount { seen: 5, cured: 3, message: None })]),
             unfinished: vec![Unfinished { service_ns: committed, response_ns: None }],
             service,
             ..Operation::default()
@@ -116,6 +115,7 @@ mod tests {
             workers: vec![WorkerResult { role: role.into(), committed, ..WorkerResult::default() }],
             probe: None,
             breakdown: vec![Part { name: role.into(), calls: committed, nanos: 2 * committed }],
+            connections: vec![ConnectionSettings { label: role.into(), ..ConnectionSettings::default() }],
         }
     }
 
@@ -123,12 +123,12 @@ mod tests {
     fn processes_add_up() {
         let total = merge(vec![result("w", 10, 100), result("w", 5, 300), result("r", 7, 200)]);
         assert_eq!(total.elapsed_ns, 300);
-        assert_eq!(total.workers.len(), 3);
+        assert_eq!((total.workers.len(), total.connections.len()), (3, 3));
         assert_eq!(total.operations.len(), 2);
         assert_eq!((total.operations[0].committed, total.operations[0].ended), (15, 15));
         assert!(total.operations[0].unfinished.iter().map(|u| u.service_ns).eq([10, 5]));
         assert_eq!(total.operations[0].service.count(), 15);
-        assert_eq!(total.operations[0].errors["SQLITE_BUSY"], ErrorCount { seen: 10, cured: 6 });
+        assert_eq!(total.operations[0].errors["SQLITE_BUSY"], ErrorCount { seen: 10, cured: 6, message: None });
         let parts = total.breakdown.iter().map(|p| (p.name.as_str(), p.calls, p.nanos));
         assert!(parts.eq([("w", 15, 30), ("r", 7, 14)]));
         assert_eq!(merge(vec![]), TrialResult::default());

@@ -23,7 +23,7 @@ pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
     arm.trial.connection.options.clear();
     arm.invariants.clear();
     arm.content.clear();
-    (arm.search, arm.kill, arm.ceiling) = (None, None, None);
+    (arm.search, arm.kill, arm.ceiling, arm.failed_at_most) = (None, None, None, 1.0);
     if arm.server.take().is_some() {
         // It calls no database, and so needs none: an empty file takes the place of the server.
         (arm.dialect, arm.data) = (Dialect::Sqlite, None);

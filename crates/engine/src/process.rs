@@ -1,16 +1,19 @@
-//! One runner process of a trial, and the lines it says.
+//! Processes of runners: one of a trial and the lines it says, or one that only answers a question.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use litelab_observe::{Exited, MeasuredChild};
 use litelab_protocol::{Line, Trial};
 
+use crate::last_words::telling;
 use crate::runner::Runner;
 
 /// Longest line a runner may say; histograms make a few hundred kilobytes.
@@ -19,15 +22,23 @@ const LONGEST_LINE: u64 = 64 << 20;
 const STDERR_KEPT: usize = 8 << 10;
 /// How long a runner may take to end after its last line.
 const EXIT_GRACE: Duration = Duration::from_secs(10);
+/// How long a runner that answers a question may take once it is to stop: a run that is stopped at once has a file.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+/// Between two looks at what is waited for.
+pub(crate) const POLL: Duration = Duration::from_millis(20);
+/// What one wait counts for silence at the most: a core that was itself stopped has not heard because it did not listen.
+const WAIT: Duration = Duration::from_millis(500);
 
 /// A running runner.
 #[derive(Debug)]
 pub struct RunnerProcess {
     child: MeasuredChild,
-    stdin: Option<ChildStdin>,
+    /// What is sent is written by a thread: a runner that does not read must not stop the core.
+    stdin: Option<Sender<Vec<u8>>>,
     lines: Receiver<Result<Line, String>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
     killed: bool,
+    exited: Option<Exited>,
 }
 
 impl RunnerProcess {
@@ -48,9 +59,10 @@ impl RunnerProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()
             .map_err(|e| format!("the runner could not be started: {e}"))?;
-        let mut stdin = child.stdin.take();
+        let stdin = child.stdin.take();
         let stdout = child.stdout.take();
         let stderr_pipe = child.stderr.take();
         let child = MeasuredChild::new(child);
@@ -86,13 +98,27 @@ impl RunnerProcess {
                 }
             });
         }
-        if let Some(stdin) = &mut stdin {
-            let mut text = serde_json::to_string(trial).map_err(|e| e.to_string())?;
-            text.push('\n');
-            // A runner that has died already shows in its lines; a broken pipe adds nothing.
-            let _written = stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush());
+        let (stdin_sender, texts) = channel::<Vec<u8>>();
+        if let Some(mut stdin) = stdin {
+            std::thread::spawn(move || {
+                // A runner that has died already shows in its lines; a broken pipe adds nothing.
+                while let Ok(text) = texts.recv()
+                    && stdin.write_all(&text).and_then(|()| stdin.flush()).is_ok()
+                {}
+            });
         }
-        Ok(Self { child, stdin, lines, stderr, killed: false })
+        let process = Self { child, stdin: Some(stdin_sender), lines, stderr, killed: false, exited: None };
+        let mut text = serde_json::to_vec(trial).map_err(|e| e.to_string())?;
+        text.push(b'\n');
+        process.send(text);
+        Ok(process)
+    }
+
+    fn send(&self, text: Vec<u8>) {
+        if let Some(stdin) = &self.stdin {
+            // Nobody is left to write it to: see above.
+            let _ended = stdin.send(text);
+        }
     }
 
     /// Process number.
@@ -103,9 +129,7 @@ impl RunnerProcess {
 
     /// Tells it to begin.
     pub fn go(&mut self) {
-        if let Some(stdin) = &mut self.stdin {
-            let _written = stdin.write_all(b"{\"type\":\"go\"}\n").and_then(|()| stdin.flush());
-        }
+        self.send(b"{\"type\":\"go\"}\n".to_vec());
     }
 
     /// Closes its input: a runner that has not been told to begin must end.
@@ -119,19 +143,28 @@ impl RunnerProcess {
     /// # Errors
     /// A line that is none, silence for `silence`, the end of the runner, or the end of patience.
     pub fn next_line(&mut self, silence: Duration, poll: &mut dyn FnMut() -> bool) -> Result<Line, String> {
-        let since = Instant::now();
+        let mut silent = Silence::default();
         loop {
-            match self.lines.recv_timeout(Duration::from_millis(20)) {
-                Ok(line) => return line,
-                Err(RecvTimeoutError::Disconnected) => return Err(self.last_words()),
-                Err(RecvTimeoutError::Timeout) => {}
+            let since = Instant::now();
+            if let Some(line) = self.line_within(POLL)? {
+                return Ok(line);
             }
             if !poll() {
                 return Err("stopped".into());
             }
-            if since.elapsed() > silence {
-                return Err(format!("the runner hung: it said nothing for {:.0} s", silence.as_secs_f64()));
-            }
+            silent.lasts(since.elapsed(), silence)?;
+        }
+    }
+
+    /// The next line, waited for as long as `wait`; none where there was none yet.
+    ///
+    /// # Errors
+    /// A line that is none, or the end of the runner.
+    pub(crate) fn line_within(&mut self, wait: Duration) -> Result<Option<Line>, String> {
+        match self.lines.recv_timeout(wait) {
+            Ok(line) => line.map(Some),
+            Err(RecvTimeoutError::Disconnected) => Err(self.last_words()),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
         }
     }
 
@@ -140,18 +173,17 @@ impl RunnerProcess {
         if !self.child.ended_within(EXIT_GRACE).unwrap_or(false) {
             return "the runner closed its output and went on running".into();
         }
-        match self.child.wait() {
+        match self.finish() {
             Ok(exited) => format!("the runner died ({}){}", exited.status, self.evidence()),
             Err(e) => format!("the runner ended, and waiting for it failed: {e}"),
         }
     }
 
-    /// The last line of standard error, for a reason.
+    /// The line of standard error that tells most, for a reason.
     #[must_use]
     pub fn evidence(&self) -> String {
-        let text = self.stderr();
-        match text.lines().rev().find(|l| !l.trim().is_empty()) {
-            Some(line) => format!(": {}", line.trim().chars().take(300).collect::<String>()),
+        match telling(&self.stderr()) {
+            Some(line) => format!(": {}", line.chars().take(300).collect::<String>()),
             None => String::new(),
         }
     }
@@ -179,17 +211,98 @@ impl RunnerProcess {
         self.child.ended_within(EXIT_GRACE).unwrap_or(false)
     }
 
-    /// Reaps the runner after it has settled; kills it if it has not.
+    /// Reaps the runner after it has settled; kills it if it has not, and all that it has started in any case.
     ///
     /// # Errors
     /// When waiting fails.
     pub fn finish(&mut self) -> std::io::Result<Exited> {
         drop(self.stdin.take());
-        if !self.child.has_ended()? {
-            self.child.kill()?;
+        if let Some(exited) = self.exited {
+            return Ok(exited);
         }
-        self.child.wait()
+        let exited = end(&mut self.child)?;
+        self.exited = Some(exited);
+        Ok(exited)
     }
+}
+
+/// How long a runner has said nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Silence(Duration);
+
+impl Silence {
+    /// Nothing was heard in this time.
+    ///
+    /// # Errors
+    /// Silence for `most`.
+    pub(crate) fn lasts(&mut self, time: Duration, most: Duration) -> Result<(), String> {
+        self.0 += time.min(WAIT);
+        if self.0 > most {
+            return Err(format!("the runner hung: it said nothing for {:.0} s", most.as_secs_f64()));
+        }
+        Ok(())
+    }
+}
+
+/// How a process ended that was asked a question.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// With this answer.
+    ByItself(Output),
+    /// It was killed, for there was to be an end.
+    Stopped,
+    /// It was killed, for its time was over.
+    TooLate,
+}
+
+/// Runs a command to its end, in a process group of its own, which is killed afterwards; for as long as `limit`.
+pub(crate) fn output(mut command: Command, limit: Duration, stop: Option<&AtomicBool>) -> std::io::Result<Ended> {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+    let [stdout, stderr] = [child.stdout.take().map(read_all), child.stderr.take().map(read_all)];
+    let mut child = MeasuredChild::new(child);
+    let begun = Instant::now();
+    let mut ended = None;
+    while !child.ended_within(POLL)? {
+        let is_stopped = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if is_stopped && begun.elapsed() > STOP_GRACE {
+            ended = Some(Ended::Stopped);
+            break;
+        }
+        if begun.elapsed() > limit {
+            ended = Some(Ended::TooLate);
+            break;
+        }
+    }
+    let status = end(&mut child)?.status;
+    // What has left the group may hold the pipes open.
+    let said = |pipe: Option<Receiver<Vec<u8>>>| pipe.and_then(|p| p.recv_timeout(EXIT_GRACE).ok()).unwrap_or_default();
+    Ok(match ended {
+        Some(ended) => ended,
+        None => Ended::ByItself(Output { status, stdout: said(stdout), stderr: said(stderr) }),
+    })
+}
+
+fn read_all(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, all) = channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _until_it_broke = pipe.take(LONGEST_LINE).read_to_end(&mut text);
+        let _listening = sender.send(text);
+    });
+    all
+}
+
+/// Ends a child that leads a process group, and all that is left in the group, and reaps it.
+fn end(child: &mut MeasuredChild) -> std::io::Result<Exited> {
+    if !child.has_ended()? {
+        child.kill()?;
+    }
+    // As long as the child is not reaped its number, and with it that of the group, is nobody else's.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _nobody_left = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    child.wait()
 }
 
 impl Drop for RunnerProcess {

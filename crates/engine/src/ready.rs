@@ -1,6 +1,6 @@
 //! What is checked before a run file is made: SQL compiled, runners asked, servers started, the machine looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,8 @@ use litelab_protocol::{Description, Executor};
 use litelab_record::ServerRecord;
 
 use crate::error::EngineError;
-use crate::runner::{Runners, check_support};
+use crate::runner::{Absent, Runners, check_support};
+use crate::scratch::Scratch;
 use crate::servers::{Servers, Urls};
 
 /// A plan that can be run here.
@@ -22,6 +23,7 @@ pub struct Ready {
     pub(crate) environment: Environment,
     /// Started, where the plan needs any.
     pub(crate) servers: Servers,
+    pub(crate) scratch: Scratch,
 }
 
 /// What a run takes place with, besides its plan.
@@ -33,7 +35,7 @@ pub struct With<'a> {
     pub urls: &'a Urls,
     /// Where the runners are.
     pub runners: &'a Runners,
-    /// When it becomes true, the start of a server is given up.
+    /// When it becomes true, the start of a server and the question to a runner are given up.
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -43,7 +45,7 @@ impl Ready {
     /// # Errors
     /// The first thing that would keep the run from working.
     pub fn check(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
-        Self::of(plan, with, |plan| describe(plan, with.runners))
+        Self::of(plan, with, |plan| describe(plan, with))
     }
 
     /// As [`Ready::check`], for the plan of a run file: arms that were skipped stay so, for with further ones every
@@ -52,7 +54,7 @@ impl Ready {
     /// # Errors
     /// As [`Ready::check`].
     pub fn again(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
-        Self::of(plan, with, |plan| describe_again(plan, with.runners))
+        Self::of(plan, with, |plan| describe_again(plan, with))
     }
 
     fn of(
@@ -62,11 +64,12 @@ impl Ready {
     ) -> Result<Self, EngineError> {
         crate::compile::compile(&mut plan)?;
         let descriptions = describe(&mut plan)?;
-        make_directory(with.directory)?;
+        let scratch = Scratch::make(with.directory)?;
         let servers = provide(&mut plan, with)?;
         crate::servers::compile(&plan, &servers)?;
-        let environment = Environment::capture(with.directory);
-        Ok(Self { plan, descriptions, environment, servers })
+        // In a folder that is removed whatever becomes of this process.
+        let environment = Environment::capture(&scratch.root);
+        Ok(Self { plan, descriptions, environment, servers, scratch })
     }
 
     /// The plan, its statements compiled and the arms marked that cannot be run here.
@@ -94,18 +97,48 @@ impl Ready {
 }
 
 /// As [`describe`]; arms that were skipped before stay so.
-pub(crate) fn describe_again(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
+pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
-    let descriptions = describe(plan, runners)?;
+    let descriptions = describe(plan, with)?;
     for (arm, before) in plan.arms.iter_mut().zip(skipped) {
         arm.skipped = before.or(arm.skipped.take());
     }
     Ok(descriptions)
 }
 
+/// What a run of a plan would find of its drivers, for runners that are built: each arm is checked as a run does, and marked
+/// if it would be skipped. Returns the names of the runners that a run would build first, whose arms are not checked.
+///
+/// # Errors
+/// A driver that no runner has, or that does not have what an arm asks of it.
+pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) -> Result<BTreeSet<String>, EngineError> {
+    let mut unbuilt = BTreeSet::new();
+    let drivers: Vec<String> = plan.arms.iter().map(|arm| arm.driver.clone()).collect();
+    examine(plan, runners, stop)?;
+    for (arm, driver) in plan.arms.iter_mut().zip(drivers) {
+        let runner = runners.driver(&driver)?.runner;
+        if !runner.is_built() && runner.missing().is_empty() {
+            unbuilt.insert(runner.manifest.name.clone());
+            arm.skipped = None;
+        }
+    }
+    Ok(unbuilt)
+}
+
+/// As [`examine`], for a run: of a plan of which nothing is left there is none.
+pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
+    let descriptions = examine(plan, with.runners, with.stop)?;
+    some_arm(plan)?;
+    Ok(descriptions)
+}
+
 /// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
 /// is not here are skipped, for a missing toolchain must not keep the others from running.
-pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<String, Description>, EngineError> {
+fn examine(
+    plan: &mut Plan,
+    runners: &Runners,
+    stop: Option<&AtomicBool>,
+) -> Result<BTreeMap<String, Description>, EngineError> {
     let mut descriptions = BTreeMap::new();
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
     let mut absent = Vec::new();
@@ -117,11 +150,12 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
         let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
         if !descriptions.contains_key(name) && !missing.contains_key(name) {
-            match driver.runner.look() {
+            match driver.runner.look_until(stop) {
                 Ok((description, not_here)) => {
                     descriptions.insert(name.clone(), description);
                     absent.extend(not_here);
                 }
+                Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
                 Err(e) => drop(missing.insert(name.clone(), e.to_string())),
             }
         }
@@ -144,20 +178,14 @@ pub(crate) fn describe(plan: &mut Plan, runners: &Runners) -> Result<BTreeMap<St
                 Err(e) => return Err(here(e)),
             },
             (None, Some(reason)) => Some(reason.clone()),
-            (None, None) => Some(match absent.iter().find(|a| a.runner == *name && a.driver == driver.name) {
-                Some(absent) => absent.to_string(),
-                None => format!(
-                    "runner `{name}` does not say that it has driver `{}`: `litelab runners check {name}` says what is wrong",
-                    driver.name
-                ),
-            }),
+            // Every driver of a manifest is described or absent.
+            (None, None) => absent.iter().find(|a| a.runner == *name && a.driver == driver.name).map(Absent::to_string),
         };
         let name = driver.name;
         let arm = &mut plan.arms[index];
         arm.trial.driver = name;
         arm.skipped = skipped;
     }
-    some_arm(plan)?;
     Ok(descriptions)
 }
 
@@ -175,14 +203,4 @@ fn some_arm(plan: &Plan) -> Result<(), EngineError> {
         Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),
         _ => Ok(()),
     }
-}
-
-pub(crate) fn make_directory(directory: &Path) -> Result<(), EngineError> {
-    std::fs::create_dir_all(directory).map_err(|e| EngineError::io("make this directory", directory, &e))?;
-    // A directory that exists may still be read-only or full; better to know now.
-    let probe = tempfile::Builder::new()
-        .prefix(".litelab-probe-")
-        .tempfile_in(directory)
-        .and_then(|mut f| std::io::Write::write_all(&mut f, &[0; 4096]).and_then(|()| f.as_file().sync_all()));
-    probe.map_err(|e| EngineError::io("write to this directory", directory, &e))
 }

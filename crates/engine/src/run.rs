@@ -1,26 +1,28 @@
 //! A run: rounds of one block of each scenario, each block a trial of each arm in random order, stored as it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use litelab_model::resolve::AA;
 use litelab_model::{Plan, Scalar};
-use litelab_observe::environment::{Environment, LoadProbe};
+use litelab_observe::environment::{self, Environment, Filesystem, LoadProbe};
 use litelab_protocol::Description;
 use litelab_record::calibration::{self, Host, StoredCalibration};
 use litelab_record::outcome::{Outcome, Series, TrialRecord};
-use litelab_record::{Recorder, RunFile};
+use litelab_record::{RecordError, Recorder, RunFile};
 use litelab_stats::Schedule;
 
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::flame;
 use crate::flame::perf::Perf;
+use crate::hopeless;
 use crate::noop;
 use crate::prepare::Prepared;
-use crate::ready::{self, Ready, With, make_directory};
+use crate::ready::{self, Ready, With};
 use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::search;
@@ -29,6 +31,9 @@ use crate::trial::{self, Bench, Patience};
 
 /// The tool that samples, found by `PATH`.
 const PERF: &str = "perf";
+
+/// How long a run waits for another program that holds its file.
+const HELD: Duration = Duration::from_secs(3600);
 
 /// Where and how a run takes place.
 #[derive(Clone, Debug)]
@@ -54,12 +59,15 @@ pub struct Run<'a> {
     environment: Environment,
     /// Blocks of each scenario that are in the file.
     done: Vec<u32>,
+    /// Scenarios whose first block is in the file, and all of its trials failed.
+    hopeless: BTreeSet<usize>,
     /// Arms whose call stacks are there.
     sampled: BTreeSet<usize>,
     options: RunOptions,
     runners: &'a Runners,
     descriptions: BTreeMap<String, Description>,
     servers: Servers,
+    scratch: Scratch,
     stop: &'a AtomicBool,
 }
 
@@ -107,33 +115,43 @@ impl<'a> Run<'a> {
         runners: &'a Runners,
         stop: &'a AtomicBool,
     ) -> Result<Self, EngineError> {
-        let Ready { plan, descriptions, environment, servers } = ready;
-        let recorder = Recorder::create(&options.file, &plan, study_toml, &environment)?;
-        for description in descriptions.values() {
-            recorder.runner(description)?;
-        }
-        recorder.builds(&builds(runners, descriptions.keys()))?;
-        recorder.servers(&servers.records())?;
+        let Ready { plan, descriptions, environment, servers, scratch } = ready;
+        let directory = std::path::absolute(&options.directory)
+            .map_err(|e| EngineError::io("find this directory", &options.directory, &e))?;
+        let recorder = Recorder::create_with(&options.file, &plan, study_toml, &environment, |recorder| {
+            for description in descriptions.values() {
+                recorder.runner(description)?;
+            }
+            recorder.directory(&directory)?;
+            recorder.builds(&builds(runners, descriptions.keys()))?;
+            recorder.servers(&servers.records())
+        })?;
         Ok(Self {
             done: vec![0; plan.scenarios.len()],
             plan,
             recorder,
             environment,
+            hopeless: BTreeSet::new(),
             sampled: BTreeSet::new(),
             options,
             runners,
             descriptions,
             servers,
+            scratch,
             stop,
         })
     }
 
-    /// Goes on with a run file.
+    /// Goes on with a run file, in a directory on the file system on which it began.
     ///
     /// # Errors
-    /// When the file is no run, is complete, or its runners are not the ones it began with.
+    /// When the file is no run, is complete, another process goes on with it, the directory is on another file system, or
+    /// its runners or their programs are not the ones it began with.
     pub fn resume(options: RunOptions, runners: &'a Runners, stop: &'a AtomicBool) -> Result<Self, EngineError> {
-        let info = RunFile::open(&options.file)?.info()?;
+        let file = RunFile::open(&options.file)?;
+        let recorder = Recorder::open(&options.file)?;
+        // Read under the recorder's lock: nothing is added to it any more.
+        let info = file.info()?;
         let complete = info.plan.scenarios.iter().zip(&info.done).all(|(scenario, done)| *done >= scenario.blocks);
         // Killed between its last block and the mark of its end, a run has only that left to do.
         if complete && info.finished.is_some() && !options.flame {
@@ -145,17 +163,25 @@ impl<'a> Run<'a> {
         }
         let mut plan = info.plan;
         // A runner that has come since would have an arm of fewer blocks than the others.
-        let descriptions = ready::describe_again(&mut plan, runners)?;
+        let descriptions = ready::describe_again(&mut plan, options.with(runners, stop))?;
+        let now = builds(runners, info.builds.keys());
         for before in &info.runners {
-            if descriptions.get(&before.runner) != Some(before) {
-                return Err(EngineError::BadInput(format!(
-                    "{}: runner `{}` has changed since this run began, so its blocks would not be comparable: begin a new run",
-                    options.file.display(),
-                    before.runner
-                )));
-            }
+            let name = &before.runner;
+            let what = if descriptions.get(name) != Some(before) {
+                "runner"
+            } else if info.builds.get(name) != now.get(name) {
+                "the program of runner"
+            } else {
+                continue;
+            };
+            return Err(EngineError::BadInput(format!(
+                "{}: {what} `{name}` has changed since this run began, so its blocks would not be comparable: restore what it \
+                 was built from and build it again, or begin a new run",
+                options.file.display(),
+            )));
         }
-        make_directory(&options.directory)?;
+        same_file_system(&options, &info.environment)?;
+        let scratch = Scratch::make(&options.directory)?;
         let skipped: Vec<bool> = plan.arms.iter().map(|arm| arm.skipped.is_some()).collect();
         let servers = ready::provide(&mut plan, options.with(runners, stop))?;
         let newly = plan.arms.iter().zip(skipped).find(|(arm, before)| arm.skipped.is_some() && !before);
@@ -172,17 +198,19 @@ impl<'a> Run<'a> {
                 )));
             }
         }
-        let recorder = Recorder::open(&options.file)?;
+        let hopeless = hopeless::in_file(&file, &plan)?;
         Ok(Self {
             plan,
             recorder,
             environment: info.environment,
             done: info.done,
+            hopeless,
             sampled: info.stacks.into_keys().collect(),
             options,
             runners,
             descriptions,
             servers,
+            scratch,
             stop,
         })
     }
@@ -211,25 +239,28 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When a database cannot be prepared or the run file cannot be written. Failed trials are no errors.
     pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
+        let mut ended = Ended { blocks: self.done.iter().sum(), failed: 0, interrupted: false };
+        match self.carry_on(&mut ended, report) {
+            Err(EngineError::Interrupted) => Ok(Ended { interrupted: true, ..ended }),
+            other => other.map(|()| ended),
+        }
+    }
+
+    fn carry_on(&mut self, ended: &mut Ended, report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let file = self.options.file.clone();
         report(Event::Started { plan: &self.plan, environment: &self.environment, file: &file, done: &self.done });
-        let scratch = Scratch::make(&self.options.directory)?;
-        let prepared = Prepared::new(&scratch.prepared);
+        let prepared = Prepared::new(&self.scratch.prepared);
         let mut perf = None;
         if self.options.flame {
             // Before anything is measured, so that nobody waits for a picture that cannot come.
-            match Perf::find(PERF, &scratch.flame) {
+            match Perf::find(PERF, &self.scratch.flame) {
                 Ok(found) => perf = Some(found),
                 Err(reason) => report(Event::NotSampled { arm: None, reason: &reason }),
             }
         }
-        let mut ended = Ended { blocks: self.done.iter().sum(), failed: 0, interrupted: false };
         let mut prepared_files = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
-            if self.stopped() {
-                ended.interrupted = true;
-                return Ok(ended);
-            }
+            self.go_on()?;
             if arm.skipped.is_some() || arm.server.is_some() {
                 // Keeps the place: files are found by the arm's index.
                 prepared_files.push(PathBuf::new());
@@ -238,73 +269,99 @@ impl<'a> Run<'a> {
             prepared_files.push(prepared.file(arm, &mut |rows, of| report(Event::Preparing { arm: index, rows, of }))?);
         }
         if self.options.calibrate && ended.blocks == 0 {
-            self.calibrate(&scratch, &prepared_files, report)?;
+            self.calibrate(&prepared_files, report)?;
         }
         let mut rates = BTreeMap::new();
-        for (scenario, block) in rounds(&self.plan).filter(|(scenario, block)| *block >= self.done[*scenario]) {
+        let due: Vec<_> = rounds(&self.plan).filter(|(scenario, block)| *block >= self.done[*scenario]).collect();
+        for (scenario, block) in due {
+            if self.hopeless.contains(&scenario) {
+                continue;
+            }
             let started = litelab_record::now();
             let load = LoadProbe::start();
             let mut trials = Vec::new();
             for (position, arm) in order(&self.plan, scenario, block).into_iter().enumerate() {
                 report(Event::TrialStarted { block, arm });
-                let (record, series) =
-                    self.trial((block, arm, position as u32), &prepared_files[arm], &scratch, report)?;
-                if self.stopped() {
-                    ended.interrupted = true;
-                    return Ok(ended);
-                }
+                let (record, series) = self.trial((block, arm, position as u32), &prepared_files[arm], report)?;
+                self.go_on()?;
                 rates.extend(sustained(&record).map(|rate| (arm, rate)));
                 ended.failed += u32::from(matches!(record.outcome, Outcome::Failed(_)));
                 report(Event::TrialEnded { record: &record, series: &series });
                 trials.push((record, series));
             }
-            self.recorder.block((scenario, block), &started, &load.finish(), &trials)?;
+            let load = load.finish();
+            self.store(report, |recorder| recorder.block((scenario, block), &started, &load, &trials))?;
             ended.blocks += 1;
             report(Event::BlockStored { scenario, block });
+            let records = trials.iter().map(|(record, _)| record);
+            if let Some(reason) = hopeless::reason(&self.plan, records).filter(|_| block == 0) {
+                report(Event::ScenarioEnded { scenario, reason });
+                self.hopeless.insert(scenario);
+            }
         }
-        self.recorder.finished()?;
+        self.store(report, |recorder| recorder.finished())?;
         if let Some(perf) = &mut perf {
-            self.sample(perf, &scratch, &prepared_files, &rates, report)?;
-            ended.interrupted = self.stopped();
+            self.sample(perf, &prepared_files, &rates, report)?;
+            self.go_on()?;
         }
-        Ok(ended)
+        Ok(())
+    }
+
+    /// Writes to the run file, waiting as long as another program holds it.
+    fn store(
+        &mut self,
+        report: &mut dyn FnMut(Event<'_>),
+        mut write: impl FnMut(&mut Recorder) -> Result<(), RecordError>,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        loop {
+            match write(&mut self.recorder) {
+                Err(RecordError::Busy(_)) if begun.elapsed() < HELD => {
+                    self.go_on()?;
+                    report(Event::FileHeld { file: &self.options.file, seconds: begun.elapsed().as_secs() });
+                }
+                written => return Ok(written?),
+            }
+        }
     }
 
     /// One further trial of each arm for its call stacks; where a rate is sought, at the one given, or at the first.
     fn sample(
-        &self,
+        &mut self,
         perf: &mut Perf,
-        scratch: &Scratch,
         prepared: &[PathBuf],
         rates: &BTreeMap<usize, f64>,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), EngineError> {
-        for (index, arm) in self.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none()) {
-            if self.sampled.contains(&index) || arm.dimensions.contains_key(AA) {
+        for (index, prepared) in prepared.iter().enumerate() {
+            let arm = &self.plan.arms[index];
+            if arm.skipped.is_some() || self.sampled.contains(&index) || arm.dimensions.contains_key(AA) {
                 continue;
             }
-            if self.stopped() {
-                break;
-            }
+            self.go_on()?;
             report(Event::Sampling { arm: index });
             let driver = self.runners.driver(&arm.driver)?;
             let mut bench = Bench {
                 runner: driver.runner,
-                prepared: &prepared[index],
+                prepared,
                 servers: Some(&self.servers),
-                directory: &scratch.trial,
+                directory: &self.scratch.trial,
                 patience: self.options.patience,
                 keep_going: &mut || !self.stopped(),
             };
             let rate = |from: f64| rates.get(&index).copied().unwrap_or(from);
             let arm = arm.search.as_ref().map_or_else(|| arm.clone(), |s| search::at_rate(arm, s, rate(s.from)));
             match flame::run(&arm, &format!("flame/{index}"), perf, &mut bench) {
-                Ok(stacks) => self.recorder.stacks(index, &stacks)?,
+                Ok(stacks) => self.store(report, |recorder| recorder.stacks(index, &stacks))?,
                 Err(_) if self.stopped() => break,
                 Err(reason) => report(Event::NotSampled { arm: Some(index), reason: &reason }),
             }
         }
         Ok(())
+    }
+
+    fn go_on(&self) -> Result<(), EngineError> {
+        if self.stopped() { Err(EngineError::Interrupted) } else { Ok(()) }
     }
 
     fn stopped(&self) -> bool {
@@ -315,7 +372,6 @@ impl<'a> Run<'a> {
         &self,
         (block, arm, position): (u32, usize, u32),
         prepared: &Path,
-        scratch: &Scratch,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(TrialRecord, Series), EngineError> {
         let started = litelab_record::now();
@@ -326,7 +382,7 @@ impl<'a> Run<'a> {
             runner: driver.runner,
             prepared,
             servers: Some(&self.servers),
-            directory: &scratch.trial,
+            directory: &self.scratch.trial,
             patience: self.options.patience,
             keep_going: &mut || !self.stopped(),
         };
@@ -342,14 +398,13 @@ impl<'a> Run<'a> {
     }
 
     /// One short trial of the no-op driver for each scenario and runner: what the harness itself costs per transaction.
-    fn calibrate(
-        &self,
-        scratch: &Scratch,
-        prepared: &[PathBuf],
-        report: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(), EngineError> {
+    fn calibrate(&mut self, prepared: &[PathBuf], report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let mut done = Vec::new();
-        for (index, arm) in self.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none()) {
+        for (index, prepared) in prepared.iter().enumerate() {
+            let arm = &self.plan.arms[index];
+            if arm.skipped.is_some() {
+                continue;
+            }
             let driver = self.runners.driver(&arm.driver)?;
             let name = driver.runner.manifest.name.clone();
             let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == noop::DRIVER));
@@ -364,23 +419,68 @@ impl<'a> Run<'a> {
             // Of an arm on a server nothing was prepared; what takes its place is empty.
             let empty = match self.plan.arms[index].server {
                 None => None,
-                Some(_) => Some(Prepared::new(&scratch.prepared).file(&arm, &mut |_, _| {})?),
+                Some(_) => Some(Prepared::new(&self.scratch.prepared).file(&arm, &mut |_, _| {})?),
             };
             let mut bench = Bench {
                 runner: driver.runner,
-                prepared: empty.as_deref().unwrap_or(&prepared[index]),
+                prepared: empty.as_deref().unwrap_or(prepared),
                 servers: None,
-                directory: &scratch.trial,
+                directory: &self.scratch.trial,
                 patience: noop::patience(self.options.patience),
                 keep_going: &mut || !self.stopped(),
             };
             // A calibration that fails costs its line in the report, no more.
             if let (Outcome::Measured(measurement), _) = trial::run(&arm, noop::DRIVER, &mut bench) {
-                self.recorder.calibration(arm.scenario, &name, &measurement.result)?;
+                self.store(report, |recorder| recorder.calibration(arm.scenario, &name, &measurement.result))?;
             }
             done.push((arm.scenario, name));
         }
         Ok(())
+    }
+}
+
+/// Refuses a directory on another file system than the one that a run began on; one that is absent is on that of the folder
+/// it would be made in.
+fn same_file_system(options: &RunOptions, began: &Environment) -> Result<(), EngineError> {
+    let directory = std::path::absolute(&options.directory)
+        .map_err(|e| EngineError::io("find this directory", &options.directory, &e))?;
+    let Some(existing) = directory.ancestors().find(|folder| folder.is_dir()) else { return Ok(()) };
+    let before = Disk::of(began.filesystem.as_ref(), began.disk.as_ref());
+    let now = Disk::of(Filesystem::of(existing).as_ref(), environment::Disk::below(existing).as_ref());
+    if before == now {
+        return Ok(());
+    }
+    Err(EngineError::BadInput(format!(
+        "{}: its blocks were measured on {before}, and {} is on {now}: mount the former again, name a directory on it with \
+         --dir, or begin a new run",
+        options.file.display(),
+        options.directory.display()
+    )))
+}
+
+/// What tells one file system from another, in a run file that may have been made before a start of the machine.
+#[derive(PartialEq, Eq)]
+struct Disk {
+    kind: Option<String>,
+    mount_point: Option<String>,
+    device: Option<String>,
+}
+
+impl Disk {
+    fn of(filesystem: Option<&Filesystem>, disk: Option<&environment::Disk>) -> Self {
+        Self {
+            kind: filesystem.and_then(|f| f.kind.clone()),
+            mount_point: filesystem.and_then(|f| f.mount_point.clone()),
+            device: disk.map(|d| d.device.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+        write!(f, "{} at {}", known(&self.kind), known(&self.mount_point))?;
+        self.device.as_ref().map_or(Ok(()), |device| write!(f, " on {device}"))
     }
 }
 

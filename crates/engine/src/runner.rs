@@ -1,17 +1,26 @@
 //! Runners: found by their `runner.toml`, built by their own tools, asked what they can.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use litelab_protocol::{Description, Dialect, DriverDescription, Invocation};
 use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
 pub use crate::manifest::{Absent, Manifest, Need, Optional};
+use crate::process::{self, Ended};
+
+/// The driver that every runner has to measure itself with; no name that a study means.
+const NOOP: &str = "noop";
 
 /// Says what a runner was built from.
 const STAMP: &str = ".built";
+/// How long a runner may take to say what it can: an interpreter on a slow disk takes some seconds.
+const DESCRIBE: Duration = Duration::from_secs(60);
 
 /// A runner: a folder with its manifest, or a part of the command itself.
 #[derive(Clone, Debug)]
@@ -124,9 +133,17 @@ impl Runners {
         }
         match having.as_slice() {
             [one] => Ok(Driver { runner: one, name: name.to_owned() }),
+            [] if self.runners.contains_key(name) => {
+                let drivers = &self.get(name)?.manifest.drivers;
+                let drivers: Vec<&str> = drivers.iter().map(String::as_str).filter(|d| *d != NOOP).collect();
+                Err(EngineError::BadInput(format!(
+                    "`{name}` is a runner: name one of its drivers ({})",
+                    drivers.join(", ")
+                )))
+            }
             [] => {
                 let usable = self.runners.values().filter(|r| !r.manifest.test_double);
-                let known = usable.flat_map(|r| r.manifest.drivers.iter().map(String::as_str));
+                let known = usable.flat_map(|r| r.manifest.drivers.iter().map(String::as_str)).filter(|d| *d != NOOP);
                 Err(EngineError::BadInput(litelab_model::unknown("driver", name, known)))
             }
             several => {
@@ -221,15 +238,21 @@ impl Runner {
         Some(litelab_protocol::draw::hex(&hash.finalize()))
     }
 
-    /// Hash of the program that would run: of the files in its folder that its command names, and of those that it is
-    /// built from. Tells builds of one version number apart. None where a file cannot be read.
+    /// Hash of the program that would run: of the files in its folder that its command names, with a script those of its
+    /// language below it, and of those that it is built from. Tells builds of one version number apart. None where a file
+    /// cannot be read.
     #[must_use]
     pub fn fingerprint(&self) -> Option<String> {
         let named = self.manifest.command.iter().map(|word| self.directory.join(word)).filter(|file| file.is_file());
-        let program = self.built_in.clone().into_iter().chain(named.filter(|_| self.built_in.is_none()));
+        let mut program: Vec<PathBuf> = match &self.built_in {
+            Some(program) => vec![program.clone()],
+            None => named.collect(),
+        };
+        let languages: BTreeSet<OsString> = program.iter().filter_map(|file| Some(file.extension()?.into())).collect();
+        sources(&self.directory, &languages, &mut program);
         let built_from = self.manifest.built_from.iter().map(|name| self.directory.join(name));
         let mut hash = Sha256::new();
-        for file in program.chain(built_from) {
+        for file in program.into_iter().chain(built_from) {
             let mut file = std::fs::File::open(file).ok()?;
             let mut piece = vec![0; 1 << 16];
             loop {
@@ -280,16 +303,24 @@ impl Runner {
     /// Asks it what it can.
     ///
     /// # Errors
-    /// When it cannot be started, does not answer, or speaks another protocol; with the remedy.
+    /// When it cannot be started, does not answer in time, or speaks another protocol; with the remedy.
     pub fn describe(&self) -> Result<Description, EngineError> {
         Ok(self.look()?.0)
     }
 
-    /// As [`Runner::describe`], and those of its optional drivers that are not here.
+    /// As [`Runner::describe`], and those of its drivers that are not here.
     ///
     /// # Errors
     /// As [`Runner::describe`].
     pub fn look(&self) -> Result<(Description, Vec<Absent>), EngineError> {
+        self.look_until(None)
+    }
+
+    /// As [`Runner::look`], given up when `stop` becomes true.
+    ///
+    /// # Errors
+    /// As [`Runner::describe`], and [`EngineError::Interrupted`].
+    pub fn look_until(&self, stop: Option<&AtomicBool>) -> Result<(Description, Vec<Absent>), EngineError> {
         let name = &self.manifest.name;
         let failed = |what: String| EngineError::Failed(format!("runner `{name}`: {what}"));
         if !self.is_built() {
@@ -297,11 +328,16 @@ impl Runner {
             let remedy = missing.unwrap_or_else(|| format!("it is not built: run `litelab runners build {name}`"));
             return Err(failed(remedy));
         }
-        let output = self
-            .command("describe")
-            .stdin(Stdio::null())
-            .output()
+        let output = process::output(self.command("describe"), DESCRIBE, stop)
             .map_err(|e| failed(format!("it cannot be started ({e}): run `litelab runners build {name}`")))?;
+        let output = match output {
+            Ended::ByItself(output) => output,
+            Ended::Stopped => return Err(EngineError::Interrupted),
+            Ended::TooLate => {
+                let seconds = DESCRIBE.as_secs();
+                return Err(failed(format!("describe did not end within {seconds} s: build it anew, or correct it")));
+            }
+        };
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             return Err(failed(format!("describe failed ({}): {}", output.status, stderr.trim())));
@@ -368,6 +404,25 @@ pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Re
     }
 }
 
+/// Adds the files below a folder that have one of these extensions, in the order of their paths; not those of packages that
+/// tools have put there.
+fn sources(folder: &Path, extensions: &BTreeSet<OsString>, found: &mut Vec<PathBuf>) {
+    if extensions.is_empty() {
+        return;
+    }
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort_unstable();
+    for path in entries {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && !path.is_symlink() && !name.starts_with('.') && name != "node_modules" {
+            sources(&path, extensions, found);
+        } else if path.is_file() && path.extension().is_some_and(|extension| extensions.contains(extension)) {
+            found.push(path);
+        }
+    }
+}
+
 fn on_path(tool: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()))
 }
@@ -400,5 +455,11 @@ mod tests {
         write("unrelated", "five");
         write("main.sh", "one");
         assert_eq!(fingerprint().unwrap(), second);
+        // A script is more than the file that is started.
+        std::fs::create_dir_all(folder.join("lib")).unwrap();
+        write("lib/part.sh", "six");
+        let third = fingerprint().unwrap();
+        write("lib/part.sh", "seven");
+        assert!(third != second && fingerprint().unwrap() != third);
     }
 }

@@ -1,14 +1,87 @@
-//! A run's own folder on the disk under test, and what others of its kind are told apart by.
+//! Folders of this process on the disk under test, and the removal of those that killed ones left.
 
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
+use litelab_record::Lock;
 use tempfile::TempDir;
 
 use crate::error::EngineError;
 
-/// Removed when the run ends, however it ends short of a kill.
+/// What the names of all such folders begin with.
+const PREFIX: &str = ".scratch-";
+/// The file in each whose lock its process holds.
+const LOCK: &str = "lock";
+/// A folder without a lock file that is younger than this may be being made.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// Folders of this process that are there.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A folder of this process, removed when it is dropped. One that is left by a kill is removed by the next that is made in
+/// the same directory: its lock is free then, which holds between containers too, where process numbers mean nothing.
+#[derive(Debug)]
+pub struct Folder {
+    // Removed before its lock is given up.
+    folder: TempDir,
+    _lock: Lock,
+}
+
+impl Folder {
+    /// Makes it within an existing directory, which no other user may enter; those that were left are removed.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make(directory: &Path) -> io::Result<Self> {
+        Self::with_mode(directory, 0o700)
+    }
+
+    /// As [`Folder::make`], with these permissions.
+    ///
+    /// # Errors
+    /// As [`Folder::make`].
+    pub fn with_mode(directory: &Path, mode: u32) -> io::Result<Self> {
+        remove_stale(directory);
+        let prefix = prefix();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).permissions(PermissionsExt::from_mode(mode));
+        // Another thread or process that removes what is left may come between the lock's file and its lock.
+        let (folder, lock) = loop {
+            let folder = builder.tempdir_in(directory)?;
+            match Lock::take(&folder.path().join(LOCK)) {
+                Ok(Some(lock)) => break (folder, lock),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => {}
+                Err(error) => return Err(error),
+            }
+        };
+        own().push(folder.path().to_path_buf());
+        Ok(Self { folder, _lock: lock })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        own().retain(|path| path != self.folder.path());
+    }
+}
+
+/// What a run has on the disk under test.
+#[derive(Debug)]
 pub(crate) struct Scratch {
-    _folder: TempDir,
+    _folder: Folder,
+    /// Absolute: runners work in another directory.
+    pub root: PathBuf,
     /// For prepared databases.
     pub prepared: PathBuf,
     /// For the trial that runs.
@@ -18,41 +91,147 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes it within a directory, and removes those of runs that were killed.
+    /// Makes the directory where it is absent, and a folder in it that can be written.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made or written.
     pub fn make(directory: &Path) -> Result<Self, EngineError> {
-        let failed = |e: std::io::Error| EngineError::io("make a scratch folder in it", directory, &e);
-        remove_stale(directory);
-        let prefix = prefix();
-        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(directory).map_err(failed)?;
-        // Runners work in another directory, so every path they are given is absolute.
-        let root = std::path::absolute(folder.path()).map_err(failed)?;
+        let failed = |what: &'static str| move |e: io::Error| EngineError::io(what, directory, &e);
+        std::fs::create_dir_all(directory).map_err(failed("make this directory"))?;
+        let folder = Folder::make(directory).map_err(failed("make a scratch folder in this directory"))?;
+        let root = std::path::absolute(folder.path()).map_err(failed("find this directory"))?;
         let [prepared, trial, flame] = ["prepared", "trial", "flame"].map(|name| root.join(name));
         for path in [&prepared, &trial, &flame] {
-            std::fs::create_dir(path).map_err(failed)?;
+            std::fs::create_dir(path).map_err(failed("make a scratch folder in this directory"))?;
         }
-        Ok(Self { _folder: folder, prepared, trial, flame })
+        // Better to know now that the disk is full.
+        let written =
+            tempfile::tempfile_in(&root).and_then(|mut f| f.write_all(&[0; 4096]).and_then(|()| f.sync_all()));
+        written.map_err(failed("write to this directory"))?;
+        Ok(Self { _folder: folder, root, prepared, trial, flame })
     }
 }
 
-/// What the names of this process's folders begin with: others find by it whether their process is gone.
+/// What the names of this process's folders begin with; no other process's do, in whatever container it runs.
 #[must_use]
 pub fn prefix() -> String {
-    format!(".scratch-{}-", std::process::id())
+    static TOKEN: OnceLock<u64> = OnceLock::new();
+    let token = TOKEN.get_or_init(|| RandomState::new().hash_one(std::process::id()));
+    format!("{PREFIX}{}-{token:016x}-", std::process::id())
 }
 
-/// Removes scratch folders whose process is gone: a killed run cannot clean up after itself.
+/// Removes all folders of this process, which is about to end at once.
+pub fn remove_own() {
+    for folder in own().iter() {
+        let _left = std::fs::remove_dir_all(folder);
+    }
+}
+
+fn own() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes this user's folders whose process is gone, and ends the servers in them, whose guard was killed too.
 pub fn remove_stale(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(rest) = name.to_str().and_then(|n| n.strip_prefix(".scratch-")) else { continue };
-        let pid = rest.split('-').next().unwrap_or_default();
-        let is_number = !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit());
-        // Where /proc is absent nothing can be known, and nothing is removed.
-        if is_number && Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists() {
-            let _left = std::fs::remove_dir_all(entry.path());
+        let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_own = entry.metadata().is_ok_and(|about| about.is_dir() && about.uid() == user());
+        if is_named && is_own {
+            let folder = entry.path();
+            if let Some(_lock) = left(&folder) {
+                crate::servers::end_in(&folder);
+                let _left = std::fs::remove_dir_all(&folder);
+            }
         }
+    }
+}
+
+/// Whether a folder was left behind; the lock in it, where it has one, is held then.
+fn left(folder: &Path) -> Option<Option<Lock>> {
+    let lock = folder.join(LOCK);
+    if lock.exists() {
+        return Lock::take(&lock).ok().flatten().map(Some);
+    }
+    // Killed before it had a lock, or just being made.
+    let modified = folder.metadata().and_then(|about| about.modified()).ok()?;
+    let is_old = modified.elapsed().is_ok_and(|age| age > YOUNG);
+    is_old.then_some(None)
+}
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_made_at_the_same_time_are_not_taken_for_left_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let folder = Folder::make(directory.path()).unwrap();
+                        assert!(folder.path().join(LOCK).exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_is_removed_when_its_lock_is_free_whatever_its_number_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let live = Folder::make(directory.path()).unwrap();
+        std::fs::write(live.path().join("x"), "").unwrap();
+        // Of a process of another container, whose number means nothing here: locked, and of a number that is nobody's.
+        let other = directory.path().join(".scratch-4194305-x");
+        std::fs::create_dir(&other).unwrap();
+        let held = Lock::take(&other.join(LOCK)).unwrap().unwrap();
+        // Killed: the number is this living process's, and the lock is free.
+        let killed = directory.path().join(format!(".scratch-{}-x", std::process::id()));
+        std::fs::create_dir_all(killed.join("deep")).unwrap();
+        std::fs::write(killed.join(LOCK), "").unwrap();
+        let young = directory.path().join(".scratch-4194305-young");
+        std::fs::create_dir(&young).unwrap();
+        let foreign = directory.path().join("scratch-1-x");
+        std::fs::create_dir(&foreign).unwrap();
+        remove_stale(directory.path());
+        assert!(live.path().join("x").exists() && other.exists() && young.exists() && foreign.exists());
+        assert!(!killed.exists());
+        drop(held);
+        std::fs::write(other.join(LOCK), "").unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        std::fs::File::open(&young).unwrap().set_modified(hour).unwrap();
+        remove_stale(directory.path());
+        assert!(!other.exists() && !young.exists());
+        let path = live.path().to_path_buf();
+        drop(live);
+        assert!(!path.exists());
+    }
+
+    /// Where litelab and the guard of its servers were killed.
+    #[cfg(feature = "servers")]
+    #[test]
+    fn a_server_that_nobody_watches_over_ends_before_its_folder_goes() {
+        use litelab_servers::instance::{Up, binaries, up};
+        use litelab_servers::{Kind, Options};
+        if let Err(e) = binaries::find(Kind::Postgres) {
+            println!("skipped: {e}");
+            return;
+        }
+        let directory = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
+        let left = directory.path().join(".scratch-4194305-x");
+        std::fs::create_dir(&left).unwrap();
+        let Up::Started(state) = up(Kind::Postgres, &left.join("postgres"), &Options::default()).unwrap() else {
+            panic!("it was not started")
+        };
+        std::fs::write(left.join(LOCK), "").unwrap();
+        remove_stale(directory.path());
+        assert!(!left.exists() && !state.nodes[0].lives());
     }
 }

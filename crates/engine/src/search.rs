@@ -13,7 +13,8 @@ use litelab_record::outcome::{
 use crate::trial::{self, Bench};
 
 /// Runs trials until the rate is known. The outcome is the last trial at that rate, with the search beside it; where no
-/// rate was kept, the last trial at all, with a sustainable rate of 0. A trial that fails ends the search.
+/// rate was kept, the last trial at all, with a sustainable rate of 0. A rate at which more transactions fail than the
+/// scenario allows is not kept; a trial that fails for another reason ends the search.
 pub fn run(
     arm: &Arm,
     search: &SearchPlan,
@@ -24,6 +25,7 @@ pub fn run(
     let (mut kept, mut broken): (Option<f64>, Option<f64>) = (None, None);
     let mut probes = Vec::new();
     let mut best: Option<(Box<Measurement>, Series)> = None;
+    let mut failed = None;
     while let Some(rate) = search.next(kept, broken) {
         let arm = at_rate(arm, search, rate);
         let mut probe = Probe { rate, ..Probe::default() };
@@ -35,7 +37,15 @@ pub fn run(
                 Outcome::Measured(measurement) => measurement,
                 Outcome::Failed(failure) => {
                     let reason = format!("at {rate:.0} per second: {}", failure.reason);
-                    return (Outcome::Failed(Box::new(Failure { reason, ..*failure })), series);
+                    let kind = failure.kind;
+                    let outcome = Outcome::Failed(Box::new(Failure { reason, ..*failure }));
+                    if kind != FailureKind::Transactions {
+                        return (outcome, series);
+                    }
+                    probe.broken += 1;
+                    (probe.condition, probe.reason) = ("failed".into(), "too many transactions failed".into());
+                    failed = Some((outcome, series));
+                    continue;
                 }
             };
             match broken_by(search, &measurement) {
@@ -50,7 +60,7 @@ pub fn run(
         }
         report(&probe);
         // The trial that made the majority, so it is of the same mind; as long as no rate was kept, any.
-        if probe.held() || kept.is_none() {
+        if last.is_some() && (probe.held() || kept.is_none()) {
             best = last;
         }
         if probe.held() {
@@ -60,12 +70,13 @@ pub fn run(
         }
         probes.push(probe);
     }
-    match best {
-        Some((mut measurement, series)) => {
+    match (best, failed) {
+        (Some((mut measurement, series)), _) => {
             measurement.search = Some(SearchOutcome { sustainable: kept.unwrap_or_default(), probes });
             (Outcome::Measured(measurement), series)
         }
-        None => {
+        (None, Some(failed)) => failed,
+        (None, None) => {
             let reason = "the search had no rate to try".into();
             let (settings, result) = (Vec::new(), None);
             let failure = Failure { kind: FailureKind::Preparation, reason, stderr: String::new(), settings, result };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::study::Location;
+use litelab_model::text::message;
 use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult, Until};
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
@@ -14,8 +15,9 @@ use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series
 use crate::flame::perf::Perf;
 use crate::kills::Kills;
 use crate::merge::merge;
+use crate::noop;
 use crate::placed::{Placed, place};
-use crate::process::RunnerProcess;
+use crate::process::{POLL, RunnerProcess, Silence};
 use crate::runner::Runner;
 use crate::servers::{NodeFault, Servers};
 use crate::stall;
@@ -69,7 +71,10 @@ impl Stop {
 /// What has been collected so far, so that a failure keeps its evidence.
 #[derive(Default)]
 struct Evidence {
+    /// When the connections were open.
     settings: Vec<ConnectionSettings>,
+    /// When all workers had ended.
+    ended: Vec<ConnectionSettings>,
     result: Option<TrialResult>,
     stderr: String,
     series: Series,
@@ -87,7 +92,7 @@ pub(crate) fn sampled(arm: &Arm, id: &str, bench: &mut Bench<'_>, perf: Option<&
         Ok(measurement) => Outcome::Measured(Box::new(measurement)),
         Err(stop) => Outcome::Failed(Box::new(Failure {
             kind: stop.kind,
-            reason: stop.reason,
+            reason: message(&stop.reason),
             stderr: evidence.stderr,
             settings: evidence.settings,
             result: evidence.result,
@@ -178,6 +183,11 @@ fn attempt(
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
+    verify::failures(arm, &result).map_err(|e| Stop::new(FailureKind::Transactions, e))?;
+    let complete = arm.kill.is_none() && result.operations.iter().all(|o| o.unfinished.is_empty());
+    if arm.trial.driver != noop::DRIVER {
+        verify::kept(&evidence.settings, &evidence.ended, complete).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    }
     let broken = |e| Stop::new(FailureKind::Invariant, e);
     let content = match &mut fault {
         None => placed.check(arm, &result).map_err(broken)?,
@@ -293,6 +303,14 @@ fn broken(process: &RunnerProcess, what: &str) -> Stop {
     Stop::new(FailureKind::Runner, format!("{what}{}", process.evidence()))
 }
 
+/// What was heard of a process since `go`.
+#[derive(Default)]
+struct Heard {
+    silent: Silence,
+    ticks: Vec<Tick>,
+    result: Option<TrialResult>,
+}
+
 /// From `go` to the last line of the last process.
 fn drive(
     arm: &Arm,
@@ -302,7 +320,7 @@ fn drive(
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     // The no-op driver has no connection whose settings could be read.
-    if arm.trial.driver != "noop" {
+    if arm.trial.driver != noop::DRIVER {
         verify::settings(arm, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
 
@@ -314,44 +332,64 @@ fn drive(
     let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| {
         Duration::from_millis(ms * 3 + arm.trial.drain_ms) + Duration::from_secs(60)
     });
-    let mut results = Vec::new();
-    let mut ticks_of_killed = Vec::new();
-    for (index, process) in processes.iter_mut().enumerate() {
-        let mut ticks = Vec::new();
-        loop {
-            let keep_going = &mut *bench.keep_going;
-            let mut poll = || {
-                kills.due(begun.elapsed());
-                fault.iter_mut().for_each(NodeFault::poll);
-                keep_going()
-            };
-            if begun.elapsed() > limit {
-                return Err(broken(process, &format!("the trial was not over after {:.0} s", limit.as_secs_f64())));
-            }
-            match process.next_line(bench.patience.silence, &mut poll) {
-                Ok(Line::Tick(tick)) => ticks.push(tick),
-                Ok(Line::Result(_)) if kills.is_victim(index) => {
+    let mut heard: Vec<Heard> = processes.iter().map(|_| Heard::default()).collect();
+    let mut open: Vec<usize> = (0..processes.len()).collect();
+    while !open.is_empty() {
+        kills.due(begun.elapsed());
+        fault.iter_mut().for_each(NodeFault::poll);
+        if !(bench.keep_going)() {
+            return Err(Stop::new(FailureKind::Runner, "stopped"));
+        }
+        if begun.elapsed() > limit {
+            let reason = format!("the trial was not over after {:.0} s", limit.as_secs_f64());
+            return Err(broken(&processes[open[0]], &reason));
+        }
+        // One line of each in turn: one that hangs is noticed while others work on.
+        let (round, wait) = (Instant::now(), (POLL / open.len() as u32).max(Duration::from_millis(1)));
+        for index in std::mem::take(&mut open) {
+            let (process, heard) = (&mut processes[index], &mut heard[index]);
+            match process.line_within(wait) {
+                Ok(None) => open.push(index),
+                Ok(Some(Line::Tick(tick))) => {
+                    heard.ticks.push(tick);
+                    heard.silent = Silence::default();
+                    open.push(index);
+                }
+                Ok(Some(Line::Result(_))) if kills.is_victim(index) => {
                     return Err(broken(process, "a runner that was to be killed while it worked had ended before"));
                 }
-                Ok(Line::Result(result)) => {
-                    results.push(*result);
-                    evidence.series.ticks.append(&mut ticks);
-                    break;
-                }
-                Err(_) if kills.killed(index) => {
-                    process.expect_killed();
-                    ticks_of_killed.append(&mut ticks);
-                    break;
-                }
-                Ok(Line::Failed(failed)) => return Err(refused(&failed)),
-                Ok(other @ Line::Ready(_)) => {
+                Ok(Some(Line::Result(result))) => heard.result = Some(*result),
+                Err(_) if kills.killed(index) => process.expect_killed(),
+                Ok(Some(Line::Failed(failed))) => return Err(refused(&failed)),
+                Ok(Some(other @ Line::Ready(_))) => {
                     return Err(broken(process, &format!("the runner said `{}` twice", kind(&other))));
+                }
+                Err(e) if kills.is_victim(index) => {
+                    let how = e.strip_prefix("the runner died").map_or_else(|| format!(": {e}"), str::to_owned);
+                    let reason = format!("a runner that was to be killed had died by itself before{how}");
+                    return Err(Stop::new(FailureKind::Runner, reason));
                 }
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
         }
+        for index in &open {
+            let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence);
+            lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
+        }
     }
-    let result = merge(results);
+    // Ticks stand one process after the other.
+    let (mut results, mut ticks_of_killed) = (Vec::new(), Vec::new());
+    for heard in heard {
+        match heard.result {
+            Some(result) => {
+                results.push(result);
+                evidence.series.ticks.extend(heard.ticks);
+            }
+            None => ticks_of_killed.extend(heard.ticks),
+        }
+    }
+    let mut result = merge(results);
+    evidence.ended = std::mem::take(&mut result.connections);
     check_ticks(&evidence.series.ticks, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
     // What the killed did is part of the picture over time, but not of the result.
     evidence.series.ticks.append(&mut ticks_of_killed);

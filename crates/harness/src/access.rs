@@ -123,15 +123,20 @@ impl<S> Handle<'_, S> {
 }
 
 impl<S> Shared<S> {
-    /// The connections in the order in which they were opened, as far as the pool knows it.
-    pub fn into_sessions(self) -> Vec<S> {
+    /// The connections with their labels, in the order in which they were opened as far as the pool knows it.
+    pub fn into_sessions<'l>(self) -> Vec<(&'l str, S)> {
         let inner = |mutex: Mutex<S>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let all = |pool: Pool<S>| pool.free.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let all = |label: &'l str, pool: Pool<S>| {
+            let sessions = pool.free.into_inner().unwrap_or_else(PoisonError::into_inner);
+            sessions.into_iter().map(move |session| (label, session))
+        };
         match self {
             Self::Nothing => Vec::new(),
-            Self::One(session) => vec![inner(session)],
-            Self::Pool(pool) => all(pool),
-            Self::Split { writer, readers } => std::iter::once(inner(writer)).chain(all(readers)).collect(),
+            Self::One(session) => vec![("shared", inner(session))],
+            Self::Pool(pool) => all("pool", pool).collect(),
+            Self::Split { writer, readers } => {
+                std::iter::once(("writer", inner(writer))).chain(all("reader", readers)).collect()
+            }
         }
     }
 }

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
+use std::sync::Arc;
 use std::time::Duration;
 
-use litelab_protocol::{Begin, Connection, Database, Part, Prepare, Setting, Transaction, Trial, TrialResult, codes};
+use litelab_protocol::{
+    Begin, Connection, Database, ErrorCount, Part, Prepare, Setting, Transaction, Trial, TrialResult, codes,
+};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
@@ -42,6 +45,31 @@ pub trait Awaited: Send + Sync + Sized + 'static {
         Account::default()
     }
 
+    /// What is set on each of its connections at the trial's end, of which there are so many: each is taken, and all are held
+    /// until the last has been asked.
+    ///
+    /// # Errors
+    /// Where that does not work.
+    fn settings(
+        &self,
+        connections: u32,
+        names: &[String],
+    ) -> impl Future<Output = Result<Vec<BTreeMap<String, Setting>>, Fault>> + Send {
+        async move {
+            let (mut held, mut all) = (Vec::new(), Vec::new());
+            for _ in 0..connections {
+                let mut session = self.take().await?;
+                all.push(match session.settings(names).await {
+                    // The core sees for itself what became of the database.
+                    Err(Fault::Sqlite { .. }) => BTreeMap::new(),
+                    asked => asked?,
+                });
+                held.push(session);
+            }
+            Ok(all)
+        }
+    }
+
     /// Closes them, when all are back.
     ///
     /// # Errors
@@ -65,8 +93,7 @@ impl Account {
         if let Some(first) = result.operations.first_mut() {
             for (code, times) in self.cured {
                 let count = first.errors.entry(codes::name(code).into()).or_default();
-                count.seen += times;
-                count.cured += times;
+                count.add(ErrorCount { seen: times, cured: times, message: None });
             }
         }
         for part in self.parts {
@@ -172,6 +199,10 @@ impl<A: Awaited> Host for Calls<A> {
         self.0.take().await?.script(statements).await
     }
 
+    async fn settings(self: &Arc<Self>, connections: u32, names: &'static [String]) -> Result<Vec<Settings>, Fault> {
+        self.0.settings(connections, names).await
+    }
+
     fn account(&self) -> Account {
         self.0.account()
     }
@@ -205,9 +236,9 @@ pub async fn transaction<S: AwaitedSession>(
                 memory.keep(plan);
                 tried
             }
-            Err(Fault::Sqlite { code, .. }) => {
+            Err(Fault::Sqlite { code, message }) => {
                 session.rollback().await.map_err(|f| f.during("ROLLBACK"))?;
-                memory.fail(plan, code);
+                memory.fail(plan, code, message);
                 let done = memory.errors.len() as u32;
                 if let Some(nanos) = retry.again(done, code) {
                     tokio::time::sleep(Duration::from_nanos(nanos)).await;
@@ -260,8 +291,6 @@ async fn pause(micros: u64) {
 
 #[cfg(test)]
 mod tests {
-    use litelab_protocol::ErrorCount;
-
     use super::*;
     use crate::record::Board;
 
@@ -279,7 +308,7 @@ mod tests {
         let mut result = TrialResult { operations: board.operations(&trial), ..TrialResult::default() };
         account(&[(5, 2), (517, 1)], &[part("ack", 3, 30)]).enter(&mut result);
         account(&[(5, 1)], &[part("ack", 1, 10), part("fetch", 1, 1)]).enter(&mut result);
-        let cured = |n| ErrorCount { seen: n, cured: n };
+        let cured = |n| ErrorCount { seen: n, cured: n, message: None };
         assert_eq!(
             result.operations[0].errors,
             BTreeMap::from([("SQLITE_BUSY".to_owned(), cured(3)), ("SQLITE_BUSY_SNAPSHOT".to_owned(), cured(1))])

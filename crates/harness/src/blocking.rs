@@ -87,15 +87,15 @@ pub fn run<S: Open, W: Blocking<S>>(trial: &Trial, input: &mut dyn BufRead) -> R
         return Ok(());
     }
     let Left { done, probe, hangs } = program.work(workers);
-    let result = stage.result(probe);
+    let mut result = stage.result(probe);
     if hangs {
         end_now(result);
     }
-    let own = done.into_iter().map(|worker| (worker.id.database, worker.handle.into_handle()));
-    let own: Vec<_> = own.filter_map(|(database, handle)| Some((database, handle.into_own()?))).collect();
+    let own = done.into_iter().filter_map(|worker| Some((worker.id, worker.handle.into_handle().into_own()?)));
+    let own = own.collect();
     drop(program.runtime);
     // SAFETY: the tasks have ended, and with them and `done` all that borrowed.
-    trial::close(trial, unsafe { kept.into_inner() }, own)?;
+    result.connections = trial::close(trial, unsafe { kept.into_inner() }, own)?;
     say(&Line::Result(Box::new(result)))
 }
 

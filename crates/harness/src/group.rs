@@ -13,7 +13,7 @@ use crate::params::{Params, Values};
 use crate::session::{Effect, Session};
 use crate::stage::Stage;
 use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
-use crate::trial::ready_and_go;
+use crate::trial::{ready_and_go, settings_at_end};
 use crate::worker::Route;
 use crate::{say, threads};
 
@@ -145,15 +145,15 @@ pub fn judge(
     memory: &mut Memory,
     retry: &Retrying,
 ) -> Result<Next, Fault> {
-    let code = match tried {
+    let (code, message) = match tried {
         Ok(execution) => {
             memory.keep(plan);
             return Ok(Next::Ended(execution));
         }
-        Err(Fault::Sqlite { code, .. }) => code,
+        Err(Fault::Sqlite { code, message }) => (code, message),
         Err(fault) => return Err(fault.during(&plan.spec.name)),
     };
-    memory.fail(plan, code);
+    memory.fail(plan, code, message);
     let done = memory.errors.len() as u32;
     if let Some(nanos) = retry.again(done, code) {
         return Ok(Next::Again { nanos });
@@ -200,6 +200,45 @@ pub fn open<G: Group>(trial: &Trial) -> Result<(Vec<G>, Vec<ConnectionSettings>)
 
 type Settings = std::collections::BTreeMap<String, Setting>;
 
+/// What is set on the connections of all layers at the trial's end. Those that read are all held meanwhile.
+pub fn settings_of_all<'g, G: Group>(
+    trial: &Trial,
+    groups: impl IntoIterator<Item = &'g G>,
+) -> Result<Vec<ConnectionSettings>, Fault> {
+    let Access::GroupCommit { readers } = trial.access else { return Ok(Vec::new()) };
+    let names = &trial.connection.read_back;
+    let writing = trial.transactions.iter().position(|t| t.writes).unwrap_or_default();
+    let mut connections = Vec::new();
+    for (index, group) in groups.into_iter().enumerate() {
+        let writer = settings_at_end(|| group.write(writing, |session| session.settings(names)))?;
+        let mut all = vec![("writer", writer)];
+        each_reader(group, readers, &mut |session| {
+            all.push(("reader", settings_at_end(|| session.settings(names))?));
+            Ok(())
+        })?;
+        connections.extend(all.into_iter().map(|(label, settings)| ConnectionSettings {
+            database: index as u32,
+            label: label.into(),
+            settings,
+        }));
+    }
+    Ok(connections)
+}
+
+fn each_reader<G: Group>(
+    group: &G,
+    left: u32,
+    ask: &mut dyn FnMut(&mut G::Session<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    if left == 0 {
+        return Ok(());
+    }
+    group.read(|session| {
+        ask(session)?;
+        each_reader(group, left - 1, ask)
+    })
+}
+
 fn make_ready<S: Session>(session: &mut S, trial: &Trial, used: &[usize]) -> Result<Settings, Fault> {
     let settings = session.settings(&trial.connection.read_back)?;
     let transactions: &[Transaction] = &trial.transactions;
@@ -224,8 +263,9 @@ fn in_threads<G: Group>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fa
         return Ok(());
     }
     let (done, probe) = threads::run(&stage, workers);
-    let result = stage.result(probe);
+    let mut result = stage.result(probe);
     drop(done);
+    result.connections = settings_of_all(trial, &groups)?;
     groups.into_iter().try_for_each(G::close)?;
     say(&Line::Result(Box::new(result)))
 }

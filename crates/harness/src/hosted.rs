@@ -3,19 +3,21 @@
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, PoisonError};
+use std::time::Duration;
 
 use litelab_protocol::{
     Access, Connection, ConnectionSettings, Database, Line, Prepare, Role, Setting, Transaction, Trial,
 };
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 
 use crate::access::{need_one, private, transactions};
 use crate::awaited::Account;
 use crate::fault::Fault;
 use crate::lookout::{Left, end_now};
-use crate::runtime::Program;
+use crate::runtime::{self, Program};
 use crate::session::Session;
 use crate::tasks::{Hands, Way};
 use crate::transaction::Execution;
@@ -78,6 +80,13 @@ pub trait Host: Send + Sync + Sized + 'static {
     /// Runs each statement to its end, on one of them.
     fn script(&self, statements: &'static [String]) -> impl Future<Output = Result<(), Fault>> + Send;
 
+    /// What is set on each of the connections at the trial's end, of which there are so many; all are held meanwhile.
+    fn settings(
+        self: &Arc<Self>,
+        connections: u32,
+        names: &'static [String],
+    ) -> impl Future<Output = Result<Vec<Settings>, Fault>> + Send;
+
     /// See [`crate::Awaited::account`].
     fn account(&self) -> Account {
         Account::default()
@@ -137,10 +146,58 @@ impl<H: Hosted> Host for Closures<H> {
         self.0.call(move |session: &mut H::Session<'_>| session.script(statements)).await?
     }
 
+    /// The library chooses the connection of a closure: so many at once, none of which ends before all have begun, are on one
+    /// each.
+    async fn settings(self: &Arc<Self>, connections: u32, names: &'static [String]) -> Result<Vec<Settings>, Fault> {
+        let all = Arc::new(Meeting { missing: std::sync::Mutex::new(connections), there: Condvar::new() });
+        let mut asked = JoinSet::new();
+        for _ in 0..connections {
+            let (host, all) = (self.clone(), all.clone());
+            asked.spawn(async move {
+                let ask = move |session: &mut H::Session<'_>| {
+                    all.wait()?;
+                    trial::settings_at_end(|| session.settings(names))
+                };
+                host.0.call(ask).await?
+            });
+        }
+        let mut settings = Vec::new();
+        while let Some(answer) = asked.join_next().await {
+            settings.push(answer.map_err(runtime::broken)??);
+        }
+        Ok(settings)
+    }
+
     async fn close(self) -> Result<(), Fault> {
         self.0.close().await
     }
 }
+
+/// Where closures wait for each other, each on a connection of its own.
+struct Meeting {
+    missing: std::sync::Mutex<u32>,
+    there: Condvar,
+}
+
+impl Meeting {
+    /// Fails where the others do not come: the library has fewer connections than it opened.
+    fn wait(&self) -> Result<(), Fault> {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        *missing = missing.saturating_sub(1);
+        self.there.notify_all();
+        let waited = self.there.wait_timeout_while(missing, PATIENCE, |missing| *missing > 0);
+        let (missing, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match *missing {
+            0 => Ok(()),
+            n => {
+                Err(Fault::Other(format!("at the trial's end the library lends {n} connections fewer than it opened")))
+            }
+        }
+    }
+}
+
+/// How long closures wait for each other.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A worker's way to a connection.
 enum Reach<H> {
@@ -178,6 +235,10 @@ impl<H: Host> Way for Reach<H> {
 /// The hosts of one database: one for each worker, or one, or one that writes and one that reads.
 struct Hosts<H> {
     hosts: Vec<Arc<H>>,
+    /// How many connections each has.
+    connections: Vec<u32>,
+    /// Of each connection what it is for, in the order of the hosts.
+    labels: Vec<String>,
     /// Of those of the workers' own, the next.
     next: usize,
 }
@@ -194,6 +255,15 @@ impl<H: Host> Hosts<H> {
             Access::Shared | Access::Pool { .. } | Access::GroupCommit { .. } => Reach::Shared(self.hosts[0].clone()),
             Access::Split { .. } => Reach::Split { writer: self.hosts[0].clone(), readers: self.hosts[1].clone() },
         }
+    }
+
+    /// What is set on each connection at the trial's end.
+    async fn settings(&self, names: &'static [String]) -> Result<Vec<(String, Settings)>, Fault> {
+        let mut all = Vec::new();
+        for (host, connections) in self.hosts.iter().zip(&self.connections) {
+            all.extend(host.settings(*connections, names).await?);
+        }
+        Ok(self.labels.iter().cloned().zip(all).collect())
     }
 
     /// Runs `teardown` on the first connection of a database in memory, and closes all.
@@ -226,10 +296,11 @@ pub fn on<H: Host>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> 
     let mut connections = Vec::new();
     let mut databases: Vec<Hosts<H>> = Vec::new();
     for database in 0..trial.databases.len() {
-        let mut opener = Opener { trial, database, settings: Vec::new() };
+        let mut opener = Opener { trial, database, settings: Vec::new(), connections: Vec::new() };
         let hosts = program.runtime.block_on(opener.all())?;
+        let labels = opener.settings.iter().map(|connection| connection.label.clone()).collect();
         connections.append(&mut opener.settings);
-        databases.push(Hosts { hosts, next: 0 });
+        databases.push(Hosts { hosts, connections: opener.connections, labels, next: 0 });
     }
     let write_lock = Arc::new(Mutex::new(()));
     let workers = stage.workers(|database| databases[database].reach(trial.access, &write_lock))?;
@@ -244,11 +315,18 @@ pub fn on<H: Host>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fault> 
         end_now(result);
     }
     let runtime = program.runtime;
-    runtime.block_on(async {
-        for (database, hosts) in trial.databases.iter().zip(databases) {
+    let names = &trial.connection.read_back;
+    result.connections = runtime.block_on(async {
+        let mut connections = Vec::new();
+        for (index, (database, hosts)) in trial.databases.iter().zip(databases).enumerate() {
+            connections.extend(hosts.settings(names).await?.into_iter().map(|(label, settings)| ConnectionSettings {
+                database: index as u32,
+                label,
+                settings,
+            }));
             hosts.close(database).await?;
         }
-        Ok::<(), Fault>(())
+        Ok::<_, Fault>(connections)
     })?;
     // A library may close in the background, which this waits for.
     drop(runtime);
@@ -259,6 +337,8 @@ struct Opener {
     trial: &'static Trial,
     database: usize,
     settings: Vec<ConnectionSettings>,
+    /// Of each host how many it has.
+    connections: Vec<u32>,
 }
 
 impl Opener {
@@ -310,6 +390,7 @@ impl Opener {
         for settings in settings {
             self.settings.push(ConnectionSettings { database: self.database as u32, label: label.into(), settings });
         }
+        self.connections.push(connections);
         Ok(Arc::new(host))
     }
 }

@@ -79,12 +79,13 @@ pub fn run<G: Group, const INLINE: bool>(trial: &Trial, input: &mut dyn BufRead)
         return Ok(());
     }
     let Left { done, probe, hangs } = program.work(workers);
-    let result = stage.result(probe);
+    let mut result = stage.result(probe);
     if hangs {
         end_now(result);
     }
     drop(done);
     drop(program.runtime);
+    result.connections = group::settings_of_all(trial, groups.iter().map(|group| &**group))?;
     for group in groups {
         // Its workers have ended.
         if let Some(group) = Arc::into_inner(group) {

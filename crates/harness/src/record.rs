@@ -89,12 +89,13 @@ impl Record {
         }
     }
 
-    /// Counts the errors of one execution, the same code as often as it was seen.
+    /// Counts the errors of one execution, the same code as often as it was seen, and keeps the first message of each.
     #[cold]
-    pub fn errors(&mut self, seen: &[i32], cured: bool) {
-        for &code in seen {
-            let at = self.errors.iter().position(|(known, _)| *known == code).unwrap_or_else(|| {
-                self.errors.push((code, ErrorCount::default()));
+    pub fn errors(&mut self, seen: &[(i32, String)], cured: bool) {
+        for (code, message) in seen {
+            let at = self.errors.iter().position(|(known, _)| known == code).unwrap_or_else(|| {
+                let message = Some(message.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|m| !m.is_empty());
+                self.errors.push((*code, ErrorCount { message, ..ErrorCount::default() }));
                 self.errors.len() - 1
             });
             self.errors[at].1.seen += 1;
@@ -127,9 +128,7 @@ impl Record {
         whole.verified += self.verified;
         whole.mismatches += self.mismatches;
         for (code, count) in &self.errors {
-            let sum = whole.errors.entry(codes::name(*code).into()).or_default();
-            sum.seen += count.seen;
-            sum.cured += count.cured;
+            whole.errors.entry(codes::name(*code).into()).or_default().add(count.clone());
         }
         whole.service.merge(&self.service);
         merge(&mut whole.wait, &self.wait);

@@ -228,7 +228,7 @@ impl<'a> Stage<'a> {
             }
         }
         let measured_ns = elapsed_ns.saturating_sub(nanos(trial.warmup_ms));
-        TrialResult { elapsed_ns, measured_ns, operations, workers, probe, breakdown: Vec::new() }
+        TrialResult { elapsed_ns, measured_ns, operations, workers, probe, ..TrialResult::default() }
     }
 }
 

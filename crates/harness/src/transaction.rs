@@ -40,8 +40,8 @@ pub struct Memory {
     pub yielded: Vec<Value>,
     /// The same as of the last commit: a transaction rolled back has yielded nothing.
     committed: Vec<Value>,
-    /// Codes of the errors of this execution.
-    pub errors: Vec<i32>,
+    /// Codes and messages of the errors of this execution.
+    pub errors: Vec<(i32, String)>,
 }
 
 /// What became of an execution.
@@ -109,8 +109,8 @@ impl Memory {
     }
 
     /// An error of this code, and what was yielded is taken back.
-    pub fn fail(&mut self, plan: &Plan<'_>, code: i32) {
-        self.errors.push(code);
+    pub fn fail(&mut self, plan: &Plan<'_>, code: i32, message: String) {
+        self.errors.push((code, message));
         if plan.any_yields {
             self.yielded.clone_from(&self.committed);
         }
@@ -198,9 +198,9 @@ pub fn run<S: Session>(
 /// Rolls back, and takes back what was yielded. Returns the code; what is no SQLite error goes on up.
 #[cold]
 fn after_error<S: Session>(plan: &Plan<'_>, session: &mut S, memory: &mut Memory, fault: Fault) -> Result<i32, Fault> {
-    let Fault::Sqlite { code, .. } = fault else { return Err(fault.during(&plan.spec.name)) };
+    let Fault::Sqlite { code, message } = fault else { return Err(fault.during(&plan.spec.name)) };
     session.rollback().map_err(|f| f.during("ROLLBACK"))?;
-    memory.fail(plan, code);
+    memory.fail(plan, code, message);
     Ok(code)
 }
 

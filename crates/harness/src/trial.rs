@@ -1,6 +1,7 @@
 //! The verb `run`: open everything, say `ready`, wait for `go`, let the workers work, say `result`.
 
 use std::io::BufRead;
+use std::time::{Duration, Instant};
 
 use litelab_protocol::{Access, ConnectionSettings, Database, Executor, Line, Ready, Trial};
 
@@ -9,8 +10,10 @@ use crate::blocking::{Inline, Offload};
 use crate::crew::Crew;
 use crate::driver::{self, Driver};
 use crate::fault::Fault;
+use crate::hosted::Settings;
 use crate::session::Open;
 use crate::stage::Stage;
+use crate::worker::Id;
 use crate::{blocking, check, hosted, say, threads};
 
 /// Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
@@ -45,10 +48,9 @@ fn in_threads<S: Open>(trial: &Trial, input: &mut dyn BufRead) -> Result<(), Fau
         return Ok(());
     }
     let (done, probe) = threads::run(&stage, workers);
-    let result = stage.result(probe);
-    let own = done.into_iter().map(|worker| (worker.id.database, worker.handle));
-    let own: Vec<_> = own.filter_map(|(database, handle)| Some((database, handle.into_own()?))).collect();
-    close(trial, shared, own)?;
+    let mut result = stage.result(probe);
+    let own = done.into_iter().filter_map(|worker| Some((worker.id, worker.handle.into_own()?))).collect();
+    result.connections = close(trial, shared, own)?;
     say(&Line::Result(Box::new(result)))
 }
 
@@ -73,19 +75,51 @@ pub fn ready_and_go(connections: Vec<ConnectionSettings>, input: &mut dyn BufRea
     wait_for_go(input)
 }
 
-/// Runs `teardown` on the first connection of each database, and closes them all. `own` are the workers' with the index
-/// of their database.
-pub fn close<S: Open>(trial: &Trial, shared: Vec<Shared<S>>, own: Vec<(usize, S)>) -> Result<(), Fault> {
-    let mut sessions: Vec<Vec<S>> = shared.into_iter().map(Shared::into_sessions).collect();
-    for (database, session) in own {
-        sessions[database].push(session);
+/// Asks each connection once more for its settings, runs `teardown` on the first connection of each database, and closes
+/// them all. `own` are the workers'.
+pub fn close<S: Open>(
+    trial: &Trial,
+    shared: Vec<Shared<S>>,
+    own: Vec<(Id, S)>,
+) -> Result<Vec<ConnectionSettings>, Fault> {
+    let mut sessions: Vec<Vec<(&str, S)>> = shared.into_iter().map(Shared::into_sessions).collect();
+    for (id, session) in own {
+        sessions[id.database].push((&trial.roles[id.role].name, session));
     }
-    for (database, sessions) in trial.databases.iter().zip(&mut sessions) {
-        if let (Database::Memory { teardown, .. }, Some(first)) = (database, sessions.first_mut()) {
+    let mut connections = Vec::new();
+    for (index, (database, sessions)) in trial.databases.iter().zip(&mut sessions).enumerate() {
+        for (label, session) in sessions.iter_mut() {
+            let settings = settings_at_end(|| session.settings(&trial.connection.read_back))?;
+            connections.push(ConnectionSettings { database: index as u32, label: (*label).into(), settings });
+        }
+        if let (Database::Memory { teardown, .. }, Some((_, first))) = (database, sessions.first_mut()) {
             first.script(teardown)?;
         }
     }
-    Ok(())
+    Ok(connections)
+}
+
+/// How long a lock is waited for that another process of the trial holds, or another connection that is still open.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is set on a connection at the trial's end; nothing where SQLite does not let itself be asked, as of a file that is no
+/// database any more: what became of that the core sees for itself.
+pub fn settings_at_end(mut ask: impl FnMut() -> Result<Settings, Fault>) -> Result<Settings, Fault> {
+    let begun = Instant::now();
+    loop {
+        match ask() {
+            Err(Fault::Sqlite { code, .. }) if is_locked(code) && begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(Fault::Sqlite { .. }) => return Ok(Settings::new()),
+            asked => return asked,
+        }
+    }
+}
+
+/// Whether it is an error that passes: `SQLITE_BUSY`, or `SQLITE_LOCKED` between connections of one shared cache.
+fn is_locked(code: i32) -> bool {
+    matches!(code & 0xFF, 5 | 6)
 }
 
 fn next_line(input: &mut dyn BufRead) -> Result<Option<String>, Fault> {

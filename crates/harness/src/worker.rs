@@ -189,7 +189,7 @@ impl Task<'_> {
 
     /// What counts from `go` on.
     #[inline]
-    pub fn count(&self, record: &mut Record, execution: &Execution, errors: &[i32]) {
+    pub fn count(&self, record: &mut Record, execution: &Execution, errors: &[(i32, String)]) {
         let counter = match execution.ending {
             Ending::Committed => &self.counters.committed,
             Ending::Empty => &self.counters.empty,
@@ -200,7 +200,7 @@ impl Task<'_> {
         record.mismatches += execution.mismatches;
         if !errors.is_empty() {
             add(&self.counters.errors, errors.len() as u64);
-            add(&self.counters.busy, errors.iter().filter(|code| *code & 0xFF == SQLITE_BUSY).count() as u64);
+            add(&self.counters.busy, errors.iter().filter(|(code, _)| code & 0xFF == SQLITE_BUSY).count() as u64);
             record.errors(errors, execution.ending != Ending::Failed);
         }
     }

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ use litelab_engine::runner::Runner;
 use litelab_engine::{EngineError, Runners};
 use litelab_model::{Arm, Plan};
 
-use crate::{installation, interrupt, style};
+use crate::{installation, interrupt, output, style};
 
 /// What the tools print goes there, in the runner's folder.
 const LOG: &str = ".build.log";
@@ -41,14 +40,14 @@ pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
     }
     if !needed.is_empty() {
         let names: Vec<_> = needed.keys().map(|name| format!("`{name}`")).collect();
-        anstream::eprintln!(
+        output::log(format_args!(
             "this study needs runners that are not built yet: {}; each is built once",
             names.join(", ")
-        );
+        ));
         let needed: Vec<&Runner> = needed.into_values().collect();
         all(&needed, false);
     }
-    if interrupt::STOP.load(Ordering::Relaxed) {
+    if interrupt::is_asked() {
         return Err(EngineError::Interrupted.into());
     }
     Ok(())
@@ -64,6 +63,8 @@ pub fn all(runners: &[&Runner], force: bool) -> bool {
         let folder = shared.map_or_else(|| runner.directory.clone(), Path::to_path_buf);
         lanes.entry(folder).or_default().push(runner);
     }
+    // The tools of a build are told by the terminal, and the others by their time.
+    let _asked = interrupt::stop();
     let screen = MultiProgress::new();
     let count = lanes.len();
     let build = |lane: &[&Runner]| lane.iter().filter(|runner| !one(runner, force, &screen)).count() == 0;
@@ -77,38 +78,47 @@ pub fn all(runners: &[&Runner], force: bool) -> bool {
 /// Whether it is built, or skipped: one that cannot be built must not keep the others from it.
 fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     let name = &runner.manifest.name;
-    let say = |line: String| screen.suspend(|| anstream::eprintln!("{line}"));
     if runner.is_built_in() {
-        say(format!("runner `{name}` is part of litelab"));
+        output::log_above(screen, format_args!("runner `{name}` is part of litelab"));
         return true;
     }
     let missing = runner.missing();
     for need in &missing {
-        let style = style::WARNING;
-        say(format!("{style}skipped:{style:#} runner `{name}` needs `{}`: {}", need.tool, need.remedy));
+        let text = format_args!("runner `{name}` needs `{}`: {}", need.tool, need.remedy);
+        output::note_above(screen, style::WARNING, "skipped", text);
     }
     if !missing.is_empty() {
         return true;
     }
-    if runner.is_current() && !force {
-        say(format!("runner `{name}` is up to date"));
-    } else {
-        let begun = Instant::now();
-        if let Err(e) = build(runner, screen) {
-            let log = runner.directory.join(LOG);
-            say(format!("{}error:{} {e:#}; all of its output is in {}", style::ERROR, style::RESET, log.display()));
-            say(tail(&log, SHOWN).join("\n"));
-            return false;
-        }
-        say(format!("runner `{name}` is built, in {:.0} s", begun.elapsed().as_secs_f64()));
+    let begun = (force || !runner.is_current()).then(Instant::now);
+    if begun.is_none() {
+        output::log_above(screen, format_args!("runner `{name}` is up to date"));
+    } else if let Err(e) = build(runner, screen) {
+        let log = runner.directory.join(LOG);
+        let text = format_args!("{e:#}; all of its output is in {}", log.display());
+        output::note_above(screen, style::ERROR, "error", text);
+        tail(&log, SHOWN).iter().for_each(|line| output::log_above(screen, line));
+        return false;
     }
-    // Which of its optional drivers it came out without. Only those that have any are asked: some take a second.
-    if !runner.manifest.optional.is_empty() {
-        for absent in runner.look().into_iter().flat_map(|(_, absent)| absent) {
-            say(format!("{}skipped:{} {absent}", style::WARNING, style::RESET));
+    // It is built when every driver loads: the tools may have ended well without one of them.
+    match runner.look_until(Some(interrupt::stop())) {
+        Err(e) => {
+            output::note_above(screen, style::ERROR, "error", e);
+            false
+        }
+        Ok((_, absent)) => {
+            for driver in &absent {
+                let (style, word) = if driver.optional { (style::WARNING, "skipped") } else { (style::ERROR, "error") };
+                output::note_above(screen, style, word, driver);
+            }
+            let complete = absent.iter().all(|driver| driver.optional);
+            if complete && let Some(begun) = begun {
+                let seconds = begun.elapsed().as_secs_f64();
+                output::log_above(screen, format_args!("runner `{name}` is built, in {seconds:.0} s"));
+            }
+            complete
         }
     }
-    true
 }
 
 /// Builds with the tools' output in a log, whose last line is shown on a terminal.
@@ -133,9 +143,9 @@ fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
 fn show(name: &str, log: &Path, screen: &MultiProgress, ended: &std::sync::mpsc::Receiver<()>) {
     let begun = Instant::now();
     if !style::redraws() {
-        anstream::eprintln!("building runner `{name}`");
+        output::log(format_args!("building runner `{name}`"));
         while ended.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-            anstream::eprintln!("building runner `{name}`: {:.0} s", begun.elapsed().as_secs_f64());
+            output::log(format_args!("building runner `{name}`: {:.0} s", begun.elapsed().as_secs_f64()));
         }
         return;
     }
@@ -145,7 +155,7 @@ fn show(name: &str, log: &Path, screen: &MultiProgress, ended: &std::sync::mpsc:
         bar.set_style(look);
     }
     while ended.recv_timeout(Duration::from_millis(200)) == Err(RecvTimeoutError::Timeout) {
-        bar.set_message(tail(log, 1).pop().unwrap_or_default());
+        output::message(&bar, &tail(log, 1).pop().unwrap_or_default());
     }
     bar.finish_and_clear();
 }
@@ -160,4 +170,42 @@ fn tail(path: &Path, lines: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(&end);
     let all: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// A runner of the drivers `one` and `noop`, whose build ends well, and which describes these.
+    fn built(describes: &[&str]) -> bool {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("runners/made-up");
+        std::fs::create_dir_all(&folder).unwrap();
+        let manifest = "name = \"made-up\"\nlanguage = \"sh\"\ndrivers = [\"one\", \"noop\"]\nbuild = [[\"true\"]]\n\
+                        command = [\"./r.sh\"]\n";
+        std::fs::write(folder.join("runner.toml"), manifest).unwrap();
+        let driver = |name: &&str| serde_json::json!({ "name": name, "version": "1", "sqlite": null, "accesses": ["shared"], "executors": ["threads"] });
+        let drivers: Vec<_> = describes.iter().map(driver).collect();
+        let description = serde_json::json!({
+            "protocol": litelab_protocol::VERSION, "runner": "made-up", "language": "sh", "runtime": "1", "drivers": drivers,
+        });
+        let script =
+            format!("#!/bin/sh\necho 'driver one is left out: no such module' >&2\ncat <<'E'\n{description}\nE\n");
+        std::fs::write(folder.join("r.sh"), script).unwrap();
+        std::fs::set_permissions(folder.join("r.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let runners = Runners::find(home.path()).unwrap();
+        let runner = runners.get("made-up").unwrap();
+        if !describes.contains(&"one") {
+            let (_, absent) = runner.look().unwrap();
+            assert!(absent[0].to_string().contains("driver `one` of runner `made-up` is not here (no such module)"));
+        }
+        all(&[runner], true)
+    }
+
+    #[test]
+    fn a_runner_without_one_of_its_drivers_is_not_built() {
+        assert!(built(&["one", "noop"]));
+        assert!(!built(&["noop"]));
+    }
 }

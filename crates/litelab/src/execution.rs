@@ -6,17 +6,19 @@ use anyhow::Result;
 use litelab_engine::run::Ended;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Urls};
+use litelab_record::RunFile;
 
 use crate::exit::BadInput;
 use crate::progress::Progress;
-use crate::{files, style};
+use crate::{files, interrupt, output, style};
 
 /// Where a run takes place and what it leaves.
 #[derive(clap::Args)]
 pub struct Place {
-    /// Directory for the databases: its disk is what is measured
-    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
-    pub dir: PathBuf,
+    /// Directory for the databases: its disk is what is measured; `litelab-runs`, or that of the run that is gone on with or
+    /// repeated
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// The run file; `litelab-runs/STUDY-DATE-TIME.db` unless told otherwise
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -34,8 +36,7 @@ pub struct Place {
 impl Place {
     /// In the usual folder, without measuring the harness first.
     pub fn brief() -> Self {
-        let dir = files::DIRECTORY.into();
-        Self { dir, output: None, urls: Vec::new(), no_calibration: true, flame: false }
+        Self { dir: None, output: None, urls: Vec::new(), no_calibration: true, flame: false }
     }
 
     /// Of a run into this file.
@@ -43,14 +44,36 @@ impl Place {
     /// # Errors
     /// A url that is none.
     pub fn options(&self, file: PathBuf) -> Result<RunOptions> {
+        self.options_after(file, None)
+    }
+
+    /// Of a run into this file, in the directory of a former run where none was named.
+    ///
+    /// # Errors
+    /// A url that is none.
+    pub fn options_after(&self, file: PathBuf, former: Option<&Path>) -> Result<RunOptions> {
         Ok(RunOptions {
             file,
-            directory: self.dir.clone(),
+            directory: self.directory(former),
             urls: self.urls()?,
             patience: Patience::default(),
             calibrate: !self.no_calibration,
             flame: self.flame,
         })
+    }
+
+    /// Of a run that is gone on with.
+    ///
+    /// # Errors
+    /// A file that is no run, and a url that is none.
+    pub fn resume(&self, file: PathBuf) -> Result<RunOptions> {
+        let former = RunFile::open(&file)?.directory()?;
+        self.options_after(file, former.as_deref())
+    }
+
+    /// The directory for the databases: the one named, else that of a former run.
+    pub fn directory(&self, former: Option<&Path>) -> PathBuf {
+        self.dir.as_deref().or(former).unwrap_or(Path::new(files::DIRECTORY)).to_path_buf()
     }
 
     /// The servers that the user has.
@@ -88,11 +111,12 @@ pub fn carry_out(run: Run<'_>) -> Result<Ended> {
     let mut progress = Progress::new();
     let ended = run.execute(&mut |event| progress.on(&event));
     progress.finish();
+    interrupt::over();
     Ok(ended?)
 }
 
 /// Says how an interrupted run goes on.
 pub fn say_resume(blocks: u32, command: &str) {
-    let style = style::WARNING;
-    anstream::eprintln!("{style}interrupted:{style:#} {blocks} blocks are in the run file; go on with `{command}`");
+    let text = format_args!("{blocks} blocks are in the run file; go on with `{command}`");
+    output::note(style::WARNING, "interrupted", text);
 }

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use litelab_bulk::BulkError;
+use litelab_database::SourceError;
 use litelab_engine::EngineError;
 use litelab_model::ModelError;
 use litelab_record::RecordError;
-use litelab_report::ReportError;
 
-use crate::{cmd, style};
+use crate::{cmd, files, output};
 
 /// How the command ends. The numbers are documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,17 +41,12 @@ pub struct BadInput(pub String);
 /// Prints an error as one red line and says which exit code it has.
 pub fn report(error: &anyhow::Error) -> Exit {
     // Whoever read the output has seen enough of it (`litelab export | head`).
-    let written = match error.downcast_ref() {
-        Some(ReportError::Write(io)) => Some(io),
-        _ => error.downcast_ref::<std::io::Error>(),
-    };
-    if written.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
+    if files::written(error).is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
         return Exit::Ok;
     }
     let exit = code(error);
     if exit != Exit::Interrupted {
-        let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
-        anstream::eprintln!("{}error:{} {line}", style::ERROR, style::RESET);
+        output::error(&format!("{error:#}"));
     }
     exit
 }
@@ -67,6 +62,9 @@ fn code(error: &anyhow::Error) -> Exit {
                 e if e.is_bad_input() => Exit::BadInput,
                 _ => Exit::Failed,
             };
+        }
+        if let Some(source) = cause.downcast_ref::<SourceError>() {
+            return if source.is_bad_input() { Exit::BadInput } else { Exit::Failed };
         }
         if let Some(record) = cause.downcast_ref::<RecordError>() {
             return if record.is_bad_input() { Exit::BadInput } else { Exit::Failed };
@@ -84,6 +82,7 @@ fn code(error: &anyhow::Error) -> Exit {
                 | BulkError::NotADatabase { .. }
                 | BulkError::NoTable { .. }
                 | BulkError::Setting { .. } => Exit::BadInput,
+                BulkError::Source(source) if source.is_bad_input() => Exit::BadInput,
                 _ => Exit::Failed,
             };
         }

@@ -1,11 +1,16 @@
 //! Where runs lie.
 
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Result;
+use litelab_report::ReportError;
 
 use crate::exit::BadInput;
+use crate::interrupt;
 
 /// Directory of runs and of the databases under test, unless told otherwise.
 pub const DIRECTORY: &str = "litelab-runs";
@@ -40,6 +45,62 @@ pub fn find_run(run: Option<&Path>, directory: &Path) -> Result<PathBuf> {
         // By the stem, for `…-2.db` comes before `….db`.
         .max_by(|(a, x), (b, y)| (a, x.file_stem()).cmp(&(b, y.file_stem())));
     newest.map(|(_, path)| path).ok_or_else(|| none(directory).into())
+}
+
+/// Writes beside a file and then in its place: a write that fails or is interrupted leaves the old one. What is no regular
+/// file, a pipe or a terminal, is written to as it is.
+pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let refused = |e: &dyn std::fmt::Display| BadInput(format!("{}: it cannot be written: {e}", path.display()));
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let old = std::fs::metadata(&whole).ok();
+    let named = |error: anyhow::Error| match written(&error) {
+        // The file's, and not that of a pipe which nobody reads any more.
+        Some(io) if io.kind() != io::ErrorKind::BrokenPipe => refused(&reason(io)).into(),
+        _ => error,
+    };
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        let mut out = File::options().write(true).open(&whole).map(BufWriter::new).map_err(|e| refused(&reason(&e)))?;
+        return write(&mut out).and_then(|()| Ok(out.flush()?)).map_err(named);
+    }
+    let folder = whole.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // As any new file; the bits that the user does not want are taken off it.
+    let mode = old.as_ref().map_or_else(|| Permissions::from_mode(0o666), Metadata::permissions);
+    let file = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder);
+    let file = file.map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => refused(&format_args!("there is no folder {}", folder.display())),
+        _ => refused(&reason(&e)),
+    })?;
+    interrupt::unfinished(Some(file.path()));
+    let mut out = BufWriter::new(file);
+    let done = write(&mut out).and_then(|()| {
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if old.is_some() {
+            file.as_file().set_permissions(mode)?;
+        }
+        file.persist(&whole).map_err(|e| e.error)?;
+        Ok(())
+    });
+    interrupt::unfinished(None);
+    done.map_err(named)
+}
+
+/// The failed write that an error is about.
+pub fn written(error: &anyhow::Error) -> Option<&io::Error> {
+    match error.downcast_ref() {
+        Some(ReportError::Write(io)) => Some(io),
+        _ => error.downcast_ref(),
+    }
+}
+
+/// What the system says of an operation, without the name of a temporary file that nobody knows.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "the disk is full: free some space, or name another file with -o".into(),
+        io::ErrorKind::FileTooLarge => {
+            "it is larger than the limit on the size of files: raise that (ulimit -f)".into()
+        }
+        kind => kind.to_string(),
+    }
 }
 
 fn none(directory: &Path) -> BadInput {

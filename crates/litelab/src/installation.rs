@@ -66,10 +66,15 @@ fn unpack_into(home: &Path) -> io::Result<()> {
     }
 }
 
-/// The checkout that the program lies in.
+/// The checkout that the program was built in: it lies in the `target` of the folder. A copy of the program in any other
+/// folder, or started from one, does not use what that folder has as `runners`, for it would execute it.
 fn checkout(program: &Path) -> Option<PathBuf> {
     let program = program.canonicalize().ok()?;
-    let is_one = |folder: &&Path| folder.join("crates/runner/runner.toml").is_file() && folder.join("runners").is_dir();
+    let is_one = |folder: &&Path| {
+        program.starts_with(folder.join("target"))
+            && folder.join("crates/runner/runner.toml").is_file()
+            && folder.join("runners").is_dir()
+    };
     // What was unpacked looks like one, and its runners are built below it; the command never is.
     program.ancestors().find(is_one).map(Path::to_path_buf)
 }
@@ -85,6 +90,20 @@ fn cache() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_folder_that_the_program_was_built_in_is_its_checkout() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        for place in ["crates/runner", "runners", "target/release", "bin"] {
+            std::fs::create_dir_all(home.join(place)).unwrap();
+        }
+        std::fs::write(home.join("crates/runner/runner.toml"), "").unwrap();
+        for (program, found) in [("target/release/litelab", true), ("litelab", false), ("bin/litelab", false)] {
+            std::fs::write(home.join(program), "").unwrap();
+            assert_eq!(checkout(&home.join(program)), found.then(|| home.clone()), "{program}");
+        }
+    }
 
     #[test]
     fn the_sources_build_every_runner_and_hold_nothing_else() {

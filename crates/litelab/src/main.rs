@@ -7,6 +7,7 @@ mod exit;
 mod files;
 mod installation;
 mod interrupt;
+mod output;
 mod pivot;
 mod progress;
 mod style;
@@ -99,8 +100,10 @@ fn main() -> std::process::ExitCode {
     if arguments.next().as_deref() == Some("runner") && arguments.next().as_deref() == Some("rusqlite") {
         return litelab_runner::main(arguments.next().as_deref());
     }
-    // clap itself ends with 2 on wrong usage.
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(error),
+    };
     interrupt::install();
     let Some(command) = cli.command else {
         return end(cmd::look::run());

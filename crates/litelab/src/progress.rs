@@ -1,7 +1,6 @@
 //! What a run shows while it goes on: the plan, then a bar with running medians, or plain lines off a terminal.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,9 +8,10 @@ use litelab_engine::event::Event;
 use litelab_model::Plan;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::Outcome;
+use litelab_report::analysis::alike;
 use litelab_report::number;
 
-use crate::style;
+use crate::{output, style};
 
 /// What a trial costs besides its work: a copy, a process, the checks. Only for the estimate of the plan line.
 const OVERHEAD_SECONDS: f64 = 0.15;
@@ -36,6 +36,8 @@ pub struct Progress {
     begun: Instant,
     last_line: Instant,
     failed: u32,
+    /// Failures by scenario and reason without figures: the line of the first, and how many there are.
+    failures: BTreeMap<(usize, String), (String, u32)>,
 }
 
 impl Progress {
@@ -54,6 +56,7 @@ impl Progress {
             begun: now,
             last_line: now,
             failed: 0,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -61,18 +64,13 @@ impl Progress {
     pub fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::Started { plan, environment, file, done } => {
-                anstream::eprint!("{}", describe(plan));
-                for arm in
-                    plan.arms.iter().filter_map(|a| a.skipped.as_ref()).collect::<std::collections::BTreeSet<_>>()
-                {
-                    let style = style::WARNING;
-                    anstream::eprintln!("{style}skipped:{style:#} {arm}");
-                }
+                describe(plan).iter().for_each(output::log);
+                skipped(plan);
                 for warning in &environment.warnings {
-                    let style = style::WARNING;
-                    anstream::eprintln!("{style}warning:{style:#} {}; {}", warning.message, warning.remedy);
+                    let text = format_args!("{}; {}", warning.message, warning.remedy);
+                    output::note(style::WARNING, "warning", text);
                 }
-                anstream::eprintln!("run file: {}", file.display());
+                output::log(format_args!("run file: {}", file.display()));
                 self.start(plan, done);
             }
             Event::Preparing { arm, rows, of } => {
@@ -85,7 +83,7 @@ impl Progress {
             Event::TrialStarted { block, arm } => {
                 let scenario = self.plan.as_ref().and_then(|p| p.arms.get(*arm)).map_or(0, |arm| arm.scenario);
                 let block = self.block(scenario, *block);
-                self.bar.set_message(format!("{block} · {}", self.name(*arm)));
+                output::message(&self.bar, &format!("{block} · {}", self.name(*arm)));
             }
             Event::Probed { arm, probe } => {
                 let outcome = if probe.held() { "kept".to_owned() } else { format!("not kept: {}", probe.reason) };
@@ -97,9 +95,32 @@ impl Progress {
                 self.line_or_message(&format!("sampling call stacks: {}", self.name(*arm)), true);
             }
             Event::NotSampled { arm, reason } => {
-                let style = style::WARNING;
                 let of = arm.map_or_else(String::new, |arm| format!(" of {}", self.name(arm)));
-                self.print(&format!("{style}no call stacks{of}:{style:#} {reason}"));
+                self.last_line = Instant::now();
+                self.bar.suspend(|| output::note(style::WARNING, format_args!("no call stacks{of}"), reason));
+            }
+            Event::FileHeld { file, seconds } => {
+                let text = format!(
+                    "{}: another program reads it, and nothing can be stored until it has ended: waiting, {seconds} s",
+                    file.display()
+                );
+                self.line_or_message(&text, *seconds < HEARTBEAT.as_secs());
+            }
+            Event::ScenarioEnded { scenario, reason } => {
+                let name = self.scenario(*scenario);
+                let left = self
+                    .plan
+                    .as_ref()
+                    .and_then(|p| p.scenarios.get(*scenario))
+                    .map_or(0, |s| s.blocks)
+                    .saturating_sub(1);
+                if left > 0 {
+                    let blocks = number::counted(left, "block");
+                    let text =
+                        format!("all trials of its first block failed, so {blocks} more would; the first: {reason}");
+                    self.last_line = Instant::now();
+                    self.bar.suspend(|| output::note(style::WARNING, format_args!("{name} ended"), text));
+                }
             }
             Event::BlockStored { scenario, block } => {
                 if !self.redraws {
@@ -140,7 +161,14 @@ impl Progress {
         match &record.outcome {
             Outcome::Failed(failure) => {
                 self.failed += 1;
-                self.print(&format!("failed: block {}, {name}: {}", record.block + 1, failure.reason));
+                let scenario = self.plan.as_ref().and_then(|p| p.arms.get(record.arm)).map_or(0, |arm| arm.scenario);
+                let first = format!("block {}, {name}", record.block + 1);
+                let (_, count) = self.failures.entry((scenario, alike(&failure.reason))).or_insert((first.clone(), 0));
+                *count += 1;
+                // One that differs from another in its figures alone is counted, and said at the end.
+                if *count == 1 {
+                    self.print(&format!("failed: {first}: {}", failure.reason));
+                }
             }
             Outcome::Measured(measurement) => {
                 let metric = self
@@ -155,7 +183,7 @@ impl Progress {
                 let (median, n) = (values[values.len() / 2], values.len());
                 let text = format!("{name}: {metric} {} (median of {n})", number::value(median, metric.measure.unit()));
                 match self.lines.get(record.arm) {
-                    Some(line) => line.set_message(text),
+                    Some(line) => output::message(line, &text),
                     None => self.line_or_message(&text, false),
                 }
             }
@@ -180,7 +208,7 @@ impl Progress {
     /// Redraws the bar's message; off a terminal prints a line, but not too often unless it is `due`.
     fn line_or_message(&mut self, text: &str, due: bool) {
         if self.redraws {
-            self.bar.set_message(text.to_owned());
+            output::message(&self.bar, text);
         } else if due || self.last_line.elapsed() >= HEARTBEAT {
             self.print(&format!("{}/{} trials · {text}", self.trials, self.total));
         }
@@ -188,15 +216,16 @@ impl Progress {
 
     fn print(&mut self, line: &str) {
         self.last_line = Instant::now();
-        if self.redraws {
-            self.bar.suspend(|| anstream::eprintln!("{line}"));
-        } else {
-            anstream::eprintln!("{line}");
-        }
+        // Off a terminal the bar is hidden, and nothing is suspended.
+        self.bar.suspend(|| output::log(line));
     }
 
-    /// Clears the bar.
+    /// Clears the bar, and counts the failures that were not printed.
     pub fn finish(&mut self) {
+        for (first, count) in std::mem::take(&mut self.failures).into_values().filter(|(_, count)| *count > 1) {
+            let more = number::counted(u64::from(count) - 1, "further trial");
+            self.print(&format!("failed: {more} like {first}"));
+        }
         self.lines.iter().for_each(ProgressBar::finish_and_clear);
         self.bar.finish_and_clear();
     }
@@ -212,14 +241,20 @@ fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             line.set_style(style);
         }
-        line.set_message(plan.arm_name(index));
+        output::message(&line, &plan.arm_name(index));
         line
     };
     (0..plan.arms.len()).map(line).collect()
 }
 
+/// Why arms of a plan are skipped, each reason once.
+pub fn skipped(plan: &Plan) {
+    let reasons: BTreeSet<_> = plan.arms.iter().filter_map(|arm| arm.skipped.as_ref()).collect();
+    reasons.iter().for_each(|reason| output::note(style::WARNING, "skipped", reason));
+}
+
 /// The plan in a line, and a line for each scenario.
-pub fn describe(plan: &Plan) -> String {
+pub fn describe(plan: &Plan) -> Vec<String> {
     let seconds: f64 = plan
         .arms
         .iter()
@@ -231,34 +266,31 @@ pub fn describe(plan: &Plan) -> String {
         .sum();
     let guessed =
         if plan.arms.iter().any(|a| a.duration_ms.is_none()) { ", a guess: some arms end by count" } else { "" };
-    let mut out = String::new();
     let quick = if plan.quick { ", quick scale" } else { "" };
     let blocks = plan.scenarios.iter().map(|s| s.blocks);
     let (fewest, most) = (blocks.clone().min().unwrap_or_default(), blocks.max().unwrap_or_default());
     let blocks = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     let arms = plan.arms.iter().filter(|a| a.skipped.is_none()).count();
     let each = if plan.trials() > 0 { seconds / plan.trials() as f64 } else { 0.0 };
-    // Writing to a String does not fail.
-    let _ok = writeln!(
-        out,
+    let mut lines = vec![format!(
         "{}: {arms} arms × {blocks} blocks × {each:.1} s ≈ {}{guessed}; seed {}{quick}",
         plan.study,
         duration(seconds),
         plan.seed
-    );
+    )];
     for (index, scenario) in plan.scenarios.iter().enumerate() {
         let arms = plan.arms.iter().filter(|a| a.scenario == index).count();
         let varies =
             if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
         let noun = if arms == 1 { "arm" } else { "arms" };
-        let _ok = writeln!(out, "  {}: {arms} {noun} ({varies}) {}", scenario.name, scenario.question);
+        lines.push(format!("  {}: {arms} {noun} ({varies}) {}", scenario.name, scenario.question));
         let least = plan.least_blocks(index);
         if scenario.blocks < least {
             let blocks = scenario.blocks;
-            let _ok = writeln!(out, "    {blocks} blocks are too few for an interval: {least} are the fewest");
+            lines.push(format!("    {blocks} blocks are too few for an interval: {least} are the fewest"));
         }
     }
-    out
+    lines
 }
 
 fn duration(seconds: f64) -> String {

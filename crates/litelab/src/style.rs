@@ -10,8 +10,6 @@ pub const ERROR: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor
 pub const WARNING: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Yellow)));
 /// What matters in a line.
 pub const STRONG: Style = Style::new().bold();
-/// Back to plain.
-pub const RESET: anstyle::Reset = anstyle::Reset;
 
 /// Columns of standard output; wide enough for tables where it is no terminal.
 pub fn width() -> usize {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::{self, QUOTED, capped};
+
 /// Bad input: a file that cannot be read as what it should be, or that asks for the impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ModelError {
@@ -19,8 +21,8 @@ impl fmt::Display for ModelError {
         if let Some((line, column)) = self.at {
             write!(f, ":{line}:{column}")?;
         }
-        // A message is one line, whatever the text it quotes.
-        write!(f, ": {}", self.message.split_whitespace().collect::<Vec<_>>().join(" "))
+        // A message is one line of bounded length, whatever the text it quotes.
+        write!(f, ": {}", text::message(&self.message))
     }
 }
 
@@ -30,10 +32,13 @@ impl ModelError {
         Self { file: file.into(), at: None, message: message.into() }
     }
 
-    /// From a TOML error: its position, and for an unknown key or word the nearest known one.
+    /// From a TOML error: its position, for an unknown key or word the nearest known one, and for a value of the wrong
+    /// type what the key takes.
     pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map(|span| position(text, span.start));
-        Self { file: file.into(), at, message: with_nearest(error.message()) }
+        let place = error.span().and_then(|span| Place::of(text, span.start));
+        let message = place.and_then(|place| place.remedy(error.message()));
+        Self { file: file.into(), at, message: message.unwrap_or_else(|| with_nearest(error.message())) }
     }
 }
 
@@ -45,6 +50,72 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
+/// Where a TOML error is: the key of a value, or the name of a table's header, and what is written for it.
+struct Place<'a> {
+    is_header: bool,
+    key: &'a str,
+    /// The rest of the line behind `=`.
+    value: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// None where neither `key =` nor `[name]` is on the line.
+    fn of(text: &'a str, offset: usize) -> Option<Self> {
+        let start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
+        let line = text[start..].lines().next()?;
+        if let Some(header) = line.trim_start().strip_prefix('[') {
+            let key = header.trim_start_matches('[').split(']').next()?.trim();
+            return Some(Self { is_header: true, key, value: "" });
+        }
+        // The last key before the place, or on it: in `a = { b = 1 }` a mistake at `1` is one of `b`.
+        let before = line.get(..offset - start)?;
+        let (head, value) = match before.rfind('=') {
+            Some(at) => (&before[..at], &line[at + 1..]),
+            None => line.split_once('=')?,
+        };
+        let key = head.trim_end().rsplit([' ', '\t', '{', ',']).next()?;
+        Some(Self { is_header: false, key, value: value.split('#').next()?.trim() })
+    }
+
+    /// What the key takes, where serde and the TOML library only name a type.
+    fn remedy(&self, message: &str) -> Option<String> {
+        let Self { is_header, key, value } = *self;
+        let value = capped(value.trim_end_matches(['}', ' ']));
+        let found = |wanted: &str| message.starts_with("invalid type: ") && message.ends_with(wanted);
+        let is_table = message.contains("map, expected");
+        if message.starts_with("wanted string or table") {
+            return Some(format!("`{key}` takes a word or a table; a constant is `{key} = {{ value = {value} }}`"));
+        }
+        if found("expected a sequence") && is_table {
+            let example = match key.rsplit('.').next() {
+                Some("choice") => "`choice = [1, 2]`",
+                _ => "`[1, 2]`",
+            };
+            return Some(match is_header {
+                true => format!("there may be several of `{key}`: write [[{key}]] in place of [{key}]"),
+                false => format!("`{key}` takes a list, as in {example}, and not a table"),
+            });
+        }
+        if found("expected a string") && (is_table || message.contains("sequence, expected")) {
+            let of_profile = "; single settings are varied by `vary.\"pragma.NAME\"`, or make a profile file of them";
+            let more = if key == "profile" { of_profile } else { "" };
+            let given = if is_table { "table" } else { "list" };
+            return Some(format!("`{key}` takes a name or other text, and not a {given}{more}"));
+        }
+        if found("expected a boolean") {
+            let more = if key == "prepare" { ": true is once for all executions, false at each" } else { "" };
+            return Some(format!("`{key}` takes true or false{more}"));
+        }
+        // A word without quotes; `true`, `false`, `inf` and `nan` are what TOML itself has.
+        let bare = value.starts_with(|c: char| c.is_alphabetic()) && !value.starts_with("inf");
+        let is_syntax = !message.starts_with("invalid type") && !message.starts_with("unknown");
+        if bare && is_syntax && !["true", "false", "nan"].contains(&&*value) {
+            return Some(format!("text stands in quotes: {key} = \"{value}\""));
+        }
+        None
+    }
+}
+
 /// Serde says ``unknown field `x`, expected one of `a`, `b` ``; say which of them was probably meant.
 fn with_nearest(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
@@ -54,18 +125,27 @@ fn with_nearest(message: &str) -> String {
     let Some(given) = quoted.next() else { return message.to_owned() };
     let known: Vec<&str> = quoted.collect();
     let what = if message.starts_with("unknown field") { "key" } else { "word" };
+    if given == "pragma" {
+        return "unknown key `pragma`: settings are those of a profile, or varied by `vary.\"pragma.NAME\"`".to_owned();
+    }
     match nearest(given, known.iter().copied()) {
         Some(best) => format!("unknown {what} `{given}`: did you mean `{best}`? (known: {})", known.join(", ")),
         None => format!("unknown {what} `{given}` (known: {})", known.join(", ")),
     }
 }
 
-/// The candidate nearest to a misspelt word, if any is near (Damerau-Levenshtein at most a third of its length,
-/// at least 2 edits allowed).
+/// The candidate nearest to a misspelt word, if any is near: Damerau-Levenshtein at most a third of its length, and at
+/// least 1 (two of four letters make another word: `node`, `noop`). The distance takes time with the product of two
+/// lengths, so words of more than [`QUOTED`] characters are not compared.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (given.chars().count() / 3).max(2);
+    let comparable = |word: &str| word.chars().nth(QUOTED).is_none();
+    if !comparable(given) {
+        return None;
+    }
+    let limit = (given.chars().count() / 3).max(1);
     candidates
         .into_iter()
+        .filter(|candidate| comparable(candidate))
         .map(|c| (strsim::damerau_levenshtein(&given.to_lowercase(), &c.to_lowercase()), c))
         .filter(|(distance, c)| *distance <= limit && *distance < c.chars().count().min(given.chars().count()))
         .min_by_key(|(distance, _)| *distance)
@@ -92,6 +172,19 @@ mod tests {
         assert_eq!(nearest("syncronous", ["synchronous", "journal_mode"]), Some("synchronous"));
         assert_eq!(nearest("zzz", ["workers", "until"]), None);
         assert_eq!(nearest("x", ["a", "b"]), None);
+        assert_eq!((nearest("node", ["noop"]), nearest("tps", ["cpu"])), (None, None));
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let (long, other) = ("x".repeat(QUOTED + 1), format!("y{}", "x".repeat(QUOTED)));
+        assert_eq!(nearest(&long[1..], [&other[2..]]), Some(&other[2..]));
+        assert_eq!((nearest(&long, [&*other]), nearest("workers", [&*other, "worker"])), (None, Some("worker")));
+        // Of a megabyte each; compared, one pair would take hours.
+        let long = "x".repeat(1 << 20);
+        assert!(nearest(&long, [&*format!("{long}y")]).is_none());
+        let line = ModelError::new("a.toml", unknown("metric", &long, ["p50"])).to_string();
+        assert!(line.len() < 200 && line.ends_with("…` (known: p50)"), "{line}");
     }
 
     #[test]

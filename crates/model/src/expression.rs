@@ -1,7 +1,8 @@
 //! Small arithmetic over named numbers: `$rows * 2`, `committed.enqueue + $data_rows`.
 //!
 //! Grammar: `sum = product (('+'|'-') product)*`, `product = factor (('*'|'/') factor)*`,
-//! `factor = number | name | '$'name | '(' sum ')' | '-' factor`. Division is that of doubles; a result that must be
+//! `factor = number | name | '$'name | '(' sum ')' | '-' factor`. A number may end in `k`, `M` or `G` (10³, 10⁶, 10⁹),
+//! as litelab prints them. Division is that of doubles; a result that must be
 //! an integer is checked where it is used.
 
 use std::iter::Peekable;
@@ -104,7 +105,7 @@ impl Parser<'_> {
         // Names of roles and transactions may hold `-`; it then joins two letters without spaces, and only after a
         // dotted prefix, where no number could stand.
         if first.is_ascii_digit() {
-            return word.replace('_', "").parse().map_err(|_| format!("`{word}` is not a number"));
+            return number(word).ok_or_else(|| format!("`{word}` is not a number"));
         }
         if word.is_empty() {
             return Err(format!("`{}`: unexpected `{first}`", self.text));
@@ -119,6 +120,14 @@ impl Parser<'_> {
         }
         (self.lookup)(&name)
     }
+}
+
+/// Digits with `_` between them and an optional `k`, `M` or `G`.
+fn number(word: &str) -> Option<f64> {
+    const SCALES: [(char, f64); 3] = [('k', 1e3), ('M', 1e6), ('G', 1e9)];
+    let found = SCALES.iter().find_map(|(letter, scale)| Some((word.strip_suffix(*letter)?, *scale)));
+    let (digits, scale) = found.unwrap_or((word, 1.0));
+    digits.replace('_', "").parse::<f64>().ok().map(|value| value * scale)
 }
 
 #[cfg(test)]
@@ -139,6 +148,7 @@ mod tests {
         assert_eq!(value("1 + 2 * 3 - 8 / 4"), Ok(5.0));
         assert_eq!(value("-(1 + 2) * $rows"), Ok(-3000.0));
         assert_eq!(value("1_000_000 + committed.insert"), Ok(1_000_007.0));
+        assert_eq!(value("10k + 1.5M * 2 - 1G"), Ok(10_000.0 + 3_000_000.0 - 1e9));
         assert_eq!(value("committed.read-all * 2"), Ok(10.0));
     }
 
@@ -152,6 +162,8 @@ mod tests {
             ("nope", "unknown nope"),
             ("1/0", "not a finite number"),
             ("3x", "not a number"),
+            ("3kk", "not a number"),
+            ("k3", "unknown k3"),
             ("*", "unexpected `*`"),
         ] {
             let error = value(text).expect_err(text);

@@ -28,6 +28,7 @@ pub mod server;
 pub mod setting;
 pub mod sql;
 pub mod study;
+pub mod text;
 pub mod workload;
 pub mod zipf;
 

@@ -76,6 +76,8 @@ pub enum Measure {
     Memory,
     /// Failed transactions as a share of all.
     FailedShare,
+    /// Transactions that ended without the row they needed, as a share of all.
+    EmptyShare,
     /// Errors seen (cured ones included) per transaction.
     ErrorShare,
     /// Arrivals of a fixed rate that were served before the end, as a share of all that were due.
@@ -131,11 +133,11 @@ pub enum Unit {
 }
 
 /// Names of measures, in the order documentation lists them.
-const NAMES: [(&str, Measure); 55] = {
+const NAMES: [(&str, Measure); 56] = {
     use Measure::{
-        Cpu, DatabaseSize, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime, Rejoin,
-        RowTime, RowsPerSecond, Served, Stall, Sustainable, Throughput, Utilization, WalAfter, WalPeak, WalRestarts,
-        WorkerStall, Written,
+        Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime,
+        Rejoin, RowTime, RowsPerSecond, Served, Stall, Sustainable, Throughput, Utilization, WalAfter, WalPeak,
+        WalRestarts, WorkerStall, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
     use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
@@ -184,6 +186,7 @@ const NAMES: [(&str, Measure); 55] = {
         ("written", Written),
         ("memory", Memory),
         ("failed", FailedShare),
+        ("empty", EmptyShare),
         ("errors", ErrorShare),
         ("served", Served),
         ("fairness", Fairness),
@@ -197,6 +200,19 @@ const NAMES: [(&str, Measure); 55] = {
         ("lost", Lost),
     ]
 };
+
+/// Names that other benchmarks have, and what stands for them here.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("tps", "throughput"),
+    ("qps", "throughput"),
+    ("rps", "throughput"),
+    ("ops", "throughput"),
+    ("latency", "p50"),
+    ("median", "p50"),
+    ("avg", "mean"),
+    ("average", "mean"),
+    ("p90", "p95"),
+];
 
 impl Measure {
     /// The name used in files.
@@ -218,7 +234,9 @@ impl Measure {
             | Self::WorkerStall
             | Self::Rejoin => Unit::Nanos,
             Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
-            Self::FailedShare | Self::Served | Self::Fairness | Self::Utilization | Self::Lost => Unit::Share,
+            Self::FailedShare | Self::EmptyShare | Self::Served | Self::Fairness | Self::Utilization | Self::Lost => {
+                Unit::Share
+            }
             Self::ErrorShare => Unit::PerTransaction,
             Self::WalRestarts | Self::PartCalls => Unit::Count,
         }
@@ -270,6 +288,10 @@ impl FromStr for Metric {
             None => (text, None),
             Some((name, transaction)) => (name, Some(transaction.to_owned())),
         };
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        if let Some((other, ours)) = elsewhere {
+            return Err(format!("unknown metric `{other}`: it is `{ours}` here"));
+        }
         let measure = NAMES
             .iter()
             .find(|(known, _)| *known == name)
@@ -316,6 +338,9 @@ mod tests {
         assert_eq!((m.to_string().as_str(), m.of_transaction()), ("p99:claim", Some("claim")));
         let part: Metric = "part_time:back-off".parse().expect("valid");
         assert_eq!((part.to_string().as_str(), part.of_transaction()), ("part_time:back-off", None));
+        let tps = "unknown metric `tps`: it is `throughput` here";
+        assert_eq!("tps:claim".parse::<Metric>(), Err(tps.to_owned()));
+        assert!(ELSEWHERE.iter().all(|(_, ours)| ours.parse::<Metric>().is_ok()));
         assert!("p98".parse::<Metric>().is_err_and(|e| e.contains("did you mean `p9")));
     }
 }

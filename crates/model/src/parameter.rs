@@ -158,9 +158,26 @@ fn source(generator: &Generator, ordered: &[&String], vars: &Vars) -> Result<Sou
         },
         Generator::Now(unit) => Source::Now { unit: *unit },
         Generator::Worker => Source::Worker,
-        Generator::Format(template) => Source::Format { template: template.clone() },
+        Generator::Format(template) => {
+            check_template(template)?;
+            Source::Format { template: template.clone() }
+        }
         Generator::Yielded(name) => Source::Yielded { name: name.clone() },
     })
+}
+
+/// Refuses what looks like a placeholder and is none: `{` and `}` around words, as in `{$rows + row}`. Other braces (of
+/// JSON) are text.
+fn check_template(template: &str) -> Result<(), String> {
+    for (at, _) in template.match_indices('{') {
+        let Some((inside, _)) = template[at + 1..].split_once('}') else { continue };
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | ' ' | '+' | '-' | '*' | '/' | '.' | ':');
+        let looks_like_one = inside.starts_with(|c: char| c.is_alphabetic() || c == '$') && inside.chars().all(is_word);
+        if looks_like_one && !["row", "worker"].contains(&inside) {
+            return Err(format!("format: `{{{inside}}}` is none of `{{row}}`, `{{worker}}`: it would be text"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -182,6 +199,12 @@ mod tests {
     }
 
     #[test]
+    fn braces_of_json_are_text() {
+        let resolved = resolve(&params("a = { format = '{\"id\": {row}, \"tags\": {}}-{worker}' }"), &Vars::new());
+        assert!(resolved.is_ok(), "{resolved:?}");
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (toml, part) in [
             ("a = { sha256_of = \"b\" }", "unknown parameter `b`"),
@@ -190,6 +213,8 @@ mod tests {
             ("a = { uniform = [1, \"$rws\"] }", "unknown variable `rws`"),
             ("a = { choice = [] }", "at least one"),
             ("a = { hex = -1 }", "allowed is 0"),
+            ("a = { format = 'u{$data_rows + row}' }", "`{$data_rows + row}` is none of `{row}`, `{worker}`"),
+            ("a = { format = '{rwo}' }", "`{rwo}` is none of"),
             ("a = { zipf = { low = 1, high = 10, s = -1.0 } }", "exponent"),
         ] {
             let error = resolve(&params(toml), &Vars::new()).expect_err(toml);

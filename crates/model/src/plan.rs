@@ -128,10 +128,19 @@ pub struct Arm {
     /// Transactions per second that the scenario's own pauses leave room for, whatever the database.
     #[serde(default)]
     pub ceiling: Option<f64>,
+    /// Share of a role's executions of a transaction, 0 to 1, that may fail; a trial with more fails.
+    #[serde(default = "failed_at_most")]
+    pub failed_at_most: f64,
     /// Its variables, for those who read the run.
     pub vars: Vars,
     /// Why it is not run here: its runner is not built, or lacks its driver.
     pub skipped: Option<String>,
+}
+
+/// Default of [`Arm::failed_at_most`]: a retry or a lock that is not waited for costs a transaction now and then; beyond that
+/// throughput and latency are of what was left over.
+pub(crate) fn failed_at_most() -> f64 {
+    0.01
 }
 
 /// Rows present before the trial.

@@ -15,7 +15,7 @@ use crate::expression;
 pub type Vars = IndexMap<String, Scalar>;
 
 /// A TOML scalar.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Scalar {
@@ -27,6 +27,44 @@ pub enum Scalar {
     Real(f64),
     /// `"text"`.
     Text(String),
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text, a number, true or false")
+            }
+            fn visit_bool<E: de::Error>(self, v: bool) -> Result<Scalar, E> {
+                Ok(Scalar::Bool(v))
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Integer(v))
+            }
+            fn visit_u64<E: de::Error>(self, v: u64) -> Result<Scalar, E> {
+                Ok(i64::try_from(v).map_or(Scalar::Real(v as f64), Scalar::Integer))
+            }
+            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Real(v))
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Text(v.to_owned()))
+            }
+            // `vary.pragma.synchronous`: to TOML a dot between keys is a table.
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
+                let key: Option<String> = map.next_key()?;
+                let key = key.unwrap_or_default();
+                let before = if ["workers", "rate"].contains(&key.as_str()) { "ROLE" } else { "pragma" };
+                Err(de::Error::custom(format!(
+                    "`{key}` is in a table here, where a value stands: a name with a dot is quoted, as in \
+                     `vary.\"{before}.{key}\"`"
+                )))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 impl fmt::Display for Scalar {

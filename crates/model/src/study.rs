@@ -69,6 +69,8 @@ pub struct Study {
     pub warmup: Option<Quantity>,
     /// Rows present before the trial of every scenario that does not state its own.
     pub data_rows: Option<Quantity>,
+    /// Share of failed transactions that fails a trial, of every scenario that does not state its own.
+    pub failed_at_most: Option<Quantity>,
     /// Dimensions of every scenario that states neither the dimension nor the key it varies.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
@@ -150,6 +152,9 @@ pub struct Scenario {
     pub warmup: Option<Quantity>,
     /// Rows present before the trial, over what the workload says.
     pub data_rows: Option<Quantity>,
+    /// Share of a role's executions of a transaction, 0 to 1, that may fail after the last retry; a trial with more fails.
+    /// Default: 0.01.
+    pub failed_at_most: Option<Quantity>,
     /// Blocks, if fewer or more than the study's.
     pub blocks: Option<u32>,
     /// Options of the driver, in its own names; `$name` stands for a variable.

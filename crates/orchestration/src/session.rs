@@ -45,9 +45,8 @@ pub trait Store: Send + Sync + Sized + 'static {
     /// Runs each statement to its end, while duroxide's runtime does not run.
     fn script(&self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Looks whether every connection still has the settings that it began with. It may be one that the library has put in
-    /// the place of another.
-    fn look(&self) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// What is set on every connection, each of which may be one that the library has put in the place of another.
+    fn settings(&self) -> impl Future<Output = Result<Vec<Settings>, Fault>> + Send;
 
     /// Closes it.
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
@@ -127,6 +126,10 @@ impl<S: Store> Awaited for Orchestrator<S> {
         Ok(Session { store: self.store.clone(), engine: self.engine.clone(), settings, operations })
     }
 
+    async fn settings(&self, _: u32, _: &[String]) -> Result<Vec<Settings>, Fault> {
+        self.store.settings().await
+    }
+
     fn account(&self) -> Account {
         let heard = warnings::heard();
         let mut parts = self.engine.meter.parts();
@@ -139,7 +142,7 @@ impl<S: Store> Awaited for Orchestrator<S> {
     }
 
     async fn close(self) -> Result<(), Fault> {
-        self.engine.stop(&*self.store).await?;
+        self.engine.stop().await;
         // duroxide may keep its provider until the tasks that it aborted are gone.
         drop(self.engine);
         match Arc::into_inner(self.store) {
@@ -165,11 +168,10 @@ impl Engine {
     }
 
     /// Stops them, if they run. What they are doing is dropped then, and sqlx replaces a connection that was in use.
-    async fn stop(&self, store: &impl Store) -> Result<(), Fault> {
-        let Some(runtime) = self.runtime.lock().await.take() else { return Ok(()) };
-        let looked = store.look().await;
-        runtime.shutdown(None).await;
-        looked
+    async fn stop(&self) {
+        if let Some(runtime) = self.runtime.lock().await.take() {
+            runtime.shutdown(None).await;
+        }
     }
 
     /// Starts the orchestration, and returns its output when it has ended.
@@ -236,7 +238,7 @@ impl<S: Store> AwaitedSession for Session<S> {
         if statements.is_empty() {
             return Ok(());
         }
-        self.engine.stop(&*self.store).await?;
+        self.engine.stop().await;
         self.store.script(statements).await
     }
 

@@ -106,6 +106,11 @@ pub struct TrialResult {
     /// Where the time went inside of a library, where the driver takes it apart; warm-up included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakdown: Vec<Part>,
+    /// The settings in effect when all workers had ended: an entry for each of [`Ready::connections`], those of one database and
+    /// label in any order. Without settings where SQLite did not let itself be asked; none at all where a transaction is
+    /// [`Operation::unfinished`], whose connection cannot be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ConnectionSettings>,
 }
 
 /// A part of what a library does, over all its tasks and threads: parts may pass side by side, and add up to more than
@@ -182,7 +187,7 @@ pub struct Unfinished {
 }
 
 /// How often an error was seen, and how often a retry cured it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ErrorCount {
@@ -190,6 +195,20 @@ pub struct ErrorCount {
     pub seen: u64,
     /// Of those, in transactions that a later try committed.
     pub cured: u64,
+    /// The database's own message of the first that was seen, in one line; absent where the driver has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl ErrorCount {
+    /// Adds counts; the message that is there first is kept.
+    pub fn add(&mut self, other: Self) {
+        self.seen = self.seen.saturating_add(other.seen);
+        self.cured = self.cured.saturating_add(other.cured);
+        if self.message.is_none() {
+            self.message = other.message;
+        }
+    }
 }
 
 /// One worker's share.

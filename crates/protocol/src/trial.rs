@@ -351,6 +351,9 @@ impl fmt::Display for Access {
     }
 }
 
+/// The most connections of a pool or of split readers: each has a page cache and file handles of its own.
+const MAX_CONNECTIONS: u32 = 1024;
+
 impl FromStr for Access {
     type Err = String;
     /// `per-worker`, `shared`, `write-lock`, `pool(4)`, `split` (one reading connection) or `split(4)`,
@@ -361,8 +364,8 @@ impl FromStr for Access {
             Some((kind, rest)) => {
                 let inner = rest.strip_suffix(')').ok_or_else(|| format!("access `{text}`: `)` is missing"))?;
                 let n: u32 = inner.trim().parse().map_err(|_| format!("access `{text}`: `{inner}` is no number"))?;
-                if n == 0 {
-                    return Err(format!("access `{text}`: at least 1 connection is needed"));
+                if !(1..=MAX_CONNECTIONS).contains(&n) {
+                    return Err(format!("access `{text}`: allowed is 1 to {MAX_CONNECTIONS} connections"));
                 }
                 (kind.trim(), Some(n))
             }

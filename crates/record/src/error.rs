@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use litelab_database::{SourceError, describe};
+
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -11,6 +13,9 @@ pub enum RecordError {
     /// Something that failed. Exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// Another program holds a lock of the file: what failed now may be tried again. Exit code 1.
+    #[error("{0}")]
+    Busy(String),
 }
 
 impl RecordError {
@@ -28,6 +33,9 @@ impl RecordError {
             std::io::ErrorKind::StorageFull => {
                 Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
             }
+            std::io::ErrorKind::FileTooLarge => {
+                Self::BadInput(format!("{line}; raise the limit on the size of files (ulimit -f)"))
+            }
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 Self::BadInput(format!("{line}; choose a directory you can write to with --dir"))
             }
@@ -36,33 +44,48 @@ impl RecordError {
         }
     }
 
-    /// A failed call of SQLite on a file of ours.
+    /// A failed call of SQLite on a run file.
     #[must_use]
     pub fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
         let line = format!("{}: cannot {what}: {}", path.display(), describe(error));
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => {
-                Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
-            }
-            Some(rusqlite::ErrorCode::NotADatabase) => {
-                Self::BadInput(format!("{}: file is no database", path.display()))
+                let remedy = "free some space there (a run that has begun goes on with --resume), or choose another run file with -o";
+                Self::Failed(format!("{line}; {remedy}"))
             }
             Some(
-                rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied,
+                rusqlite::ErrorCode::NotADatabase
+                | rusqlite::ErrorCode::CannotOpen
+                | rusqlite::ErrorCode::ReadOnly
+                | rusqlite::ErrorCode::PermissionDenied,
             ) => Self::BadInput(line),
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => Self::Busy(line),
             _ => Self::Failed(line),
         }
     }
 }
 
-/// SQLite's message with the extended name of its code.
-#[must_use]
-pub fn describe(error: &rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqliteFailure(code, message) => {
-            let name = litelab_protocol::codes::name(code.extended_code);
-            message.as_ref().map_or_else(|| name.to_owned(), |m| format!("{m} ({name})"))
-        }
-        other => other.to_string(),
+impl From<SourceError> for RecordError {
+    fn from(error: SourceError) -> Self {
+        if error.is_bad_input() { Self::BadInput(error.to_string()) } else { Self::Failed(error.to_string()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_bad_input_and_names_the_run_file() {
+        let full = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None);
+        let error = RecordError::sqlite("write the block to it", Path::new("r.db"), &full);
+        assert!(!error.is_bad_input());
+        let text = error.to_string();
+        assert!(
+            text.contains("r.db") && text.contains("-o") && text.contains("--resume") && !text.contains("--dir"),
+            "{text}"
+        );
     }
 }

@@ -13,19 +13,19 @@
 
 pub mod calibration;
 mod error;
+mod lock;
 pub mod measure;
 pub mod outcome;
 mod read;
-mod read_only;
 mod server;
 pub mod stacks;
 mod write;
 
-pub use error::{RecordError, describe};
+pub use error::RecordError;
 /// Observations that are part of a run.
 pub use litelab_observe::{Sample, Summary, environment};
+pub use lock::Lock;
 pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
-pub use read_only::open_read_only;
 pub use server::ServerRecord;
 pub use write::{Recorder, now};
 
@@ -37,7 +37,7 @@ pub const FORMAT: i32 = 2;
 /// Tables of a run. JSON columns hold the Rust types named beside them.
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE run(
-  key   TEXT PRIMARY KEY,  -- litelab, created, finished, study_toml, plan (Plan), environment (Environment),
+  key   TEXT PRIMARY KEY,  -- litelab, created, finished, directory, study_toml, plan (Plan), environment (Environment),
                            -- host_calibration (StoredCalibration), builds (BTreeMap of runners), servers (of ServerRecord)
   value TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -78,6 +78,9 @@ CREATE TABLE calibration(
   PRIMARY KEY (scenario, runner)
 ) WITHOUT ROWID;
 ";
+
+/// What a run is read from, each of which must be a table: a view's query may have no end.
+pub(crate) const TABLES: [&str; 7] = ["run", "runner", "block", "trial", "series", "calibration", "flame"];
 
 /// Made when the first call stacks are stored: a file of before, or of a run that took none, has no such table.
 pub(crate) const FLAME: &str = "

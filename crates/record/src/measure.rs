@@ -63,7 +63,7 @@ impl<'a> Meter<'a> {
             Measure::DatabaseSize => of_files(Some(self.measurement.database_bytes as f64)),
             Measure::Written => of_files(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
             Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
-            Measure::FailedShare | Measure::ErrorShare | Measure::Served | Measure::Lost => {
+            Measure::FailedShare | Measure::EmptyShare | Measure::ErrorShare | Measure::Served | Measure::Lost => {
                 self.events(metric).and_then(|(count, of)| per(count, of))
             }
             Measure::Fairness => whole(fairness(result)),
@@ -79,7 +79,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// How often a rare event happened, and in how many transactions it could: of failures, errors, arrivals served and
+    /// How often a rare event happened, and in how many transactions it could: of failures, empty ends, errors, arrivals served and
     /// acknowledged transactions lost; none of any other metric, and where there was no transaction.
     #[must_use]
     pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
@@ -87,6 +87,7 @@ impl<'a> Meter<'a> {
         let total = |of: fn(&Operation) -> u64| sum(operations().map(of));
         let (count, of) = match metric.measure {
             Measure::FailedShare => (total(|o| o.failed), total(finished)),
+            Measure::EmptyShare => (total(|o| o.empty), total(finished)),
             Measure::ErrorShare => (total(|o| sum(o.errors.values().map(|e| e.seen))), total(finished)),
             Measure::Served => served(operations()),
             Measure::Lost => {

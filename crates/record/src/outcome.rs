@@ -68,6 +68,8 @@ pub enum FailureKind {
     Storage,
     /// The database is not as it must be.
     Invariant,
+    /// More transactions failed than the scenario allows.
+    Transactions,
 }
 
 /// The evidence of a trial that succeeded.
@@ -220,6 +222,17 @@ pub enum Flag {
         failed: u64,
         /// Of all.
         of: u64,
+    },
+    /// A transaction that did nothing in all of a trial: each ended for want of a row, or read and changed none.
+    Idle {
+        /// Role.
+        role: String,
+        /// Transaction.
+        transaction: String,
+        /// How often it was run.
+        count: u64,
+        /// Whether all ended for want of a row; else they committed.
+        empty: bool,
     },
     /// The machine was busy with something else: share of samples that came late.
     LateSamples {

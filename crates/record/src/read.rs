@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use flate2::read::ZlibDecoder;
+use litelab_database::Source;
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
@@ -12,7 +15,7 @@ use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
 
-use super::{APPLICATION_ID, FORMAT};
+use super::{APPLICATION_ID, FORMAT, TABLES};
 use crate::calibration::StoredCalibration;
 use crate::error::RecordError;
 use crate::outcome::{Outcome, Series, TrialRecord};
@@ -27,6 +30,7 @@ const FOLDED_AT_MOST: u64 = 16 << 20;
 pub struct RunFile {
     connection: Connection,
     path: PathBuf,
+    progress: Progress,
 }
 
 /// A run without its trials.
@@ -40,6 +44,8 @@ pub struct RunInfo {
     pub created: String,
     /// When its last block ended, if it is complete.
     pub finished: Option<String>,
+    /// Directory of the trials' databases, absolute; none in a file of before it was kept.
+    pub directory: Option<PathBuf>,
     /// The study's text as it was.
     pub study_toml: String,
     /// The resolved study.
@@ -99,7 +105,15 @@ impl RunFile {
     /// When there is none, it is no run of litelab, or one of another format.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         roll_back(path);
-        let connection = crate::open_read_only(path)?;
+        let mut connection = Source::find(path)?.open()?;
+        if std::fs::metadata(path).is_ok_and(|about| about.len() == 0) {
+            return Err(RecordError::BadInput(format!(
+                "{}: this file is empty: its run ended before it began; run the study again with `-o {}`",
+                path.display(),
+                path.display()
+            )));
+        }
+        let progress = Progress::watch(&mut connection, PATIENCE).map_err(|e| RecordError::sqlite("read", path, &e))?;
         let pragma = |name: &str| -> Result<i32, RecordError> {
             connection
                 .pragma_query_value(None, name, |row| row.get(0))
@@ -115,7 +129,33 @@ impl RunFile {
                 path.display()
             )));
         }
-        Ok(Self { connection, path: path.to_path_buf() })
+        let file = Self { connection, path: path.to_path_buf(), progress };
+        file.has_tables()?;
+        Ok(file)
+    }
+
+    /// Refuses a file in which a view stands for a table.
+    fn has_tables(&self) -> Result<(), RecordError> {
+        let sql = "SELECT name FROM sqlite_schema WHERE type <> 'table'";
+        let others = || -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        let others = others().map_err(self.fail("read"))?;
+        match TABLES.iter().find(|table| others.iter().any(|name| name.eq_ignore_ascii_case(table))) {
+            Some(table) => Err(RecordError::BadInput(format!(
+                "{}: this is no litelab run: its `{table}` is no table",
+                self.path.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Directory of the trials' databases, absolute; none in a file of before it was kept.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn directory(&self) -> Result<Option<PathBuf>, RecordError> {
+        Ok(self.get("directory")?.map(PathBuf::from))
     }
 
     fn fail(&self, what: &str) -> impl Fn(rusqlite::Error) -> RecordError + '_ {
@@ -144,6 +184,7 @@ impl RunFile {
     /// # Errors
     /// When the file is damaged.
     pub fn info(&self) -> Result<RunInfo, RecordError> {
+        self.progress.made();
         let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
@@ -166,6 +207,7 @@ impl RunFile {
             litelab: self.need("litelab")?,
             created: self.need("created")?,
             finished: self.get("finished")?,
+            directory: self.directory()?,
             study_toml: self.need("study_toml")?,
             plan,
             environment: self.parse("environment", &self.need("environment")?)?,
@@ -213,7 +255,9 @@ impl RunFile {
             .prepare("SELECT id, block, arm, position, started, seconds, measurement, failure FROM trial ORDER BY id")
             .map_err(self.fail("read"))?;
         let mut rows = statement.query([]).map_err(self.fail("read"))?;
-        while let Some(row) = rows.next().map_err(self.fail("read"))? {
+        loop {
+            self.progress.made();
+            let Some(row) = rows.next().map_err(self.fail("read"))? else { break };
             let read = || -> rusqlite::Result<_> {
                 let (measurement, failure): (Option<String>, Option<String>) = (row.get(6)?, row.get(7)?);
                 let arm: i64 = row.get(2)?;
@@ -239,11 +283,34 @@ impl RunFile {
     /// # Errors
     /// When there is none, or the file is damaged.
     pub fn series(&self, trial: i64) -> Result<Series, RecordError> {
+        self.progress.made();
         let text: String = self
             .connection
             .query_row("SELECT data FROM series WHERE trial = ?1", [trial], |row| row.get(0))
             .map_err(self.fail("read the series of a trial from"))?;
         self.parse("series", &text)
+    }
+}
+
+/// How long SQLite may look for what is read next: a damaged file may lead it in a circle.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When something was last read of a file.
+#[derive(Debug)]
+struct Progress(Arc<Mutex<Instant>>);
+
+impl Progress {
+    /// Interrupts what the connection does when nothing has been read for so long.
+    fn watch(connection: &mut Connection, patience: Duration) -> rusqlite::Result<Self> {
+        let last = Arc::new(Mutex::new(Instant::now()));
+        let seen = Arc::clone(&last);
+        let is_stuck = move || seen.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > patience;
+        connection.progress_handler(100_000, Some(is_stuck))?;
+        Ok(Self(last))
+    }
+
+    fn made(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
 
@@ -259,7 +326,7 @@ fn keep_freed_memory() {
 /// A run killed in the middle of a commit leaves its journal, which a connection for reading only must not play back.
 /// One that may write does so with its first read. Only of a file that is marked as ours: of any other, nothing may be
 /// written.
-fn roll_back(path: &Path) {
+pub(crate) fn roll_back(path: &Path) {
     if !sidecar(path, "-journal").exists() || !is_marked(path).unwrap_or(false) {
         return;
     }
@@ -284,4 +351,28 @@ fn is_marked(path: &Path) -> rusqlite::Result<bool> {
     let id: i32 =
         Connection::open_with_flags(uri, flags)?.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok(id == APPLICATION_ID)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_a_circle_is_given_up_and_what_makes_progress_is_not() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let progress = Progress::watch(&mut connection, Duration::from_millis(300)).unwrap();
+        let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c";
+        let begun = Instant::now();
+        let mut statement = connection.prepare(endless).unwrap();
+        let mut rows = statement.query([]).unwrap();
+        // Rows for longer than it may take to find one.
+        while begun.elapsed() < Duration::from_millis(900) {
+            progress.made();
+            assert!(rows.next().unwrap().is_some());
+        }
+        let circle = connection.query_row(&format!("SELECT 1 FROM ({endless}) WHERE x < 0"), [], |_| Ok(()));
+        let code = circle.unwrap_err().sqlite_error_code();
+        assert_eq!(code, Some(rusqlite::ErrorCode::OperationInterrupted));
+    }
 }

@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
+use litelab_observe::sidecar;
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -15,30 +16,48 @@ use serde::Serialize;
 use super::{APPLICATION_ID, FLAME, FORMAT, SCHEMA};
 use crate::calibration::StoredCalibration;
 use crate::error::RecordError;
+use crate::lock::Lock;
 use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
-/// An open run file.
+/// How long SQLite waits for a lock that another program holds, in milliseconds, before a call fails with
+/// [`RecordError::Busy`].
+const BUSY_MS: u32 = 2000;
+
+/// An open run file, which no other process writes meanwhile.
 #[derive(Debug)]
 pub struct Recorder {
+    // Closed before the lock is given up.
     connection: Connection,
     path: PathBuf,
+    _lock: Lock,
 }
 
 impl Recorder {
-    /// Makes a new file.
+    /// Makes a new file. An empty one, which a run leaves that is killed while it makes its file, is taken for absent.
     ///
     /// # Errors
     /// When it exists already, or cannot be written.
     pub fn create(path: &Path, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<Self, RecordError> {
-        if path.exists() {
-            return Err(RecordError::BadInput(format!(
-                "{}: this file exists; choose another name, or --resume it",
-                path.display()
-            )));
-        }
+        Self::create_with(path, plan, study_toml, environment, |_| Ok(()))
+    }
+
+    /// As [`Recorder::create`]; what `more` writes is in the file with the rest, or nothing is.
+    ///
+    /// # Errors
+    /// As [`Recorder::create`], and that of `more`.
+    pub fn create_with(
+        path: &Path,
+        plan: &Plan,
+        study_toml: &str,
+        environment: &Environment,
+        more: impl FnOnce(&Self) -> Result<(), RecordError>,
+    ) -> Result<Self, RecordError> {
+        is_new(path)?;
         let recorder = Self::open(path)?;
+        // Another may have made it before this one held the lock.
+        is_new(path)?;
         // In one transaction: a run killed here must not leave a file that lacks half of what it is read with.
         recorder.execute("create", |c| {
             c.execute_batch("BEGIN IMMEDIATE")?;
@@ -51,6 +70,7 @@ impl Recorder {
         recorder.set("study_toml", study_toml)?;
         recorder.set_json("plan", plan)?;
         recorder.set_json("environment", environment)?;
+        more(&recorder)?;
         recorder.execute("create", |c| c.execute_batch("COMMIT"))?;
         Ok(recorder)
     }
@@ -58,12 +78,16 @@ impl Recorder {
     /// Opens a file to go on with it.
     ///
     /// # Errors
-    /// When it cannot be opened for writing.
+    /// When it cannot be opened for writing, or another process goes on with it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let lock = lock(path)?;
         let connection = Connection::open(path).map_err(|e| RecordError::sqlite("open", path, &e))?;
-        let recorder = Self { connection, path: path.to_path_buf() };
+        let recorder = Self { connection, path: path.to_path_buf(), _lock: lock };
         recorder.execute("open", |c| {
-            c.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000")
+            c.execute_batch(&format!(
+                "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; \
+                 PRAGMA busy_timeout = {BUSY_MS}"
+            ))
         })?;
         Ok(recorder)
     }
@@ -101,6 +125,14 @@ impl Recorder {
             )
             .map(|_| ())
         })
+    }
+
+    /// Stores the directory of the trials' databases, which is absolute. One whose name is not UTF-8 is not stored.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn directory(&self, directory: &Path) -> Result<(), RecordError> {
+        directory.to_str().map_or(Ok(()), |text| self.set("directory", text))
     }
 
     /// Stores the fingerprints of the runners' programs, by runner.
@@ -218,6 +250,31 @@ impl Recorder {
             )
             .map(|_| ())
         })
+    }
+}
+
+/// Refuses a file that is there and not empty.
+fn is_new(path: &Path) -> Result<(), RecordError> {
+    super::read::roll_back(path);
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() || about.len() > 0 => Err(RecordError::BadInput(format!(
+            "{}: this file exists; choose another name, or --resume it",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The lock of a run file, by a file beside it: by whatever name the run file is known, it is one.
+fn lock(path: &Path) -> Result<Lock, RecordError> {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    match Lock::take(&sidecar(&whole, "-lock")) {
+        Ok(Some(lock)) => Ok(lock),
+        Ok(None) => Err(RecordError::BadInput(format!(
+            "{}: another litelab is running this run: wait until it has ended, or end it",
+            path.display()
+        ))),
+        Err(e) => Err(RecordError::io("make the lock of this run file", path, &e)),
     }
 }
 

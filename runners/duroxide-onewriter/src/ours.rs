@@ -24,8 +24,8 @@ pub struct OneWriter {
     provider: Arc<duroxide_onewriter::OneWriter>,
     database: onewriter::Database,
     names: Vec<String>,
-    /// Of the connection that writes, and of those that read.
-    settings: Vec<Settings>,
+    /// Connections that read.
+    readers: usize,
     /// What the layer below had done when it was open.
     before: Counters,
 }
@@ -49,8 +49,7 @@ impl Store for OneWriter {
         let names = connection.read_back.clone();
         let settings = read_back(&database, &names, readers)?;
         let before = database.counters();
-        let opened = Self { provider: Arc::new(provider), database, names, settings: settings.clone(), before };
-        Ok((opened, settings))
+        Ok((Self { provider: Arc::new(provider), database, names, readers, before }, settings))
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
@@ -72,12 +71,8 @@ impl Store for OneWriter {
         Err(Fault::Other("the provider takes no SQL".into()))
     }
 
-    async fn look(&self) -> Result<(), Fault> {
-        let settings = read_back(&self.database, &self.names, self.settings.len() - 1)?;
-        if settings == self.settings {
-            return Ok(());
-        }
-        Err(Fault::Other(format!("connections end with other settings than they began: {settings:?}")))
+    async fn settings(&self) -> Result<Vec<Settings>, Fault> {
+        read_back(&self.database, &self.names, self.readers)
     }
 
     async fn close(self) -> Result<(), Fault> {
@@ -88,17 +83,19 @@ impl Store for OneWriter {
 /// On nothing.
 pub struct Ceiling {
     provider: Arc<duroxide_onewriter::OneWriter>,
+    /// Every PRAGMA of connections that there are not is null.
+    settings: Vec<Settings>,
 }
 
 impl Store for Ceiling {
     const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING, ACKS];
 
-    /// Every PRAGMA of connections that there are not is null.
     async fn open(_: &Database, connection: &Connection, connections: u32) -> Result<(Self, Vec<Settings>), Fault> {
         let provider = options(connection)?.volatile().map_err(Fault::other)?;
         let null = |name: &String| (name.clone(), Setting::Null);
         let settings: Settings = connection.read_back.iter().map(null).collect();
-        Ok((Self { provider: Arc::new(provider) }, vec![settings; connections as usize]))
+        let settings = vec![settings; connections as usize];
+        Ok((Self { provider: Arc::new(provider), settings: settings.clone() }, settings))
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
@@ -109,8 +106,8 @@ impl Store for Ceiling {
         Err(Fault::Other("the provider takes no SQL".into()))
     }
 
-    async fn look(&self) -> Result<(), Fault> {
-        Ok(())
+    async fn settings(&self) -> Result<Vec<Settings>, Fault> {
+        Ok(self.settings.clone())
     }
 
     async fn close(self) -> Result<(), Fault> {

@@ -18,14 +18,14 @@ const CONNECTIONS: u32 = 5;
 ///
 /// The provider sets its PRAGMAs on each connection that it opens and takes no options for them, but it hands out its pool.
 /// So all its connections are opened at once and those of the trial set over its own, on each. They stay: sqlx closes a
-/// connection after ten minutes without use or thirty in all, and a trial is shorter. [`Store::look`] makes sure of it.
+/// connection after ten minutes without use or thirty in all, and a trial is shorter. [`Store::settings`] shows it.
 pub struct BuiltIn {
     provider: Arc<SqliteProvider>,
     pool: SqlitePool,
     /// Those that the provider does not get: `pool(n)` has n of them.
     kept: Vec<PoolConnection<Sqlite>>,
     names: Vec<String>,
-    settings: Vec<Settings>,
+    connections: u32,
 }
 
 impl Store for BuiltIn {
@@ -55,8 +55,7 @@ impl Store for BuiltIn {
         settings.truncate(connections as usize);
         drop(all);
         let names = connection.read_back.clone();
-        let opened = Self { provider: Arc::new(provider), pool, kept, names, settings: settings.clone() };
-        Ok((opened, settings))
+        Ok((Self { provider: Arc::new(provider), pool, kept, names, connections }, settings))
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
@@ -71,18 +70,16 @@ impl Store for BuiltIn {
         Ok(())
     }
 
-    async fn look(&self) -> Result<(), Fault> {
+    async fn settings(&self) -> Result<Vec<Settings>, Fault> {
         let mut used = Vec::new();
-        for _ in &self.settings {
+        for _ in 0..self.connections {
             used.push(self.pool.acquire().await.map_err(fault)?);
         }
+        let mut settings = Vec::new();
         for one in &mut used {
-            let settings = read_back(one, &self.names).await?;
-            if !self.settings.contains(&settings) {
-                return Err(Fault::Other(format!("a connection ends with other settings than it began: {settings:?}")));
-            }
+            settings.push(read_back(one, &self.names).await?);
         }
-        Ok(())
+        Ok(settings)
     }
 
     async fn close(mut self) -> Result<(), Fault> {

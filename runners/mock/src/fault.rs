@@ -2,8 +2,8 @@
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, Database, Executor, Fetch, Line, Load, Operation, Order, Ready, Tick, Trial, TrialResult, Until,
-    WorkerResult, codes,
+    Access, Begin, ConnectionSettings, Database, Executor, Fetch, Line, Load, Operation, Order, Tick, Trial,
+    TrialResult, Until, WorkerResult, codes,
 };
 
 use crate::histogram::map;
@@ -49,6 +49,10 @@ faults! {
     Hangs = "hangs",
     /// Says nothing at all.
     HangsBeforeReady = "hangs-before-ready",
+    /// Reports no settings at the end.
+    HidesSettings = "hides-settings",
+    /// Reports errors without the database's message.
+    HidesMessages = "hides-messages",
     /// Forgets the arrivals it never started.
     HidesUnserved = "hides-unserved",
     /// Gives every worker a connection of its own, whatever was asked for.
@@ -111,6 +115,8 @@ faults! {
     ServerTakesSettingsBack = "server-takes-settings-back",
     /// Tries once.
     ServerTriesOnce = "server-tries-once",
+    /// Reports at the end the settings that it reported at the start.
+    RepeatsSettings = "repeats-settings",
     /// Response time from the actual start: coordinated omission.
     SkipsLateStarts = "skips-late-starts",
     /// Half of every latency.
@@ -255,15 +261,15 @@ impl Fault {
         }
     }
 
-    /// What is reported in place of the settings; `asked` is the trial as it came.
-    pub fn falsify_ready(self, asked: &Trial, ready: &mut Ready) {
+    /// What is reported in place of the settings, at the start and at the end; `asked` is the trial as it came.
+    pub fn falsify_settings(self, asked: &Trial, connections: &mut [ConnectionSettings]) {
         let claims = |name: &str| match self {
             Self::LiesAboutPragma | Self::OrchestrationLiesAboutPragma | Self::QueueLiesAboutPragma => true,
             Self::LiesAboutSynchronous => name == "synchronous",
             _ => false,
         };
         let expected = settings::expected(&asked.connection.pragmas, &asked.connection.read_back);
-        for connection in &mut ready.connections {
+        for connection in connections {
             for (name, value) in &expected {
                 if claims(name) && asked.connection.pragmas.iter().any(|p| p.name == *name) {
                     connection.settings.insert(name.clone(), value.clone());
@@ -284,7 +290,9 @@ impl Fault {
 
     /// What is reported in place of the result.
     pub fn falsify_result(self, asked: &Trial, result: &mut TrialResult) {
+        self.falsify_settings(asked, &mut result.connections);
         match self {
+            Self::HidesSettings => result.connections.clear(),
             Self::Miscounts => result.operations.iter_mut().take(1).for_each(|o| o.committed += 1),
             Self::ServerHidesErrors => {
                 for operation in &mut result.operations {
@@ -312,6 +320,10 @@ impl Fault {
             Self::CountsBegun => ended(result, |o| o.measured, |_, of_role| of_role),
             Self::CountsWholeTrial => ended(result, |o| o.committed, |w, _| w.committed),
             Self::HidesUnfinished => result.operations.iter_mut().for_each(|o| o.unfinished.clear()),
+            Self::HidesMessages => {
+                let errors = result.operations.iter_mut().flat_map(|o| o.errors.values_mut());
+                errors.for_each(|count| count.message = None);
+            }
             Self::HidesUnserved => result.operations.iter_mut().for_each(|o| o.unserved = 0),
             Self::ProbeExaggerates => of_probe(result, |late| 2 * late),
             Self::ProbeSeesNothing => of_probe(result, |_| 0),
@@ -321,8 +333,7 @@ impl Fault {
                     for (name, count) in std::mem::take(&mut operation.errors) {
                         let primary = codes::primary(&name).map_or(name, str::to_owned);
                         let sum = operation.errors.entry(primary).or_default();
-                        sum.seen += count.seen;
-                        sum.cured += count.cured;
+                        sum.add(count);
                     }
                 }
             }

@@ -59,6 +59,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
             std::process::exit(1);
         }
     });
+    let mut started = Vec::new();
     for line in BufReader::new(from).lines() {
         let line = line.map_err(|e| e.to_string())?;
         let line: Line = serde_json::from_str(&line).map_err(|e| format!("the honest runner said {line}: {e}"))?;
@@ -67,7 +68,8 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         }
         match line {
             Line::Ready(mut ready) => {
-                fault.falsify_ready(&asked, &mut ready);
+                fault.falsify_settings(&asked, &mut ready.connections);
+                started.clone_from(&ready.connections);
                 say(&Line::Ready(ready));
             }
             Line::Tick(_) if never_ticks(fault) => {}
@@ -85,6 +87,9 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                     server::lose_row(&asked)?;
                 }
                 fault.falsify_result(&asked, &mut result);
+                if fault == Fault::RepeatsSettings {
+                    result.connections.clone_from(&started);
+                }
                 say(&Line::Result(result));
             }
             Line::Failed(failed) if fault == Fault::ServerHidesErrors => {

@@ -14,8 +14,10 @@ pub fn run(trial: &Trial, input: &mut impl BufRead) -> Result<(), String> {
         return Err(format!("protocol {} is not {}", trial.protocol, litelab_protocol::VERSION));
     }
     let script = Script::of(trial)?;
-    let played = simulate::play(trial, &script)?;
-    say(&Line::Ready(Ready { connections: settings::claimed(trial) }));
+    let mut played = simulate::play(trial, &script)?;
+    let connections = settings::claimed(trial);
+    played.result.connections = connections.clone();
+    say(&Line::Ready(Ready { connections }));
     let mut go = String::new();
     if input.read_line(&mut go).map_err(|e| e.to_string())? == 0 {
         return Ok(());

@@ -153,7 +153,7 @@ impl<'a> Stage<'a> {
             operations: self.operations,
             workers: workers.collect(),
             probe,
-            breakdown: Vec::new(),
+            ..TrialResult::default()
         };
         Ok(Played { ticks, result })
     }
@@ -254,6 +254,7 @@ impl<'a> Stage<'a> {
         for (code, cured) in [(&ending.failed, 0), (&ending.cured, 1)] {
             if let Some(code) = code {
                 let count = operation.errors.entry(code.clone()).or_default();
+                count.message.get_or_insert_with(|| "scripted".into());
                 count.seen += 1;
                 count.cured += cured;
             }

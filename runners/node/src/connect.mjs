@@ -1,5 +1,8 @@
 // Opening a connection as an application would, setting it, and asking what took effect.
 
+import { setTimeout } from 'node:timers/promises';
+
+import { codeOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
 
 /**
@@ -30,6 +33,26 @@ export async function run(session, sql) {
         return await session.rows(sql);
     } catch (error) {
         throw Fault.from(error).during(sql);
+    }
+}
+
+/** How long a lock is waited for that another process of the trial holds. */
+const PATIENCE_MS = 10_000;
+const LOCKED = [codeOf('SQLITE_BUSY'), codeOf('SQLITE_LOCKED')];
+
+/**
+ * As `readBack`, at the trial's end. Empty where SQLite does not let itself be asked: what became of the database the core sees
+ * for itself.
+ */
+export async function settingsAtEnd(session, names) {
+    for (const begun = performance.now(); ; await setTimeout(1)) {
+        try {
+            return await readBack(session, names);
+        } catch (error) {
+            const { code } = Fault.from(error);
+            if (code === null) throw error;
+            if (!LOCKED.includes(code & 0xff) || performance.now() - begun > PATIENCE_MS) return {};
+        }
     }
 }
 

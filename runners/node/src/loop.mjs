@@ -3,7 +3,7 @@
 
 import { QueueGate, connections, gates, unlocked, ways } from './access.mjs';
 import { LoopClock } from './clock.mjs';
-import { run } from './connect.mjs';
+import { run, settingsAtEnd } from './connect.mjs';
 import { Dedicated } from './dedicated.mjs';
 import { leave, openConnection } from './stage.mjs';
 import { Worker } from './worker.mjs';
@@ -55,11 +55,17 @@ export class Loop {
         });
     }
 
-    /** Runs `teardown` on the first connection of each database, and closes them all. */
+    /** Runs `teardown` on the first connection of each database, and closes them all. Gives what was set on them. */
     async close() {
+        const connections = [];
+        for (const [at, session] of this.sessions.flat().entries()) {
+            const settings = await settingsAtEnd(session, this.trial.connection.read_back);
+            connections.push({ ...this.connections[at], settings });
+        }
         for (const [database, sessions] of this.sessions.entries()) {
             for (const sql of this.trial.databases[database].teardown ?? []) await run(sessions[0], sql);
         }
         for (const session of this.sessions.flat()) await session.close();
+        return connections;
     }
 }

@@ -18,6 +18,10 @@ const ERRORS = new Map(NAMES.map((name, at) => [name, 2 * at]));
 const SQLITE_BUSY = 5;
 const BUSY = new Set(NAMES.filter((name) => (codeOf(name) & 0xff) === SQLITE_BUSY));
 
+/** Of how many codes the first message is kept, and the bytes of each with its code and length. */
+const MESSAGES = 4;
+const MESSAGE_BYTES = 256;
+
 /** The statement that `query` and `first_row` belong to; -1 where there is none, or they are not timed. */
 export const firstFetch = (transaction) =>
     !transaction.timed_rows
@@ -34,6 +38,7 @@ export class Record {
         return {
             counts: doubles(COUNTS.length),
             errors: doubles(2 * NAMES.length),
+            messages: new Uint8Array(new SharedArrayBuffer(MESSAGES * MESSAGE_BYTES)),
             service: only(true),
             wait: only(shares),
             response: only(open),
@@ -48,12 +53,37 @@ export class Record {
         this.counts = memory.counts;
         /** How often each of `NAMES` was seen, and how often cured. */
         this.errors = memory.errors;
+        /** For each code that was met: its place among `NAMES` and 1, the length of its first message, the message. */
+        this.messages = memory.messages;
         for (const name of HISTOGRAMS) this[name] = memory[name] && new Histogram(memory[name]);
     }
 
-    /** An error was met. */
-    error(code) {
-        this.errors[ERRORS.get(nameOf(code))]++;
+    /** An error was met; the first message of its code is kept. */
+    error({ code, message }) {
+        const at = ERRORS.get(nameOf(code));
+        if (this.errors[at]++ === 0) this.#keep(1 + at / 2, message);
+    }
+
+    #keep(code, message) {
+        // The drivers put the code's name before it.
+        const text = Buffer.from(message.replace(/^((SQLITE_\w+|UNKNOWN): )+/, '').replace(/\s+/g, ' '));
+        for (let slot = 0; slot < this.messages.length; slot += MESSAGE_BYTES) {
+            if (this.messages[slot] !== 0) continue;
+            const length = Math.min(text.length, MESSAGE_BYTES - 2);
+            this.messages.set(text.subarray(0, length), slot + 2);
+            this.messages[slot + 1] = length;
+            this.messages[slot] = code;
+            return;
+        }
+    }
+
+    #message(code) {
+        for (let slot = 0; slot < this.messages.length; slot += MESSAGE_BYTES) {
+            if (this.messages[slot] !== code) continue;
+            const start = slot + 2;
+            return Buffer.from(this.messages.slice(start, start + this.messages[slot + 1])).toString();
+        }
+        return undefined;
     }
 
     /** One execution more: what it gave, the codes of its errors, and whether it committed in the window. */
@@ -94,6 +124,7 @@ export class Record {
             const sum = (whole.errors[name] ??= { seen: 0, cured: 0 });
             sum.seen += this.errors[at];
             sum.cured += this.errors[at + 1];
+            sum.message ??= this.#message(1 + at / 2);
         }
     }
 }

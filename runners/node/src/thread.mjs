@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 import { FutexGate, ways } from './access.mjs';
 import { BlockingClock } from './clock.mjs';
-import { run } from './connect.mjs';
+import { run, settingsAtEnd } from './connect.mjs';
 import { Fault, load } from './driver.mjs';
 import { parse } from './params.mjs';
 import { Remote, serve } from './remote.mjs';
@@ -35,6 +35,8 @@ const verbs = {
     },
 
     done: () => finished.promise,
+
+    settings: () => settingsAtEnd(session, trial.connection.read_back),
 
     async teardown({ statements }) {
         for (const sql of statements) await run(session, sql);

@@ -53,8 +53,12 @@ export class Threads {
         return this.workers.map((worker) => Promise.race([worker.ask({ type: 'done' }), this.failure.promise]));
     }
 
-    /** Runs `teardown` on the first connection of each database, and closes them all. */
+    /** Runs `teardown` on the first connection of each database, and closes them all. Gives what was set on them. */
     async close() {
+        const connections = [];
+        for (const [at, owner] of this.owners.flat().entries()) {
+            connections.push({ ...this.connections[at], settings: await owner.ask({ type: 'settings' }) });
+        }
         for (const [database, owners] of this.owners.entries()) {
             const teardown = this.trial.databases[database].teardown ?? [];
             if (teardown.length > 0) await owners[0].ask({ type: 'teardown', statements: teardown });
@@ -63,6 +67,7 @@ export class Threads {
         await Promise.all(
             new Set([...this.workers, ...this.owners.flat()]).values().map((member) => member.thread.terminate()),
         );
+        return connections;
     }
 }
 

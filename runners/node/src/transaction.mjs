@@ -145,7 +145,7 @@ export class Execution {
     async #recover(fault, tries, record) {
         const { spec, memory, retry } = this;
         if (fault.code === null) throw fault.during(spec.name);
-        record.error(fault.code);
+        record.error(fault);
         memory.errors.push(fault.code);
         memory.first = null;
         if (this.yieldsAny) memory.yielded = [...memory.kept];

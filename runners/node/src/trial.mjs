@@ -53,7 +53,7 @@ export async function run(lines, say) {
     const elapsed = Math.max(0, ...progress.map(({ ended }) => ended));
     const result = outcome(trial, shared, all, board, progress, elapsed, (await probe?.stop(elapsed)) ?? null);
     const unfinished = progress.some(({ unfinished }) => unfinished !== null);
-    if (!unfinished) await crew.close();
+    if (!unfinished) result.connections = await crew.close();
     say(result);
     return unfinished;
 }

@@ -184,7 +184,7 @@ test('a call that holds the loop is followed to its end, whatever the drain', as
     const more = stuck({ executor: 'inline', connection: connection(2 * LAST) });
     const { operations, workers } = await outcome(trial('better-sqlite3', locked(t), [insert()], roles, more));
     const [{ failed, errors, unfinished }] = operations;
-    assert.deepEqual([failed, errors, unfinished], [1, { SQLITE_BUSY: { seen: 1, cured: 0 } }, []]);
+    assert.deepEqual([failed, errors, unfinished], [1, { SQLITE_BUSY: { seen: 1, cured: 0, message: 'database is locked' } }, []]);
     assert.deepEqual([workers[0].inside_ns, workers[0].outside_ns], [WINDOW * MS, 0]);
     assert.ok(workers[0].stall_ns > 1.9 * LAST * MS);
 });

@@ -130,9 +130,10 @@ for (const driver of databases) {
         const steps = [0, 1].map((at) => ({ transaction: at, weight: 1, stride: 1, offset: 0 }));
         const { operations } = await result(trial(driver, path, all, [role('r', 1, 0, count(4), { steps })]));
         const seen = operations.map(({ failed, errors }) => [failed, errors]);
+        const error = (message) => ({ seen: 2, cured: 0, message });
         assert.deepEqual(seen, [
-            [2, { SQLITE_CONSTRAINT_PRIMARYKEY: { seen: 2, cured: 0 } }],
-            [2, { SQLITE_CONSTRAINT_UNIQUE: { seen: 2, cured: 0 } }],
+            [2, { SQLITE_CONSTRAINT_PRIMARYKEY: error('UNIQUE constraint failed: t.id') }],
+            [2, { SQLITE_CONSTRAINT_UNIQUE: error('UNIQUE constraint failed: t.u') }],
         ]);
         assert.deepEqual(rows(path, 'SELECT count(*) AS n FROM t'), [{ n: 1 }]);
     });

@@ -4,6 +4,7 @@ from functools import partial
 from queue import LifoQueue
 from threading import Lock
 
+from .connect import settings_at_end
 from .driver import Fault, Session, find
 from .transaction import compile
 
@@ -118,6 +119,14 @@ class Opened:
         if size < 1:
             raise Fault("a pool needs at least one connection")
         return self.Pool([self._open(label, used) for _ in range(size)])
+
+    def settings_at_end(self) -> list[dict]:
+        """As `settings`, asked once more."""
+        names = self.trial["connection"]["read_back"]
+        return [
+            {**before, "settings": settings_at_end(session, names)}
+            for before, session in zip(self.settings, self.sessions)
+        ]
 
     def close(self) -> None:
         """Runs `teardown` on the first connection, and closes them all."""

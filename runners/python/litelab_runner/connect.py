@@ -1,5 +1,8 @@
 """Setting a connection, and asking what took effect: the same SQL for every driver."""
 
+from time import monotonic, sleep
+
+from . import codes
 from .driver import Fault, Session
 
 
@@ -28,6 +31,26 @@ def read_back(session: Session, names: list[str]) -> dict:
     # A row left behind would keep its statement, and so a read transaction, open.
     script(session, ["SELECT 1"])
     return values
+
+
+# Seconds for which a lock is waited for that another process of the trial holds.
+PATIENCE = 10.0
+
+
+def settings_at_end(session: Session, names: list[str]) -> dict:
+    """What is set when all workers have ended. Empty where the database does not let itself be asked: what became of it
+    the core sees for itself."""
+    patient_until = monotonic() + PATIENCE
+    while True:
+        try:
+            return session.settings(names)
+        except Exception as error:
+            code = error.code if isinstance(error, Fault) else session.code(error)
+            if code is None:
+                raise
+            if codes.primary(code) not in ("SQLITE_BUSY", "SQLITE_LOCKED") or monotonic() > patient_until:
+                return {}
+            sleep(0.001)
 
 
 def chosen(options: dict, known: set[str]) -> dict:

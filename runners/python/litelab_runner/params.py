@@ -21,8 +21,9 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "
 _CHARS_PER_WORD = 10
 _SHIFTS = range(0, 6 * _CHARS_PER_WORD, 6)
 
-# Operations drawn ahead at once.
+# Operations drawn ahead at once, and the most characters of their texts: the first operation waits for all of them.
 AHEAD = 64
+AHEAD_CHARS = 1 << 16
 
 # Columns of one statement that others are made of, by index of the parameter.
 Drawn = dict[int, list]
@@ -49,7 +50,9 @@ class Params:
             raise Fault(f"transaction `{transaction['name']}` binds a parameter that it does not have")
         # Not where there is a clock to read, or many rows anyway.
         alone = any(source["kind"] == "now" for source in self.sources)
-        self.ahead = 1 if alone or any(tuples * repeat != 1 for _, tuples, repeat in self.statements) else AHEAD
+        alone = alone or any(tuples * repeat != 1 for _, tuples, repeat in self.statements)
+        chars = sum(source.get("chars", 0) + 2 * source.get("bytes", 0) for source in self.sources)
+        self.ahead = 1 if alone else max(1, min(AHEAD, AHEAD_CHARS // max(1, chars)))
         self.now = 0
 
     def operations(self, first: int, stride: int) -> Iterator[Values]:

@@ -45,6 +45,8 @@ class Record:
         # Name → times seen, and times cured.
         self.seen: Counter[str] = Counter()
         self.cured: Counter[str] = Counter()
+        # Name → the database's message of the first, on one line.
+        self.messages: dict[str, str] = {}
         self.unfinished: list[dict] = []
         self.service: Latencies = Latencies(int)
         self.wait = Latencies(int) if waits else None
@@ -53,7 +55,9 @@ class Record:
         self.query = Latencies(int) if timed else None
         self.first_row = Latencies(int) if timed else None
 
-    def count_error(self, code: str) -> None:
+    def count_error(self, code: str, message: str) -> None:
+        if code not in self.messages:
+            self.messages[code] = " ".join(message.split())
         self.errors += 1
         self.busy += codes.is_busy(code)
         self.seen[code] += 1
@@ -69,6 +73,7 @@ class Record:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.seen.update(other.seen)
         self.cured.update(other.cured)
+        self.messages = {**other.messages, **self.messages}
         self.unfinished += other.unfinished
         for name in LATENCIES:
             if (part := getattr(other, name)) is not None:
@@ -84,7 +89,10 @@ class Record:
         return {
             **{name: getattr(self, name) for name in COUNTS},
             "measured": sum(self.service.values()),
-            "errors": {code: {"seen": seen, "cured": self.cured[code]} for code, seen in self.seen.items()},
+            "errors": {
+                code: {"seen": seen, "cured": self.cured[code], "message": self.messages.get(code)}
+                for code, seen in self.seen.items()
+            },
             "unfinished": self.unfinished,
             **{name: None if kept is None else encoded(kept) for name, kept in latencies.items()},
         }

@@ -32,6 +32,7 @@ def run() -> None:
         raise Fault(f"`{message}` is not go")
     result = stage.run()
     if not stage.hangs:
+        result["connections"] = [settings for opened in databases for settings in opened.settings_at_end()]
         for opened in databases:
             opened.close()
     say({"type": "result", **result})

@@ -189,7 +189,7 @@ class Worker:
             raise error
         with self._counting:
             if self.ended is None:
-                self.task.record.count_error(code)
+                self.task.record.count_error(code, str(error))
         return code
 
     def tries_again(self, met: list[str]) -> bool:

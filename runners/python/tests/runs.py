@@ -34,6 +34,11 @@ def tried(test):
     return often
 
 
+def seen(operation: dict) -> dict[str, tuple[int, int]]:
+    """Errors by name: how often they were seen and cured."""
+    return {name: (error["seen"], error["cured"]) for name, error in operation["errors"].items()}
+
+
 def param(called: str, kind: str, **source) -> dict:
     return {"name": called, "source": {"kind": kind, **source}}
 

@@ -5,6 +5,7 @@ import unittest
 from hashlib import sha256
 from itertools import islice
 from time import sleep
+from unittest.mock import patch
 
 from litelab_runner.driver import Fault
 from litelab_runner.generator import MASK, Stream, fnv1a64, mix64
@@ -52,6 +53,21 @@ class Draws(unittest.TestCase):
         numbers = range(5, 5 + 4 * 2 * AHEAD, 4)
         self.assertEqual(list(islice(params.operations(5, 4), len(numbers))), [params.draw([n])[0] for n in numbers])
         self.assertEqual(list(islice(params.operations(5, 0), 3)), 3 * params.draw([5]))
+
+    def test_the_words_drawn_are_in_proportion_to_the_length_of_a_text(self):
+        def drawn(chars: int) -> tuple[int, str]:
+            counted, words = [], Stream.words
+            source = runs.param("p", "text", chars=chars)
+            params = Params(7, runs.transaction("t", [source], runs.statement("", [0])), 0)
+            with patch.object(Stream, "words", lambda *given: counted.append(given[-1]) or words(*given)):
+                (text,) = next(params.operations(0, 1))
+            return sum(counted), text
+
+        self.assertEqual(drawn(100)[0], AHEAD * 10)
+        one, half = drawn(1 << 20), drawn(1 << 19)
+        # Of one operation, not of those after it.
+        self.assertEqual((one[0], half[0]), (-(-(1 << 20) // 10), -(-(1 << 19) // 10)))
+        self.assertEqual((len(one[1]), one[1][: 1 << 19]), (1 << 20, half[1]))
 
     def test_rows_of_an_operation_follow_each_other(self):
         one, many = Params(11, vector_transaction(), 3), Params(11, vector_transaction(repeat=3, tuples=2), 3)

@@ -41,14 +41,15 @@ class Histograms(unittest.TestCase):
         other.service[7] += 1
         other.unfinished.append({"service_ns": 8, "response_ns": None})
         for code in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY"):
-            other.count_error(code)
+            other.count_error(code, f"of {code},\n at last")
             other.cured[code] += 1
-        one.count_error("SQLITE_BUSY")
+        one.count_error("SQLITE_BUSY", "the first")
         one.add(other)
         operation = one.operation()
         self.assertEqual([operation[name] for name in ("committed", "measured", "ended")], [2, 1, 2])
-        self.assertEqual(operation["errors"]["SQLITE_BUSY"], {"seen": 2, "cured": 1})
-        self.assertEqual(operation["errors"]["SQLITE_BUSY_SNAPSHOT"], {"seen": 1, "cured": 1})
+        self.assertEqual(operation["errors"]["SQLITE_BUSY"], {"seen": 2, "cured": 1, "message": "the first"})
+        snapshot = {"seen": 1, "cured": 1, "message": "of SQLITE_BUSY_SNAPSHOT, at last"}
+        self.assertEqual(operation["errors"]["SQLITE_BUSY_SNAPSHOT"], snapshot)
         self.assertEqual(operation["unfinished"], [{"service_ns": 8, "response_ns": None}])
         self.assertIsNone(operation["lag"])
         self.assertEqual(HdrHistogram.decode(operation["service"]).get_total_count(), 1)

@@ -14,7 +14,7 @@ from litelab_runner.psycopg_driver import Psycopg
 from litelab_runner.server import Address, Link, printed
 from litelab_runner.transaction import Retry
 
-from .runs import Outcome, lines, param, role, statement, transaction, trial
+from .runs import Outcome, lines, param, role, seen, statement, transaction, trial
 
 URL = os.environ.get("LITELAB_POSTGRES")
 NO_RETRY = {"attempts": 1, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": []}
@@ -206,7 +206,7 @@ class Server(unittest.TestCase):
         self.assertIn("2 parameters, and 1", failed["reason"])
         same = plain("same", "INSERT INTO t(id, h) VALUES (1, 'a')", "INSERT INTO t(id, h) VALUES (2, 'x'), (3, 'x')")
         operation = self.operation(self.trial([same], 1, 2))
-        self.assertEqual((operation["failed"], operation["errors"]), (2, {"unique_violation": {"seen": 2, "cured": 0}}))
+        self.assertEqual((operation["failed"], seen(operation)), (2, {"unique_violation": (2, 0)}))
         self.assertEqual(self.ask("SELECT count(*) FROM $t"), 0)
 
     def test_contention_is_retried(self):
@@ -234,7 +234,7 @@ class Server(unittest.TestCase):
             self.assertEqual(operation["committed"], 2)
             if operation["errors"]:
                 break
-        self.assertEqual(operation["errors"], {"serialization_failure": {"seen": 1, "cured": 1}})
+        self.assertEqual(seen(operation), {"serialization_failure": (1, 1)})
 
     def test_yields_and_fetches(self):
         self.control.execute(f"INSERT INTO {self.schema}.t(id) VALUES (1), (2), (3)")
@@ -266,8 +266,8 @@ class Server(unittest.TestCase):
             stop.start()
             operation = self.operation(self.trial([slow], 1, 8, retry=given))
             stop.join()
-            seen = {"admin_shutdown": {"seen": 1, "cured": int(retried)}}
-            self.assertEqual((operation["errors"], operation["failed"]), (seen, int(not retried)))
+            met = {"admin_shutdown": (1, int(retried))}
+            self.assertEqual((seen(operation), operation["failed"]), (met, int(not retried)))
             self.assertEqual(self.ask("SELECT count(*) FROM $t"), 2 * operation["committed"])
 
     def terminate(self):

@@ -7,6 +7,7 @@ pub use check::{Mismatch, MismatchKind};
 
 use crate::BulkError;
 use crate::progress::{Pace, Phase, Progress, rate};
+use litelab_database::{Source, SourceError};
 use rusqlite::Connection;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -79,8 +80,8 @@ pub struct ThreadReport {
 /// `ID` in a table without one), handed out one at a time, so that a slow thread or an uneven table costs little.
 /// `progress` is called about every [`VerifyOptions::report_every`], from this thread.
 ///
-/// The database is opened read-only. Beside one in WAL mode SQLite then leaves an empty `-wal` and a `-shm`, which only
-/// a connection that may write can delete, and does (<https://sqlite.org/wal.html#readonly>).
+/// The database is opened read-only and nothing is left beside it; one at rest in WAL mode is read again where somebody
+/// writes to it meanwhile ([`litelab_database::source`]).
 ///
 /// A wrong row is no error but a mismatch in the report. An index is not compared with its table: that is the work
 /// of `PRAGMA integrity_check`.
@@ -93,7 +94,24 @@ pub fn verify(
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<VerifyReport, BulkError> {
-    let (table, connections) = snapshot(options)?;
+    for _ in 0..SNAPSHOT_ATTEMPTS {
+        let source = Source::find(&options.path)?;
+        let report = read(&source, options, progress, cancel);
+        if source.unchanged() {
+            return report;
+        }
+    }
+    Err(SourceError::Changing(options.path.clone()).into())
+}
+
+/// One reading of the database.
+fn read(
+    source: &Source,
+    options: &VerifyOptions,
+    progress: &mut dyn FnMut(Progress),
+    cancel: &AtomicBool,
+) -> Result<VerifyReport, BulkError> {
+    let (table, connections) = snapshot(source, options)?;
     let parts = table.parts(connections.len());
     let shared = Shared { table: &table, parts: &parts, next: AtomicUsize::new(0), rows: AtomicU64::new(0), cancel };
     let mut pace = Pace::new(options.report_every);
@@ -214,8 +232,8 @@ impl Shared<'_> {
 /// SQLite has no call for a common snapshot in its default build, but `data_version` tells whether anybody has
 /// committed (<https://sqlite.org/pragma.html#pragma_data_version>): unchanged from before the first began to after
 /// the last began, they see the same.
-fn snapshot(options: &VerifyOptions) -> Result<(Table, Vec<Connection>), BulkError> {
-    let watch = table::open(&options.path)?;
+fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Connection>), BulkError> {
+    let watch = source.open()?;
     let version = || {
         watch
             .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
@@ -224,12 +242,12 @@ fn snapshot(options: &VerifyOptions) -> Result<(Table, Vec<Connection>), BulkErr
     for attempt in 0..SNAPSHOT_ATTEMPTS {
         thread::sleep(SNAPSHOT_PAUSE * attempt);
         let before = version()?;
-        let first = table::open(&options.path)?;
+        let first = source.open()?;
         let table = Table::look(&first, &options.path)?;
         let threads = table.useful_threads(options.threads.get());
         let mut connections = vec![first];
         for _ in 1..threads {
-            let conn = table::open(&options.path)?;
+            let conn = source.open()?;
             table.begin(&conn)?;
             connections.push(conn);
         }
@@ -298,7 +316,12 @@ mod tests {
                 }
             });
             let seen = (0..60)
-                .map(|_| snapshot(&options).map(|(_, all)| all.iter().map(number).collect::<Vec<_>>()))
+                .map(|_| {
+                    let source = Source::find(&path).expect("found");
+                    let seen = snapshot(&source, &options).map(|(_, all)| all.iter().map(number).collect::<Vec<_>>());
+                    let changing = || Err(BulkError::Changing { path: path.clone() });
+                    if source.unchanged() { seen } else { changing() }
+                })
                 .collect();
             done.store(true, Ordering::Relaxed);
             seen

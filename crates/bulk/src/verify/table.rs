@@ -1,8 +1,7 @@
 //! The table as it is found, and how it is shared among threads.
 
 use crate::BulkError;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, ffi};
-use std::fs;
+use rusqlite::{Connection, OptionalExtension, ffi};
 use std::path::Path;
 
 /// Rows below which a part is not worth its own query.
@@ -10,20 +9,6 @@ pub(super) const SMALLEST_PART: u64 = 20_000;
 
 /// Parts per thread: enough that the last ones end almost together.
 const PARTS_PER_THREAD: u64 = 32;
-
-/// Opens a database for reading only.
-pub(super) fn open(path: &Path) -> Result<Connection, BulkError> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => return Err(BulkError::NotADatabase { path: path.into() }),
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(BulkError::Missing { path: path.into() });
-        }
-        Err(source) => return Err(BulkError::Io { doing: "look at the database", source }),
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags).map_err(BulkError::doing("open the database"))
-}
 
 /// What a first read says that fails: opening alone reads nothing.
 pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> BulkError {

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use litelab_protocol::codes::{CONNECTION_LOST, CONNECTION_REFUSED, CONNECTION_TIMEOUT};
-use litelab_protocol::{Database, ErrorCount, Load, Transaction, Trial};
+use litelab_protocol::{Database, Load, Transaction, Trial};
 
 use super::{Found, Wrong, ensure, passed, timely, tries};
 use crate::conversation::{Heard, refused_at_once};
@@ -76,14 +76,15 @@ fn noticed(place: &Place, heard: &Heard, code: &str, retried: bool) -> Result<()
         "a commit that had no answer was done, and tried again: {names:?}"
     );
     ensure!(names == [code], "a connection that is lost is {code}, and it saw {names:?}");
-    let (errors, failed, committed) = (operation.errors[code], operation.failed, operation.committed);
+    let (failed, committed) = (operation.failed, operation.committed);
+    let errors = (operation.errors[code].seen, operation.errors[code].cured);
     let wanted = match retried {
-        true => (ErrorCount { seen: 1, cured: 1 }, 0, INSERTS),
-        false => (ErrorCount { seen: 1, cured: 0 }, 1, INSERTS - 1),
+        true => ((1, 1), 0, INSERTS),
+        false => ((1, 0), 1, INSERTS - 1),
     };
     ensure!(
         (errors, failed, committed) == wanted,
-        "one of {INSERTS} lost its connection: {wanted:?} are due, and it counts {:?}",
+        "one of {INSERTS} lost its connection: errors (seen, cured), failures and commits {wanted:?} are due, and it counts {:?}",
         (errors, failed, committed)
     );
     let rows = place.integer("SELECT count(*) FROM t")? as u64;

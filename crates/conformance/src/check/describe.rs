@@ -13,15 +13,17 @@ pub const NAME: &str = "describes-itself";
 /// was seen.
 pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String), String> {
     // Reads the answer strictly: unknown and missing fields, and another version of the protocol, are errors.
-    let (description, absent) = runner.look().map_err(|e| e.to_string())?;
+    let (description, mut absent) = runner.look().map_err(|e| e.to_string())?;
     let manifest = &runner.manifest;
     ensure!(description.runner == manifest.name, "it calls itself `{}`", description.runner);
     ensure!(description.language == manifest.language, "it says its language is `{}`", description.language);
     ensure!(!description.runtime.is_empty(), "it names no runtime");
     for name in &manifest.drivers {
-        let here = description.drivers.iter().any(|d| d.name == *name) || absent.iter().any(|a| a.driver == *name);
-        ensure!(here, "runner.toml lists the driver `{name}`, and it says it has none of that name");
+        let broken = absent.iter().find(|a| a.driver == *name && !a.optional);
+        let why = broken.and_then(|a| a.reason.as_ref()).map_or_else(String::new, |reason| format!(": {reason}"));
+        ensure!(broken.is_none(), "runner.toml lists the driver `{name}`, and it says it has none of that name{why}");
     }
+    absent.retain(|a| a.optional);
     for (i, driver) in description.drivers.iter().enumerate() {
         let name = &driver.name;
         ensure!(manifest.drivers.contains(name), "it has a driver `{name}` that runner.toml does not list");

@@ -93,6 +93,11 @@ pub fn names(subject: &Subject<'_>) -> Found {
         let seen: Vec<_> = operation.into_iter().flat_map(|o| o.errors.keys()).collect();
         let right = seen.len() == 1 && code.split(" or ").any(|code| *seen[0] == code);
         ensure!(right, "{sql}: {code} is due, and it saw {seen:?}");
+        let message = operation.and_then(|o| o.errors.values().next()?.message.as_deref());
+        ensure!(
+            message.is_some_and(|message| !message.is_empty() && !message.contains('\n')),
+            "{sql}: the database's own message of the error is due on one line, and it has {message:?}"
+        );
     }
     let Some(stale) = stale(dialect) else {
         return passed(format!("{} errors", violations.len()));

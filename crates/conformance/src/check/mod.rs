@@ -76,6 +76,7 @@ pub const CHECKS: &[Check] = &[
     check!("content", "a load has the hash of the reference's", values::content),
     check!("read-back", "it reports the settings asked for, on every connection", settings::read_back),
     check!("settings-by-sql", "SQL on its connections sees those settings, too", settings::by_sql),
+    check!("settings-at-end", "at the end it reports what is then set, on every connection", settings::at_end),
     check!("settings-by-effect", "the settings do what they should", effects::effects),
     check!("access", "every access and executor: counts are the rows in the file, none twice", access::access),
     check!("write-lock", "where writers share a lock or connection none of them is ever busy", access::exclusion),

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use litelab_protocol::ErrorCount;
 use litelab_protocol::codes::is_busy;
 
 use super::{Found, NO_DATABASE, Wrong, ensure, errors, passed, skipped, timely, tries};
@@ -26,10 +25,10 @@ pub fn retry(subject: &Subject<'_>) -> Found {
         let (_, Heard { ticks, result, .. }) =
             locked(subject, &format!("limit-{attempts}-{}", on[0]), (attempts, &on), FOREVER)?;
         let operation = &result.operations[0];
-        let errors = operation.errors.get(busy).copied().unwrap_or_default();
+        let errors = operation.errors.get(busy).cloned().unwrap_or_default();
         // Two transactions, none of which can succeed.
         ensure!(
-            errors == ErrorCount { seen: 2 * seen, cured: 0 } && operation.failed == 2,
+            (errors.seen, errors.cured) == (2 * seen, 0) && operation.failed == 2,
             "{attempts} tries on {on:?}: {} errors and 2 failures are due, and it counts {errors:?} and {}",
             2 * seen,
             operation.failed
@@ -59,7 +58,7 @@ fn cured(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let busy = locked_out(subject.dialect());
     let (place, Heard { result, .. }) = locked(subject, &format!("cured-{tried}"), (100_000, &[busy]), held)?;
     let operation = &result.operations[0];
-    let errors = operation.errors.get(busy).copied().unwrap_or_default();
+    let errors = operation.errors.get(busy).cloned().unwrap_or_default();
     ensure!(
         operation.failed == 0 && operation.committed == 2,
         "the lock was released, and it still counts {operation:?}"
@@ -84,7 +83,7 @@ fn stale(subject: &Subject<'_>, tried: u32) -> Result<(), Wrong> {
     let on = subject.by("SQLITE_BUSY", code, code);
     let Heard { ticks, result, .. } = errors::snapshot(subject, &format!("stale-{tried}.db"), 1_000, &[on])?;
     let operation = &result.operations[0];
-    let stale = operation.errors.get(code).copied().unwrap_or_default();
+    let stale = operation.errors.get(code).cloned().unwrap_or_default();
     let told: u64 = ticks.iter().flat_map(|(_, tick)| &tick.counts).map(|count| count.busy).sum();
     ensure!(told >= stale.seen, "{code} was seen {} times, and its ticks tell of {told} that are busy", stale.seen);
     let what = format!("`{on}` stands for {code}, too");

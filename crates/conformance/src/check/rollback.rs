@@ -31,7 +31,7 @@ pub fn rollback(subject: &Subject<'_>) -> Found {
         let result = subject.run(&trial)?.result;
         let name = begin.name();
         for operation in &result.operations {
-            let errors = operation.errors.get(not_unique(subject.dialect())).copied().unwrap_or_default();
+            let errors = operation.errors.get(not_unique(subject.dialect())).cloned().unwrap_or_default();
             let found = (operation.committed, operation.failed, errors.seen, errors.cured);
             let wanted = if operation.transaction == "bad" { (0, 6, 6, 0) } else { (6, 0, 0, 0) };
             ensure!(

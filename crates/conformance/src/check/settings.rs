@@ -223,6 +223,48 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
     passed(format!("{} profiles on two workers' connections", profiles.len()))
 }
 
+/// A setting that a transaction changes has its new value at the end, on the connection that ran it, and on others that only
+/// prepared it: SQLite changes some as it compiles the PRAGMA.
+pub fn at_end(subject: &Subject<'_>) -> Found {
+    if !subject.has_database() {
+        return skipped(NO_DATABASE);
+    }
+    let (name, change, changed) = match subject.dialect() {
+        Dialect::Sqlite => ("cache_size", "PRAGMA cache_size = -777", "-777"),
+        Dialect::Postgres => ("lock_timeout", "SET lock_timeout = 777", "777ms"),
+        Dialect::Mysql => ("lock_wait_timeout", "SET SESSION lock_wait_timeout = 777", "777"),
+    };
+    let ways = subject.ways();
+    for (executor, access) in &ways {
+        let here = |e: String| format!("{access} on {executor}: {e}");
+        let path = subject.database(&format!("at-end-{executor}-{}.db", access.kind()), TABLE)?;
+        let mut draft = Draft::new(subject).on(&path);
+        (draft.trial.executor, draft.trial.access) = (*executor, *access);
+        draft.trial.connection.read_back = vec![name.to_owned()];
+        let change = transaction("change", Begin::None, vec![], vec![statement(change, &[])]);
+        let draft = draft.transaction(change).transaction(read());
+        let trial = draft.role("w", 1, &["change"], count(1)).role("r", 2, &["read"], count(2)).build();
+        let mut started = subject.start(&trial)?;
+        started.go();
+        let heard = subject.finish(&trial, started)?;
+        let ended = &heard.result.connections;
+        connections(&trial, ended).map_err(here)?;
+        let shown = |connection: &ConnectionSettings| {
+            let setting = connection.settings.get(name).unwrap_or(&Setting::Null);
+            setting.as_str().map_or_else(|| setting.to_string(), str::to_owned)
+        };
+        let own = heard.connections.first().map(shown).unwrap_or_default();
+        let moved = ended.iter().filter(|connection| shown(connection) == changed).count();
+        let stayed = ended.iter().filter(|connection| shown(connection) == own).count();
+        ensure!(
+            moved >= 1 && moved + stayed == ended.len(),
+            "{access} on {executor}: a connection has another {name} at its end, and it reports {:?}",
+            ended.iter().map(shown).collect::<Vec<_>>()
+        );
+    }
+    passed(format!("{} ways", ways.len()))
+}
+
 /// Settings, what they are set to, and what a statement on the connection sees then. A build's own default must not look
 /// like obedience, so that the levels are tried more than one way.
 fn seen_by_sql(dialect: Dialect) -> Vec<Vec<(&'static str, &'static str, Value)>> {

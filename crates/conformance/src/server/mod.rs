@@ -10,7 +10,6 @@ use litelab_engine::{Urls, scratch, servers};
 use litelab_model::Server as Kind;
 use litelab_protocol::Dialect;
 use litelab_servers::{Admin, Instance, Options, ServersError};
-use tempfile::TempDir;
 
 pub use litelab_servers::Url;
 pub use schema::{Held, Schema};
@@ -27,7 +26,7 @@ pub struct Servers<'a> {
     mysql: OnceLock<Result<Server, Unavailable>>,
     path: PathBuf,
     // Removed after the servers in it.
-    _folder: TempDir,
+    _folder: scratch::Folder,
 }
 
 /// A server that answers.

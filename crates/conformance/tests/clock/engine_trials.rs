@@ -49,7 +49,8 @@ fn trial(runners: &Runners, driver: &str, role: &str) -> (Outcome, Series) {
 fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn FnMut() -> bool) -> (Outcome, Series) {
     let folder = common::scratch();
     let study = format!(
-        "[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\ndriver = \"{driver}\"\n{role}"
+        "[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\ndriver = \"{driver}\"\n\
+         failed_at_most = 1\n{role}"
     );
     let mut plan = common::plan(folder.path(), WORKLOAD, &study);
     litelab_engine::compile::compile(&mut plan).expect("compiles");

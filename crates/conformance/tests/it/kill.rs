@@ -247,7 +247,7 @@ fn a_kill_from_outside_is_a_failed_row() {
 
 #[test]
 fn one_that_died_by_itself_before_its_kill_was_not_killed() {
-    // Its lines are read when those of the role before it have ended: long after it was to be killed.
+    // It is noticed at once, while those of the role before it work on.
     let roles = "role.r = { run = \"look\", for = \"4s\", think = \"10ms\" }\n\
         role.w = { run = \"insert\", workers = 2, for = \"4s\", think = \"5ms\" }";
     let kill = "kill = { role = \"w\", processes = 1, after = \"3s\" }";

@@ -1,6 +1,7 @@
 //! The integration tests of this package in one program.
 
 mod common;
+mod ends;
 mod kill;
 mod killed;
 mod optional;

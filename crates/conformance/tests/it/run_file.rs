@@ -267,6 +267,31 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
     }
 }
 
+/// What no study may say: the check of the plan is passed by, as a driver or a pool would that changes a setting by itself.
+#[test]
+fn a_trial_whose_settings_move_fails_and_names_both_values() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-full\"\n\
+         role.w = { run = \"insert\", count = 10, workers = 2 }\nvary.access = [\"per-worker\", \"pool(2)\", \"split(1)\"]";
+    let mut plan = common::plan(folder.path(), common::INSERTS, study);
+    for arm in &mut plan.arms {
+        let mut off = arm.trial.transactions[0].statements[0].clone();
+        (off.sql, off.bind) = ("PRAGMA synchronous = OFF".into(), Vec::new());
+        arm.trial.transactions[0].statements.push(off);
+    }
+    Run::new(plan, "", options(folder.path()), &runners, &stop)
+        .and_then(|run| run.execute(&mut |_| {}))
+        .expect("executes");
+    let stored = trials(&options(folder.path()).file);
+    assert_eq!(stored.len(), 3);
+    for trial in &stored {
+        let Outcome::Failed(failure) = &trial.record.outcome else { panic!("measured: {trial:?}") };
+        assert_eq!(failure.kind, FailureKind::Settings);
+        let said = "`synchronous` was 2 when the trial began and is 0 at its end";
+        assert!(failure.reason.starts_with("connection ") && failure.reason.contains(said), "{}", failure.reason);
+    }
+}
+
 #[test]
 fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_blocks() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));

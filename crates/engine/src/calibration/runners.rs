@@ -34,7 +34,11 @@ pub fn runner_costs(
     let keep_going = || !stop.load(Ordering::Relaxed);
     let mut costs = Vec::new();
     for runner in runners.iter().filter(|r| !r.manifest.test_double && r.is_built()) {
-        let Ok(description) = runner.describe() else { continue };
+        let description = match runner.look_until(Some(stop)) {
+            Ok((description, _)) => description,
+            Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
+            Err(_) => continue,
+        };
         let name = &runner.manifest.name;
         let ours = noop::arm(arm, name);
         if description.drivers.iter().find(|d| d.name == noop::DRIVER).is_none_or(|d| check_support(d, &ours).is_err())

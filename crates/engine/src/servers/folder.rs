@@ -1,18 +1,19 @@
 //! The folder of servers.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use litelab_model::Server;
 use litelab_servers::instance::may_enter;
-use tempfile::TempDir;
+
+use crate::scratch::Folder;
 
 /// A folder for servers, which run as users of their own: in `directory`, or where those may not enter it, in the system's
 /// folder for temporary files, if that lies on the same file system, so that what is measured is the same disk.
 ///
 /// # Errors
 /// When it cannot be made. Where neither will do it is in `directory`, and the server says which folder is closed.
-pub fn folder(directory: &Path, server: Server) -> std::io::Result<TempDir> {
+pub fn folder(directory: &Path, server: Server) -> std::io::Result<Folder> {
     let elsewhere = std::env::temp_dir();
     let is_closed = may_enter(server, directory).is_err();
     let there = if is_closed && may_enter(server, &elsewhere).is_ok() && on_one_disk(directory, &elsewhere) {
@@ -20,11 +21,7 @@ pub fn folder(directory: &Path, server: Server) -> std::io::Result<TempDir> {
     } else {
         directory
     };
-    let prefix = crate::scratch::prefix();
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix);
-    builder.permissions(PermissionsExt::from_mode(0o755));
-    builder.tempdir_in(there)
+    Folder::with_mode(there, 0o755)
 }
 
 fn on_one_disk(a: &Path, b: &Path) -> bool {
@@ -35,6 +32,10 @@ fn on_one_disk(a: &Path, b: &Path) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use tempfile::TempDir;
+
     use super::*;
 
     #[test]

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 use litelab_model::condition::KillPlan;
 use litelab_model::{Arm, Plan, Server};
 use litelab_record::ServerRecord;
-use litelab_servers::{Instance, Options, ServersError};
+use litelab_servers::{Instance, Options, ServersError, State, instance};
 use sha2::{Digest, Sha256};
 
 pub(crate) use compile::compile;
@@ -34,13 +34,14 @@ use target::Target;
 pub use url::Urls;
 
 use crate::error::EngineError;
+use crate::scratch::Folder;
 
 /// The servers of a run. Those that litelab started are stopped when this is dropped, and their folder is removed.
 #[derive(Debug)]
 pub struct Servers {
     // Dropped in this order: servers before the folder that holds them.
     targets: BTreeMap<Server, Target>,
-    folder: Option<tempfile::TempDir>,
+    folder: Option<Folder>,
     directory: PathBuf,
     urls: Urls,
     /// Tells the schemas of this run apart from those of others.
@@ -109,7 +110,7 @@ impl Servers {
             let made = folder(&self.directory, server);
             self.folder = Some(made.map_err(|e| failed(&self.directory, e))?);
         }
-        let path = self.folder.as_ref().map_or(self.directory.as_path(), tempfile::TempDir::path);
+        let path = self.folder.as_ref().map_or(self.directory.as_path(), Folder::path);
         std::path::absolute(path).map_err(|e| failed(path, e))
     }
 
@@ -178,6 +179,17 @@ impl Tables {
             _ => None,
         };
         self.0.databases().into_iter().filter_map(name).collect()
+    }
+}
+
+/// Ends the servers in a folder whose litelab was killed together with the guard of its servers.
+pub(crate) fn end_in(folder: &Path) {
+    let below = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for place in below(folder).chain(below(&folder.join("servers"))) {
+        if let Ok(Some(state)) = State::read(&place) {
+            // What cannot be removed is tried again with the folder.
+            let _left = instance::down(state.kind, &place);
+        }
     }
 }
 

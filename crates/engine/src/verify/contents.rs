@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use litelab_database::{Guard, describe};
 use litelab_model::{Arm, expression};
 use litelab_protocol::content::ContentHash;
 use litelab_protocol::{Operation, TrialResult};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use litelab_record::describe;
+/// For each query of an invariant and each table whose content is hashed.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Beyond this size a database is not searched for corruption after every trial: it would take longer than the trial.
 const INTEGRITY_BYTES: u64 = 256 << 20;
@@ -37,7 +40,11 @@ pub trait Contents {
 }
 
 /// Databases that are files of SQLite.
-pub struct Files(Vec<Connection>);
+pub struct Files {
+    databases: Vec<Guard>,
+    /// See [`LIMIT`].
+    limit: Duration,
+}
 
 impl Files {
     /// Opens them, and looks for corruption in those that the trial wrote.
@@ -45,21 +52,31 @@ impl Files {
     /// # Errors
     /// The first that cannot be opened or is corrupt.
     pub fn open(arm: &Arm, paths: &[PathBuf]) -> Result<Self, String> {
-        paths.iter().map(|path| open(arm, path)).collect::<Result<_, _>>().map(Self)
+        let databases = paths.iter().map(|path| open(arm, path)).collect::<Result<_, _>>()?;
+        Ok(Self { databases, limit: LIMIT })
+    }
+
+    /// A database, with the time for what is asked next.
+    fn guard(&self, database: usize) -> &Guard {
+        let guard = &self.databases[database];
+        guard.within(self.limit);
+        guard
     }
 }
 
 impl Contents for Files {
     fn databases(&self) -> usize {
-        self.0.len()
+        self.databases.len()
     }
 
     fn number(&mut self, database: usize, sql: &str) -> Result<f64, String> {
-        number(&self.0[database], sql).map_err(|e| describe(&e))
+        let guard = self.guard(database);
+        number(guard, sql).map_err(|e| guard.explain(sql, &e).to_string())
     }
 
     fn content(&mut self, database: usize, table: &str) -> Result<String, String> {
-        content_hash(&self.0[database], table).map_err(|e| describe(&e))
+        let guard = self.guard(database);
+        content_hash(guard, table).map_err(|e| guard.explain("", &e).to_string())
     }
 }
 
@@ -163,19 +180,20 @@ fn number(connection: &Connection, sql: &str) -> rusqlite::Result<f64> {
     })
 }
 
-fn open(arm: &Arm, path: &Path) -> Result<Connection, String> {
-    let connection = Connection::open(path).map_err(|e| format!("the database cannot be opened: {}", describe(&e)))?;
+fn open(arm: &Arm, path: &Path) -> Result<Guard, String> {
+    let opened = Connection::open(path).and_then(Guard::new);
+    let guard = opened.map_err(|e| format!("the trial's database cannot be opened: {}", describe(&e)))?;
     let size = std::fs::metadata(path).map_or(0, |m| m.len());
     let writes = arm.trial.transactions.iter().any(|t| t.writes);
     if writes && size <= INTEGRITY_BYTES {
-        let answer: String = connection
+        let answer: String = guard
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-            .map_err(|e| format!("quick_check: {}", describe(&e)))?;
+            .map_err(|e| format!("quick_check of the trial's database: {}", describe(&e)))?;
         if answer != "ok" {
-            return Err(format!("the database is corrupt: {answer}"));
+            return Err(format!("the trial's database is corrupt after it: {answer}"));
         }
     }
-    Ok(connection)
+    Ok(guard)
 }
 
 /// A count by its name in an invariant: `committed.enqueue`.
@@ -216,4 +234,21 @@ pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<St
         }
     }
     Ok(hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_does_not_end_is_interrupted() {
+        let guard = Connection::open_in_memory().and_then(Guard::new).expect("memory");
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        guard.execute_batch(&format!("CREATE VIEW v AS {endless}")).expect("made");
+        let mut files = Files { databases: vec![guard], limit: Duration::from_millis(50) };
+        for error in [files.number(0, endless).expect_err("endless"), files.content(0, "v").expect_err("endless")] {
+            assert!(error.contains("it was not over after 50ms"), "{error}");
+        }
+        assert_eq!(files.number(0, "SELECT 7"), Ok(7.0));
+    }
 }

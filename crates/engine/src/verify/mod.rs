@@ -2,8 +2,10 @@
 
 mod ceiling;
 mod contents;
+mod kept;
 mod little;
 mod nodes;
+mod work;
 
 use litelab_model::Arm;
 use litelab_model::pragma::{self, Reported};
@@ -14,8 +16,10 @@ use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult
 
 pub use ceiling::ceiling;
 pub use contents::{Contents, Files, content_hash, databases};
+pub use kept::kept;
 use litelab_record::outcome::Flag;
 pub use nodes::{lost, nodes};
+pub use work::failures;
 
 /// A trial of fewer transactions than this is not judged, whatever its length: one more at its end is a percent.
 const FEWEST: u64 = 100;
@@ -225,6 +229,7 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
     if failed > 0 {
         flags.push(Flag::Failures { failed, of });
     }
+    flags.extend(work::idle(arm, result));
     if late_share > 0.1 {
         flags.push(Flag::LateSamples { share: late_share });
     }

@@ -4,3 +4,4 @@
 mod content;
 mod invocations;
 mod node_kills;
+mod study_sql;

@@ -95,6 +95,9 @@ pub fn counts_are_those_of_the_rows(Hosted(runner, drivers): &Hosted) {
             assert_eq!(outcome.ready.connections.len(), 2 * connections, "{context}");
             let settings = json!({"journal_mode": "wal", "synchronous": 0});
             assert!(outcome.ready.connections.iter().all(|c| json!(c.settings) == settings), "{context}");
+            let at_end = &outcome.result.connections;
+            assert!(at_end.iter().all(|c| outcome.ready.connections.contains(c)), "{context}: {at_end:?}");
+            assert_eq!(at_end.len(), 2 * connections, "{context}");
             let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
             assert_eq!(ticked, 280, "{context}");
             // All are closed: the last one to go takes the log with it, once this one has gone, too.

@@ -89,7 +89,7 @@ fn retries_and_empty_ones_are_counted() {
         // One that ends empty starts the cycle again: the third step is never come to.
         let (fails, take) = (outcome.operation("w", "fails"), outcome.operation("w", "take"));
         assert_eq!((fails.committed, take.empty, take.committed), (3, 2, 0), "{executor}");
-        let errors = fails.errors["SQLITE_BUSY_SNAPSHOT"];
+        let errors = &fails.errors["SQLITE_BUSY_SNAPSHOT"];
         assert_eq!((errors.seen, errors.cured), (2, 2), "{executor}");
     }
 }
@@ -141,9 +141,9 @@ fn thinking_and_waiting_for_an_arrival_let_others_run() {
             assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
             assert!(outcome.result.elapsed_ns >= 500 * MS, "{executor}");
             timely(only.committed >= 80, format_args!("{executor}: {}", only.committed))?;
-            // The runtime's timer is one of milliseconds; one after the other the last would be late by half of the time.
+            // The runtime's timer is one of milliseconds; one after the other half of them would be late by a quarter of a second.
             let lag = some(&only.lag).quantile(0.5);
-            timely(lag.is_some_and(|lag| lag < 40 * MS), format_args!("{executor}: {lag:?}"))
+            timely(lag.is_some_and(|lag| lag < 100 * MS), format_args!("{executor}: {lag:?}"))
         });
     }
 }

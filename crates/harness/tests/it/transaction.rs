@@ -16,7 +16,7 @@ fn a_retry_cures_with_growing_pauses() {
         let outcome = RUNNER.run(&trial);
         let only = outcome.only();
         assert_eq!((only.committed, only.failed, only.errors.len()), (3, 0, 1));
-        let errors = only.errors["SQLITE_BUSY_SNAPSHOT"];
+        let errors = &only.errors["SQLITE_BUSY_SNAPSHOT"];
         assert_eq!((errors.seen, errors.cured), (2, 2));
         // 10 and 30 ms over two retries.
         assert!(only.service.max().is_some_and(|max| max >= 39_900_000), "{:?}", only.service.max());
@@ -36,7 +36,7 @@ fn tries_come_to_an_end() {
         trial.retry = Retry { attempts, multiplier: 1.0, on: vec![on.into()], ..Retry::default() };
         let outcome = RUNNER.run(&trial);
         let only = outcome.only();
-        let errors = only.errors["SQLITE_BUSY_SNAPSHOT"];
+        let errors = &only.errors["SQLITE_BUSY_SNAPSHOT"];
         assert_eq!((only.committed, only.failed), (committed, failed), "{attempts} {on}");
         assert_eq!((errors.seen, errors.cured), (2, cured), "{attempts} {on}");
         assert_eq!(only.service.count(), committed, "{attempts} {on}");

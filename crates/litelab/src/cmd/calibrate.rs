@@ -8,17 +8,18 @@ use anyhow::{Context, Result};
 use litelab_engine::calibration::{clock, runner_costs, sync};
 use litelab_engine::event::Event;
 use litelab_engine::trial::Patience;
-use litelab_engine::{EngineError, Run, RunOptions, Runners};
+use litelab_engine::{EngineError, Run, RunOptions, Runners, scratch};
 use litelab_model::{Options, Plan, library, resolve};
 use litelab_observe::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
 use litelab_record::calibration::{self, Host, HostCalibration, Work};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
+use litelab_report::export::json;
 use litelab_report::terminal;
 
 use crate::exit::{BadInput, Exit};
-use crate::{building, files, interrupt, style};
+use crate::{building, files, interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -98,10 +99,12 @@ pub fn run(args: &Args) -> Result<Exit> {
     let rest = rest.finish();
     let clock = clock();
     say("syncs of the disk");
-    let sync = sync(&args.dir, scale.sync).ok();
+    let place = scratch::Folder::make(&args.dir).context("make a folder for it")?;
+    let sync = sync(place.path(), scale.sync).ok();
+    drop(place);
 
     // Kept no longer than it takes: what matters of it is in the calibration.
-    let folder = tempfile::Builder::new().prefix(".calibration-").tempdir_in(data).context("make a folder for it")?;
+    let folder = scratch::Folder::make(data).context("make a folder for it")?;
     let file = folder.path().join("aa.db");
     let info = experiments(args, scale.experiments, &runners, &file)?;
     let analysis = analyse(&RunFile::open(&file)?, &info)?;
@@ -119,7 +122,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 
     let writes = info.plan.arms.iter().find(|arm| scenario(&info.plan, arm.scenario) == Work::Commits.name());
     let costs = match writes {
-        Some(arm) => runner_costs(arm, &runners, &args.dir, scale.trials, &interrupt::STOP, &mut |name| {
+        Some(arm) => runner_costs(arm, &runners, &args.dir, scale.trials, interrupt::stop(), &mut |name| {
             say(&format!("the harness itself: runner {name}"));
         })?,
         None => Vec::new(),
@@ -142,15 +145,15 @@ pub fn run(args: &Args) -> Result<Exit> {
     };
     let kept = calibration::save(data, &result)?;
     print(&result, args.json)?;
-    anstream::eprintln!("kept in {}; runs on this host and disk store it", kept.display());
+    output::log(format_args!("kept in {}; runs on this host and disk store it", kept.display()));
     Ok(Exit::Ok)
 }
 
 fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     if json {
-        anstream::println!("{}", serde_json::to_string_pretty(calibration)?);
+        output::lines(&format!("{}\n", json::pretty(calibration)?));
     } else {
-        anstream::print!("{}", terminal::show_calibration(calibration, style::report()));
+        output::rendered(&terminal::show_calibration(calibration, style::report()));
     }
     Ok(())
 }
@@ -178,6 +181,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         flame: false,
     };
     let stop = AtomicBool::new(false);
+    let _asked = interrupt::stop();
     building::for_plan(runners, &plan)?;
     let run = Run::new(plan, &text.toml, options, runners, &stop)?;
     let (begun, mut told) = (Instant::now(), Instant::now());
@@ -197,11 +201,11 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         if let Event::Started { .. } = event {
             say(&format!("identical arms, for {:.0} s", limit.as_secs_f64()));
         }
-        if interrupt::STOP.load(Ordering::Relaxed) {
+        if interrupt::is_asked() {
             stop.store(true, Ordering::Relaxed);
         }
     })?;
-    if interrupt::STOP.load(Ordering::Relaxed) {
+    if interrupt::is_asked() {
         return Err(EngineError::Interrupted.into());
     }
     Ok(RunFile::open(file)?.info()?)
@@ -211,7 +215,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
 pub fn warn(run: &Run<'_>) -> Result<()> {
     if let Some(stored) = run.calibrated(Path::new(files::DIRECTORY))? {
         for forecast in forecasts_of(run.plan(), &stored.calibration) {
-            anstream::eprintln!("{}warning:{} {}: {forecast}", style::WARNING, style::RESET, forecast.scenario);
+            output::note(style::WARNING, "warning", format_args!("{}: {forecast}", forecast.scenario));
         }
     }
     Ok(())
@@ -222,5 +226,5 @@ fn scenario(plan: &Plan, index: usize) -> &str {
 }
 
 fn say(what: &str) {
-    anstream::eprintln!("calibrating: {what}");
+    output::log(format_args!("calibrating: {what}"));
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use litelab_conformance::{CheckOutcome, Progress, Report, Suite, Verdict};
 
 use crate::exit::{BadInput, Exit};
-use crate::{interrupt, style};
+use crate::{interrupt, output, style};
 
 /// Which runners, and where.
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let urls = crate::execution::urls(&args.urls)?;
     let suite = Suite::new(&runners, &args.dir)
         .jobs(args.jobs.map_or_else(usual_jobs, usize::from))
-        .stop(&interrupt::STOP)
+        .stop(interrupt::stop())
         .urls(&urls);
     let reports = suite.check_all(&names, &mut |progress| match progress {
         Progress::Started { .. } => {}
@@ -56,11 +56,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     let count = |verdict| all.iter().filter(|outcome| outcome.verdict == verdict).count();
     let absent: usize = reports.iter().map(|report| report.absent.len() + report.unexamined.len()).sum();
     let failed = count(Verdict::Failed);
-    anstream::println!(
+    output::line(format_args!(
         "{} passed, {failed} failed, {} skipped",
         count(Verdict::Passed),
         count(Verdict::Skipped) + absent
-    );
+    ));
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for outcome in all.iter().filter(|outcome| outcome.verdict == Verdict::Skipped) {
         *reasons.entry(&outcome.detail).or_default() += 1;
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     for (reason, count) in reasons {
-        anstream::println!("  does not apply, {count}: {reason}");
+        output::line(format_args!("  does not apply, {count}: {reason}"));
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
 }
@@ -81,18 +81,18 @@ pub fn usual_jobs() -> usize {
 /// Says whether a runner may be used, and what of it is not here.
 fn conclude(report: &Report) {
     for absent in &report.absent {
-        anstream::eprintln!("{}skipped:{} {absent}", style::WARNING, style::RESET);
+        output::note(style::WARNING, "skipped", absent);
     }
     for (driver, why) in &report.unexamined {
-        let style = style::WARNING;
-        anstream::eprintln!("{style}skipped:{style:#} driver `{driver}` of runner `{}`: {why}", report.runner);
+        let text = format_args!("driver `{driver}` of runner `{}`: {why}", report.runner);
+        output::note(style::WARNING, "skipped", text);
     }
     if report.drivers.is_empty() && !(report.absent.is_empty() && report.unexamined.is_empty()) {
         return;
     }
     let verdict = if report.passed() { "may be used" } else { "must not be used" };
     let drivers: Vec<_> = report.drivers.iter().map(|d| d.driver.as_str()).collect();
-    anstream::println!("{}{}{} ({}): {verdict}", style::STRONG, report.runner, style::RESET, drivers.join(", "));
+    output::headed(style::STRONG, &report.runner, format_args!(" ({}): {verdict}", drivers.join(", ")));
 }
 
 fn make(dir: &Path) -> Result<()> {
@@ -108,8 +108,8 @@ fn built(runners: &litelab_engine::Runners) -> Vec<String> {
         if runner.is_built() { names.push(name) } else { missing.push(name) }
     }
     for name in missing {
-        let style = style::WARNING;
-        anstream::eprintln!("{style}skipped:{style:#} runner `{name}` is not built (`litelab runners build {name}`)");
+        let text = format_args!("runner `{name}` is not built (`litelab runners build {name}`)");
+        output::note(style::WARNING, "skipped", text);
     }
     names
 }
@@ -119,10 +119,12 @@ fn show(runner: &str, driver: Option<&str>, outcome: &CheckOutcome, verbose: boo
     let CheckOutcome { name: check, detail, seconds, .. } = outcome;
     match outcome.verdict {
         Verdict::Failed => {
-            anstream::println!("{}✘{} {name} {check}: {detail}", style::ERROR, style::RESET);
+            output::headed(style::ERROR, "✘", format_args!(" {name} {check}: {detail}"));
         }
-        Verdict::Skipped if verbose => anstream::println!("– {name} {check}: skipped, {detail}"),
-        Verdict::Passed if verbose => anstream::println!("✔ {name} {check} ({seconds:.2} s): {detail}"),
+        Verdict::Skipped if verbose => output::line(format_args!("– {name} {check}: skipped, {detail}")),
+        Verdict::Passed if verbose => {
+            output::line(format_args!("✔ {name} {check} ({seconds:.2} s): {detail}"));
+        }
         _ => {}
     }
 }

@@ -11,7 +11,7 @@ use litelab_report::{Style, export, terminal};
 
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{files, style};
+use crate::{files, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -49,9 +49,9 @@ pub struct Args {
     /// With --fail: believe what is slower without running it again
     #[arg(long, requires = "fail")]
     no_confirm: bool,
-    /// Directory for the databases of the re-run: its disk is what is measured
-    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
-    dir: PathBuf,
+    /// Directory for the databases of the re-run: its disk is what is measured; HEAD's unless told otherwise
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// End with code 4 if anything is inconclusive
     #[arg(long)]
     strict: bool,
@@ -88,7 +88,9 @@ pub fn run(args: &Args) -> Result<Exit> {
             (false, false) => Exit::Ok,
         });
     }
-    let found = super::confirm::run(&comparison, base, head, &options.metrics, &args.dir)?;
+    let former = head.info.directory.as_deref().filter(|directory| directory.is_dir());
+    let directory = args.dir.as_deref().or(former).unwrap_or(Path::new(files::DIRECTORY));
+    let found = super::confirm::run(&comparison, base, head, &options.metrics, directory)?;
     print(
         args,
         || format!("\n{}", export::markdown::confirmation(&found)),
@@ -105,9 +107,9 @@ pub fn run(args: &Args) -> Result<Exit> {
 
 fn print(args: &Args, markdown: impl Fn() -> String, text: impl Fn(Style) -> String) {
     if args.markdown {
-        anstream::print!("{}", markdown());
+        output::rendered(&markdown());
     } else {
-        anstream::print!("{}", text(style::report()));
+        output::rendered(&text(style::report()));
     }
 }
 

@@ -11,7 +11,7 @@ use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse_with;
 use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
 
-use crate::{execution, files, interrupt};
+use crate::{execution, files, interrupt, output};
 
 /// Runs the regressions of a comparison again, databases in `directory`, and judges what comes of it.
 ///
@@ -55,7 +55,10 @@ fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
     let names: BTreeSet<String> =
         drivers.iter().filter_map(|d| Some(runners.driver(d).ok()?.runner.manifest.name.clone())).collect();
     Builds {
-        runners: names.iter().filter_map(|name| runners.get(name).ok()?.describe().ok()).collect(),
+        runners: names
+            .iter()
+            .filter_map(|name| Some(runners.get(name).ok()?.look_until(Some(interrupt::stop())).ok()?.0))
+            .collect(),
         fingerprints: litelab_engine::run::builds(runners, &names),
     }
 }
@@ -73,9 +76,9 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
     };
     std::fs::create_dir_all(files::DIRECTORY)
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
-    let run = Run::new(plan.clone(), study, options, runners, &interrupt::STOP)?;
+    let run = Run::new(plan.clone(), study, options, runners, interrupt::stop())?;
     run.calibrated(Path::new(files::DIRECTORY))?;
-    anstream::eprintln!("running again what was slower, base and head in the same blocks");
+    output::log("running again what was slower, base and head in the same blocks");
     if execution::carry_out(run)?.interrupted {
         return Err(EngineError::Interrupted.into());
     }

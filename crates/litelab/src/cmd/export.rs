@@ -1,7 +1,6 @@
 //! `litelab export [RUN]`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -60,22 +59,22 @@ pub fn run(args: &Args) -> Result<Exit> {
         );
         return Err(BadInput(what).into());
     }
-    let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => {
-            Box::new(BufWriter::new(File::create(path).map_err(|e| BadInput(format!("{}: {e}", path.display())))?))
+    let mut write = |mut out: &mut dyn Write| -> Result<()> {
+        match args.format {
+            Format::Json => writeln!(out, "{}", export::json::text(&analyse(&run, &info)?, &info)?)?,
+            Format::Csv => export::csv::trials(&run, &info, &mut out)?,
+            Format::Series => export::series::trials(&run, &info, &mut out)?,
+            Format::Folded => export::folded::stacks(&info, &mut out)?,
+            Format::Markdown => match &tables {
+                Some((pivot, analysis)) => write!(out, "{}", export::markdown::pivot(pivot, analysis, &info))?,
+                None => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
+            },
         }
-        None => Box::new(std::io::stdout().lock()),
+        Ok(out.flush()?)
     };
-    match args.format {
-        Format::Json => writeln!(out, "{}", export::json::text(&analyse(&run, &info)?, &info)?)?,
-        Format::Csv => export::csv::trials(&run, &info, &mut out)?,
-        Format::Series => export::series::trials(&run, &info, &mut out)?,
-        Format::Folded => export::folded::stacks(&info, &mut out)?,
-        Format::Markdown => match &tables {
-            Some((pivot, analysis)) => write!(out, "{}", export::markdown::pivot(pivot, analysis, &info))?,
-            None => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
-        },
+    match &args.output {
+        Some(path) => files::replace(path, &mut write)?,
+        None => write(&mut std::io::stdout().lock())?,
     }
-    out.flush()?;
     Ok(Exit::Ok)
 }

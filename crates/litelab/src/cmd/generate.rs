@@ -7,7 +7,7 @@ use litelab_bulk::{GenerateOptions, Schema, Setting};
 use litelab_model::library;
 
 use crate::exit::{BadInput, Exit};
-use crate::interrupt;
+use crate::{interrupt, output};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -16,10 +16,10 @@ pub struct Args {
     /// The database to make
     db: PathBuf,
     /// Rows
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = |text: &str| super::count(text, 1 << 40))]
     rows: u64,
     /// Rows committed together
-    #[arg(long, value_name = "B", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(long, value_name = "B", default_value_t = 2_000, value_parser = |text: &str| super::count(text, 100_000_000))]
     batch: u64,
     /// Form of the table: sqlite3perf, integer-primary-key, without-rowid
     #[arg(long, value_name = "NAME", default_value = "sqlite3perf")]
@@ -58,10 +58,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         replace: args.force,
         ..GenerateOptions::new(&args.db, args.rows)
     };
-    let report =
-        litelab_bulk::generate(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+    let report = litelab_bulk::generate(&options, &mut |p| output::log(super::bulk_line(&p)), interrupt::stop())?;
     let settings: Vec<_> = report.settings.iter().map(|s| format!("{}={}", s.name, s.value)).collect();
-    anstream::println!(
+    output::line(format_args!(
         "{} rows in {:.2} s, {:.0} rows/s, {} batches, {:.1} MB; {}",
         report.rows,
         report.seconds,
@@ -69,9 +68,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         report.batches,
         report.bytes as f64 / 1e6,
         settings.join(" ")
-    );
+    ));
     if let Some(seconds) = report.vacuum_seconds {
-        anstream::println!("vacuum {seconds:.2} s");
+        output::line(format_args!("vacuum {seconds:.2} s"));
     }
     Ok(Exit::Ok)
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use litelab_model::library::{self, Kind};
 
 use crate::exit::Exit;
-use crate::style;
+use crate::{output, style};
 
 /// What to do with them.
 #[derive(clap::Subcommand)]
@@ -25,14 +25,14 @@ pub fn run(kind: Kind, verb: &Verb) -> Result<Exit> {
             let text = kind.find(name, None)?;
             // A file that is shown is also checked, so that this finds mistakes in a user's own.
             check(kind, name)?;
-            anstream::print!("{}", text.toml);
+            output::lines(&text.toml);
         }
         Verb::List => {
             let names = kind.built_in();
             let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
             for name in names {
                 let about = about(kind, name)?;
-                anstream::println!("{}{name:width$}{}  {about}", style::STRONG, style::RESET);
+                output::headed(style::STRONG, format_args!("{name:width$}"), format_args!("  {about}"));
             }
         }
     }

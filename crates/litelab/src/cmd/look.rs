@@ -1,5 +1,6 @@
 //! `litelab` without arguments: ten seconds of three profiles, and where to go from there.
 
+use anstyle::Style;
 use anyhow::Result;
 use litelab_engine::Run;
 use litelab_model::metric::{Measure, Quantile, Timing, Unit};
@@ -10,7 +11,7 @@ use litelab_report::number;
 
 use crate::execution::{self, Place};
 use crate::exit::Exit;
-use crate::{files, interrupt, style};
+use crate::{files, interrupt, output, style};
 
 const STUDY: &str = "look";
 
@@ -21,7 +22,7 @@ pub fn run() -> Result<Exit> {
     let plan = resolve::resolve(&study, &text, &Options { dialects: runners.dialects(), ..Options::default() })?;
     let place = Place::brief();
     let file = place.file(STUDY)?;
-    let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, &interrupt::STOP)?;
+    let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, interrupt::stop())?;
     let ended = execution::carry_out(run)?;
     if ended.interrupted {
         execution::say_resume(ended.blocks, &format!("litelab run --resume {}", file.display()));
@@ -30,36 +31,33 @@ pub fn run() -> Result<Exit> {
     let run = RunFile::open(&file)?;
     let info = run.info()?;
     let analysis = analysis::analyse(&run, &info)?;
-    anstream::println!(
-        "{}One writer, one row per commit, on the disk of ./{}:{}\n",
-        style::STRONG,
-        files::DIRECTORY,
-        style::RESET
-    );
-    for arm in &analysis.arms {
-        anstream::println!("{}", line(arm));
-    }
-    anstream::println!(
+    let head = format_args!("One writer, one row per commit, on the disk of ./{}:", files::DIRECTORY);
+    output::headed(style::STRONG, head, "");
+    output::line("");
+    analysis.arms.iter().for_each(print);
+    output::lines(
         "\nNext:\n  litelab run              a minute: what batches bring, and how writers should share the database\n  \
          litelab pragma app.db    the settings that a database of yours has in effect\n\n\
-         `litelab --help` lists every command."
+         `litelab --help` lists every command.\n",
     );
     Ok(if ended.failed == 0 { Exit::Ok } else { Exit::Failed })
 }
 
 /// What a profile does and what it leaves after a loss of power.
-fn line(arm: &ArmAnalysis) -> String {
+fn print(arm: &ArmAnalysis) {
     let rate = Metric::from(Measure::Throughput);
     let tail = Metric::from(Measure::Latency(Timing::Service, Quantile::P999));
     let median = |metric| arm.estimate(metric).map(|estimate| estimate.value);
-    let name = format!("  {}{:<12}{}", style::STRONG, arm.profile, style::RESET);
+    let name = format!("  {:<12}", arm.profile);
     let (Some(commits), Some(slowest), Some(durability)) = (median(&rate), median(&tail), arm.durability) else {
         let why = arm.failures.first().map_or("no trial gave a measurement", |failure| failure.reason.as_str());
-        return format!("{name}{}failed:{} {why}", style::ERROR, style::RESET);
+        let why = format!(" {why}");
+        return output::spans(&[(style::STRONG, &name), (style::ERROR, &"failed:"), (Style::new(), &why)]);
     };
     let each = number::value(1e9 / commits, Unit::Nanos);
     let few = arm.metrics.get(&tail).is_some_and(|values| values.max_of.is_some());
     let slowest = format!("{} {}", if few { "longest" } else { "P99.9" }, number::value(slowest, Unit::Nanos));
     let commits = number::value(commits, Unit::PerSecond).replace("/s", " commits/s");
-    format!("{name}{commits:>16}, {each:>8} each, {slowest:>15}: {}", durability.meaning())
+    let text = format_args!("{commits:>16}, {each:>8} each, {slowest:>15}: {}", durability.meaning());
+    output::headed(style::STRONG, name, text);
 }

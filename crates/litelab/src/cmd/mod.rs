@@ -23,9 +23,22 @@ pub mod verify;
 #[cfg(not(feature = "servers"))]
 pub mod without_servers;
 
+use litelab_model::{Quantity, Vars};
+
 pub use crate::installation::runners;
 #[cfg(not(feature = "servers"))]
 pub use without_servers as servers;
+
+/// A number of an argument, as studies have them: `10000`, `10_000`, `10k`.
+///
+/// # Errors
+/// When it is none, or not between 1 and `most`.
+pub fn count(text: &str, most: i64) -> Result<u64, String> {
+    let quantity = Quantity::Text(text.to_owned());
+    quantity.number(&Vars::new()).map_err(|_| "write a number, such as 10000, 10_000 or 10k")?;
+    let value = quantity.integer(&Vars::new(), 1, most)?;
+    u64::try_from(value).map_err(|e| e.to_string())
+}
 
 /// A line of progress over a large database: rows, share, rate, time left.
 pub fn bulk_line(p: &litelab_bulk::Progress) -> String {

@@ -6,12 +6,11 @@ use std::time::Duration;
 use anyhow::Result;
 use litelab_model::pragma::{self, Kind, Reported};
 use litelab_observe::DatabaseHeader;
-use litelab_record::open_read_only;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use crate::exit::{BadInput, Exit};
-use crate::style;
+use crate::{output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -61,28 +60,30 @@ pub fn run(args: &Args) -> Result<Exit> {
             .into());
         }
     }
-    let connection = open_read_only(&args.db)?;
     let names: Vec<&str> =
         if args.names.is_empty() { USUAL.to_vec() } else { args.names.iter().map(String::as_str).collect() };
     let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
-    let read = |name: &&str| values(&connection, &args.db, name);
-    let drivers: Vec<Vec<String>> = names.iter().map(read).collect::<Result<_>>()?;
-    // rusqlite waits for 5 s, and its build of SQLite checks foreign keys; SQLite of itself does neither.
-    connection.busy_timeout(Duration::ZERO)?;
-    connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+    let (drivers, own) = litelab_database::read(&args.db, |connection| -> Result<_> {
+        let read = || names.iter().map(|name| values(connection, &args.db, name)).collect::<Result<Vec<_>>>();
+        let drivers = read()?;
+        // rusqlite waits for 5 s, and its build of SQLite checks foreign keys; SQLite of itself does neither.
+        connection.busy_timeout(Duration::ZERO)?;
+        connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+        Ok((drivers, read()?))
+    })?;
     let mut overridden = Vec::new();
-    for (name, drivers) in names.iter().zip(drivers) {
+    for (name, (drivers, own)) in names.iter().zip(drivers.into_iter().zip(own)) {
         let summary = pragma::find(name).map_or("", |p| p.summary);
-        let own = read(name)?;
         for value in &own {
-            anstream::println!("{}{name:width$}{} = {value:<12} {summary}", style::STRONG, style::RESET);
+            output::headed(style::STRONG, format_args!("{name:width$}"), format_args!(" = {value:<12} {summary}"));
         }
         if own != drivers {
             overridden.push(format!("{name} = {}", drivers.join(" ")));
         }
     }
     if !overridden.is_empty() {
-        anstream::println!("\nthe driver rusqlite sets in their place: {}", overridden.join(", "));
+        output::line("");
+        output::line(format_args!("the driver rusqlite sets in their place: {}", overridden.join(", ")));
     }
     Ok(Exit::Ok)
 }

@@ -13,7 +13,7 @@ use litelab_report::{Change, Repetition, ReportError, repeat, terminal};
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{building, files, interrupt, style};
+use crate::{building, files, interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -61,8 +61,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         }
         None => {
             let urls = args.place.urls()?;
-            let directory = args.place.dir.as_path();
-            let with = With { directory, urls: &urls, runners: &runners, stop: Some(&interrupt::STOP) };
+            let former = info.directory.as_deref().filter(|directory| directory.is_dir());
+            let directory = &args.place.directory(former);
+            let with = With { directory, urls: &urls, runners: &runners, stop: Some(interrupt::stop()) };
             let plan = plan(args, &info)?;
             building::for_plan(&runners, &plan)?;
             let ready = Ready::again(plan, with)?;
@@ -75,8 +76,8 @@ pub fn run(args: &Args) -> Result<Exit> {
             };
             allow(&repeat::differences(&info, &here), args)?;
             let file = args.place.file(&format!("{}-repeat", info.plan.study))?;
-            let options = args.place.options(file.clone())?;
-            let run = Run::begin(ready, &info.study_toml, options, &runners, &interrupt::STOP)?;
+            let options = args.place.options_after(file.clone(), former)?;
+            let run = Run::begin(ready, &info.study_toml, options, &runners, interrupt::stop())?;
             super::calibrate::warn(&run)?;
             (file, Some(run))
         }
@@ -97,7 +98,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (analysis, after_analysis) = (analyse(&before, &info)?, analyse(&after, &after_info)?);
     let sides = (Side { analysis: &analysis, info: &info }, Side { analysis: &after_analysis, info: &after_info });
     let repetition = repeat::judge(sides.0, sides.1)?;
-    anstream::print!("{}", terminal::show_repetition(&repetition, style::report()));
+    output::rendered(&terminal::show_repetition(&repetition, style::report()));
     Ok(exit(&repetition, failed, args.strict))
 }
 
@@ -136,7 +137,7 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
     if after.finished.is_some() && !args.place.flame {
         return Ok(None);
     }
-    Ok(Some(Run::resume(args.place.options(file.to_path_buf())?, runners, &interrupt::STOP)?))
+    Ok(Some(Run::resume(args.place.resume(file.to_path_buf())?, runners, interrupt::stop())?))
 }
 
 /// Says in what this place differs from the run's, before anything is run.
@@ -146,9 +147,8 @@ fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
     if !refused.is_empty() {
         return Err(BadInput(ReportError::Unlike(refused).to_string()).into());
     }
-    let style = style::WARNING;
     for difference in unlike {
-        anstream::eprintln!("{style}unlike:{style:#} {difference}");
+        output::note(style::WARNING, "unlike", difference);
     }
     Ok(())
 }

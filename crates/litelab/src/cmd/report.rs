@@ -1,18 +1,15 @@
 //! `litelab report [RUN] [-o FILE] [--splice FILE]`.
 
-use std::fs::Permissions;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use litelab_model::unknown;
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::{ReportError, export, html};
 
 use crate::exit::{BadInput, Exit};
-use crate::files;
+use crate::{files, output};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -68,8 +65,8 @@ fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) ->
         analysis.keep(&args.only);
     }
     let page = html::page(&analysis, info, &evidence);
-    replace(path, &page)?;
-    println!("{}: {} kB", path.display(), page.len().div_ceil(1000));
+    files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
+    output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
     Ok(())
 }
 
@@ -86,23 +83,8 @@ fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
         ReportError::Splice(what) => BadInput(format!("{}: {what}", path.display())).into(),
         other => anyhow::Error::from(other),
     })?;
-    replace(path, &page)?;
-    println!("{}: {made} table{} of {}", path.display(), if made == 1 { "" } else { "s" }, info.plan.study);
-    Ok(())
-}
-
-/// Writes beside the page and then in its place: an interrupted write leaves the old one.
-fn replace(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Its own words name a temporary file that nobody knows.
-    let refused = |e: std::io::Error| BadInput(format!("{}: it cannot be written: {}", path.display(), e.kind()));
-    // As any new file; the bits that the user does not want are taken off it.
-    let mode = std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o666), |old| old.permissions());
-    let mut whole = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder).map_err(refused)?;
-    whole.write_all(text.as_bytes()).context("write the page")?;
-    if path.exists() {
-        whole.as_file().set_permissions(mode).context("write the page")?;
-    }
-    whole.persist(path).map_err(|e| refused(e.error))?;
+    files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
+    let plural = if made == 1 { "" } else { "s" };
+    output::line(format_args!("{}: {made} table{plural} of {}", path.display(), info.plan.study));
     Ok(())
 }

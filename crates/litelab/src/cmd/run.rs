@@ -10,7 +10,7 @@ use litelab_stats::ClaimVerdict;
 
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
-use crate::{building, files, interrupt};
+use crate::{building, files, interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<Exit> {
     let (file, run) = match &args.resume {
         Some(file) => {
             let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
-            (file.clone(), Run::resume(args.place.options(file)?, &runners, &interrupt::STOP)?)
+            (file.clone(), Run::resume(args.place.resume(file)?, &runners, interrupt::stop())?)
         }
         None => {
             let (study, text) = library::study(&args.study)?;
@@ -69,13 +69,19 @@ pub fn run(args: Args) -> Result<Exit> {
             if args.dry_run {
                 let mut plan = plan;
                 litelab_engine::compile::compile(&mut plan)?;
-                anstream::print!("{}", crate::progress::describe(&plan));
+                let unbuilt = litelab_engine::ready::foresee(&mut plan, &runners, Some(interrupt::stop()))?;
+                crate::progress::describe(&plan).iter().for_each(output::line);
+                crate::progress::skipped(&plan);
+                for runner in unbuilt {
+                    let text = format_args!("runner `{runner}` is not built yet: what its drivers have is not checked");
+                    output::note(style::WARNING, "note", text);
+                }
                 return Ok(Exit::Ok);
             }
             let file = args.place.file(&study.name)?;
             let options = args.place.options(file.clone())?;
             building::for_plan(&runners, &plan)?;
-            let run = Run::new(plan, &text.toml, options, &runners, &interrupt::STOP)?;
+            let run = Run::new(plan, &text.toml, options, &runners, interrupt::stop())?;
             super::calibrate::warn(&run)?;
             (file, run)
         }
@@ -97,6 +103,7 @@ pub fn run(args: Args) -> Result<Exit> {
 
 fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {
     match failed {
+        0 if analysis.self_check_failed() => Exit::Failed,
         0 if strict && is_inconclusive(analysis) => Exit::Inconclusive,
         0 => Exit::Ok,
         _ => Exit::Failed,

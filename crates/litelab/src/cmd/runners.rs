@@ -1,10 +1,12 @@
 //! `litelab runners list|build|check`.
 
+use anstyle::Style;
 use anyhow::Result;
+use litelab_engine::EngineError;
 use litelab_engine::runner::Runner;
 
 use crate::exit::Exit;
-use crate::{building, style};
+use crate::{building, interrupt, output, style};
 
 /// What to do with them.
 #[derive(clap::Subcommand)]
@@ -36,31 +38,32 @@ fn list() -> Result<Exit> {
     for runner in super::runners()?.iter().filter(|r| !r.manifest.test_double) {
         let name = &runner.manifest.name;
         if !runner.is_built() {
-            let style = style::STRONG;
-            anstream::println!(
-                "{style}{name}{style:#}  built when a study needs it: {}",
-                runner.manifest.drivers.join(", ")
-            );
+            let drivers = runner.manifest.drivers.join(", ");
+            output::headed(style::STRONG, name, format_args!("  built when a study needs it: {drivers}"));
             continue;
         }
-        match runner.look() {
-            Err(e) => anstream::println!("{}{name}{}  {}", style::STRONG, style::RESET, e),
+        match runner.look_until(Some(interrupt::stop())) {
+            Err(EngineError::Interrupted) => return Ok(Exit::Interrupted),
+            Err(e) => output::headed(style::STRONG, name, format_args!("  {e}")),
             Ok((d, absent)) => {
-                anstream::println!("{}{name}{}  {} {}", style::STRONG, style::RESET, d.language, d.runtime);
+                output::headed(style::STRONG, name, format_args!("  {} {}", d.language, d.runtime));
                 for driver in d.drivers {
                     let sqlite = driver.sqlite.map_or_else(String::new, |s| format!("SQLite {}", s.version));
                     let executors: Vec<_> = driver.executors.iter().map(|e| e.name()).collect();
-                    anstream::println!(
+                    output::line(format_args!(
                         "  {:<16} {:<10} {:<14} {} · {}",
                         driver.name,
                         driver.version,
                         sqlite,
                         driver.accesses.join(", "),
                         executors.join(", ")
-                    );
+                    ));
                 }
                 for absent in absent {
-                    anstream::println!("  {:<16} {}{absent}{}", absent.driver, style::WARNING, style::RESET);
+                    output::spans(&[
+                        (Style::new(), &format_args!("  {:<16} ", absent.driver)),
+                        (style::WARNING, &absent),
+                    ]);
                 }
             }
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use litelab_conformance::{Suite, Verdict};
 use litelab_engine::calibration;
 use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners, Urls};
+use litelab_engine::{Run, RunOptions, Runners, Urls, scratch};
 use litelab_model::metric::Unit;
 use litelab_model::{Options, library, resolve};
 use litelab_observe::environment::Environment;
@@ -15,7 +15,7 @@ use litelab_record::calibration::Clock;
 use litelab_report::number;
 
 use crate::exit::{BadInput, Exit};
-use crate::{interrupt, style};
+use crate::{interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ type Found = Result<String, String>;
 /// Checks the parts in turn. Ends with 1 if one of them failed.
 pub fn run(args: &Args) -> Result<Exit> {
     let runners = super::runners()?;
-    let folder = tempfile::Builder::new().prefix(".litelab-self-check-").tempdir_in(&args.dir);
+    let folder = scratch::Folder::make(&args.dir);
     let folder = folder.map_err(|e| BadInput(format!("{}: cannot make a folder in it: {e}", args.dir.display())))?;
     let begun = Instant::now();
     let mut sound = true;
@@ -41,22 +41,22 @@ pub fn run(args: &Args) -> Result<Exit> {
             Err(text) => (style::ERROR, "FAILED", text),
         };
         sound &= found.is_ok();
-        anstream::println!("{style}{mark:<7}{style:#}{part:<12}{text}");
+        output::headed(style, format_args!("{mark:<7}"), format_args!("{part:<12}{text}"));
     };
     show("clock", clock());
     let environment = Environment::capture(folder.path());
     show("disk", disk(&environment));
     for warning in &environment.warnings {
-        let style = style::WARNING;
-        anstream::println!("{style}{:<7}{style:#}{:<12}{}; {}", "note", "host", warning.message, warning.remedy);
+        let text = format_args!("{:<12}{}; {}", "host", warning.message, warning.remedy);
+        output::headed(style::WARNING, format_args!("{:<7}", "note"), text);
     }
     show("runner", conformance(&runners, folder.path())?);
     show("trials", smoke(&runners, folder.path())?);
     let seconds = begun.elapsed().as_secs_f64();
-    anstream::println!(
+    output::line(format_args!(
         "{} in {seconds:.0} s",
         if sound { "this installation measures correctly" } else { "do not trust measurements of this installation" }
-    );
+    ));
     Ok(if sound { Exit::Ok } else { Exit::Failed })
 }
 
@@ -94,7 +94,7 @@ fn disk(environment: &Environment) -> Found {
 
 /// The conformance suite on the driver that is part of the command.
 fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
-    let suite = Suite::new(runners, folder).stop(&interrupt::STOP).jobs(super::check::usual_jobs());
+    let suite = Suite::new(runners, folder).stop(interrupt::stop()).jobs(super::check::usual_jobs());
     let report = suite.check("rusqlite:rusqlite", &mut |_| {})?;
     if let Some((_, failure)) = report.failures().next() {
         return Ok(Err(format!("{}: {}", failure.name, failure.detail)));
@@ -122,7 +122,7 @@ fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
         calibrate: false,
         flame: false,
     };
-    let run = Run::new(plan, &text.toml, options, runners, &interrupt::STOP)?;
+    let run = Run::new(plan, &text.toml, options, runners, interrupt::stop())?;
     let mut reason = None;
     let ended = run.execute(&mut |event| {
         if let litelab_engine::event::Event::TrialEnded { record, .. } = event

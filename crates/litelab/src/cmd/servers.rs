@@ -3,19 +3,18 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use litelab_engine::servers::folder;
 use litelab_model::Server as Kind;
+use litelab_report::export::json;
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
 use litelab_servers::{Instance, ServersError};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::exit::Exit;
-use crate::interrupt;
-use crate::style;
+use crate::{interrupt, output, style};
 
 /// What to do with them.
 #[derive(clap::Subcommand)]
@@ -120,15 +119,15 @@ pub fn exit(error: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 
 fn up(args: &Args) -> Result<Exit> {
     let (kind, folder) = args.place();
-    let options = Options { stop: Some(&interrupt::STOP), ..Options::default() };
+    let options = Options { stop: Some(interrupt::stop_when_done()), ..Options::default() };
     match instance::up(kind, &folder, &options)? {
-        Up::Started(state) => anstream::println!("{}", line(&state, "up")),
+        Up::Started(state) => print(&state, "up"),
         Up::StartedAnew(state) => {
-            let style = style::WARNING;
-            anstream::eprintln!("{style}note:{style:#} the {kind} that was here had ended without `down`; it is gone");
-            anstream::println!("{}", line(&state, "up"));
+            let text = format_args!("the {kind} that was here had ended without `down`; it is gone");
+            output::note(style::WARNING, "note", text);
+            print(&state, "up");
         }
-        Up::Already(state) => anstream::println!("{}", line(&state, "up already")),
+        Up::Already(state) => print(&state, "up already"),
     }
     Ok(Exit::Ok)
 }
@@ -136,9 +135,11 @@ fn up(args: &Args) -> Result<Exit> {
 fn down(args: &Args) -> Result<Exit> {
     let (kind, folder) = args.place();
     match instance::down(kind, &folder)? {
-        Down::Stopped(_) => anstream::println!("{kind}  stopped; {} removed", folder.display()),
-        Down::Removed(_) => anstream::println!("{kind}  had ended already; {} removed", folder.display()),
-        Down::Nothing => anstream::println!("{kind}  is not up: nothing in {}", folder.display()),
+        Down::Stopped(_) => output::line(format_args!("{kind}  stopped; {} removed", folder.display())),
+        Down::Removed(_) => {
+            output::line(format_args!("{kind}  had ended already; {} removed", folder.display()));
+        }
+        Down::Nothing => output::line(format_args!("{kind}  is not up: nothing in {}", folder.display())),
     }
     Ok(Exit::Ok)
 }
@@ -154,7 +155,7 @@ fn status(server: Option<Name>, dir: Option<PathBuf>, json: bool) -> Result<Exit
             Status::Stale(state) => (state, "ended without `down`"),
             Status::Nothing => {
                 if !json {
-                    anstream::println!("{}{kind}{}  not up", style::STRONG, style::RESET);
+                    output::headed(style::STRONG, kind, "  not up");
                 }
                 continue;
             }
@@ -162,11 +163,11 @@ fn status(server: Option<Name>, dir: Option<PathBuf>, json: bool) -> Result<Exit
         if json {
             found.push(object(&state, word));
         } else {
-            anstream::println!("{}", line(&state, word));
+            print(&state, word);
         }
     }
     if json {
-        anstream::println!("{}", serde_json::to_string_pretty(&found)?);
+        output::lines(&format!("{}\n", json::pretty(&found)?));
     }
     Ok(Exit::Ok)
 }
@@ -181,7 +182,7 @@ fn with(args: &With) -> Result<Exit> {
         let folder = folder(&args.dir, kind).with_context(refused)?;
         let place = std::path::absolute(folder.path())?.join(kind.name());
         let scratch = place.parent();
-        let options = Options { stop: Some(&interrupt::STOP), scratch, ..Options::default() };
+        let options = Options { stop: Some(interrupt::stop_when_done()), scratch, ..Options::default() };
         match Instance::start_with(kind, &place, &options) {
             Ok(instance) => {
                 command.env(format!("LITELAB_{}", kind.name().to_uppercase()), instance.url());
@@ -189,7 +190,7 @@ fn with(args: &With) -> Result<Exit> {
                 up.push((instance, folder));
             }
             Err(e @ ServersError::Missing { .. }) if args.optional => {
-                anstream::eprintln!("{}skipped:{} {e}", style::WARNING, style::RESET);
+                output::note(style::WARNING, "skipped", e);
             }
             Err(e) => return Err(e.into()),
         }
@@ -199,7 +200,7 @@ fn with(args: &With) -> Result<Exit> {
     match ended.code() {
         Some(0) => Ok(Exit::Ok),
         Some(code) => std::process::exit(code),
-        None if interrupt::STOP.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
+        None if interrupt::is_asked() => Ok(Exit::Interrupted),
         None => anyhow::bail!("{program}: it ended by a signal ({ended})"),
     }
 }
@@ -212,7 +213,7 @@ fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if interrupt::STOP.load(Ordering::Relaxed) && !is_told {
+        if interrupt::is_asked() && !is_told {
             let _gone = kill_process(Pid::from_child(&child), Signal::TERM);
             is_told = true;
         }
@@ -220,18 +221,12 @@ fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
     }
 }
 
-fn line(state: &State, word: &str) -> String {
+fn print(state: &State, word: &str) {
     let pids: Vec<String> = pids(state).iter().map(ToString::to_string).collect();
-    format!(
-        "{}{}{}  {word} · {} · pid {} · since {}\n{}",
-        style::STRONG,
-        state.kind,
-        style::RESET,
-        if state.version.is_empty() { "starting" } else { &state.version },
-        pids.join(", "),
-        ago(state.started),
-        state.url
-    )
+    let version = if state.version.is_empty() { "starting" } else { &state.version };
+    let text = format!("  {word} · {version} · pid {} · since {}", pids.join(", "), ago(state.started));
+    output::headed(style::STRONG, state.kind, text);
+    output::line(&state.url);
 }
 
 fn object(state: &State, word: &str) -> serde_json::Value {

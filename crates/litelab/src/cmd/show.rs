@@ -8,7 +8,7 @@ use litelab_report::analysis::{self, Analysis};
 use litelab_report::terminal;
 
 use crate::exit::Exit;
-use crate::{files, pivot, style};
+use crate::{files, output, pivot, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         let run = RunFile::open(&file)?;
         let info = run.info()?;
         let (pivot, analysis) = args.tables.pivot(&run, &info)?;
-        anstream::print!("{}", terminal::show_pivot(&pivot, &analysis, &info, style::report()));
+        output::rendered(&terminal::show_pivot(&pivot, &analysis, &info, style::report()));
     } else {
         print(&file)?;
     }
@@ -45,6 +45,6 @@ pub fn print(file: &Path) -> Result<Analysis> {
     let run = RunFile::open(file)?;
     let info = run.info()?;
     let analysis = analysis::analyse(&run, &info)?;
-    anstream::print!("{}", terminal::show(&analysis, &info, style::report()));
+    output::rendered(&terminal::show(&analysis, &info, style::report()));
     Ok(analysis)
 }

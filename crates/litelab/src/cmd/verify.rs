@@ -7,8 +7,7 @@ use anyhow::Result;
 use litelab_bulk::VerifyOptions;
 
 use crate::exit::Exit;
-use crate::interrupt;
-use crate::style;
+use crate::{interrupt, output, style};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -25,16 +24,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let options = VerifyOptions { threads: args.threads.unwrap_or(all), ..VerifyOptions::new(&args.db) };
-    let report =
-        litelab_bulk::verify(&options, &mut |p| anstream::eprintln!("{}", super::bulk_line(&p)), &interrupt::STOP)?;
+    let report = litelab_bulk::verify(&options, &mut |p| output::log(super::bulk_line(&p)), interrupt::stop())?;
     for mismatch in &report.mismatches {
-        anstream::eprintln!("{}wrong:{} {mismatch}", style::ERROR, style::RESET);
+        output::note(style::ERROR, "wrong", mismatch);
     }
     let more = report.mismatch_count - report.mismatches.len() as u64;
     if more > 0 {
-        anstream::eprintln!("… and {more} more");
+        output::log(format_args!("… and {more} more"));
     }
-    anstream::println!(
+    output::line(format_args!(
         "{} rows in {:.2} s, {:.0} rows/s with {} threads: {}",
         report.rows,
         report.seconds,
@@ -45,6 +43,6 @@ pub fn run(args: &Args) -> Result<Exit> {
         } else {
             format!("{} rows are wrong", report.mismatch_count)
         }
-    );
+    ));
     Ok(if report.mismatch_count == 0 { Exit::Ok } else { Exit::Threshold })
 }

@@ -5,10 +5,16 @@ mod calibrate;
 mod common;
 mod compare;
 mod end_to_end;
+mod ends;
 mod flame;
+mod foreign;
+mod hostile;
 mod memory;
+mod messages;
+mod own_files;
 mod repeat;
 mod report;
 mod task_queue;
 #[cfg(not(feature = "servers"))]
 mod without_servers;
+mod work;

@@ -102,7 +102,8 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
     let shown = ends(&run(dir, &["run", "three.toml", "--blocks", "2", "-o", "run.db"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
-    assert_eq!(trials.len(), 8);
+    // Two blocks of three arms; what breaks its invariant in all of its first block has no second.
+    assert_eq!(trials.len(), 7);
     let mut contents = Vec::new();
     for trial in &trials {
         match &trial.outcome {

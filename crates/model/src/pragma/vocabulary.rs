@@ -196,6 +196,9 @@ pub fn find(name: &str) -> Option<&'static Pragma> {
 /// Jaro-Winkler, because misspelt PRAGMAs are mostly right at the front; 0.85 keeps unrelated words out.
 pub fn nearest(name: &str) -> Option<&'static str> {
     const ALIKE: f64 = 0.85;
+    if name.chars().nth(crate::text::QUOTED).is_some() {
+        return None;
+    }
     let lower = name.to_ascii_lowercase();
     TABLE
         .iter()

@@ -9,8 +9,8 @@ use super::{Context, arms, conditions, invariants, profiles, roles, transactions
 use crate::error::{ModelError, unknown};
 use crate::library;
 use crate::metric::{Measure, Metric, Timing};
-use crate::plan::{Arm, DataPlan};
-use crate::quantity::{Scalar, Vars};
+use crate::plan::{self, Arm, DataPlan};
+use crate::quantity::{Quantity, Scalar, Vars, with_unit};
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
@@ -69,10 +69,19 @@ pub(super) fn resolve(
     let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
     let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
+    transactions::check_yielded(&roles, &transactions)?;
     let metrics = asked_for(context.study, scenario);
     let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
     let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
+    let workers = roles.iter().map(|role| i64::from(role.workers)).sum::<i64>() * i64::from(databases);
+    if workers > roles::MAX_WORKERS {
+        let most = roles::MAX_WORKERS;
+        return Err(format!(
+            "{workers} workers in all ({databases} databases, each with all roles): allowed are {most}"
+        )
+        .into());
+    }
     let duration_ms = roles::duration_ms(&roles);
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,
@@ -121,6 +130,7 @@ pub(super) fn resolve(
     let schema = schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
     let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
+    let failed_at_most = failed_at_most(scenario, &vars)?;
     Ok(Arm {
         scenario: index,
         dimensions: dimensions.clone(),
@@ -142,6 +152,7 @@ pub(super) fn resolve(
         search,
         kill,
         ceiling: (pauses > 0).then(|| 1e6 / pauses as f64),
+        failed_at_most,
         vars,
         skipped: None,
     })
@@ -200,6 +211,20 @@ fn data(
     };
     vars.insert("data_rows".into(), Scalar::Integer(data_rows));
     Ok(plan)
+}
+
+/// The share of transactions that may fail.
+fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
+    let Some(stated) = &scenario.failed_at_most else { return Ok(plan::failed_at_most()) };
+    let share = match stated {
+        Quantity::Text(text) if text.ends_with('%') => with_unit(text),
+        other => other.number(vars),
+    };
+    let share = share.map_err(|e| format!("failed_at_most: {e}"))?;
+    if !(0.0..=1.0).contains(&share) {
+        return Err(format!("failed_at_most is {share}: it is a share from 0 to 1: write \"5 %\" or 0.05"));
+    }
+    Ok(share)
 }
 
 /// The metrics that the study names for a scenario.

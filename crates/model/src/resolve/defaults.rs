@@ -12,7 +12,7 @@ pub(super) fn inherit(study: &Study, scenario: &Scenario) -> Scenario {
         ($($key:ident),*) => { $(if out.$key.is_none() { out.$key.clone_from(&study.$key); })* };
     }
     from_study!(workload, driver, executor, access, profile, prepare, location, schema, server, databases, begin);
-    from_study!(runtime_threads, warmup, data_rows);
+    from_study!(runtime_threads, warmup, data_rows, failed_at_most);
     if out.metrics.is_empty() {
         out.metrics.clone_from(&study.metrics);
     }

@@ -11,7 +11,7 @@ use crate::workload::Workload;
 /// Shortest and longest warm-up that is not stated, in milliseconds.
 const WARMUP_MS: std::ops::RangeInclusive<u64> = 100..=2_000;
 /// More threads than any machine here serves; a misspelt number rather than a plan.
-const MAX_WORKERS: i64 = 4096;
+pub(super) const MAX_WORKERS: i64 = 4096;
 
 /// The roles, and the names of the transactions they use in the order in which steps refer to them.
 pub(super) fn resolve(

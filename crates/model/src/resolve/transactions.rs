@@ -1,8 +1,8 @@
 //! Transactions: variables put in, parameters numbered, defaults decided.
 
-use litelab_protocol::{Begin, Dialect, Fetch, Param, Statement, Transaction};
+use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction};
 
-use crate::error::unknown;
+use crate::error::{nearest, unknown};
 use crate::parameter;
 use crate::quantity::{Quantity, Vars};
 use crate::sql;
@@ -16,6 +16,32 @@ pub(super) fn resolve(
     begin: Option<Begin>,
 ) -> Result<Vec<Transaction>, String> {
     used.iter().map(|name| one(workload, name, (vars, dialect), begin, false)).collect()
+}
+
+/// Checks that each value that a role's statements bind as `yielded` is yielded by a transaction of the same role: a worker's
+/// yielded names are null until a statement of its own sets them.
+pub(super) fn check_yielded(roles: &[Role], transactions: &[Transaction]) -> Result<(), String> {
+    for role in roles {
+        let run = || role.steps.iter().filter_map(|step| transactions.get(step.transaction as usize));
+        let yields: Vec<&str> = run().flat_map(|t| &t.statements).flat_map(|s| &s.yields).map(String::as_str).collect();
+        for transaction in run() {
+            let bound = transaction.statements.iter().flat_map(|s| &s.bind);
+            for param in bound.filter_map(|index| transaction.params.get(*index as usize)) {
+                if let Source::Yielded { name } = &param.source
+                    && !yields.contains(&name.as_str())
+                {
+                    return Err(format!(
+                        "role `{}`: transaction `{}`: param `{}`: no transaction of the role yields it: {}",
+                        role.name,
+                        transaction.name,
+                        param.name,
+                        unknown("yielded name", name, yields.iter().copied())
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch, if it has one statement.
@@ -50,6 +76,9 @@ fn transaction(
     begin: Option<Begin>,
     single: bool,
 ) -> Result<Transaction, String> {
+    if let Some((name, bare)) = spec.params.keys().find_map(|name| Some((name, name.strip_prefix([':', '@', '$'])?))) {
+        return Err(format!("param `{name}`: its name is `{bare}`, and only SQL has the colon, as in `:{bare}`"));
+    }
     let params = parameter::resolve(&spec.params, vars)?;
     let specs = statements(spec, dialect)?;
     let mut statements = Vec::new();
@@ -89,10 +118,12 @@ fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
         }
     }
     for (index, param) in params.iter().enumerate() {
-        let source =
-            |p: &Param| matches!(p.source, litelab_protocol::Source::Sha256Of { param } if param as usize == index);
+        let source = |p: &Param| matches!(p.source, Source::Sha256Of { param } if param as usize == index);
         if !used.contains(&param.name.as_str()) && !params.iter().any(source) {
-            return Err(format!("param `{}` is used by no statement", param.name));
+            let name = param.name.as_str();
+            return Err(format!(
+                "param `{name}` is used by no statement: SQL has it as `:{name}` (not `?`, `@{name}` or `${name}`)"
+            ));
         }
     }
     Ok(())
@@ -137,17 +168,14 @@ fn one_statement(
         _ => Ok(1),
     };
     let (tuples, repeat) = (count(&spec.rows, "rows")?, count(&spec.repeat, "repeat")?);
-    let positional = sql::positional(&sql::substitute_in(text, vars, dialect)?, tuples, dialect)?;
+    let substituted = sql::substitute_in(text, vars, dialect)?;
+    sql::check_statement(&substituted, dialect)?;
+    let positional = sql::positional(&substituted, tuples, dialect)?;
     let bind = positional
         .names
         .iter()
         .map(|name| {
-            params.iter().position(|p| p.name == *name).map(|i| i as u32).ok_or_else(|| {
-                format!(
-                    "`:{name}` has no [param]: {}",
-                    unknown("parameter", name, params.iter().map(|p| p.name.as_str()))
-                )
-            })
+            params.iter().position(|p| p.name == *name).map(|i| i as u32).ok_or_else(|| without_param(name, params))
         })
         .collect::<Result<Vec<u32>, String>>()?;
     let selects = {
@@ -164,7 +192,9 @@ fn one_statement(
     }
     let required = spec.required.unwrap_or(!spec.yields.is_empty());
     if required && fetch == Fetch::None {
-        return Err("`required` needs a row, so `fetch` cannot be `none`".into());
+        return Err(
+            "`required` needs a row to be fetched: add `fetch = \"first\"` (and RETURNING, where it writes)".into()
+        );
     }
     let work = spec.work.unwrap_or(if fetch == Fetch::None { WorkSpec::None } else { WorkSpec::Read });
     if work == WorkSpec::Sha256Verify && fetch == Fetch::None {
@@ -181,6 +211,15 @@ fn one_statement(
         required,
         hold_us: hold(spec.hold.as_ref(), vars)?,
     })
+}
+
+/// SQL has a parameter of which the transaction says nothing.
+fn without_param(name: &str, params: &[Param]) -> String {
+    let known = || params.iter().map(|p| p.name.as_str());
+    match nearest(name, known()) {
+        Some(near) => format!("`:{name}` has no value: did you mean `:{near}`?"),
+        None => format!("`:{name}` has no value: add `param.{name}`, as in `param.{name} = {{ sequence = {{}} }}`"),
+    }
 }
 
 fn hold(q: Option<&Quantity>, vars: &Vars) -> Result<u64, String> {

@@ -1,6 +1,8 @@
-//! What the core must know of SQL text: its named parameters, its `VALUES` tuple, and whether it writes. Nothing else is
-//! parsed here; the database itself compiles every statement before a run.
+//! What the core must know of SQL text: its named parameters, its `VALUES` tuple, whether it writes, and whether it would
+//! begin, end or set what is the runner's to do. Nothing else is parsed here; the database itself compiles every statement
+//! before a run.
 
+mod refused;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +12,8 @@ use litelab_protocol::Dialect;
 use litelab_protocol::sql::{Token, tokens, values};
 
 use crate::quantity::Vars;
+
+pub use refused::check_statement;
 
 /// A statement with the parameters that its database understands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +58,8 @@ pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional
     }
     let first = numbers.text(&tokens[start..end], 0);
     let names = numbers.names.clone();
-    let (total, most) = (names.len().saturating_mul(tuples as usize), max_parameters(dialect));
+    // A tuple of constants is bounded likewise.
+    let (total, most) = (names.len().max(1).saturating_mul(tuples as usize), max_parameters(dialect));
     if total > most {
         let who = match dialect {
             Dialect::Sqlite => "SQLite",

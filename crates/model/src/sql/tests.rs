@@ -96,6 +96,60 @@ fn a_server_statement_that_locks_counts_as_writing() {
 }
 
 #[test]
+fn a_statement_that_begins_ends_or_sets_is_refused_with_its_key() {
+    for (sql, dialect, key) in [
+        ("BEGIN", SQLITE, "`begin = \"deferred\"`"),
+        ("begin immediate transaction", SQLITE, "`begin = \"immediate\"`"),
+        ("/* x */ ; BEGIN\nEXCLUSIVE", SQLITE, "`begin = \"exclusive\"`"),
+        ("START TRANSACTION", MYSQL, "`begin = \"deferred\"`"),
+        ("COMMIT", SQLITE, "the runner commits"),
+        ("END TRANSACTION", POSTGRES, "the runner commits"),
+        ("ROLLBACK TO a", SQLITE, "`required = true`"),
+        ("SAVEPOINT a", SQLITE, "no savepoints"),
+        ("RELEASE a", POSTGRES, "no savepoints"),
+        ("PRAGMA synchronous=OFF", SQLITE, "a profile's [pragma], or vary \"pragma.synchronous\""),
+        ("explain pragma main . \"journal_mode\" (delete)", SQLITE, "\"pragma.journal_mode\""),
+        ("EXPLAIN QUERY PLAN PRAGMA cache_size = 1", SQLITE, "\"pragma.cache_size\""),
+        ("PRAGMA case_sensitive_like(1)", SQLITE, "\"pragma.case_sensitive_like\""),
+        ("PRAGMA synchronus = off", SQLITE, "did you mean synchronous?"),
+        ("SET synchronous_commit = off", POSTGRES, "a profile's [setting]"),
+        ("RESET ALL", POSTGRES, "a profile's [setting]"),
+        ("SET @@session.sql_mode = ''", MYSQL, "a profile's [setting]"),
+    ] {
+        let refused = check_statement(sql, dialect).expect_err(sql);
+        assert!(refused.contains(key) && !refused.contains('\n'), "{sql}: {refused}");
+    }
+}
+
+#[test]
+fn maintenance_and_reading_are_no_settings() {
+    for sql in [
+        "PRAGMA optimize",
+        "PRAGMA optimize(0x10002)",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "PRAGMA main.incremental_vacuum(10)",
+        "PRAGMA shrink_memory",
+        "VACUUM",
+        "ANALYZE",
+        "PRAGMA user_version",
+        "PRAGMA user_version = 5",
+        "PRAGMA table_info(t)",
+        "PRAGMA foreign_key_check(t)",
+        "PRAGMA synchronous",
+        "PRAGMA main.journal_mode;",
+        "PRAGMA defer_foreign_keys = on",
+        "SELECT 'BEGIN', \"PRAGMA\" -- COMMIT",
+        "INSERT INTO begin VALUES (1)",
+        "-- BEGIN",
+        "",
+    ] {
+        assert_eq!(check_statement(sql, SQLITE), Ok(()), "{sql}");
+    }
+    assert_eq!(check_statement("SET LOCAL work_mem = '1MB'", POSTGRES), Ok(()));
+    assert_eq!(check_statement("SET @a = 1", MYSQL), Ok(()));
+}
+
+#[test]
 fn variables_are_substituted_outside_of_quotes() {
     let vars = Vars::from([("n".to_owned(), Scalar::Integer(5)), ("key".to_owned(), Scalar::Text("INT".into()))]);
     assert_eq!(
@@ -113,13 +167,14 @@ proptest! {
             let _either = positional(&format!("COPY {sql}"), tuples, dialect);
             let _either = substitute_in(&sql, &Vars::new(), dialect);
             let _either = writes(&sql, dialect);
+            let _either = check_statement(&sql, dialect);
         }
     }
 
     #[test]
     fn sql_pieces_never_panic(
         pieces in prop::collection::vec(
-            prop::sample::select(vec!["VALUES", "STDIN", "::", "$$", "#", "\\", "(", ")", ":a", "$b", "'", "\"", "[", "--", "/*", "*/", ",", " ", "é"]),
+            prop::sample::select(vec!["VALUES", "STDIN", "::", "$$", "#", "\\", "(", ")", ":a", "$b", "'", "\"", "[", "--", "/*", "*/", ",", " ", "é", "PRAGMA", ".", "=", "SET"]),
             0..30,
         ),
         tuples in 1_u32..4,
@@ -130,6 +185,7 @@ proptest! {
             let _either = positional(&format!("COPY {sql}"), tuples, dialect);
             let _either = substitute_in(&sql, &Vars::new(), dialect);
             let _either = writes(&sql, dialect);
+            let _either = check_statement(&sql, dialect);
         }
     }
 

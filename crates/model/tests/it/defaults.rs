@@ -138,3 +138,19 @@ fn claims_about_arms_that_quick_leaves_out_are_named_and_not_examined() {
     let error = plan_with(study(&claim("odd", "wal-full")), &quick).unwrap_err();
     assert!(error.to_string().contains("no arm has profile=wal-full"), "{error}");
 }
+
+#[test]
+fn the_share_of_transactions_that_may_fail_is_a_percent_unless_stated() {
+    let bound = |top: &str, keys: &str| {
+        let plan = plan(format!("{TOP}{top}\n{}", scenario("a", keys)))?;
+        Ok::<_, ModelError>(plan.arms[0].failed_at_most)
+    };
+    assert_eq!(bound("", "").unwrap(), 0.01);
+    assert_eq!(bound("failed_at_most = 1", "").unwrap(), 1.0);
+    assert_eq!(bound("failed_at_most = 1", "failed_at_most = \"5 %\"").unwrap(), 0.05);
+    assert_eq!(bound("", "vars.share = 0.25\nfailed_at_most = \"$share * 2\"").unwrap(), 0.5);
+    for wrong in ["failed_at_most = 5", "failed_at_most = \"many %\"", "failed_at_most = -0.1"] {
+        let refused = bound("", wrong).unwrap_err().to_string();
+        assert!(refused.contains("failed_at_most"), "{refused}");
+    }
+}

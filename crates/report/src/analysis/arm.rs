@@ -53,6 +53,8 @@ pub struct ArmAnalysis {
     pub errors: BTreeMap<(String, String), ErrorCount>,
     /// What is to be said beside the numbers.
     pub notes: Vec<String>,
+    /// Transactions that did nothing in a whole trial, one line each.
+    pub idle: Vec<String>,
 }
 
 /// Trials that failed for one reason.
@@ -60,10 +62,26 @@ pub struct ArmAnalysis {
 pub struct FailureCount {
     /// The kind of failure.
     pub kind: FailureKind,
-    /// One line.
+    /// One line; where others differ from it in their figures alone ([`alike`]), that of the first.
     pub reason: String,
+    /// Whether there are such.
+    pub varies: bool,
     /// Blocks in which it happened, from 0.
     pub blocks: Vec<u32>,
+}
+
+/// A reason without its figures: the same of trials that failed alike.
+#[must_use]
+pub fn alike(reason: &str) -> String {
+    let mut out = String::with_capacity(reason.len());
+    for c in reason.chars() {
+        match c {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A metric's values, one for each trial that has one, in order of blocks.
@@ -138,7 +156,14 @@ impl ArmAnalysis {
             ceiling: arm.ceiling,
             errors: BTreeMap::new(),
             notes: Vec::new(),
+            idle: Vec::new(),
         })
+    }
+
+    /// Whether there are trials, and all of them failed.
+    #[must_use]
+    pub fn is_all_failed(&self) -> bool {
+        self.measured == 0 && self.failed() > 0
     }
 
     /// Trials that failed.

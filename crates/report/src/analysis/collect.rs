@@ -8,10 +8,10 @@ use litelab_model::plan::FindingValuePlan;
 use litelab_protocol::ErrorCount;
 use litelab_record::RunInfo;
 use litelab_record::measure::{Meter, least_observations};
-use litelab_record::outcome::{FailureKind, Measurement, Outcome, Series, TrialRecord};
+use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
 use litelab_stats::{Events, quantile};
 
-use super::arm::{ArmAnalysis, FailureCount, Values};
+use super::arm::{ArmAnalysis, FailureCount, Values, alike};
 use super::durability::{Rung, shown};
 use super::flag::Flags;
 use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline};
@@ -34,7 +34,8 @@ struct Numbers {
     events: BTreeMap<Metric, BTreeMap<u32, Events>>,
     /// Of quantiles: how many observations, and the longest, in the order of `values`.
     observed: BTreeMap<Metric, Vec<(u64, f64)>>,
-    failures: BTreeMap<(u8, String), (FailureKind, Vec<u32>)>,
+    /// By kind and reason without figures.
+    failures: BTreeMap<(u8, String), FailureCount>,
     flags: Flags,
     rung: Option<Rung>,
     on_server: bool,
@@ -76,9 +77,11 @@ impl Collector {
         };
         match &record.outcome {
             Outcome::Failed(failure) => {
-                let key = (failure.kind as u8, failure.reason.clone());
-                let (_, blocks) = numbers.failures.entry(key).or_insert((failure.kind, Vec::new()));
-                blocks.push(record.block);
+                let entry = numbers.failures.entry((failure.kind as u8, alike(&failure.reason)));
+                let (kind, reason) = (failure.kind, failure.reason.clone());
+                let count = entry.or_insert_with(|| FailureCount { kind, reason, varies: false, blocks: Vec::new() });
+                count.varies |= count.reason != failure.reason;
+                count.blocks.push(record.block);
             }
             Outcome::Measured(measurement) => {
                 let rung = Rung::of(arm, &measurement.settings);
@@ -152,8 +155,7 @@ impl Numbers {
         for operation in &measurement.result.operations {
             for (code, count) in &operation.errors {
                 let sum = self.errors.entry((operation.transaction.clone(), code.clone())).or_default();
-                sum.seen = sum.seen.saturating_add(count.seen);
-                sum.cured = sum.cured.saturating_add(count.cured);
+                sum.add(count.clone());
             }
         }
         if let Some(search) = &measurement.search {
@@ -198,7 +200,8 @@ impl Numbers {
         notes.extend(self.on_server.then(|| ON_SERVER.to_owned()));
         let errors = self.errors.iter().map(|((transaction, code), count)| {
             let cured = if count.cured > 0 { format!(", {} cured by a retry", count.cured) } else { String::new() };
-            format!("{transaction} met {code} {}{cured}", number::counted(count.seen, "time"))
+            let message = count.message.as_ref().map_or_else(String::new, |message| format!(", \"{message}\""));
+            format!("{transaction} met {code} {}{cured}{message}", number::counted(count.seen, "time"))
         });
         notes.extend((!self.errors.is_empty()).then(|| errors.collect::<Vec<_>>().join("; ")));
         notes.extend(self.limits.iter().map(|(limit, n)| format!("{limit} (in {n} of {} trials)", self.measured)));
@@ -237,15 +240,7 @@ impl Numbers {
 
     fn analyse(&self, arm: ArmAnalysis) -> ArmAnalysis {
         let rung = self.rung.unwrap_or_default();
-        let mut failures: Vec<FailureCount> = self
-            .failures
-            .iter()
-            .map(|((_, reason), (kind, blocks))| FailureCount {
-                kind: *kind,
-                reason: reason.clone(),
-                blocks: blocks.clone(),
-            })
-            .collect();
+        let mut failures: Vec<FailureCount> = self.failures.values().cloned().collect();
         failures.sort_by_key(|f| std::cmp::Reverse(f.blocks.len()));
         let mut notes = self.notes();
         notes.extend(arm.ceiling.filter(|_| self.measured > 0).map(ceiling));
@@ -259,6 +254,7 @@ impl Numbers {
             content: self.content.clone(),
             errors: self.errors.clone(),
             notes,
+            idle: self.flags.idle(self.measured),
             ..arm
         }
     }

@@ -87,12 +87,14 @@ fn best(metric: &Metric, among: &[usize], dimension: &str, arms: &[ArmAnalysis],
         let compared = pair(arm, first, metric, confidence, tolerance);
         compared.verdict == Verdict::Slower || compared.ratio.is_err() && apart(arm, first, metric)
     };
+    let winner = name(first);
     let mut open: Vec<String> = Vec::new();
     for (arm, _) in others.iter().filter(|(arm, _)| !worse(arm)) {
+        // Arms that differ in other dimensions have one name in this one: the winner's own, too.
         let name = name(arm);
-        if !open.contains(&name) {
+        if name != winner && !open.contains(&name) {
             open.push(name);
         }
     }
-    if open.is_empty() { name(first) } else { format!("{} (not told apart from {})", name(first), open.join(", ")) }
+    if open.is_empty() { winner } else { format!("{winner} (not told apart from {})", open.join(", ")) }
 }

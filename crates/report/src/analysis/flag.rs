@@ -12,6 +12,7 @@ enum Kind {
     Little,
     Overloaded(String),
     Failures,
+    Idle { role: String, transaction: String, empty: bool },
     Short,
     Unfinished,
     Late,
@@ -44,6 +45,10 @@ impl Flags {
                 Flag::Short { seconds, ended, .. } => (Kind::Short, *seconds, *ended, 0),
                 Flag::Unfinished { count } => (Kind::Unfinished, 0.0, *count, 0),
                 Flag::Failures { failed, of } => (Kind::Failures, 0.0, *failed, *of),
+                Flag::Idle { role, transaction, count, empty } => {
+                    let (role, transaction) = (role.clone(), transaction.clone());
+                    (Kind::Idle { role, transaction, empty: *empty }, 0.0, *count, 0)
+                }
                 Flag::LateSamples { share } => (Kind::Late, *share, 0, 0),
             };
             let seen = self.0.get(&kind).copied().unwrap_or(Seen { worst, ..Seen::default() });
@@ -56,7 +61,7 @@ impl Flags {
                     }
                 }
                 Kind::Overloaded(_) | Kind::Short => worst.min(seen.worst),
-                Kind::Failures | Kind::Late | Kind::Unfinished => worst.max(seen.worst),
+                Kind::Failures | Kind::Idle { .. } | Kind::Late | Kind::Unfinished => worst.max(seen.worst),
             };
             let count = seen.count.saturating_add(count);
             self.0.insert(kind, Seen { trials: seen.trials + 1, worst, count, of: seen.of.saturating_add(of) });
@@ -69,10 +74,18 @@ impl Flags {
         self.0.get(&Kind::Short).map_or(0, |seen| seen.trials)
     }
 
-    /// One line each; `measured` is the number of trials they are of.
+    /// One line each; `measured` is the number of trials they are of. Without [`Flags::idle`].
     #[must_use]
     pub fn notes(&self, measured: u64) -> Vec<String> {
-        self.0.iter().map(|(kind, seen)| note(kind, seen, measured)).collect()
+        let beside = self.0.iter().filter(|(kind, _)| !matches!(kind, Kind::Idle { .. }));
+        beside.map(|(kind, seen)| note(kind, seen, measured)).collect()
+    }
+
+    /// Transactions that did nothing, one line each.
+    #[must_use]
+    pub fn idle(&self, measured: u64) -> Vec<String> {
+        let idle = self.0.iter().filter(|(kind, _)| matches!(kind, Kind::Idle { .. }));
+        idle.map(|(kind, seen)| note(kind, seen, measured)).collect()
     }
 }
 
@@ -101,6 +114,17 @@ fn note(kind: &Kind, seen: &Seen, measured: u64) -> String {
             seen.count,
             number::counted(seen.of, "transaction")
         ),
+        Kind::Idle { role, transaction, empty } => {
+            let what = if *empty {
+                "all ended empty, for want of the row that they require"
+            } else {
+                "committed without reading or changing a row"
+            };
+            format!(
+                "{role}/{transaction} did nothing {here}: {} {what}; check its keys against the rows that are there",
+                number::counted(seen.count, "transaction")
+            )
+        }
         Kind::Short => format!(
             "too short to be judged {here}: {} in all, in as little as {}; lengthen the roles' `for`",
             number::counted(seen.count, "transaction"),

@@ -29,7 +29,7 @@ use litelab_model::Metric;
 use litelab_record::{RunFile, RunInfo};
 
 pub use alert::{AlertResult, Fired};
-pub use arm::{ArmAnalysis, FailureCount, Values};
+pub use arm::{ArmAnalysis, FailureCount, Values, alike};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;
@@ -67,6 +67,12 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// Whether arms with the same work left other rows than each other: then some numbers are of other work.
+    #[must_use]
+    pub fn self_check_failed(&self) -> bool {
+        self.scenarios.iter().flat_map(|scenario| &scenario.content).any(|check| !check.odd.is_empty())
+    }
+
     /// The durability of an arm beside that of the arm it is compared with.
     #[must_use]
     pub fn footing(&self, arm: usize, against: usize) -> Footing {

@@ -40,7 +40,7 @@ pub struct ScenarioAnalysis {
     pub judged: Vec<Metric>,
     /// Level of each ratio's interval, a fraction: with it, all of the scenario hold together at 95 %.
     pub confidence: f64,
-    /// All arms but the baseline.
+    /// All arms but the baseline, without those of which all trials failed.
     pub comparisons: Vec<ArmComparison>,
     /// Two identical arms compared.
     pub aa: Vec<AaCheck>,
@@ -110,11 +110,12 @@ pub(super) fn analyse(
     let mine: Vec<&ArmAnalysis> = all.iter().filter(|a| a.scenario == index).collect();
     let arms: Vec<&ArmAnalysis> = mine.iter().filter(|a| !a.is_twin()).copied().collect();
     let judged = judged(&plan.metrics);
-    // Of what was to run, not of what succeeded: the level must not depend on the outcome.
-    let run = arms.iter().filter(|a| a.skipped.is_none());
+    // Of what was to run, not of what succeeded: the level must not depend on the outcome. An arm without any value has no
+    // outcome, and no verdict.
+    let run = arms.iter().filter(|a| a.skipped.is_none() && !a.is_all_failed());
     let others: Vec<&ArmAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
     let confidence = shared_confidence(others.len(), &judged);
-    let baseline = arms.iter().find(|a| a.index == plan.baseline && a.skipped.is_none());
+    let baseline = arms.iter().find(|a| a.index == plan.baseline && a.skipped.is_none() && !a.is_all_failed());
     let comparisons = baseline.map_or_else(Vec::new, |baseline| compare(baseline, &others, &judged, tolerance));
     ScenarioAnalysis {
         name: plan.name.clone(),

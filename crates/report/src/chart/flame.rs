@@ -1,5 +1,6 @@
 //! Where CPU time goes: call stacks beside each other, as a flame graph.
 
+use litelab_model::text::printable;
 use maud::{Markup, html};
 
 use super::draw::svg::{self, Anchor, N, WIDTH};
@@ -119,7 +120,7 @@ impl Bar {
         let own = if self.own > 0.0 { format!(", {} in itself", percent(self.own)) } else { String::new() };
         html! {
             rect x=(N(x)) y=(N(y)) width=(N((wide - GAP).max(GAP))) height=(N(ROW - 1.0)) {
-                title { (text::clean(&format!("{}: {}{own}", self.named(), percent(self.share)))) }
+                title { (printable(&format!("{}: {}{own}", self.named(), percent(self.share)))) }
             }
         }
     }
@@ -143,7 +144,7 @@ fn percent(share: f64) -> String {
 
 /// As much of a label as has room; none where that is next to nothing.
 fn fit(label: &str, room: f64, width: fn(&str) -> f64) -> Option<String> {
-    let mut label = text::clean(label);
+    let mut label = printable(label).into_owned();
     if width(&label) <= room {
         return Some(label).filter(|label| !label.trim().is_empty());
     }

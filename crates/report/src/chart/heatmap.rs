@@ -1,6 +1,7 @@
 //! A metric over two dimensions.
 
 use litelab_model::metric::Unit;
+use litelab_model::text::printable;
 use litelab_stats::Better;
 use maud::{Markup, html};
 
@@ -227,7 +228,7 @@ impl Heatmap {
                     @let widest = lines.iter().map(|line| text::bold_width(line)).fold(0.0, f64::max);
                     @let place = (x(column) + layout.cell / 2.0, first(lines.len()));
                     g {
-                        title { (text::clean(&self.note(row, column))) }
+                        title { (printable(&self.note(row, column))) }
                         @match self.value(row, column).map(|value| self.shade(value)) {
                             Some(shade) => {
                                 (svg::rect(&format!("h{shade}"), at, size.0, size.1))

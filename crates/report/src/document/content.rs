@@ -13,11 +13,19 @@ pub(super) fn remark(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<S
     let checks: Vec<&ContentCheck> = scenario.content.iter().filter(|c| c.odd.contains(&arm.index)).collect();
     let first = checks.first()?;
     let tables: Vec<String> = checks.iter().map(|c| format!("`{}`", c.table)).collect();
-    Some(format!(
-        "self-check failed: what it left in {} is not what {} with the same work left; its numbers are of other work",
-        tables.join(", "),
-        number::counted((first.arms.len() - first.odd.len()) as u64, "arm")
-    ))
+    let others = number::counted((first.arms.len() - first.odd.len()) as u64, "arm");
+    let tables = tables.join(", ");
+    Some(if first.arms.len() == first.odd.len() {
+        format!(
+            "self-check failed: what its trials left in {tables} is not the same in all of them, nor in any other arm with the \
+             same work; its numbers are of no one work"
+        )
+    } else {
+        format!(
+            "self-check failed: what it left in {tables} is not what {others} with the same work left; its numbers are of \
+             other work"
+        )
+    })
 }
 
 /// A line for each table: that all left the same, or how many did not.

@@ -31,6 +31,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     }
     facts.retain(|(_, value)| !value.is_empty());
     document.blocks.push(Block::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
+    document.marked(idle(analysis));
     document.marked(warnings(info));
     document.marked(beyond(info));
     document.marked(skipped(info));
@@ -168,6 +169,27 @@ fn builds(info: &RunInfo) -> String {
             None => String::new(),
         },
     }
+}
+
+/// Work that did nothing: one line for each transaction of each arm, alike ones together.
+fn idle(analysis: &Analysis) -> Vec<Marked> {
+    let mut lines: Vec<(&String, Vec<&str>)> = Vec::new();
+    for arm in &analysis.arms {
+        for line in &arm.idle {
+            match lines.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, arms)) => arms.push(&arm.name),
+                None => lines.push((line, vec![&arm.name])),
+            }
+        }
+    }
+    let marked = |(line, arms): (&String, Vec<&str>)| {
+        let others = match arms.len() {
+            1 => String::new(),
+            n => format!(" and {}", number::counted(n as u64 - 1, "other arm")),
+        };
+        Marked::new("!", Tone::Bad, format!("{}{others}: {line}", arms[0]))
+    };
+    lines.into_iter().map(marked).collect()
 }
 
 /// One line for each reason why arms were left out.

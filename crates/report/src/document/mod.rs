@@ -22,6 +22,8 @@ mod timeline;
 
 use litelab_record::RunInfo;
 
+pub(crate) use litelab_model::text::clean;
+
 pub use calibration::of_calibration;
 pub(crate) use cell::{max_of, tone as verdict_tone, verdict as verdict_words};
 pub use claims::ClaimBlock;
@@ -164,13 +166,6 @@ pub(crate) fn of_claims(analysis: &Analysis) -> Document {
 #[must_use]
 pub(crate) fn of_crossovers(analysis: &Analysis) -> Document {
     Document { blocks: crossover::tabled(analysis) }
-}
-
-/// Text from outside on one line and without control characters: no escape sequence reaches a terminal.
-#[must_use]
-pub(crate) fn clean(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Holds a number and its unit together while a text is wrapped.

@@ -10,7 +10,7 @@ use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell, content, drivers, flame, outcome, timeline};
 use crate::analysis::{
-    Analysis, ArmAnalysis, ArmComparison, FailureCount, Footing, HarnessCost, Noise, ScenarioAnalysis,
+    Analysis, ArmAnalysis, ArmComparison, FailureCount, Footing, HarnessCost, Noise, ScenarioAnalysis, alike,
 };
 use crate::number;
 use crate::style::Tone;
@@ -25,7 +25,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     document.text(Tone::Dim, caption(scenario, analysis));
     document.blocks.extend(tabled(scenario, analysis, info));
     let everyone = analysis.arms.iter().filter(|a| scenario.arms.contains(&a.index) || is_twin_of(scenario, a));
-    document.marked(everyone.flat_map(failures).collect());
+    document.marked(failures(&everyone.collect::<Vec<_>>()));
     document.blocks.extend(timeline::table(scenario, analysis).map(Block::Table));
     document.blocks.extend(flame::blocks(scenario, analysis, info));
     document.marked(outcome::effects(scenario));
@@ -63,6 +63,9 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     let baseline = analysis.arms.get(scenario.baseline);
     if scenario.comparisons.is_empty() && scenario.arms.len() > 1 && baseline.is_some_and(|a| a.skipped.is_some()) {
         text.push_str(" · nothing is compared, for the baseline was skipped");
+    }
+    if scenario.comparisons.is_empty() && scenario.arms.len() > 1 && baseline.is_some_and(ArmAnalysis::is_all_failed) {
+        text.push_str(" · nothing is compared, for all trials of the baseline failed");
     }
     if let Some(least) = short_of_blocks(scenario) {
         text.push_str(&format!(
@@ -104,7 +107,8 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     if of_drivers {
         columns.extend(drivers::COLUMNS.map(|title| Column::left(title, VALUES)));
     }
-    columns.extend(scenario.metrics.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
+    let values = shown(scenario, arms);
+    columns.extend(values.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
     let mut ratios = scenario.comparisons.iter().flat_map(|c| &c.metrics);
     let compared = ratios.any(|m| m.ratio.is_ok()) && short_of_blocks(scenario).is_none();
     if compared {
@@ -134,7 +138,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         if of_drivers {
             row.extend(drivers::cells(info, &arm.driver));
         }
-        row.extend(scenario.metrics.iter().map(|metric| cell::of_arm(arm, metric)));
+        row.extend(values.iter().map(|metric| cell::of_arm(arm, metric)));
         if compared {
             let footing = Footing { against: baseline.and_then(|arm| arm.durability), arm: arm.durability };
             row.extend(ratio_cells(scenario, arm, comparison, footing, footnotes));
@@ -143,6 +147,21 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         row
     });
     Table { keys, columns, rows: rows.collect() }
+}
+
+/// The scenario's metrics, and the shares of transactions that failed or ended empty where there is one.
+fn shown(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<Metric> {
+    let mut metrics = scenario.metrics.clone();
+    for measure in [Measure::FailedShare, Measure::EmptyShare] {
+        let metric = Metric::from(measure);
+        let any = |arm: &&ArmAnalysis| {
+            arm.metrics.get(&metric).and_then(|values| values.sum()).is_some_and(|events| events.count > 0)
+        };
+        if !metrics.contains(&metric) && arms.iter().any(any) {
+            metrics.push(metric);
+        }
+    }
+    metrics
 }
 
 /// The column of labels, in place of one for each dimension.
@@ -264,18 +283,43 @@ fn setting(arm: &ArmAnalysis, name: &str) -> String {
     }
 }
 
-/// Why trials of an arm are missing.
-fn failures(arm: &ArmAnalysis) -> Vec<Marked> {
-    let line = |of: &FailureCount| Marked::new("✘", Tone::Bad, failure(arm, of));
-    arm.failures.iter().map(line).collect()
+/// Why trials of arms are missing: a line for each reason, whatever its figures and however many arms it is of.
+fn failures(arms: &[&ArmAnalysis]) -> Vec<Marked> {
+    let mut groups: Vec<(&FailureCount, Vec<&ArmAnalysis>, usize, bool)> = Vec::new();
+    for &arm in arms {
+        for of in &arm.failures {
+            let same = |first: &FailureCount| first.kind == of.kind && alike(&first.reason) == alike(&of.reason);
+            match groups.iter_mut().find(|(first, ..)| same(first)) {
+                Some((first, arms, count, varies)) => {
+                    arms.push(arm);
+                    *count += of.blocks.len();
+                    *varies |= of.varies || first.reason != of.reason;
+                }
+                None => groups.push((of, vec![arm], of.blocks.len(), of.varies)),
+            }
+        }
+    }
+    let line = |(first, arms, count, varies): (&FailureCount, Vec<&ArmAnalysis>, usize, bool)| {
+        let label = match arms.len() {
+            1 => arms[0].label.clone(),
+            n => format!("{} and {}", arms[0].label, number::counted(n as u64 - 1, "other arm")),
+        };
+        let of = arms.iter().map(|arm| arm.measured + arm.failed()).sum();
+        Marked::new("✘", Tone::Bad, failed(&label, (count, of), first, varies))
+    };
+    groups.into_iter().map(line).collect()
 }
 
 /// `batch=10: 1 of 4 trials failed (invariant): …`.
 pub(super) fn failure(arm: &ArmAnalysis, failure: &FailureCount) -> String {
+    failed(&arm.label, (failure.blocks.len(), arm.measured + arm.failed()), failure, failure.varies)
+}
+
+fn failed(label: &str, (count, of): (usize, u64), failure: &FailureCount, varies: bool) -> String {
     let word = serde_json::to_value(failure.kind).ok();
     let kind = word.as_ref().and_then(|w| w.as_str()).unwrap_or("?");
-    let (count, all) = (failure.blocks.len(), number::counted(arm.measured + arm.failed(), "trial"));
-    format!("{}: {count} of {all} failed ({kind}): {}", arm.label, failure.reason)
+    let others = if varies { " (the first; others differ in figures)" } else { "" };
+    format!("{label}: {count} of {} failed ({kind}): {}{others}", number::counted(of, "trial"), failure.reason)
 }
 
 fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {

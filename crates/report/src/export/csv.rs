@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use litelab_model::text::printable;
 use litelab_protocol::Operation;
 use litelab_protocol::histogram::Histogram;
 use litelab_record::measure;
@@ -77,7 +78,7 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
         if done.is_ok() {
             done = rows(&trial.record, info)
                 .iter()
-                .try_for_each(|row| writer.write_record(row))
+                .try_for_each(|row| writer.write_record(row.iter().map(|field| printable(field).into_owned())))
                 .map_err(ReportError::from);
         }
         Ok(())

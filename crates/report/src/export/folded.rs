@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use litelab_model::text::printable;
 use litelab_record::RunInfo;
 
 use crate::document::clean;
@@ -16,7 +17,7 @@ pub fn stacks(info: &RunInfo, out: &mut dyn Write) -> Result<(), ReportError> {
         // What separates frames must not stand in the arm's name.
         let arm = clean(&info.plan.arm_name(*arm)).replace(';', ",");
         for line in stacks.folded().lines() {
-            writeln!(out, "{arm};{line}").map_err(ReportError::Write)?;
+            writeln!(out, "{arm};{}", printable(line)).map_err(ReportError::Write)?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use litelab_model::Metric;
 use litelab_model::metric::Unit;
+use litelab_model::text::shown;
 use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Reach, Verdict};
 
@@ -24,7 +25,30 @@ pub fn schema() -> schemars::Schema {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn text(analysis: &Analysis, info: &RunInfo) -> Result<String, ReportError> {
-    serde_json::to_string_pretty(&export(analysis, info)).map_err(|e| ReportError::Write(e.into()))
+    pretty(&export(analysis, info)).map_err(|e| ReportError::Write(e.into()))
+}
+
+/// Indented JSON in which every character that [`litelab_model::text::printable`] replaces is a `\u` escape: the value
+/// stays exact, and a terminal shows it as text.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn pretty(value: &impl serde::Serialize) -> serde_json::Result<String> {
+    let text = serde_json::to_string_pretty(value)?;
+    // Outside of strings JSON has line ends and spaces only, and serde_json escapes C0 within them.
+    if text.chars().all(|c| c == '\n' || shown(c) == c) {
+        return Ok(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' || shown(c) == c {
+            out.push(c);
+        } else {
+            // All of them are in the Basic Multilingual Plane.
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        }
+    }
+    Ok(out)
 }
 
 /// The analysis in the exported shape.
@@ -208,9 +232,10 @@ fn arm(of: &ArmAnalysis, analysis: &Analysis) -> Arm {
                 code: code.clone(),
                 seen: count.seen,
                 cured: count.cured,
+                message: count.message.clone(),
             })
             .collect(),
-        notes: of.notes.clone(),
+        notes: of.idle.iter().chain(&of.notes).cloned().collect(),
         metrics: of.metrics.iter().map(|(metric, v)| (metric.to_string(), values(metric, v))).collect(),
     }
 }

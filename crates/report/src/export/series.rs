@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use litelab_model::text::printable;
 use litelab_record::outcome::{Outcome, Series};
 use litelab_record::{RunFile, RunInfo};
 
@@ -47,7 +48,8 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
     for (id, block, arm) in trials {
         let scenario = info.plan.arms.get(arm).and_then(|a| info.plan.scenarios.get(a.scenario));
         let label = info.plan.arms.get(arm).map(litelab_model::Arm::label).unwrap_or_default();
-        let head = [block.to_string(), arm.to_string(), scenario.map(|s| s.name.clone()).unwrap_or_default(), label];
+        let name = scenario.map(|s| s.name.as_str()).unwrap_or_default();
+        let head = [block.to_string(), arm.to_string(), printable(name).into_owned(), printable(&label).into_owned()];
         for row in rows(&file.series(id)?) {
             writer.write_record(head.iter().chain(&row))?;
         }

@@ -348,6 +348,9 @@ pub struct Errors {
     pub seen: u64,
     /// Of those, times a retry cured it.
     pub cured: u64,
+    /// The database's own message of the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// Trials that failed for one reason.

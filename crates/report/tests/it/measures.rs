@@ -28,7 +28,7 @@ fn measurement() -> Measurement {
         rows: 300,
         empty: 30,
         failed: 20,
-        errors: [("SQLITE_BUSY".to_owned(), ErrorCount { seen: 50, cured: 30 })].into(),
+        errors: [("SQLITE_BUSY".to_owned(), ErrorCount { seen: 50, cured: 30, message: None })].into(),
         wait: Some(histogram([7, 7, 9])),
         ..operation("writers", "write", histogram(1..=100))
     };

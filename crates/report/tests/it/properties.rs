@@ -20,6 +20,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         litelab: "0".into(),
         created: String::new(),
         finished: None,
+        directory: None,
         study_toml: String::new(),
         plan,
         environment: quiet(),

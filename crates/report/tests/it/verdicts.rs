@@ -52,6 +52,28 @@ fn throughput(committed: f64) -> Option<Gives> {
     Some(Numbers { committed: committed as u64, ..Numbers::default() }.into())
 }
 
+/// The others' intervals are as narrow as they would be without it.
+#[test]
+fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
+    let broken = || Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 1"));
+    let trial = |block, arm| if arm == 2 { broken() } else { throughput(1e6 * storm(block) * [1.0, 1.1][arm]) };
+    let (info, analysis) = run(&flat(3, 12), trial);
+    let (_, without) = run(&flat(2, 12), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
+    let scenario = &analysis.scenarios[0];
+    assert_eq!(scenario.comparisons.iter().map(|c| c.arm).collect::<Vec<_>>(), [1]);
+    assert_eq!(scenario.confidence, without.scenarios[0].confidence);
+    assert_eq!(scenario.comparisons[0].metrics, without.scenarios[0].comparisons[0].metrics);
+    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    assert!(shown.contains("profile=p2: 12 of 12 trials failed (invariant)"), "{shown}");
+    let row = shown.lines().find(|line| line.trim_start().starts_with("p2 ")).unwrap();
+    assert!(!row.contains('~'), "{row}");
+    // Nothing is compared with a baseline of which there is nothing.
+    let (info, analysis) = run(&flat(3, 12), |_, arm| if arm == 0 { broken() } else { throughput(1e6) });
+    assert_eq!(analysis.scenarios[0].comparisons, []);
+    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    assert!(shown.contains("nothing is compared, for all trials of the baseline failed"), "{shown}");
+}
+
 #[test]
 fn what_a_block_has_in_common_cancels() {
     let (_, analysis) = run(&flat(2, 8), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
@@ -244,6 +266,20 @@ fn a_faster_arm_that_keeps_less_is_said_to_and_is_not_green() {
     assert!(text.contains("gives up the last commits at a power loss (D4 → D2)"), "{text}");
     let page = litelab_report::html::page(&analysis, &info, &litelab_report::html::Evidence::default());
     assert!(page.contains("and gives up the last commits at a power loss (D4 → D2)"), "the answer says so, too");
+}
+
+#[test]
+fn the_best_is_not_set_beside_its_own_name() {
+    let among =
+        FindingValuePlan::Best { metric: metric("throughput"), arms: vec![0, 1, 2], dimension: "profile".into() };
+    let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
+    let mut plan = Plan { findings: vec![finding], ..flat(3, 8) };
+    // Two arms of one profile, which differ in another dimension.
+    let text = |text: &str| litelab_model::Scalar::Text(text.into());
+    plan.arms[1].dimensions.insert("profile".into(), text("p0"));
+    plan.arms[1].dimensions.insert("access".into(), text("shared"));
+    let trial = |block: u32, arm| throughput(1e6 + f64::from((block * 7 + [0, 3, 5][arm]) % 8));
+    assert_eq!(run(&plan, trial).1.findings[0], "p0 (not told apart from p2)");
 }
 
 #[test]

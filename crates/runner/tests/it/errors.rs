@@ -33,7 +33,7 @@ fn a_retry_cures_a_busy_database(driver: &str) {
         let only = outcome.only();
         assert_eq!((only.committed, only.failed), (1, 0));
         assert!(only.errors.keys().all(|code| code == "SQLITE_BUSY"), "{:?}", only.errors);
-        let busy = only.errors.get("SQLITE_BUSY").copied().unwrap_or_default();
+        let busy = only.errors.get("SQLITE_BUSY").cloned().unwrap_or_default();
         assert_eq!(busy.cured, busy.seen);
         let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
         assert_eq!(ticked, busy.seen);

@@ -3,7 +3,7 @@
 use crate::common::*;
 use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Begin, Fetch, Load, Prepare, Source, Until, Work};
+use litelab_protocol::{Access, Begin, Fetch, Load, Prepare, Source, Until, Work};
 use rusqlite::types::Value as Any;
 use serde_json::json;
 
@@ -71,6 +71,29 @@ fn what_is_bound_stays_while_the_same_is_yielded(driver: &str) {
         let right = "SELECT count(*) FROM done WHERE again = 'a long text to begin with' AND first = again || '!'
                      AND none IS NULL AND number = 1.5";
         assert_eq!(scratch.number(right), 3, "{fetch:?}");
+    }
+}
+
+/// A virtual table has statements of its own on the connection, and finalizes them itself when the connection is closed: a
+/// driver that finalizes all that `sqlite3_next_stmt` gives frees them twice.
+fn virtual_tables_outlive_the_statements(driver: &str) {
+    for (prepare, access) in [(Prepare::Once, Access::PerWorker), (Prepare::Each, Access::Pool { connections: 2 })] {
+        let scratch = Scratch::new();
+        scratch
+            .run("CREATE VIRTUAL TABLE words USING fts5(text); CREATE VIRTUAL TABLE boxes USING rtree(id, low, high)");
+        let statements = vec![
+            statement("INSERT INTO words(rowid, text) VALUES (?1, 'word' || ?1 || ' all')", &[0]),
+            statement("INSERT INTO boxes VALUES (?1, ?1, ?1 + 1)", &[0]),
+            select("SELECT rowid FROM words WHERE words MATCH 'all'", &[], Fetch::First),
+            select("SELECT id FROM boxes WHERE low <= ?1 AND high >= ?1", &[0], Fetch::All),
+        ];
+        let params = vec![param("id", Source::Sequence { start: 1, step: 1 })];
+        let all = vec![transaction("all", Begin::Immediate, params, statements)];
+        let mut trial = trial(driver, vec![scratch.database()], all, vec![role("w", 1, &[0], count(40))]);
+        (trial.prepare, trial.access) = (prepare, access);
+        assert_eq!(run(&trial).only().committed, 40);
+        assert_eq!(scratch.number("SELECT count(*) FROM words WHERE words MATCH 'all'"), 40);
+        assert_eq!(scratch.number("SELECT count(*) FROM boxes WHERE rtreecheck('boxes') = 'ok'"), 40);
     }
 }
 
@@ -203,6 +226,7 @@ on_each_driver!(
     values_are_those_of_the_reference
     yields_reach_later_statements_and_transactions
     what_is_bound_stays_while_the_same_is_yielded
+    virtual_tables_outlive_the_statements
     rows_of_every_kind_are_fetched
     hashes_are_checked
     rows_are_counted_as_fetched

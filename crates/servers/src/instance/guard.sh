@@ -22,14 +22,25 @@ lives() {
     { [ "$2" != Z ] || [ "${19}" -gt 1 ]; } && [ "${21}" = "$1" ]
 }
 
-# children PID
-children() {
+# family PID: its children, and the process group that it leads.
+family() {
     for stat in /proc/[0-9]*/stat; do
         { read -r line <"$stat"; } 2>/dev/null || continue
-        # What follows the name is the state and the parent.
+        # What follows the name is the state, the parent and the group.
         parent=${line##*) ? } pid=${stat#/proc/}
-        [ "${parent%% *}" != "$1" ] || echo "${pid%/stat}"
+        group=${parent#* }
+        [ "${parent%% *}" != "$1" ] && [ "${group%% *}" != "$1" ] || echo "${pid%/stat}"
     done
+}
+
+# forget PID: unlinks PostgreSQL's shared memory that a process has mapped. What makes a data directory has it in /dev/shm,
+# where nobody would remove it.
+forget() {
+    while read -r _ _ _ _ _ file _; do
+        case $file in
+        /dev/shm/PostgreSQL.*) rm -f -- "$file" ;;
+        esac
+    done <"/proc/$1/maps"
 }
 
 # send SIGNAL PID: SIGKILL goes to the whole group that the server leads, for what it has started goes on without it; as
@@ -37,8 +48,13 @@ children() {
 send() {
     case $1 in
     KILL | CONT)
-        brood=$(children "$2")
-        [ "$1" = CONT ] || kill -s KILL -- "-$2"
+        # Stopped, it starts nothing more.
+        [ "$1" = CONT ] || kill -s STOP -- "-$2"
+        brood=$(family "$2")
+        if [ "$1" = KILL ]; then
+            for member in $brood; do forget "$member"; done
+            kill -s KILL -- "-$2"
+        fi
         # shellcheck disable=SC2086
         kill -s "$1" "$2" $brood
         ;;

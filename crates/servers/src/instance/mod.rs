@@ -88,7 +88,7 @@ impl Instance {
         let guard = Guard::begin(&instance.place.folder, options.scratch.filter(|path| path.is_absolute()));
         instance.guard =
             Some(guard.map_err(|source| ServersError::Io { what: "run", path: "/bin/sh".into(), source })?);
-        instance.install()?;
+        instance.install(options)?;
         for node in 0..instance.state.nodes.len() {
             instance.bring_up(node, node == 0, options)?;
         }

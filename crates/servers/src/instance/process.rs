@@ -44,25 +44,34 @@ impl Process {
     pub fn signal(&self, signal: Signal) {
         let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = raw(self.pid).filter(|_| self.lives()) {
+            if signal == Signal::KILL {
+                // Stopped, it starts nothing more.
+                let _leads_none = kill_process_group(pid, Signal::STOP);
+            }
             let family = matches!(signal, Signal::KILL | Signal::CONT);
-            let children: Vec<Self> = if family { self.children().filter_map(Self::of).collect() } else { Vec::new() };
+            let family: Vec<Self> = if family { self.family().filter_map(Self::of).collect() } else { Vec::new() };
+            if signal == Signal::KILL {
+                family.iter().for_each(|member| forget(member.pid));
+            }
             // It may have ended just now, which is all a signal is sent for.
             let _ended = match signal {
                 Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
                 _ => kill_process(pid, signal),
             };
-            for child in children.iter().filter(|child| child.lives()) {
-                let _ended = raw(child.pid).map(|pid| kill_process(pid, signal));
+            for member in family.iter().filter(|member| member.lives()) {
+                let _ended = raw(member.pid).map(|pid| kill_process(pid, signal));
             }
         }
     }
 
-    /// What it has started.
-    fn children(&self) -> impl Iterator<Item = u32> {
-        let parent = self.pid.to_string();
+    /// What it has started, and the process group that it leads.
+    fn family(&self) -> impl Iterator<Item = u32> {
+        let this = self.pid.to_string();
         let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        // The parent and the group.
+        let is_of_it = move |fields: Vec<String>| fields.iter().take(3).skip(1).any(|field| *field == this);
         all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .filter(move |pid| fields(*pid).is_some_and(|fields| fields.get(1) == Some(&parent)))
+            .filter(move |pid| fields(*pid).is_some_and(&is_of_it))
     }
 
     /// Waits until it is gone; false where it still lives after `patience`.
@@ -76,6 +85,17 @@ impl Process {
             std::thread::sleep(POLL);
         }
         true
+    }
+}
+
+/// Unlinks PostgreSQL's shared memory that a process has mapped. What makes a data directory has it in `/dev/shm`, where
+/// nobody would remove it.
+fn forget(pid: u32) {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    for file in maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5)) {
+        if file.starts_with("/dev/shm/PostgreSQL.") {
+            let _gone = std::fs::remove_file(file);
+        }
     }
 }
 

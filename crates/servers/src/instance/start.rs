@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use super::process::Process;
-use super::{Instance, Options, mariadb, place, ports, postgres};
+use super::{Instance, Options, STOP, mariadb, place, ports, postgres};
 use crate::{Admin, Kind, ServersError};
 
 /// A server that has not come up by then does not.
@@ -18,7 +21,7 @@ const ATTEMPTS: usize = 5;
 
 impl Instance {
     /// Has the server make its data directories.
-    pub(super) fn install(&mut self) -> Result<(), ServersError> {
+    pub(super) fn install(&mut self, options: &Options<'_>) -> Result<(), ServersError> {
         for node in 0..self.state.nodes.len() {
             let folder = self.place.node(node);
             self.place.own_folder(&folder)?;
@@ -30,22 +33,37 @@ impl Instance {
             Kind::Mariadb | Kind::Galera => mariadb::installation(&self.place)?,
         };
         let program = self.place.binaries.install.clone();
-        let done = self.run(&program, &arguments);
+        let done = self.run(&program, &arguments, options);
         let _gone = std::fs::remove_file(self.place.secret());
         done.map(drop)
     }
 
-    /// Runs a program to its end; its output where it went well.
-    fn run(&mut self, program: &Path, arguments: &[String]) -> Result<String, ServersError> {
+    /// Runs a program to its end; its output where it went well. It is killed when its time is over, or it is to stop.
+    fn run(&mut self, program: &Path, arguments: &[String], options: &Options<'_>) -> Result<String, ServersError> {
         let (mut child, process) = self.place.launch(program, arguments, Stdio::piped(), Stdio::piped())?;
         // Unfinished, its work is worth nothing.
         self.open_gate(&mut child, &process, "KILL")?;
         let name = program.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let output = child.wait_with_output().map_err(|source| ServersError::Io {
-            what: "wait for",
-            path: program.into(),
-            source,
-        })?;
+        let (sender, ended) = channel();
+        std::thread::spawn(move || sender.send(child.wait_with_output()));
+        let deadline = Instant::now() + START;
+        let output = loop {
+            match ended.recv_timeout(POLL) {
+                Ok(output) => break output,
+                Err(_) if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => {
+                    process.signal(Signal::KILL);
+                    let _dead = process.ends_within(STOP);
+                    return Err(ServersError::Interrupted);
+                }
+                Err(_) if Instant::now() > deadline => {
+                    process.signal(Signal::KILL);
+                    let seconds = START.as_secs();
+                    return Err(ServersError::Failed(format!("{name} had not ended after {seconds} s")));
+                }
+                Err(_) => {}
+            }
+        };
+        let output = output.map_err(|source| ServersError::Io { what: "wait for", path: program.into(), source })?;
         let said = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if output.status.success() {
             return Ok(said);
@@ -70,7 +88,7 @@ impl Instance {
         let deadline = Instant::now() + START;
         for attempt in 1.. {
             let from = std::fs::metadata(self.place.log(node)).map_or(0, |m| m.len());
-            self.launch(node, first)?;
+            self.launch(node, first, options)?;
             let outcome = self.await_answer(node, from, deadline, options);
             let said = self.place.said(node, from);
             match outcome {
@@ -91,7 +109,7 @@ impl Instance {
         Ok(())
     }
 
-    fn launch(&mut self, node: usize, first: bool) -> Result<(), ServersError> {
+    fn launch(&mut self, node: usize, first: bool, options: &Options<'_>) -> Result<(), ServersError> {
         let (arguments, signal) = match self.state.kind {
             Kind::Postgres => {
                 postgres::configure(&self.place, &self.state.nodes[node])?;
@@ -102,7 +120,7 @@ impl Instance {
                 let mut arguments = mariadb::arguments(&self.place, node, first);
                 if let Some(recovery) = mariadb::recovery(&self.place, node) {
                     let server = self.place.binaries.server.clone();
-                    arguments.extend(mariadb::position(&self.run(&server, &recovery)?));
+                    arguments.extend(mariadb::position(&self.run(&server, &recovery, options)?));
                 }
                 (arguments, mariadb::SIGNAL)
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use crate::common::{family, folder, installed, own, processes, shared, stop, until};
+use crate::common::{family, folder, installed, orphans, own, processes, segments_of, shared, stop, until};
 use litelab_servers::instance::{self, Down, Options, State, Status, Up};
 use litelab_servers::{Admin, Instance, Kind, ServersError};
 
@@ -241,15 +241,41 @@ fn a_server_that_someone_has_stopped_is_ended_without_delay() {
 #[test]
 fn when_the_program_is_killed_amid_a_start_nothing_is_left_either() {
     for kind in single() {
-        let place = folder("amid");
+        let (place, before) = (folder("amid"), orphans());
         let mut program = program(kind, &place);
         // Its first state is there: the data directory is being made.
         until("it begins", || place.join("litelab-server.json").exists());
+        if kind == Kind::Postgres {
+            // It has shared memory, which it would leave for good.
+            until("it has shared memory", || !segments_of(&place).is_empty());
+        }
         program.kill().unwrap();
         program.wait().unwrap();
         until("all its processes end", || processes(&place).is_empty());
         until("its folder goes", || !place.exists());
+        // Others may be making theirs.
+        until("its shared memory goes", || orphans().iter().all(|segment| before.contains(segment)));
     }
+}
+
+#[test]
+fn a_start_that_is_given_up_while_it_makes_its_data_leaves_no_shared_memory() {
+    if !installed(Kind::Postgres) {
+        return;
+    }
+    let (place, before, stop) = (folder("data"), orphans(), AtomicBool::new(false));
+    let outcome = std::thread::scope(|scope| {
+        let start = scope.spawn(|| {
+            let options = Options { stop: Some(&stop), ..Options::default() };
+            Instance::start_with(Kind::Postgres, &place, &options).map(drop)
+        });
+        until("it has shared memory", || !segments_of(&place).is_empty() || start.is_finished());
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        start.join().unwrap()
+    });
+    assert!(matches!(outcome, Err(ServersError::Interrupted)), "{outcome:?}");
+    assert!(!place.exists() && processes(&place).is_empty());
+    until("its shared memory goes", || orphans().iter().all(|segment| before.contains(segment)));
 }
 
 #[test]

@@ -73,7 +73,8 @@ fn one_commit_is_shared_and_in_order() {
 #[test]
 fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
     let scratch = Scratch::new();
-    let db = scratch.open();
+    // However long a busy machine takes over them.
+    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
     // From here on nobody looks out for an answer: writes take long.
     db.write(|_| {
         thread::sleep(Duration::from_millis(5));
@@ -223,7 +224,8 @@ fn an_unguarded_write_that_fails_half_way_is_told_to_all_and_leaves_nothing() {
     };
     for half in [boxed(rows), boxed(schema), boxed(keeps_some), boxed(dangling), boxed(panics)] {
         let scratch = Scratch::new();
-        let db = scratch.open_with(scratch.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
+        let options = scratch.options().commit_at(256, Duration::from_secs(60));
+        let db = scratch.open_with(options.on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
         let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
         db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
         let others = [boxed(add("one")), boxed(add("two")), boxed(add("three"))];

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Write};
 
+use litelab_model::text::printable;
 use maud::{Markup, PreEscaped, html};
 
 use super::simplify::simplify;
@@ -39,7 +40,7 @@ pub(in crate::chart) fn ident(id: &str) -> String {
 /// The picture with its title and description.
 pub(in crate::chart) fn figure(chart: &dyn Chart, id: &str, height: f64, inner: &Markup) -> Markup {
     let id = ident(id);
-    let (title, description) = (text::clean(chart.title()), text::clean(&chart.description()));
+    let (title, description) = (printable(chart.title()).into_owned(), printable(&chart.description()).into_owned());
     html! {
         svg.chart role="img" xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (N(WIDTH)) " " (N(height.ceil())) }
             font-size=(N(text::SIZE)) aria-labelledby={ (id) "-title " (id) "-desc" } {
@@ -81,7 +82,7 @@ pub(in crate::chart) fn label(x: f64, baseline: f64, anchor: Anchor, class: &str
     let anchor = anchor.attribute();
     let class = (!class.is_empty()).then_some(class);
     html! {
-        text x=(N(x)) y=(N(baseline)) text-anchor=[anchor] class=[class] { (text::clean(content)) }
+        text x=(N(x)) y=(N(baseline)) text-anchor=[anchor] class=[class] { (printable(content)) }
     }
 }
 

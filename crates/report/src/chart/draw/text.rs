@@ -1,5 +1,6 @@
 //! How wide a text is, and where it is broken.
 
+use litelab_model::text::{printable, shown};
 use unicode_width::UnicodeWidthChar;
 
 /// Height of every text, in units of the picture. A picture 350 pixels wide, on a telephone, shows it 10 pixels high.
@@ -36,20 +37,6 @@ pub(in crate::chart) fn bold_width(text: &str) -> f64 {
     width(text) * 1.13
 }
 
-/// A text without what an XML document cannot hold; line breaks and tabs are blanks.
-pub(in crate::chart) fn clean(text: &str) -> String {
-    text.chars().map(shown).collect()
-}
-
-fn shown(c: char) -> char {
-    match c {
-        '\n' | '\r' | '\t' => ' ',
-        '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
-    }
-}
-
 /// Lines no wider than `room`, broken at blanks, else after punctuation (settings read `key=value,key=value`), else
 /// within a word. Nothing is left out.
 pub(in crate::chart) fn wrap(text: &str, room: f64) -> Vec<String> {
@@ -62,7 +49,7 @@ pub(in crate::chart) fn wrap_bold(text: &str, room: f64) -> Vec<String> {
 }
 
 fn wrap_by(text: &str, room: f64, width: fn(&str) -> f64) -> Vec<String> {
-    let text = clean(text);
+    let text = printable(text);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -112,11 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn what_cannot_be_shown_is_replaced() {
         let hostile = "a\u{0}b\nc\u{ffff}";
-        assert_eq!(clean(hostile), "a\u{fffd}b c\u{fffd}");
+        assert_eq!(printable(hostile), "a b c\u{fffd}");
         // And is as wide as what stands in its place.
-        assert_eq!(width(hostile), width(&clean(hostile)));
+        assert_eq!(width(hostile), width(&printable(hostile)));
     }
 
     proptest! {
@@ -124,7 +111,7 @@ mod tests {
         fn nothing_is_lost_and_every_line_fits(text in "\\PC{0,60}", room in 20.0..400.0_f64) {
             let lines = wrap(&text, room);
             let squeeze = |s: &str| s.chars().filter(|c| *c != ' ').collect::<String>();
-            prop_assert_eq!(squeeze(&lines.concat()), squeeze(&clean(&text)));
+            prop_assert_eq!(squeeze(&lines.concat()), squeeze(&printable(&text)));
             for line in lines {
                 prop_assert!(width(&line) <= room, "{:?} is {} wide", line, width(&line));
             }

@@ -66,7 +66,7 @@ impl Numbers {
         let late = |i: u64| i * 20 >= self.observations * 19;
         (0..self.observations).for_each(|i| service.record(if late(i) { self.p99_ns } else { self.p50_ns }));
         let role = arm.trial.roles.first().map_or("writers", |r| r.name.as_str());
-        let busy = ErrorCount { seen: self.busy, cured: self.busy };
+        let busy = ErrorCount { seen: self.busy, cured: self.busy, message: None };
         let busy = (self.busy > 0).then(|| ("SQLITE_BUSY".to_owned(), busy)).into_iter();
         let operation = Operation {
             committed: self.committed,
@@ -103,8 +103,7 @@ impl Numbers {
             measured_ns: 1_000_000_000,
             operations: std::iter::once(operation).chain(others).collect(),
             workers,
-            probe: None,
-            breakdown: vec![],
+            ..TrialResult::default()
         };
         let summary = Summary {
             wal_peak_bytes: self.wal_peak,
@@ -176,7 +175,6 @@ pub fn noop() -> TrialResult {
         measured_ns: 1_000_000,
         operations: vec![operation],
         workers: vec![worker],
-        probe: None,
-        breakdown: vec![],
+        ..TrialResult::default()
     }
 }

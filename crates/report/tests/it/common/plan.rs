@@ -69,6 +69,7 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
         server_settings: Vec::new(),
         kill: None,
         ceiling: None,
+        failed_at_most: 0.01,
         vars: IndexMap::new(),
         skipped: None,
     }

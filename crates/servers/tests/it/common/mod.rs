@@ -73,6 +73,37 @@ pub fn family(naming: &std::path::Path) -> Vec<u32> {
     pids
 }
 
+/// PostgreSQL's shared memory that a process has mapped.
+fn segments(pid: u32) -> Vec<String> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let files = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
+    files.filter_map(|file| file.strip_prefix("/dev/shm/PostgreSQL.")).map(str::to_owned).collect()
+}
+
+/// PostgreSQL's shared memory of all process groups that processes lead whose command names a path: those that make a data
+/// directory do not name it themselves.
+pub fn segments_of(naming: &std::path::Path) -> Vec<String> {
+    let leaders: Vec<String> = processes(naming).iter().map(ToString::to_string).collect();
+    let group = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let group = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(2));
+        group.is_some_and(|group| leaders.iter().any(|leader| leader == group))
+    };
+    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    all.filter(group).flat_map(segments).collect()
+}
+
+/// PostgreSQL's shared memory that no process has mapped.
+pub fn orphans() -> Vec<String> {
+    let there = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let mut there: Vec<String> = there.filter_map(|e| e.file_name().into_string().ok()).collect();
+    there.retain(|name| name.starts_with("PostgreSQL."));
+    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let mapped: Vec<String> = all.flat_map(segments).collect();
+    there.retain(|name| !mapped.iter().any(|number| name.ends_with(number.as_str())));
+    there
+}
+
 /// Sends a signal to a process.
 pub fn send(signal: &str, pid: u32) {
     assert!(std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());

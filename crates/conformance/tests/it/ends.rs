@@ -1,0 +1,259 @@
+//! Runners that hang, what they leave behind, and a run's file and folder while other processes are at them.
+
+use crate::common;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use litelab_engine::event::Event;
+use litelab_engine::trial::Patience;
+use litelab_engine::{EngineError, Run, RunOptions, Runners};
+use litelab_model::Plan;
+use litelab_record::RunFile;
+use litelab_record::outcome::Outcome;
+use rusqlite::Connection;
+
+fn options(folder: &Path) -> RunOptions {
+    RunOptions {
+        file: folder.join("run.litelab"),
+        directory: folder.join("work"),
+        urls: Default::default(),
+        patience: Patience::default(),
+        calibrate: false,
+        flame: false,
+    }
+}
+
+fn plan(folder: &Path, driver: &str, blocks: u32) -> Plan {
+    let study = format!(
+        "blocks = {blocks}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"{driver}\"\n\
+         profile = \"wal-normal\"\nrole.w = {{ run = \"insert\", count = 10 }}"
+    );
+    common::plan(folder, common::INSERTS, &study)
+}
+
+/// A runner that is a shell script of these lines and then the mock.
+fn script(home: &Path, lines: &str) -> Runners {
+    let runners = common::runners();
+    let mock = runners.get("mock").expect("found");
+    let program = mock.directory.join(&mock.manifest.command[0]);
+    let folder = home.join("runners/scripted");
+    std::fs::create_dir_all(&folder).expect("folder");
+    let file = folder.join("run.sh");
+    std::fs::write(&file, format!("#!/bin/sh\n{lines}\nexec '{}' \"$@\"\n", program.display())).expect("script");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("mode");
+    let manifest = std::fs::read_to_string(mock.directory.join("runner.toml")).expect("manifest");
+    let command = format!("{:?}", mock.manifest.command[0]);
+    assert!(manifest.contains(&command), "{manifest}");
+    std::fs::write(folder.join("runner.toml"), manifest.replace(&command, "\"./run.sh\"")).expect("manifest");
+    Runners::find(home).expect("manifest")
+}
+
+/// Whether a process whose number is in a file has ended.
+fn is_gone(file: &Path) -> bool {
+    let pid = std::fs::read_to_string(file).expect("its number");
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // One that nobody waits for any more is no process.
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+}
+
+fn until(what: &str, mut happens: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happens() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_runner_that_does_not_answer_is_given_up_when_the_run_is_to_stop() {
+    let (folder, stop) = (common::scratch(), AtomicBool::new(true));
+    let number = folder.path().join("number");
+    let runners = script(folder.path(), &format!("sleep 1000 & echo $! >'{}'; wait", number.display()));
+    let begun = Run::new(plan(folder.path(), "mock:scripted", 1), "", options(folder.path()), &runners, &stop);
+    assert!(matches!(begun.err(), Some(EngineError::Interrupted)));
+    assert!(!options(folder.path()).file.exists());
+    until("what it has started ends", || is_gone(&number));
+}
+
+#[test]
+fn what_a_runner_has_started_ends_with_it() {
+    let (folder, stop) = (common::scratch(), AtomicBool::new(false));
+    let number = folder.path().join("number");
+    let runners = script(folder.path(), &format!("sleep 1000 >/dev/null 2>&1 & echo $! >'{}'", number.display()));
+    let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options(folder.path()), &runners, &stop)
+        .expect("checked");
+    let ended = run.execute(&mut |_| {}).expect("executes");
+    assert_eq!((ended.blocks, ended.failed), (1, 0));
+    until("what it has started ends", || is_gone(&number));
+}
+
+#[test]
+fn a_run_does_not_go_on_with_another_program_of_a_runner() {
+    let (folder, stop) = (common::scratch(), AtomicBool::new(true));
+    let runners = script(folder.path(), "# one");
+    let ended = Run::new(plan(folder.path(), "mock:scripted", 2), "", options(folder.path()), &runners, &stop)
+        .and_then(|run| run.execute(&mut |_| {}));
+    assert!(ended.expect("stopped at once").interrupted);
+    stop.store(false, Ordering::Relaxed);
+    // It describes itself as before.
+    let changed = script(folder.path(), "# two");
+    let error = Run::resume(options(folder.path()), &changed, &stop).err().expect("changed");
+    let names = |e: &str| e.contains("the program of runner `mock` has changed") && e.contains("begin a new run");
+    assert!(matches!(&error, EngineError::BadInput(e) if names(e)), "{error}");
+    let restored = script(folder.path(), "# one");
+    let ended = Run::resume(options(folder.path()), &restored, &stop).and_then(|run| run.execute(&mut |_| {}));
+    assert_eq!(ended.expect("goes on").blocks, 2);
+}
+
+#[test]
+fn a_reader_of_the_run_file_delays_a_block_and_loses_none() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = options(folder.path());
+    let run = Run::new(plan(folder.path(), "mock:scripted", 2), "", options.clone(), &runners, &stop).expect("checked");
+    let (mut reader, mut held) = (None, 0);
+    let ended = run
+        .execute(&mut |event| match event {
+            Event::TrialEnded { record, .. } if record.block == 0 => {
+                let connection = Connection::open(&options.file).expect("opens");
+                connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
+                reader = Some(connection);
+            }
+            // Longer than SQLite itself would have waited.
+            Event::FileHeld { seconds, .. } => {
+                held += 1;
+                if seconds > 5 {
+                    reader = None;
+                }
+            }
+            _ => {}
+        })
+        .expect("executes");
+    assert!(held > 1, "the reader was in nobody's way, so this shows nothing");
+    assert_eq!((ended.blocks, ended.interrupted), (2, false));
+    assert_eq!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").blocks(), 2);
+}
+
+#[test]
+fn a_run_that_waits_for_a_reader_can_be_stopped() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = options(folder.path());
+    let run = Run::new(plan(folder.path(), "mock:scripted", 2), "", options.clone(), &runners, &stop).expect("checked");
+    let mut reader = None;
+    let ended = run
+        .execute(&mut |event| match event {
+            Event::TrialEnded { record, .. } if record.block == 1 => {
+                let connection = Connection::open(&options.file).expect("opens");
+                connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
+                reader = Some(connection);
+            }
+            Event::FileHeld { .. } => stop.store(true, Ordering::Relaxed),
+            _ => {}
+        })
+        .expect("executes");
+    assert_eq!((ended.blocks, ended.interrupted, reader.is_some()), (1, true, true));
+}
+
+#[test]
+fn a_run_file_is_one_processs_from_its_beginning() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = options(folder.path());
+    let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options.clone(), &runners, &stop).expect("checked");
+    let refused = Run::resume(options.clone(), &runners, &stop).err().expect("it is being run");
+    assert!(matches!(&refused, EngineError::Record(e) if e.is_bad_input()), "{refused}");
+    drop(run);
+    let ended = Run::resume(options, &runners, &stop).and_then(|run| run.execute(&mut |_| {}));
+    assert_eq!(ended.expect("goes on").blocks, 1);
+}
+
+/// The processes of a program that this one has started, oldest first.
+fn children(program: &str) -> Vec<u32> {
+    let own = std::process::id().to_string();
+    let is_mine = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1));
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        parent == Some(own.as_str()) && String::from_utf8_lossy(&line).contains(program)
+    };
+    let all = std::fs::read_dir("/proc").expect("there").flatten();
+    let mut mine: Vec<u32> = all.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(is_mine).collect();
+    mine.sort_unstable();
+    mine
+}
+
+#[test]
+fn of_several_processes_each_is_noticed_when_it_hangs() {
+    let (folder, stop) = (common::scratch(), AtomicBool::new(false));
+    // A program of its own name, so that no other test's is stopped.
+    let home = folder.path().join("home");
+    let honest = common::home().join("target/release/litelab-runner-rusqlite");
+    common::runners();
+    std::fs::create_dir_all(home.join("runners/rusqlite")).expect("folder");
+    let program = home.join("runners/rusqlite/hangs-in-a-test");
+    std::fs::copy(honest, &program).expect("copied");
+    let manifest =
+        "name = \"rusqlite\"\nlanguage = \"rust\"\ncommand = [\"./hangs-in-a-test\"]\ndrivers = [\"rusqlite\"]\n";
+    std::fs::write(home.join("runners/rusqlite/runner.toml"), manifest).expect("manifest");
+    let runners = Runners::find(&home).expect("manifest");
+    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+        profile = \"wal-normal\"\nexecutor = \"processes\"\nrole.w = { run = \"insert\", workers = 2, count = 1000000000 }";
+    let plan = common::plan(folder.path(), common::INSERTS, study);
+    let patience = Patience { silence: Duration::from_secs(2), trial: Duration::from_secs(100), ..Patience::default() };
+    let options = RunOptions { patience, ..options(folder.path()) };
+    let run = Run::new(plan, "", options.clone(), &runners, &stop).expect("checked");
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // The second is started when the first is ready; both work when rows are there.
+            until("both work", || children("hangs-in-a-test").len() == 2);
+            std::thread::sleep(Duration::from_millis(500));
+            let second = children("hangs-in-a-test")[1].to_string();
+            assert!(Command::new("kill").args(["-STOP", &second]).status().expect("kill").success());
+        });
+        run.execute(&mut |_| {}).expect("executes")
+    });
+    assert_eq!((ended.blocks, ended.failed), (1, 1));
+    let mut reason = String::new();
+    RunFile::open(&options.file)
+        .and_then(|file| {
+            file.trials(&mut |trial| {
+                if let Outcome::Failed(failure) = trial.record.outcome {
+                    reason = failure.reason;
+                }
+                Ok(())
+            })
+        })
+        .expect("readable");
+    // And not that the trial was not over, which the first process alone would have made of it.
+    assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
+}
+
+#[test]
+fn nothing_of_a_run_lies_in_its_directory_but_in_a_folder_that_others_remove() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let options = options(folder.path());
+    let over = AtomicBool::new(false);
+    let seen: Vec<PathBuf> = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut seen = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                let entries = std::fs::read_dir(&options.directory).into_iter().flatten().flatten();
+                seen.extend(entries.map(|entry| entry.path()));
+                seen.dedup();
+            }
+            seen
+        });
+        // It probes the disk here.
+        let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options.clone(), &runners, &stop);
+        let ended = run.and_then(|run| run.execute(&mut |_| {}));
+        over.store(true, Ordering::Relaxed);
+        ended.expect("executes");
+        watcher.join().expect("looked")
+    });
+    assert!(!seen.is_empty());
+    let prefix = litelab_engine::scratch::prefix();
+    let name = |path: &PathBuf| path.file_name().expect("named").to_string_lossy().into_owned();
+    let others: Vec<String> = seen.iter().map(name).filter(|name| !name.starts_with(&prefix)).collect();
+    assert_eq!(others, Vec::<String>::new());
+}

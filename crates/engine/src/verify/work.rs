@@ -1,0 +1,170 @@
+//! Whether the work of a trial was done: transactions that failed, and those that did nothing.
+
+use litelab_model::Arm;
+use litelab_protocol::{Begin, Dialect, ErrorCount, Invocation, Operation, Transaction, TrialResult, codes};
+use litelab_record::outcome::Flag;
+
+/// Checks that no more of a role's executions of a transaction failed than the scenario allows: throughput and latency are of
+/// those that committed, and say little of the work where many did not.
+///
+/// # Errors
+/// The first transaction of which too many failed, with the database's own message of the error that most met, and a remedy
+/// where one is known.
+pub fn failures(arm: &Arm, result: &TrialResult) -> Result<(), String> {
+    for o in &result.operations {
+        let all = o.committed + o.empty + o.failed;
+        if o.failed as f64 <= arm.failed_at_most * all as f64 {
+            continue;
+        }
+        let uncured = |count: &ErrorCount| count.seen.saturating_sub(count.cured);
+        let met = o.errors.iter().max_by_key(|(_, count)| uncured(count)).map_or_else(String::new, |(code, count)| {
+            let message = count.message.as_ref().map_or_else(String::new, |message| format!(", \"{message}\""));
+            let remedy = hint(arm, o, code).map_or_else(String::new, |hint| format!("; {hint}"));
+            format!(": {code}{message}{remedy}")
+        });
+        return Err(format!(
+            "{}/{}: {} of {all} transactions failed, and failed_at_most = {}{met}",
+            o.role, o.transaction, o.failed, arm.failed_at_most
+        ));
+    }
+    Ok(())
+}
+
+/// The remedy of an error that SQLite returned to a transaction.
+fn hint(arm: &Arm, operation: &Operation, code: &str) -> Option<&'static str> {
+    let transaction = of(arm, operation)?;
+    let is = |listed: &str| arm.dialect == Dialect::Sqlite && codes::stands_for(listed, code);
+    if is("SQLITE_BUSY") && transaction.begin == Begin::Deferred && transaction.writes {
+        return Some(
+            "a deferred transaction that has read cannot wait for its turn to write once another has written: \
+             write `begin = \"immediate\"`",
+        );
+    }
+    if is("SQLITE_BUSY") {
+        return Some("wait longer (`busy_timeout` in a profile's [pragma]) or try again (a profile's [retry])");
+    }
+    if is("SQLITE_CONSTRAINT_PRIMARYKEY") || is("SQLITE_CONSTRAINT_UNIQUE") || is("SQLITE_CONSTRAINT_ROWID") {
+        return Some(
+            "a key was inserted twice: rows of a transaction count from 0 again after those of [data] \
+             (`sequence = { start = \"$data_rows\" }` goes on after them)",
+        );
+    }
+    None
+}
+
+/// Transactions that did nothing in all of the trial: all ended for want of a row, or none that committed read or changed a
+/// row, though they are made of nothing but reads and changes of rows. Of a transaction of several statements one row of any
+/// is enough.
+pub(super) fn idle(arm: &Arm, result: &TrialResult) -> Vec<Flag> {
+    if arm.trial.driver == crate::noop::DRIVER {
+        return Vec::new();
+    }
+    let flag = |o: &Operation, count: u64, empty: bool| Flag::Idle {
+        role: o.role.clone(),
+        transaction: o.transaction.clone(),
+        count,
+        empty,
+    };
+    let mut flags = Vec::new();
+    for o in &result.operations {
+        if o.committed + o.failed == 0 && o.empty > 0 {
+            flags.push(flag(o, o.empty, true));
+        } else if o.measured > 0 && o.rows == 0 && of(arm, o).is_some_and(is_of_rows) {
+            flags.push(flag(o, o.measured, false));
+        }
+    }
+    flags
+}
+
+fn of<'a>(arm: &'a Arm, operation: &Operation) -> Option<&'a Transaction> {
+    arm.trial.transactions.iter().find(|t| t.name == operation.transaction)
+}
+
+/// Whether all that it does is to read or change rows, so that none at all is nothing done.
+fn is_of_rows(transaction: &Transaction) -> bool {
+    const WORDS: [&str; 7] = ["select", "with", "values", "insert", "replace", "update", "delete"];
+    let reads_or_changes = |sql: &str| {
+        let first = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        WORDS.iter().any(|word| first.eq_ignore_ascii_case(word))
+    };
+    let statements = &transaction.statements;
+    statements.iter().all(|s| !matches!(Invocation::parse(&s.sql), Ok(Some(_))) && reads_or_changes(&s.sql))
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_model::{Options, library, resolve};
+
+    use super::*;
+
+    fn arm(more: &str) -> Arm {
+        let toml = format!(
+            "name = 's'\ntitle = '?'\nworkload = 'insert'\n[[scenario]]\nname = 'one'\n{more}\n\
+             role.w = {{ run = 'insert', count = 100 }}\n"
+        );
+        let text = library::Text { file: "s.toml".into(), directory: None, toml };
+        let study = library::parse(&text).expect("parses");
+        resolve::resolve(&study, &text, &Options::default()).expect("resolves").arms.remove(0)
+    }
+
+    fn result(committed: u64, empty: u64, failed: u64, rows: u64) -> TrialResult {
+        let count = ErrorCount { seen: failed, cured: 0, message: Some("UNIQUE constraint failed: t.id".into()) };
+        let other = ErrorCount { seen: failed + 5, cured: failed + 5, message: Some("database is locked".into()) };
+        let operation = Operation {
+            role: "w".into(),
+            transaction: "insert".into(),
+            committed,
+            empty,
+            failed,
+            measured: committed,
+            rows,
+            errors: [("SQLITE_CONSTRAINT_PRIMARYKEY".into(), count), ("SQLITE_BUSY".into(), other)].into(),
+            ..Operation::default()
+        };
+        TrialResult { operations: vec![operation], ..TrialResult::default() }
+    }
+
+    #[test]
+    fn a_trial_fails_above_the_bound_with_the_message_and_the_remedy() {
+        let usual = arm("");
+        assert_eq!(failures(&usual, &result(99, 0, 1, 99)), Ok(()));
+        let above = failures(&usual, &result(98, 0, 2, 98)).expect_err("2 %");
+        for part in [
+            "w/insert: 2 of 100 transactions failed, and failed_at_most = 0.01: SQLITE_CONSTRAINT_PRIMARYKEY, \
+             \"UNIQUE constraint failed: t.id\"; ",
+            "start = \"$data_rows\"",
+        ] {
+            assert!(above.contains(part), "{above}");
+        }
+        assert_eq!(failures(&arm("failed_at_most = 1"), &result(0, 0, 100, 0)), Ok(()));
+        assert!(failures(&arm("failed_at_most = 0"), &result(999, 0, 1, 0)).is_err());
+        assert_eq!(failures(&usual, &result(0, 0, 0, 0)), Ok(()), "nothing was run");
+    }
+
+    #[test]
+    fn a_deferred_transaction_that_was_upgraded_too_late_is_to_begin_immediate() {
+        let mut deferred = arm("");
+        let transaction = &mut deferred.trial.transactions[0];
+        (transaction.begin, transaction.writes) = (Begin::Deferred, true);
+        let of = |arm: &Arm, code: &str| hint(arm, &result(0, 0, 1, 0).operations[0], code);
+        assert!(of(&deferred, "SQLITE_BUSY_SNAPSHOT").is_some_and(|h| h.contains("begin = \"immediate\"")));
+        assert!(of(&arm(""), "SQLITE_BUSY").is_some_and(|h| h.contains("busy_timeout")));
+        assert_eq!(of(&arm(""), "SQLITE_ERROR"), None);
+    }
+
+    #[test]
+    fn what_did_nothing_is_flagged() {
+        let arm = arm("");
+        let one = |empty, count| Flag::Idle { role: "w".into(), transaction: "insert".into(), count, empty };
+        assert_eq!(idle(&arm, &result(0, 7, 0, 0)), [one(true, 7)]);
+        assert_eq!(idle(&arm, &result(5, 7, 0, 0)), [one(false, 5)]);
+        assert_eq!(idle(&arm, &result(5, 7, 0, 1)), []);
+        assert_eq!(idle(&arm, &result(0, 7, 1, 0)), []);
+        let mut maintenance = arm.clone();
+        maintenance.trial.transactions[0].statements[0].sql = "PRAGMA optimize".into();
+        assert_eq!(idle(&maintenance, &result(5, 0, 0, 0)), []);
+        let mut noop = arm;
+        noop.trial.driver = "noop".into();
+        assert_eq!(idle(&noop, &result(5, 0, 0, 0)), []);
+    }
+}

@@ -1,0 +1,241 @@
+//! A run stays on its disk, has its file for itself, and ends whatever happens; so does what reads files.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{ends, litelab, run};
+
+/// A run of two blocks into `k.db`, trials in `there`.
+const RUN: [&str; 10] =
+    ["run", "smoke", "--blocks", "2", "-o", "k.db", "--only", "processes", "--no-calibration", "--dir=there"];
+
+/// A command whose only line of standard error says why it is refused.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    ends(&output, 2);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line
+}
+
+/// A run of which the second block is missing, as after a kill.
+fn stopped(folder: &Path) {
+    ends(&run(folder, &RUN), 0);
+    sql(
+        folder,
+        "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE block = 1); DELETE FROM trial WHERE block = 1; \
+         DELETE FROM block WHERE number = 1; DELETE FROM run WHERE key = 'finished'",
+    );
+}
+
+fn sql(folder: &Path, sql: &str) {
+    rusqlite::Connection::open(folder.join("k.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+/// A run that goes on for minutes, of which a block is stored.
+fn going(command: &mut Command, folder: &Path) -> Child {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    blocks(folder, 1);
+    child
+}
+
+fn long(folder: &Path) -> Command {
+    litelab(folder, &["run", "smoke", "--blocks", "400", "-o", "k.db", "--only", "access", "--no-calibration"])
+}
+
+/// Waits until the run file holds so many blocks.
+fn blocks(folder: &Path, wanted: i64) {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    until("blocks are stored", || {
+        rusqlite::Connection::open_with_flags(folder.join("k.db"), flags)
+            .and_then(|c| c.query_row("SELECT count(*) FROM block", [], |row| row.get::<_, i64>(0)))
+            .is_ok_and(|count| count >= wanted)
+    });
+}
+
+fn until(what: &str, mut happens: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happens() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// How a child ended that was asked to; killed where it has not within half a minute.
+fn ended(mut child: Child) -> Output {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("it was asked to end and did not");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn left(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn a_run_goes_on_in_its_directory_and_on_no_other_file_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    stopped(dir);
+    std::fs::remove_dir(dir.join("there")).unwrap();
+    // Another file system than that of any other folder.
+    let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
+    let elsewhere = elsewhere.path().to_str().unwrap();
+    let line = refused(dir, &["run", "--resume", "k.db", "--dir", elsewhere]);
+    assert!(line.contains("k.db: its blocks were measured on") && line.contains("tmpfs at /dev/shm"), "{line}");
+    assert!(line.contains("--dir") && line.contains("begin a new run"), "{line}");
+    // From another folder, too.
+    std::fs::create_dir(dir.join("other")).unwrap();
+    ends(&run(&dir.join("other"), &["run", "--resume", "../k.db"]), 0);
+    assert!(dir.join("there").is_dir() && left(&dir.join("other")).is_empty(), "{:?}", left(&dir.join("other")));
+}
+
+#[test]
+fn a_run_file_of_before_its_directory_was_kept_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    stopped(dir);
+    sql(dir, "DELETE FROM run WHERE key = 'directory'");
+    ends(&run(dir, &["run", "--resume", "k.db"]), 0);
+    assert!(dir.join("litelab-runs").is_dir());
+}
+
+#[test]
+fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let child = going(&mut long(dir), dir);
+    let line = refused(dir, &["run", "--resume", "k.db"]);
+    assert!(line.contains("k.db: another litelab is running this run"), "{line}");
+    std::os::unix::fs::symlink(dir.join("k.db"), dir.join("alias.db")).unwrap();
+    assert!(refused(dir, &["run", "--resume", "alias.db"]).contains("another litelab is running"));
+    assert!(refused(dir, &["run", "smoke", "-o", "k.db"]).contains("this file exists"));
+    blocks(dir, 3);
+    send("-INT", &child);
+    let output = ended(child);
+    ends(&output, 130);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("go on with `litelab run --resume k.db`"));
+    let mut left = left(dir);
+    left.sort();
+    assert_eq!(left, ["alias.db", "k.db", "litelab-runs"], "no lock is left");
+}
+
+#[test]
+fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let child = going(&mut long(dir), dir);
+    send("-HUP", &child);
+    let output = ended(child);
+    ends(&output, 130);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("go on with"));
+    assert_eq!(left(&dir.join("litelab-runs")), Vec::<String>::new());
+
+    std::fs::remove_file(dir.join("k.db")).unwrap();
+    let own = long(dir);
+    let mut nohup = Command::new("sh");
+    nohup.args(["-c", "trap '' HUP; exec \"$@\"", "nohup"]).arg(own.get_program()).args(own.get_args());
+    let child = going(nohup.current_dir(dir), dir);
+    send("-HUP", &child);
+    blocks(dir, 4);
+    send("-TERM", &child);
+    ends(&ended(child), 130);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_and_one_that_is_waited_for_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    assert!(Command::new("mkfifo").arg(dir.join("p.db")).arg(dir.join("p.toml")).status().unwrap().success());
+    for arguments in [&["show", "p.db"][..], &["export", "p.db"], &["report", "p.db"], &["run", "--resume", "p.db"]] {
+        assert!(refused(dir, arguments).contains("p.db: this is no regular file"));
+    }
+    assert!(refused(dir, &["show", "/dev/zero"]).contains("this is no regular file"));
+    let workload = "name = \"w\"\n[data]\nfrom = \"p.db\"\n[transaction.t]\nsql = \"SELECT 1\"\n";
+    let study = "name = \"s\"\ntitle = \"s\"\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\nrole.w = { run = \"t\", count = 5 }\n";
+    std::fs::write(dir.join("w.toml"), workload).unwrap();
+    std::fs::write(dir.join("s.toml"), study).unwrap();
+    assert!(refused(dir, &["run", "s.toml"]).contains("p.db: this is no regular file"));
+    let child = litelab(dir, &["run", "p.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("it waits for the pipe", || {
+        std::fs::read_to_string(format!("/proc/{}/wchan", child.id())).is_ok_and(|at| at.contains("fifo"))
+            || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).is_ok_and(|stat| stat.contains(") S "))
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    send("-INT", &child);
+    ends(&ended(child), 130);
+}
+
+#[test]
+fn a_view_in_place_of_a_table_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    ends(&run(dir, &RUN), 0);
+    sql(
+        dir,
+        "ALTER TABLE runner RENAME TO former; \
+         CREATE VIEW runner AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS name, x AS \
+         description FROM c",
+    );
+    for arguments in [&["show", "k.db"][..], &["export", "k.db"], &["run", "--resume", "k.db"]] {
+        let child = litelab(dir, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let output = ended(child);
+        ends(&output, 2);
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("k.db: this is no litelab run: its `runner` is no table")
+        );
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_run_and_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    std::fs::write(dir.join("k.db"), "").unwrap();
+    for arguments in [&["show", "k.db"][..], &["run", "--resume", "k.db"]] {
+        let line = refused(dir, arguments);
+        assert!(line.contains("k.db: this file is empty") && line.contains("-o k.db"), "{line}");
+    }
+    ends(&run(dir, &RUN), 0);
+}
+
+#[test]
+fn an_export_beyond_a_limit_names_its_file_and_leaves_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    ends(&run(dir, &RUN), 0);
+    std::fs::write(dir.join("out.json"), "old").unwrap();
+    let own = litelab(dir, &["export", "k.db", "-o", "out.json"]);
+    // One block of 512 bytes. SIGXFSZ, which the system sends then, does not end the program.
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 1; exec \"$@\"", "limited"]).arg(own.get_program()).args(own.get_args());
+    let output = limited.current_dir(dir).env("NO_COLOR", "1").output().unwrap();
+    ends(&output, 2);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(line.contains("out.json: it cannot be written") && line.contains("ulimit -f"), "{line}");
+    assert_eq!(std::fs::read_to_string(dir.join("out.json")).unwrap(), "old");
+    let mut left = left(dir);
+    left.sort();
+    assert_eq!(left, ["k.db", "out.json", "there"]);
+    ends(&run(dir, &["export", "k.db", "-o", "out.json"]), 0);
+    let text = std::fs::read_to_string(dir.join("out.json")).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap().is_object());
+    // What is no regular file is not replaced by one.
+    ends(&run(dir, &["export", "k.db", "-o", "/dev/null"]), 0);
+    assert!(!Path::new("/dev/null").is_file());
+}

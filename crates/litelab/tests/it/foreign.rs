@@ -1,0 +1,37 @@
+//! A program in a folder of others, or started from one, executes nothing that lies there.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+#[test]
+fn runners_of_a_foreign_folder_are_never_executed() {
+    let folder = tempfile::tempdir().unwrap();
+    let runner = folder.path().join("runners/evil");
+    std::fs::create_dir_all(&runner).unwrap();
+    std::fs::create_dir_all(folder.path().join("crates/runner")).unwrap();
+    std::fs::write(folder.path().join("crates/runner/runner.toml"), "").unwrap();
+    let manifest = "name = \"evil\"\nlanguage = \"sh\"\ndrivers = [\"evil\", \"noop\"]\ncommand = [\"./r.sh\"]\n";
+    std::fs::write(runner.join("runner.toml"), manifest).unwrap();
+    std::fs::write(runner.join("r.sh"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/executed\"\n").unwrap();
+    std::fs::set_permissions(runner.join("r.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+
+    let own = assert_cmd::cargo::cargo_bin("litelab");
+    let copy = folder.path().join("litelab");
+    std::fs::copy(&own, &copy).unwrap();
+    for program in [&own, &copy] {
+        for arguments in [&["runners", "list"][..], &["run", "smoke", "--driver", "evil", "--dry-run"]] {
+            let output = Command::new(program)
+                .args(arguments)
+                .current_dir(folder.path())
+                .env("XDG_CACHE_HOME", folder.path().join("cache"))
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(if arguments[0] == "run" { 2 } else { 0 }), "{text}");
+            assert!(!runner.join("executed").exists(), "{}: {arguments:?}", program.display());
+            assert!(!text.contains("evil") || text.contains("unknown driver `evil`"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Work that failed, that did nothing, or that was other work than was asked for.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use std::path::Path;
+
+use crate::common::{ends, run};
+
+/// A table of two rows, whose one transaction is given.
+fn workload(transaction: &str, more: &str) -> String {
+    format!(
+        "name = \"w\"\n{more}\n[schema]\nsql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 0), (2, 0)\"\n\
+         [transaction.one]\n{transaction}\n[transaction.other]\nsql = \"SELECT v FROM t WHERE id = 1\"\n"
+    )
+}
+
+/// Runs ten of them in each of six blocks, under two profiles. Returns what was printed, and the lines of standard error.
+fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<String>) {
+    std::fs::write(folder.join("w.toml"), workload).unwrap();
+    let study = format!(
+        "name = \"s\"\ntitle = \"s\"\nblocks = 6\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n{more}\n\
+         role.w = {{ run = \"one\", count = 10 }}\nvary.profile = [\"wal-normal\", \"memory-off\"]\n"
+    );
+    std::fs::write(folder.join("s.toml"), study).unwrap();
+    let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--blocks", "6"]);
+    let lines = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
+    // On one line, wherever the terminal's width would break it.
+    (ends(&output, code).split_whitespace().collect::<Vec<_>>().join(" "), lines)
+}
+
+#[test]
+fn transactions_that_all_fail_end_their_scenario_with_sqlites_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let failing = workload("sql = \"INSERT INTO t VALUES (1, 0)\"", "");
+    let (shown, lines) = study(folder.path(), &failing, "", 1);
+    let said = "10 of 10 transactions failed, and failed_at_most = 0.01: SQLITE_CONSTRAINT_PRIMARYKEY, \"UNIQUE constraint \
+                failed: t.id\"; a key was inserted twice";
+    let failed: Vec<_> = lines.iter().filter(|line| line.contains(said)).collect();
+    // Once as it happens, and once as what ends the scenario.
+    assert_eq!(failed.len(), 2, "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("failed: 1 further trial like block 1")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("s ended: all trials of its first block failed, so 5 blocks")));
+    assert!(!lines.iter().any(|line| line.contains("block 2/6")), "{lines:#?}");
+    assert_eq!(shown.matches("UNIQUE constraint").count(), 1, "{shown}");
+    assert!(shown.contains("and 1 other arm: 2 of 2 trials failed (transactions): w/one"), "{shown}");
+    // What was given up is not taken up again.
+    let resumed = run(folder.path(), &["run", "--resume", "s.db"]);
+    assert!(!String::from_utf8_lossy(&resumed.stderr).contains("block 2/6"), "{resumed:?}");
+    study_of(folder.path(), &failing, "failed_at_most = 1");
+}
+
+/// The same, in which it is allowed.
+fn study_of(folder: &Path, workload: &str, more: &str) {
+    std::fs::remove_file(folder.join("s.db")).unwrap();
+    let (shown, _) = study(folder, workload, more, 0);
+    assert!(shown.contains("failed") && shown.contains("100 %"), "{shown}");
+    assert!(shown.contains("UNIQUE constraint failed: t.id"), "its message is beside the numbers: {shown}");
+}
+
+#[test]
+fn work_that_did_nothing_is_the_first_thing_said() {
+    for (transaction, what) in [
+        ("sql = \"UPDATE t SET v = 1 WHERE id = 7\"", "committed without reading or changing a row"),
+        ("sql = \"SELECT v FROM t WHERE id = 7\"", "committed without reading or changing a row"),
+        ("sql = \"SELECT v FROM t WHERE id = 7\"\nyields = [\"v\"]", "all ended empty"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (shown, _) = study(folder.path(), &workload(transaction, ""), "", 0);
+        let (top, table) = shown.split_once("── s").unwrap();
+        assert!(top.contains("and 1 other arm: w/one did nothing in 6 of 6 trials: 60 transactions"), "{shown}");
+        assert!(top.contains(what), "{shown}");
+        assert_eq!(table.contains(" empty "), what.contains("empty"), "{shown}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (shown, _) = study(folder.path(), &workload("sql = \"PRAGMA optimize\"", ""), "", 0);
+    assert!(!shown.contains("did nothing"), "maintenance has no rows: {shown}");
+}
+
+#[test]
+fn an_invariant_that_every_trial_breaks_is_one_line_and_one_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let invariant =
+        "[[invariant]]\nabout = \"rows\"\nsql = \"SELECT sum(v) + abs(random() % 1000) + 1000 FROM t\"\nequals = 0\n";
+    let text = workload("sql = \"UPDATE t SET v = v + 1\"", "") + invariant;
+    let (shown, lines) = study(folder.path(), &text, "", 1);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("failed: block")).count(), 1, "{lines:#?}");
+    assert_eq!(shown.matches("invariant `rows`").count(), 1, "{shown}");
+    assert!(shown.contains("2 of 2 trials failed (invariant)"), "{shown}");
+    assert!(!lines.iter().any(|line| line.contains("block 2/6")), "{lines:#?}");
+}
+
+#[test]
+fn a_failed_self_check_is_a_failed_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = workload("sql = \"UPDATE t SET v = random()\"", "content = [\"t\"]");
+    let (shown, _) = study(folder.path(), &text, "", 1);
+    assert!(shown.contains("is not the same in all of them, nor in any other arm with the same work"), "{shown}");
+    assert!(!shown.contains("0 arms"), "{shown}");
+}
+
+#[test]
+fn statements_of_the_runner_and_of_the_profile_are_refused_with_their_key() {
+    for (statement, key) in [
+        ("BEGIN IMMEDIATE", "`begin = \"immediate\"`"),
+        ("COMMIT", "the runner commits"),
+        ("SAVEPOINT a", "no savepoints"),
+        ("PRAGMA synchronous = OFF", "\"pragma.synchronous\""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, lines) = study(folder.path(), &workload(&format!("sql = \"{statement}\""), ""), "", 2);
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+        assert!(lines[0].contains("transaction `one`") && lines[0].contains(key), "{lines:#?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let never = "sql = \"UPDATE t SET v = 1 WHERE id = :id\"\nparam.id = { yielded = \"idd\" }";
+    let (_, lines) = study(folder.path(), &workload(never, ""), "", 2);
+    assert!(lines.len() == 1 && lines[0].contains("unknown yielded name `idd`"), "{lines:#?}");
+}
