@@ -36,7 +36,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PRINTED = 8
 # Bytes of a command's output that are looked at.
 OUTPUT = 16 << 20
-LONGEST_LINE = 2000
+LONGEST_LINE = 2100
 PANIC = re.compile(r"panicked at|has overflowed its stack|memory allocation of \d+ bytes failed|RUST_BACKTRACE")
 # C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

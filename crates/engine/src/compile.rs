@@ -19,7 +19,7 @@ use litelab_protocol::invocation::INTERFACES;
 use crate::error::EngineError;
 
 /// For the schema of one arm, of which only what makes tables is executed.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// Pages that the database of the check may have: 256 MiB of memory.
 const PAGES: u32 = 65_536;

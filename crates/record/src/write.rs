@@ -58,21 +58,35 @@ impl Recorder {
         let recorder = Self::open(path)?;
         // Another may have made it before this one held the lock.
         is_new(path)?;
-        // In one transaction: a run killed here must not leave a file that lacks half of what it is read with.
-        recorder.execute("create", |c| {
+        let begun = recorder.begin(plan, study_toml, environment).and_then(|()| {
+            more(&recorder)?;
+            recorder.execute("create", |c| c.execute_batch("COMMIT"))
+        });
+        if let Err(error) = begun {
+            let Self { connection, _lock, .. } = recorder;
+            // Rolled back, it is empty, and in the way of the next.
+            drop(connection);
+            if std::fs::metadata(path).is_ok_and(|about| about.len() == 0) {
+                let _left = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
+        Ok(recorder)
+    }
+
+    /// In one transaction, which is left open: a run killed here must not leave a file that lacks half of what it is read with.
+    fn begin(&self, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<(), RecordError> {
+        self.execute("create", |c| {
             c.execute_batch("BEGIN IMMEDIATE")?;
             c.pragma_update(None, "application_id", APPLICATION_ID)?;
             c.pragma_update(None, "user_version", FORMAT)?;
             c.execute_batch(SCHEMA)
         })?;
-        recorder.set("litelab", env!("CARGO_PKG_VERSION"))?;
-        recorder.set("created", &now())?;
-        recorder.set("study_toml", study_toml)?;
-        recorder.set_json("plan", plan)?;
-        recorder.set_json("environment", environment)?;
-        more(&recorder)?;
-        recorder.execute("create", |c| c.execute_batch("COMMIT"))?;
-        Ok(recorder)
+        self.set("litelab", env!("CARGO_PKG_VERSION"))?;
+        self.set("created", &now())?;
+        self.set("study_toml", study_toml)?;
+        self.set_json("plan", plan)?;
+        self.set_json("environment", environment)
     }
 
     /// Opens a file to go on with it.
@@ -288,5 +302,27 @@ pub fn now() -> String {
     match litelab_protocol::draw::now(litelab_protocol::NowUnit::Iso) {
         litelab_protocol::draw::Value::Text(text) => text,
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use litelab_model::{Options, library, resolve};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_not_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.db");
+        let (study, text) = library::study("smoke").unwrap();
+        let plan = resolve::resolve(&study, &text, &Options::default()).unwrap();
+        let environment = Environment::capture(folder.path());
+        let full = |_: &Recorder| Err(RecordError::Failed("the disk is full".into()));
+        assert!(Recorder::create_with(&path, &plan, &text.toml, &environment, full).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        drop(Recorder::create(&path, &plan, &text.toml, &environment).unwrap());
+        assert!(std::fs::metadata(&path).unwrap().len() > 0);
     }
 }
