@@ -138,7 +138,11 @@ fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
 fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let child = going(&mut long(dir), dir);
+    // Where the tests run under nohup the child would inherit that the signal is ignored.
+    let own = long(dir);
+    let mut heeding = Command::new("env");
+    heeding.arg("--default-signal=HUP").arg(own.get_program()).args(own.get_args());
+    let child = going(heeding.current_dir(dir).env("NO_COLOR", "1"), dir);
     send("-HUP", &child);
     let output = ended(child);
     ends(&output, 130);
