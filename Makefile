@@ -4,14 +4,14 @@
 LITELAB := target/release/litelab
 # Rust runners that link another SQLite than the core, each with a lock file of its own.
 OWN_LOCK := duroxide sqlx tokio
-# What `cargo programs` does not build: those, and other toolchains.
+# Runners that `cargo programs` does not build: those, and other toolchains.
 RUNNERS := $(OWN_LOCK) go node python
 # Stages that run at the same time: most of them wait, for timers, servers or a single compiler. What compiles is `nice` to
 # what reads a clock.
 JOBS ?= 6
 
 .PHONY: build run test test-all lint check-format fmt bench clean stages
-.PHONY: stage-packages stage-core stage-programs stage-runners stage-format stage-tests stage-unit stage-conformance \
+.PHONY: stage-packages stage-core stage-runners stage-format stage-tests stage-unit stage-conformance \
     stage-rust-runners stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
 # The command with its default runner; no other toolchain is needed, and no server is compiled in.
@@ -19,9 +19,8 @@ run:
 	cargo build --release --locked -p litelab
 	$(LITELAB) run first-look
 
-# `cargo programs` (.cargo/config.toml): the runners whose SQLite is the core's.
+# `cargo programs` (.cargo/config.toml): the command with servers, and the runners whose SQLite is the core's.
 build:
-	cargo build --release --locked -p litelab --features servers
 	cargo programs
 	$(LITELAB) runners build $(RUNNERS)
 
@@ -46,11 +45,7 @@ stage-packages:
 	@scripts/stage packages scripts/install-packages
 
 stage-core:
-	@scripts/stage core nice cargo build --release --locked -p litelab --features servers
-
-# After the core: both write into target/release, and cargo lets one at a time.
-stage-programs: stage-core
-	@scripts/stage programs nice cargo programs
+	@scripts/stage core nice cargo programs
 
 stage-runners: stage-core
 	@scripts/stage runners nice $(LITELAB) runners build $(RUNNERS)
@@ -62,10 +57,10 @@ stage-format:
 stage-tests:
 	@scripts/stage tests nice scripts/test-rust --no-run
 
-stage-unit: stage-tests stage-packages stage-programs stage-runners
+stage-unit: stage-tests stage-packages stage-runners
 	@scripts/stage unit scripts/test-rust
 
-stage-conformance: stage-runners stage-programs stage-packages
+stage-conformance: stage-runners stage-packages
 	@scripts/stage conformance $(LITELAB) runners check
 
 stage-rust-runners: stage-runners
@@ -74,7 +69,7 @@ stage-rust-runners: stage-runners
 stage-other-runners: stage-runners stage-packages
 	@scripts/stage other-runners scripts/test-runners other
 
-stage-docs: stage-runners stage-programs stage-packages
+stage-docs: stage-runners stage-packages
 	@scripts/stage docs scripts/test-docs
 
 stage-action: stage-core

@@ -14,3 +14,9 @@ pub mod source;
 pub use error::{SourceError, describe};
 pub use guard::{Guard, Script, SqlError};
 pub use source::{Source, copy, read};
+
+/// A name as an SQL identifier, quoted.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -3,13 +3,13 @@
 //! | its state | how it is read |
 //! |---|---|
 //! | rollback journal | under SQLite's shared lock |
-//! | WAL, `-wal` and `-shm` are there | in a read transaction: a snapshot, whoever writes meanwhile |
-//! | WAL at rest: no log, or an empty one that nobody has open | as immutable, and again where it changed meanwhile |
+//! | WAL, `-wal` and `-shm` are there | in a read transaction: a snapshot, also while others write |
+//! | WAL at rest: no log, or an empty one that no process has open | as immutable, and again where it changed meanwhile |
 //! | hot journal, or a log without its index | refused: both take a program that may write |
 //!
 //! A connection that only reads makes `-wal` and `-shm` beside a WAL database at rest and cannot remove them
 //! (<https://sqlite.org/wal.html#readonly>). `immutable=1` (<https://sqlite.org/c3ref/open.html>) makes neither, but takes no
-//! lock: what was read counts only where nobody has written since.
+//! lock: what was read counts only if the file has not changed since.
 
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read};
@@ -95,7 +95,7 @@ impl Source {
     }
 
     /// Whether what was read since [`Source::find`] is one state of the database: always under locks; of a database at
-    /// rest, if nobody has written to it. Its connections must be closed.
+    /// rest, if it has not changed. Its connections must be closed.
     #[must_use]
     pub fn unchanged(&self) -> bool {
         self.at_rest.as_ref().is_none_or(|before| State::of(&self.path).as_ref() == Some(before))
@@ -183,7 +183,7 @@ struct State {
     modified: SystemTime,
     inode: Inode,
     bytes: u64,
-    /// Bytes of the log. Whoever opens the database makes one and, as the last, removes it.
+    /// Bytes of the log. The first connection creates it, the last one removes it.
     log: Option<u64>,
     /// The first bytes, among them the change counter.
     header: Vec<u8>,
@@ -368,7 +368,7 @@ mod tests {
 
     /// Every transaction of the writer keeps the sum, and an index is checked against its table.
     #[test]
-    fn a_copy_is_one_state_whoever_writes_meanwhile() {
+    fn a_copy_is_one_state_while_others_write() {
         for mode in ["WAL", "DELETE"] {
             let (folder, path) = database(&format!(
                 "PRAGMA journal_mode = {mode}; CREATE TABLE t(a, b); CREATE INDEX by_b ON t(b);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use litelab_database::{Guard, Script, SourceError, describe};
+use litelab_database::{Guard, Script, SourceError, describe, quoted};
 use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
 use litelab_model::{Arm, Plan};
@@ -269,8 +269,4 @@ fn no_virtual_table(connection: &Connection) -> Result<(), String> {
         Some(name) => Err(format!("virtual table `{name}` cannot be copied into memory: write location = \"file\"")),
         None => Ok(()),
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

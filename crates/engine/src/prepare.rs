@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use litelab_database::{Guard, Script, describe};
+use litelab_database::{Guard, Script, describe, quoted};
 use litelab_model::Arm;
 use litelab_model::text::capped;
 use litelab_protocol::draw::{Drawer, Value};
@@ -224,11 +224,11 @@ pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
     })?;
     let mut out: Vec<String> =
         objects.iter().filter(|(kind, ..)| kind == "table").map(|(.., sql)| sql.clone()).collect();
-    let quoted = prepared.display().to_string().replace('\'', "''");
-    out.push(format!("ATTACH '{quoted}' AS prepared"));
+    let file = prepared.display().to_string().replace('\'', "''");
+    out.push(format!("ATTACH '{file}' AS prepared"));
     for (_, name, _) in objects.iter().filter(|(kind, ..)| kind == "table") {
-        let name = name.replace('"', "\"\"");
-        out.push(format!("INSERT INTO main.\"{name}\" SELECT * FROM prepared.\"{name}\""));
+        let name = quoted(name);
+        out.push(format!("INSERT INTO main.{name} SELECT * FROM prepared.{name}"));
     }
     out.push("DETACH prepared".to_owned());
     out.extend(objects.into_iter().filter(|(kind, ..)| kind != "table").map(|(.., sql)| sql));

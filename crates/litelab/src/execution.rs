@@ -73,7 +73,7 @@ impl Place {
 
     /// The directory for the databases: the one named, else that of a former run.
     pub fn directory(&self, former: Option<&Path>) -> PathBuf {
-        self.dir.as_deref().or(former).unwrap_or(Path::new(files::DIRECTORY)).to_path_buf()
+        files::directory(self.dir.as_deref(), former).to_path_buf()
     }
 
     /// The servers that the user has.

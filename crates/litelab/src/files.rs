@@ -7,13 +7,24 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Result;
+use litelab_record::RunInfo;
 use litelab_report::ReportError;
 
 use crate::exit::BadInput;
 use crate::interrupt;
 
-/// Directory of runs and of the databases under test, unless told otherwise.
+/// Default directory of run files and of the databases under test.
 pub const DIRECTORY: &str = "litelab-runs";
+
+/// The directory for the databases of a run: the one named, else that of a former run. Default: [`DIRECTORY`].
+pub fn directory<'a>(named: Option<&'a Path>, former: Option<&'a Path>) -> &'a Path {
+    named.or(former).unwrap_or(Path::new(DIRECTORY))
+}
+
+/// The directory of a former run, which may be of another machine: none where it is not on this one.
+pub fn present(info: &RunInfo) -> Option<&Path> {
+    info.directory.as_deref().filter(|directory| directory.is_dir())
+}
 
 /// A new run's file: `first-look-20260131-123456.db`, and `…-2.db` where that second has a run already.
 pub fn new_run(directory: &Path, study: &str) -> PathBuf {
@@ -92,7 +103,7 @@ pub fn written(error: &anyhow::Error) -> Option<&io::Error> {
     }
 }
 
-/// What the system says of an operation, without the name of a temporary file that nobody knows.
+/// The reason of a failed operation, without the name of the temporary file.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull => "the disk is full: free some space, or name another file with -o".into(),

@@ -134,7 +134,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Refuses a file in which a view stands for a table.
+    /// Refuses a file in which a view has the name of a table.
     fn has_tables(&self) -> Result<(), RecordError> {
         let sql = "SELECT name FROM sqlite_schema WHERE type <> 'table'";
         let others = || -> rusqlite::Result<Vec<String>> {

@@ -1,6 +1,6 @@
 //! Runners that hang, what they leave behind, and a run's file and folder while other processes are at them.
 
-use crate::common;
+use crate::common::{self, options};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,17 +14,6 @@ use litelab_model::Plan;
 use litelab_record::RunFile;
 use litelab_record::outcome::Outcome;
 use rusqlite::Connection;
-
-fn options(folder: &Path) -> RunOptions {
-    RunOptions {
-        file: folder.join("run.litelab"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    }
-}
 
 fn plan(folder: &Path, driver: &str, blocks: u32) -> Plan {
     let study = format!(

@@ -1,6 +1,6 @@
 //! Ends that nobody can prepare for: a kill at any moment, and a disk that is full.
 
-use crate::common;
+use crate::common::{self, options};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -17,17 +17,6 @@ use serde_json::json;
 /// The folder in which [`child`] is to run; without it, it does nothing.
 const FOLDER: &str = "LITELAB_TEST_FOLDER";
 const BLOCKS: u32 = 45;
-
-fn options(folder: &Path) -> RunOptions {
-    RunOptions {
-        file: folder.join("run.litelab"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    }
-}
 
 fn plan(folder: &Path) -> Plan {
     let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY)\"\n[transaction.insert]\n\
@@ -155,7 +144,7 @@ fn child_that_dies_while_it_writes() {
 }
 
 #[test]
-fn a_commit_cut_short_is_rolled_back_by_whoever_reads() {
+fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
     let (runners, folder, stop) = (common::runners(), common::scratch(), AtomicBool::new(true));
     let options = options(folder.path());
     let begun =

@@ -27,14 +27,8 @@ fn study(drivers: &str) -> String {
 }
 
 fn options(folder: &std::path::Path) -> RunOptions {
-    RunOptions {
-        file: folder.join("run.litelab"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience { trial: Duration::from_secs(60), ..Patience::default() },
-        calibrate: false,
-        flame: false,
-    }
+    let patience = Patience { trial: Duration::from_secs(60), ..Patience::default() };
+    RunOptions { patience, ..common::options(folder) }
 }
 
 #[test]

@@ -37,14 +37,8 @@ fn script(arm: &mut litelab_model::Arm, script: serde_json::Value) {
 
 fn options(folder: &Path) -> RunOptions {
     let second = Duration::from_secs(1);
-    RunOptions {
-        file: folder.join("run.litelab"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second },
-        calibrate: false,
-        flame: false,
-    }
+    let patience = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second };
+    RunOptions { patience, ..common::options(folder) }
 }
 
 fn trials(file: &Path) -> Vec<StoredTrial> {

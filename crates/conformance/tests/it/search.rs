@@ -1,6 +1,6 @@
 //! The search for the highest rate that is kept: in virtual time its outcome is known beforehand, to the last probe.
 
-use crate::common;
+use crate::common::{self, options};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -47,17 +47,6 @@ fn plan(folder: &Path, lines: &[&str], search: &str) -> Plan {
 fn script(plan: &mut Plan, script: &Value) {
     for arm in &mut plan.arms {
         arm.trial.connection.options.insert("script".into(), script.clone());
-    }
-}
-
-fn options(folder: &Path) -> RunOptions {
-    RunOptions {
-        file: folder.join("run.litelab"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
     }
 }
 

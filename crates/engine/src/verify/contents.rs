@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use litelab_database::{Guard, describe};
+use litelab_database::{Guard, describe, quoted};
 use litelab_model::{Arm, expression};
 use litelab_protocol::content::ContentHash;
 use litelab_protocol::{Operation, TrialResult};
@@ -216,10 +216,10 @@ fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
 /// # Errors
 /// What SQLite says.
 pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<String> {
-    let quoted = table.replace('"', "\"\"");
-    let columns = connection.prepare(&format!("SELECT * FROM \"{quoted}\""))?.column_count();
+    let table = quoted(table);
+    let columns = connection.prepare(&format!("SELECT * FROM {table}"))?.column_count();
     let order: Vec<String> = (1..=columns).map(|c| c.to_string()).collect();
-    let mut statement = connection.prepare(&format!("SELECT * FROM \"{quoted}\" ORDER BY {}", order.join(",")))?;
+    let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY {}", order.join(",")))?;
     let mut rows = statement.query([])?;
     let mut hash = ContentHash::new();
     while let Some(row) = rows.next()? {

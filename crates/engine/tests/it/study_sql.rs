@@ -1,5 +1,5 @@
-//! SQL of a study is checked before anything runs: it reaches no file but its own database, its tables are known whoever
-//! makes them, and what does not end does not begin.
+//! SQL of a study is checked before anything runs: it reaches no file but its own database, its tables are known however
+//! they are created, and a statement that does not end is refused.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 

@@ -49,7 +49,7 @@ pub struct Args {
     /// With --fail: believe what is slower without running it again
     #[arg(long, requires = "fail")]
     no_confirm: bool,
-    /// Directory for the databases of the re-run: its disk is what is measured; HEAD's unless told otherwise
+    /// Directory for the databases of the re-run: its disk is what is measured; default: HEAD's
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// End with code 4 if anything is inconclusive
@@ -88,8 +88,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             (false, false) => Exit::Ok,
         });
     }
-    let former = head.info.directory.as_deref().filter(|directory| directory.is_dir());
-    let directory = args.dir.as_deref().or(former).unwrap_or(Path::new(files::DIRECTORY));
+    let directory = files::directory(args.dir.as_deref(), files::present(&head.info));
     let found = super::confirm::run(&comparison, base, head, &options.metrics, directory)?;
     print(
         args,

@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         }
         None => {
             let urls = args.place.urls()?;
-            let former = info.directory.as_deref().filter(|directory| directory.is_dir());
+            let former = files::present(&info);
             let directory = &args.place.directory(former);
             let with = With { directory, urls: &urls, runners: &runners, stop: Some(interrupt::stop()) };
             let plan = plan(args, &info)?;

@@ -69,6 +69,18 @@ pub fn server() -> Option<litelab_servers::Instance> {
     }
 }
 
+/// Options of a run whose file and databases lie in the folder.
+pub fn options(folder: &Path) -> RunOptions {
+    RunOptions {
+        file: folder.join("run.db"),
+        directory: folder.join("work"),
+        urls: Default::default(),
+        patience: Patience::default(),
+        calibrate: false,
+        flame: false,
+    }
+}
+
 /// A folder of the test's own.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")
@@ -126,14 +138,7 @@ pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) 
 /// What becomes of the only trial of a plan.
 pub fn only_trial(plan: Plan, folder: &Path, runners: &Runners) -> Outcome {
     let scratch = tempfile::tempdir_in(folder).expect("folder");
-    let options = RunOptions {
-        file: scratch.path().join("run.db"),
-        directory: scratch.path().join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
+    let options = options(scratch.path());
     let stop = AtomicBool::new(false);
     let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
     run.execute(&mut |_| {}).expect("executes");
