@@ -16,12 +16,12 @@ import (
 // background is never done, so that no driver watches it.
 var background = context.Background()
 
-// connector opens connections for database/sql and runs the pragmas on each, before anybody else has it: whatever
+// connector opens connections for database/sql and runs the settings on each, before anybody else has it: whatever
 // pool it comes from, a connection is set.
 type connector struct {
-	driver  driver.Driver
-	dsn     string
-	pragmas []Pragma
+	driver   driver.Driver
+	dsn      string
+	settings []Setting
 }
 
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
@@ -29,10 +29,9 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range c.pragmas {
-		pragma := "PRAGMA " + p.Name + " = " + p.Value
-		if err := runToEnd(conn, pragma); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", pragma, err), conn.Close())
+	for _, setting := range c.settings {
+		if err := runToEnd(conn, setting.SQL); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", setting.SQL, err), conn.Close())
 		}
 	}
 	return conn, nil

@@ -55,7 +55,7 @@ var drivers = []*Driver{&mattn, &modernc, &ncruces, &ncrucesDirect, &zombiezen, 
 
 // Client opens connections to one database, and closes all of them.
 type Client interface {
-	// Session opens one and runs the pragmas in order.
+	// Session opens one and runs the settings in order.
 	Session() (Session, error)
 	Close() error
 }

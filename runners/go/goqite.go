@@ -36,7 +36,7 @@ var goqite = Driver{
 			}
 		}
 		err := refuseUnknown(options, goqiteKeys+" "+mattnKeys+" "+uriKeys)
-		client.connector = &connector{&sqlite3.SQLiteDriver{}, dsn(database, options), connection.Pragmas}
+		client.connector = &connector{&sqlite3.SQLiteDriver{}, dsn(database, options), connection.Settings}
 		return client, err
 	},
 	Code: mattn.Code,

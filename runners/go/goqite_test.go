@@ -149,7 +149,7 @@ func TestAQueueSetsNothingAndTakesWhatIsSet(t *testing.T) {
 	if own["journal_mode"] != "delete" || own["synchronous"] != 1.0 {
 		t.Error(own)
 	}
-	trial.Connection.Pragmas = []Pragma{{"journal_mode", "WAL"}, {"synchronous", "FULL"}}
+	trial.Connection.Settings = []Setting{pragma("journal_mode", "WAL"), pragma("synchronous", "FULL")}
 	set := converse(t, trial, nil).ready[0].Settings
 	if set["journal_mode"] != "wal" || set["synchronous"] != 2.0 {
 		t.Error(set)
@@ -190,7 +190,7 @@ func TestALockedQueueIsBusy(t *testing.T) {
 		path := emptyFile(t)
 		run(t, queueTrial(path, perWorker, 1, 1, 0), nil)
 		trial := queueTrial(path, perWorker, 1, 1, 1)
-		trial.Connection.Pragmas = []Pragma{{"busy_timeout", "0"}}
+		trial.Connection.Settings = []Setting{pragma("busy_timeout", "0")}
 		trial.Retry = Retry{attempts, 5_000, 1, 5_000, []string{"SQLITE_BUSY"}}
 		locked := make(chan struct{})
 		result := run(t, trial, func() {

@@ -29,7 +29,7 @@ func inspect(input io.Reader) (*Inspection, error) {
 	if err := driver.fits(database); err != nil {
 		return nil, err
 	}
-	client, err := driver.Open(database, &Connection{request.Pragmas, request.ReadBack, request.Options})
+	client, err := driver.Open(database, &Connection{request.Settings, request.ReadBack, request.Options})
 	if err != nil {
 		return nil, err
 	}

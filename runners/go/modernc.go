@@ -29,13 +29,13 @@ const moderncKeys = "_auto_vacuum _busy_timeout _defensive _dqs _error_rc _fk _f
 	"_journal_mode _pragma _query_only _sync _synchronous _texttotime _time_format _time_integer_format _timeout " +
 	"_timezone _txlock _vacuum"
 
-// patientFromTheStart lets the pragmas before the busy timeout wait for a lock, as they do on the drivers that have a
+// patientFromTheStart lets the settings before the busy timeout wait for a lock, as they do on the drivers that have a
 // timeout by themselves: several processes that switch a database to WAL need it, and in an application's DSN the
-// timeout comes first, too. What the pragmas then set is what stays; without a busy timeout among them so does none.
+// timeout comes first, too. What the settings then are is what stays; without a busy timeout among them so does none.
 func patientFromTheStart(connection *Connection) *Connection {
 	patient := *connection
 	_, given := connection.Options["_busy_timeout"]
-	if !given && slices.ContainsFunc(connection.Pragmas, func(p Pragma) bool { return p.Name == "busy_timeout" }) {
+	if !given && slices.ContainsFunc(connection.Settings, func(s Setting) bool { return s.Name == "busy_timeout" }) {
 		patient.Options = map[string]any{"_busy_timeout": 5000}
 		maps.Copy(patient.Options, connection.Options)
 	}

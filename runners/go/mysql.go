@@ -32,7 +32,7 @@ var mysqlServer = Driver{
 		if err != nil {
 			return nil, err
 		}
-		client := &serverClient{pragmas: connection.Pragmas, place: database.place}
+		client := &serverClient{settings: connection.Settings, place: database.place}
 		for _, host := range place.hosts {
 			config, err := mysql.ParseDSN("/?" + keys.Encode())
 			if err != nil {
@@ -150,10 +150,6 @@ func (l *mysqlLink) failing(err error) error {
 func (l *mysqlLink) script(text string) error {
 	_, err := l.conn.ExecContext(background, text)
 	return l.failing(err)
-}
-
-func (l *mysqlLink) set(name, value string) error {
-	return l.script("SET SESSION " + name + " = " + value)
 }
 
 func (l *mysqlLink) show(name string) (any, error) {

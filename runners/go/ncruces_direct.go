@@ -16,9 +16,9 @@ var ncrucesDirect = Driver{
 		if database.Kind == "memory" && database.Shared {
 			return nil, errNoSharedCache
 		}
-		// As for modernc, the pragmas before the busy timeout wait for a lock, too.
+		// As for modernc, the settings before the busy timeout wait for a lock, too.
 		var patience time.Duration
-		if slices.ContainsFunc(connection.Pragmas, func(p Pragma) bool { return p.Name == "busy_timeout" }) {
+		if slices.ContainsFunc(connection.Settings, func(s Setting) bool { return s.Name == "busy_timeout" }) {
 			patience = 5 * time.Second
 		}
 		open := func() (rawConn, error) {
@@ -28,7 +28,7 @@ var ncrucesDirect = Driver{
 			}
 			return directConn{conn}, err
 		}
-		return &rawClient{open: open, pragmas: connection.Pragmas}, refuseUnknown(connection.Options, "_pragma "+uriKeys)
+		return &rawClient{open: open, settings: connection.Settings}, refuseUnknown(connection.Options, "_pragma "+uriKeys)
 	},
 	Code: ncruces.Code,
 }

@@ -31,7 +31,7 @@ var postgres = Driver{
 		if err != nil {
 			return nil, err
 		}
-		client := &serverClient{pragmas: connection.Pragmas, place: database.place}
+		client := &serverClient{settings: connection.Settings, place: database.place}
 		for _, host := range place.hosts {
 			config, err := postgresConfig(&place, host, keys, database.Schema)
 			if err != nil {
@@ -127,10 +127,6 @@ func (l *postgresLink) script(sql string) error {
 	defer cancel()
 	_, err := l.conn.Exec(ctx, sql)
 	return l.failing(err)
-}
-
-func (l *postgresLink) set(name, value string) error {
-	return l.script("SET SESSION " + name + " = " + value)
 }
 
 func (l *postgresLink) show(name string) (any, error) {

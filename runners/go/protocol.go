@@ -3,7 +3,7 @@ package main
 import "encoding/json"
 
 // Version of the protocol that this runner speaks.
-const Version = 2
+const Version = 3
 
 // The messages of docs/PROTOCOL.md, field by field as in protocol/schema/*.json. Where those have one form per kind,
 // these have one struct with the fields of all.
@@ -49,14 +49,14 @@ type Database struct {
 }
 
 type Connection struct {
-	Pragmas  []Pragma       `json:"pragmas"`
+	Settings []Setting      `json:"settings"`
 	ReadBack []string       `json:"read_back"`
 	Options  map[string]any `json:"options"`
 }
 
-type Pragma struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+type Setting struct {
+	Name string `json:"name"`
+	SQL  string `json:"sql"`
 }
 
 type Retry struct {
@@ -158,7 +158,7 @@ type Inspect struct {
 	Database    string         `json:"database"`
 	Connections int            `json:"connections"`
 	Options     map[string]any `json:"options"`
-	Pragmas     []Pragma       `json:"pragmas"`
+	Settings    []Setting      `json:"settings"`
 	ReadBack    []string       `json:"read_back"`
 }
 

@@ -32,7 +32,7 @@ type rawStmt interface {
 // rawClient opens connections and sets them.
 type rawClient struct {
 	open    func() (rawConn, error)
-	pragmas []Pragma
+	settings []Setting
 	opened  []rawConn
 }
 
@@ -42,7 +42,7 @@ func (c *rawClient) Session() (Session, error) {
 		return nil, err
 	}
 	c.opened = append(c.opened, conn)
-	return &rawSession{conn: conn}, runPragmas(conn, c.pragmas)
+	return &rawSession{conn: conn}, runSettings(conn, c.settings)
 }
 
 func (c *rawClient) Close() (err error) {
@@ -52,9 +52,9 @@ func (c *rawClient) Close() (err error) {
 	return err
 }
 
-func runPragmas(conn rawConn, pragmas []Pragma) error {
-	for _, p := range pragmas {
-		if err := runOnce(conn, "PRAGMA "+p.Name+" = "+p.Value); err != nil {
+func runSettings(conn rawConn, settings []Setting) error {
+	for _, setting := range settings {
+		if err := runOnce(conn, setting.SQL); err != nil {
 			return err
 		}
 	}

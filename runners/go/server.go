@@ -87,7 +87,6 @@ func (s *serverURL) keys(options map[string]any, documented string) (url.Values,
 // link is one open connection to a server, with what is prepared on it.
 type link interface {
 	// set and show are `SET SESSION name = value`, and what the server says of a name.
-	set(name, value string) error
 	show(name string) (any, error)
 	script(sql string) error
 	prepare(transactions []Transaction, used []int, each bool) error
@@ -103,9 +102,9 @@ type link interface {
 
 // serverClient opens connections to the hosts of a url, each connection starting one host further.
 type serverClient struct {
-	hosts   []func(context.Context) (link, error)
-	pragmas []Pragma
-	place   int
+	hosts    []func(context.Context) (link, error)
+	settings []Setting
+	place    int
 }
 
 func (c *serverClient) Session() (Session, error) {
@@ -145,9 +144,9 @@ func (s *serverSession) openAt(host int) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range s.client.pragmas {
-		if err := link.set(p.Name, p.Value); err != nil {
-			return errors.Join(fmt.Errorf("SET SESSION %s = %s: %w", p.Name, p.Value, err), link.close())
+	for _, setting := range s.client.settings {
+		if err := link.script(setting.SQL); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", setting.SQL, err), link.close())
 		}
 	}
 	if s.transactions != nil {

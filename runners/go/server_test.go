@@ -166,7 +166,7 @@ func TestAServerThatSaysNothingIsNotWaitedForForEver(t *testing.T) {
 		wait.Go(func() {
 			trial := trialOf(driver, "", perWorker, 1, 1, insert())
 			trial.Databases = []Database{{Kind: "server", URL: scheme + "://u:p@" + listener.Addr().String() + "/d", Schema: "s"}}
-			trial.Connection.Pragmas = nil
+			trial.Connection.Settings = nil
 			if h := converse(t, trial, nil); h.failed == nil || h.failed.Code == nil || *h.failed.Code != "CONNECTION_TIMEOUT" {
 				t.Errorf("%s: %+v", driver, h.failed)
 			}
@@ -179,7 +179,7 @@ func TestAServerThatSaysNothingIsNotWaitedForForEver(t *testing.T) {
 type server struct {
 	driver, url, schema string
 	control             link
-	settings            []Pragma
+	settings            []Setting
 }
 
 // servers runs the test on each server that the environment names.
@@ -268,7 +268,7 @@ func (s *server) trial(access Access, workers int, count uint64, transactions ..
 	}
 	trial := trialOf(s.driver, "", access, workers, count, transactions...)
 	trial.Databases = []Database{{Kind: "server", URL: s.url, Schema: s.schema}}
-	trial.Connection.Pragmas = s.settings
+	trial.Connection.Settings = s.settings
 	return trial
 }
 
@@ -361,7 +361,7 @@ func TestSettingsOfAServerAreThoseAskedFor(t *testing.T) {
 		trial := s.trial(Access{Kind: "pool", Connections: 2}, 3, 3, insert())
 		set := ask[s.driver][0]
 		for i := 0; i < len(set); i += 2 {
-			trial.Connection.Pragmas = append(trial.Connection.Pragmas, Pragma{set[i], set[i+1]})
+			trial.Connection.Settings = append(trial.Connection.Settings, session(set[i], set[i+1]))
 			trial.Connection.ReadBack = append(trial.Connection.ReadBack, set[i])
 		}
 		h := converse(t, trial, nil)
@@ -375,7 +375,7 @@ func TestSettingsOfAServerAreThoseAskedFor(t *testing.T) {
 				}
 			}
 		}
-		trial.Connection.Pragmas[0].Name = "no_such_setting"
+		trial.Connection.Settings[0] = session("no_such_setting", "1")
 		if h := converse(t, trial, nil); h.failed == nil || h.failed.Code == nil || !strings.Contains(h.failed.Reason, "no_such_setting") {
 			t.Errorf("%+v", h.failed)
 		}
@@ -467,7 +467,7 @@ func TestIsolationAndLockWaits(t *testing.T) {
 		if s.driver == "postgres" {
 			for _, isolation := range []string{"repeatable read", "serializable"} {
 				trial := s.trial(perWorker, 2, 2, update)
-				trial.Connection.Pragmas = []Pragma{{"default_transaction_isolation", "'" + isolation + "'"}}
+				trial.Connection.Settings = []Setting{session("default_transaction_isolation", "'" + isolation + "'")}
 				trial.Retry = Retry{5, 0, 1, 0, []string{"serialization_failure"}}
 				got := errorsOf(t, trial, nil)
 				for try := 1; got == "2 0 map[]" && try < 5; try++ {
@@ -477,9 +477,9 @@ func TestIsolationAndLockWaits(t *testing.T) {
 					t.Error(isolation, got)
 				}
 			}
-			s.settings = []Pragma{{"lock_timeout", "'50ms'"}}
+			s.settings = []Setting{session("lock_timeout", "'50ms'")}
 		} else {
-			s.settings = []Pragma{{"innodb_lock_wait_timeout", "1"}}
+			s.settings = []Setting{session("innodb_lock_wait_timeout", "1")}
 		}
 		trial := s.trial(perWorker, 1, 1, update)
 		err := s.control.begin()

@@ -16,7 +16,7 @@ func openSQL(d driver.Driver, keys string, database *Database, connection *Conne
 	if err := refuseUnknown(connection.Options, keys+" "+uriKeys); err != nil {
 		return nil, err
 	}
-	c := &connector{d, dsn(database, connection.Options), connection.Pragmas}
+	c := &connector{d, dsn(database, connection.Options), connection.Settings}
 	return sqlClient{sql.OpenDB(c)}, nil
 }
 

@@ -220,10 +220,10 @@ func plain(text string, tuples int, bind ...int) Statement {
 
 // trialOf has a role for each transaction, with so many workers and so many transactions.
 func trialOf(driver, path string, access Access, workers int, count uint64, transactions ...Transaction) *Trial {
-	pragmas := []Pragma{{"journal_mode", "WAL"}, {"synchronous", "OFF"}, {"busy_timeout", "5000"}}
+	settings := []Setting{pragma("journal_mode", "WAL"), pragma("synchronous", "OFF"), pragma("busy_timeout", "5000")}
 	trial := &Trial{
 		Protocol: Version, ID: "t", Driver: driver, Executor: "threads", Access: access, Prepare: "once", Seed: 1,
-		Databases: []Database{{Kind: "file", Path: path}}, Connection: Connection{Pragmas: pragmas},
+		Databases: []Database{{Kind: "file", Path: path}}, Connection: Connection{Settings: settings},
 		Retry: Retry{Attempts: 1, Multiplier: 1}, Transactions: transactions, TickMs: 20, ProbeMs: 5, DrainMs: 60_000,
 	}
 	for i, transaction := range transactions {
@@ -280,7 +280,7 @@ func TestSettingsAreThoseAskedForOnEveryConnection(t *testing.T) {
 			// mattn sends synchronous = NORMAL (1) by itself on every open; zombiezen WAL.
 			trial := trialOf(driver, file(t), Access{kind, 2, 2}, 3, 3, insert())
 			trial.Connection = Connection{
-				Pragmas:  []Pragma{{"journal_mode", "DELETE"}, {"synchronous", "FULL"}, {"busy_timeout", "1234"}, {"cache_size", "-3456"}},
+				Settings: []Setting{pragma("journal_mode", "DELETE"), pragma("synchronous", "FULL"), pragma("busy_timeout", "1234"), pragma("cache_size", "-3456")},
 				ReadBack: []string{"journal_mode", "synchronous", "busy_timeout", "cache_size", "no_such_pragma"},
 			}
 			h := converse(t, trial, nil)
@@ -312,7 +312,7 @@ func TestAsItComes(t *testing.T) {
 	}
 	each(t, real, func(t *testing.T, driver string) {
 		request, err := json.Marshal(Inspect{Protocol: Version, Driver: driver, Database: file(t), Connections: 3,
-			Pragmas: []Pragma{}, ReadBack: []string{"journal_mode", "synchronous", "busy_timeout", "foreign_keys"}})
+			Settings: []Setting{}, ReadBack: []string{"journal_mode", "synchronous", "busy_timeout", "foreign_keys"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func TestErrorsHaveTheirExtendedNames(t *testing.T) {
 			t.Errorf("%d rows of what was rolled back", rows[0])
 		}
 		trial := trialOf(driver, path, perWorker, 1, 1, insert())
-		trial.Connection.Pragmas[2].Value = "0"
+		trial.Connection.Settings[2] = pragma("busy_timeout", "0")
 		trial.Retry = Retry{3, 1000, 1, 1000, []string{"SQLITE_BUSY"}}
 		var held *sql.DB
 		got := errorsOf(t, trial, func() {
@@ -455,7 +455,7 @@ func TestDatabasesInMemory(t *testing.T) {
 			}
 			trial.Databases = []Database{{Kind: "memory", Shared: shared, Name: "m", Setup: []string{table},
 				Teardown: []string{"VACUUM INTO '" + dump + "'"}}}
-			trial.Connection.Pragmas = nil
+			trial.Connection.Settings = nil
 			trial.Retry = Retry{1_000_000, 100, 1, 100, []string{"SQLITE_LOCKED"}}
 			if shared && strings.HasPrefix(driver, "ncruces") {
 				if h := converse(t, trial, nil); h.failed == nil || !strings.Contains(h.failed.Reason, "shared cache") {
@@ -568,3 +568,9 @@ func TestDescribeKnowsEveryDriver(t *testing.T) {
 		t.Error("noop has an SQLite")
 	}
 }
+
+// pragma is a setting of SQLite.
+func pragma(name, value string) Setting { return Setting{name, "PRAGMA " + name + " = " + value} }
+
+// session is a setting of a server's session.
+func session(name, value string) Setting { return Setting{name, "SET SESSION " + name + " = " + value} }

@@ -148,7 +148,7 @@ func TestWhatHangsIsUnfinished(t *testing.T) {
 	hangs := func(t *testing.T, driver string, access Access, load Load) {
 		path := file(t)
 		trial := trialOf(driver, path, access, 2, 0, insert())
-		trial.Connection.Pragmas[2].Value = "60000"
+		trial.Connection.Settings[2] = pragma("busy_timeout", "60000")
 		trial.Roles[0].Load = load
 		start := time.Now()
 		unfinished(t, trial, 2, func() { lock(t, path) })
@@ -172,7 +172,7 @@ func TestAQueuesCallThatHangsIsUnfinished(t *testing.T) {
 	for _, access := range []Access{perWorker, {Kind: "shared"}} {
 		path := emptyFile(t)
 		trial := queueTrial(path, access, 2, 0, 0)
-		trial.Connection.Pragmas[2].Value = "60000"
+		trial.Connection.Settings[2] = pragma("busy_timeout", "60000")
 		unfinished(t, trial, 2, func() { lock(t, path) })
 	}
 }
@@ -180,7 +180,7 @@ func TestAQueuesCallThatHangsIsUnfinished(t *testing.T) {
 func TestErrorsOfWhatIsUnfinishedAreSeen(t *testing.T) {
 	path := file(t)
 	trial := trialOf("mattn", path, perWorker, 1, 0, insert())
-	trial.Connection.Pragmas[2].Value = "0"
+	trial.Connection.Settings[2] = pragma("busy_timeout", "0")
 	trial.Retry = Retry{1_000_000, 2000, 1, 2000, []string{"SQLITE_BUSY"}}
 	h := unfinished(t, trial, 1, func() { lock(t, path) })
 	if count := h.result.Operations[0].Errors["SQLITE_BUSY"]; count.Seen == 0 || count.Cured != 0 || h.ticked.Busy != count.Seen {
@@ -193,7 +193,7 @@ func TestARoleDoesNotWaitForWhatIsUnfinished(t *testing.T) {
 	path := file(t)
 	read := Transaction{Name: "read", Begin: "none", HoldUs: 1000, Statements: []Statement{plain("SELECT count(*) FROM t", 1)}}
 	trial := trialOf("mattn", path, perWorker, 1, 0, insert(), read)
-	trial.Connection.Pragmas[2].Value, trial.DrainMs = "60000", 150
+	trial.Connection.Settings[2], trial.DrainMs = pragma("busy_timeout", "60000"), 150
 	trial.Roles[0].Until = Until{Kind: "time", Ms: 250}
 	trial.Roles[1].Until = Until{Kind: "role", Name: "r-insert"}
 	result := run(t, trial, func() { lock(t, path) })

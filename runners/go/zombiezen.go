@@ -21,14 +21,14 @@ var zombiezen = Driver{
 			conn, err := sqlite.OpenConn(zombiePath(database), flags)
 			return zombieConn{conn}, said(err)
 		}
-		return &rawClient{open: open, pragmas: connection.Pragmas}, err
+		return &rawClient{open: open, settings: connection.Settings}, err
 	},
 	Pool: func(database *Database, connection *Connection, size int) (Pool, error) {
 		flags, err := openFlags(connection)
 		if err != nil {
 			return nil, err
 		}
-		set := func(conn *sqlite.Conn) error { return runPragmas(zombieConn{conn}, connection.Pragmas) }
+		set := func(conn *sqlite.Conn) error { return runSettings(zombieConn{conn}, connection.Settings) }
 		options := sqlitex.PoolOptions{Flags: flags, PoolSize: size, PrepareConn: set}
 		pool, err := sqlitex.NewPool(zombiePath(database), options)
 		return &zombiePool{pool, map[*sqlite.Conn]*zombieLease{}}, said(err)
@@ -58,13 +58,13 @@ var flagNames = map[string]sqlite.OpenFlags{
 }
 
 // openFlags reads the option `flags`, a list of names. Without it the driver's defaults stay (0), except that it is not
-// asked to switch to WAL where the pragmas say what the journal mode is to be: WAL would fix the page size before them.
+// asked to switch to WAL where the settings say what the journal mode is to be: WAL would fix the page size before them.
 func openFlags(connection *Connection) (flags sqlite.OpenFlags, err error) {
 	if err := refuseUnknown(connection.Options, "flags"); err != nil {
 		return 0, err
 	}
 	names, given := connection.Options["flags"].([]any)
-	if !given && slices.ContainsFunc(connection.Pragmas, func(p Pragma) bool { return p.Name == "journal_mode" }) {
+	if !given && slices.ContainsFunc(connection.Settings, func(s Setting) bool { return s.Name == "journal_mode" }) {
 		return sqlite.OpenReadWrite | sqlite.OpenCreate | sqlite.OpenURI, nil
 	}
 	for _, name := range names {

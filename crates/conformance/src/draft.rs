@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use litelab_protocol::{
-    Begin, Connection, Database, Dialect, Fetch, Load, Order, Param, Pragma, Prepare, Retry, Role, Source, Statement,
+    Begin, Connection, Database, Dialect, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Source, Statement,
     Step, Transaction, Trial, Until, Work,
 };
 
@@ -35,7 +35,7 @@ impl Draft {
                 access: subject.access(),
                 databases: Vec::new(),
                 connection: Connection {
-                    pragmas: usual.iter().map(|(n, v)| pragma(n, v)).collect(),
+                    settings: usual.iter().map(|(n, v)| setting(subject.dialect(), n, v)).collect(),
                     ..Connection::default()
                 },
                 prepare: Prepare::Once,
@@ -96,12 +96,13 @@ impl Draft {
         self
     }
 
-    /// With a PRAGMA or setting in place of the one of that name, or after the others.
-    pub fn pragma(mut self, name: &str, value: &str) -> Self {
-        let pragmas = &mut self.trial.connection.pragmas;
-        match pragmas.iter_mut().find(|p| p.name == name) {
-            Some(p) => p.value = value.into(),
-            None => pragmas.push(pragma(name, value)),
+    /// With a setting in place of the one of that name, or after the others.
+    pub fn setting(mut self, name: &str, value: &str) -> Self {
+        let settings = &mut self.trial.connection.settings;
+        let new = setting(self.dialect, name, value);
+        match settings.iter_mut().find(|s| s.name == name) {
+            Some(old) => *old = new,
+            None => settings.push(new),
         }
         self
     }
@@ -128,9 +129,15 @@ pub fn count(transactions: u64) -> Until {
     Until::Count { transactions }
 }
 
+/// One setting.
+pub fn setting(dialect: Dialect, name: &str, value: &str) -> Setting {
+    let set = if dialect.is_sqlite() { "PRAGMA" } else { "SET SESSION" };
+    Setting { name: name.into(), sql: format!("{set} {name} = {value}") }
+}
+
 /// One PRAGMA.
-pub fn pragma(name: &str, value: &str) -> Pragma {
-    Pragma { name: name.into(), value: value.into() }
+pub fn pragma(name: &str, value: &str) -> Setting {
+    setting(Dialect::Sqlite, name, value)
 }
 
 /// A transaction; it writes unless all its statements begin with `SELECT` or `WITH`.

@@ -8,7 +8,7 @@ use litelab_database::{Guard, Script, describe, quoted};
 use litelab_model::Arm;
 use litelab_model::text::capped;
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Param, Statement};
+use litelab_protocol::{Param, Setting, Statement};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 use sha2::{Digest, Sha256};
@@ -25,9 +25,14 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// PRAGMAs that shape the file itself and so must be set before its first page is written.
 const LAYOUT: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
 
+/// The settings of an arm that shape the file.
+fn layout(arm: &Arm) -> impl Iterator<Item = &Setting> {
+    arm.trial.connection.settings.iter().filter(|setting| LAYOUT.contains(&setting.name.as_str()))
+}
+
 /// What makes two arms start from the same file.
 fn key(arm: &Arm) -> String {
-    let layout: Vec<_> = arm.trial.connection.pragmas.iter().filter(|p| LAYOUT.contains(&p.name.as_str())).collect();
+    let layout: Vec<_> = layout(arm).collect();
     let text = serde_json::to_string(&(&arm.schema, &arm.data, &layout, arm.trial.seed)).unwrap_or_default();
     litelab_protocol::draw::hex(&Sha256::digest(text))[..16].to_owned()
 }
@@ -70,10 +75,8 @@ fn make(arm: &Arm, path: &Path, limit: Duration, progress: &mut dyn FnMut(u64, u
         litelab_database::copy(Path::new(from), path)?;
     }
     let connection = Connection::open(path).map_err(sqlite("create"))?;
-    for pragma in arm.trial.connection.pragmas.iter().filter(|p| LAYOUT.contains(&p.name.as_str())) {
-        connection
-            .execute_batch(&format!("PRAGMA {} = {}", pragma.name, pragma.value))
-            .map_err(sqlite("set its layout"))?;
+    for setting in layout(arm) {
+        connection.execute_batch(&setting.sql).map_err(sqlite("set its layout"))?;
     }
     // Nothing here must survive a crash; the finished file is synced as a whole when it is copied.
     connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(sqlite("prepare"))?;

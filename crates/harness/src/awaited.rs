@@ -6,9 +6,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use litelab_protocol::{
-    Begin, Connection, Database, ErrorCount, Part, Prepare, Setting, Transaction, Trial, TrialResult, codes,
-};
+use litelab_protocol::{Begin, Connection, Database, ErrorCount, Part, Prepare, Transaction, Trial, TrialResult, Value, codes};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
@@ -23,7 +21,7 @@ pub trait Awaited: Send + Sync + Sized + 'static {
     /// A connection that was lent; it goes back when it is dropped.
     type Session: AwaitedSession;
 
-    /// Opens so many connections, and runs the pragmas in order on each.
+    /// Opens so many connections, and runs the settings in order on each.
     ///
     /// # Errors
     /// Where that does not work, or there is an option that the driver does not know ([`crate::refuse_options`]).
@@ -54,7 +52,7 @@ pub trait Awaited: Send + Sync + Sized + 'static {
         &self,
         connections: u32,
         names: &[String],
-    ) -> impl Future<Output = Result<Vec<BTreeMap<String, Setting>>, Fault>> + Send {
+    ) -> impl Future<Output = Result<Vec<BTreeMap<String, Value>>, Fault>> + Send {
         async move {
             let (mut held, mut all) = (Vec::new(), Vec::new());
             for _ in 0..connections {
@@ -120,7 +118,7 @@ pub trait AwaitedSession: Send {
     ///
     /// # Errors
     /// Where that does not work.
-    fn settings(&mut self, names: &[String]) -> impl Future<Output = Result<BTreeMap<String, Setting>, Fault>> + Send;
+    fn settings(&mut self, names: &[String]) -> impl Future<Output = Result<BTreeMap<String, Value>, Fault>> + Send;
 
     /// Compiles what the connection will be asked for: the transactions at these indices of the trial's list.
     ///

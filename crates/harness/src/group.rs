@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 
-use litelab_protocol::{Access, Connection, ConnectionSettings, Database, Executor, Line, Setting, Transaction, Trial};
+use litelab_protocol::{Access, Connection, ConnectionSettings, Database, Executor, Line, Transaction, Trial, Value};
 
 use crate::access::{need_one, transactions};
 use crate::clock::{Clock, pause};
@@ -24,7 +24,7 @@ pub trait Group: Send + Sync + Sized + 'static {
     /// What a closure sees.
     type Session<'a>: Session;
 
-    /// Opens the connection that writes and so many that read, runs the pragmas in order on each and then `ready`, whose
+    /// Opens the connection that writes and so many that read, runs the settings in order on each and then `ready`, whose
     /// answers it returns: of the writer, then of the readers.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ pub fn open<G: Group>(trial: &Trial) -> Result<(Vec<G>, Vec<ConnectionSettings>)
     Ok((groups, connections))
 }
 
-type Settings = std::collections::BTreeMap<String, Setting>;
+type Settings = std::collections::BTreeMap<String, Value>;
 
 /// What is set on the connections of all layers at the trial's end. Those that read are all held meanwhile.
 pub fn settings_of_all<'g, G: Group>(

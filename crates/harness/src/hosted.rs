@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, PoisonError};
 use std::time::Duration;
 
-use litelab_protocol::{
-    Access, Connection, ConnectionSettings, Database, Line, Prepare, Role, Setting, Transaction, Trial,
-};
+use litelab_protocol::{Access, Connection, ConnectionSettings, Database, Line, Prepare, Role, Transaction, Trial, Value};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
@@ -28,7 +26,7 @@ pub trait Hosted: Send + Sync + Sized + 'static {
     /// What such a closure sees.
     type Session<'a>: Session;
 
-    /// Opens so many connections, runs the pragmas in order on each and then `ready`, whose answers it returns in the order
+    /// Opens so many connections, runs the settings in order on each and then `ready`, whose answers it returns in the order
     /// of opening. One connection after the other: the first may have to make the schema that the next prepares for.
     ///
     /// # Errors
@@ -96,7 +94,7 @@ pub trait Host: Send + Sync + Sized + 'static {
 }
 
 /// What is set on a connection.
-pub type Settings = BTreeMap<String, Setting>;
+pub type Settings = BTreeMap<String, Value>;
 
 /// What makes an open connection ready.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection, Setting, VERSION};
+use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection, VERSION, Value};
 
 use crate::awaited::{Awaited, AwaitedSession};
 use crate::driver::{self, Driver};
@@ -67,14 +67,14 @@ pub fn awaited<A: Awaited>(request: &Inspect) -> Result<Inspection, Fault> {
 fn opening(request: &Inspect) -> (Database, Connection) {
     let database = Database::File { path: request.database.clone() };
     let connection = Connection {
-        pragmas: request.pragmas.clone(),
+        settings: request.settings.clone(),
         read_back: request.read_back.clone(),
         options: request.options.clone(),
     };
     (database, connection)
 }
 
-fn inspection(connections: Vec<BTreeMap<String, Setting>>) -> Inspection {
+fn inspection(connections: Vec<BTreeMap<String, Value>>) -> Inspection {
     let named = |settings| ConnectionSettings { database: 0, label: "connection".into(), settings };
     Inspection { connections: connections.into_iter().map(named).collect() }
 }

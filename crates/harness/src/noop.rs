@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Transaction};
+use litelab_protocol::{Begin, Connection, Database, Prepare, Transaction, Value};
 
 use crate::fault::Fault;
 use crate::session::{Call, Effect, Open, Session, refuse_options};
@@ -22,8 +22,8 @@ impl Session for Noop {
         Ok(())
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
-        Ok(names.iter().map(|name| (name.clone(), Setting::Null)).collect())
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
+        Ok(names.iter().map(|name| (name.clone(), Value::Null)).collect())
     }
 
     fn prepare(&mut self, _: &[Transaction], _: &[usize], _: Prepare) -> Result<(), Fault> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Begin, Connection, Database, Prepare, Setting, Statement, Transaction};
+use litelab_protocol::{Begin, Connection, Database, Prepare, Statement, Transaction};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
@@ -12,7 +12,7 @@ use crate::row::Row;
 
 /// A [`Session`] that the harness opens and keeps. It goes from thread to thread as one piece, never shared.
 pub trait Open: Session + Send + 'static {
-    /// Opens, and runs the pragmas in order.
+    /// Opens, and runs the settings in order.
     ///
     /// # Errors
     /// Where that does not work, or there is an option that the driver does not know ([`refuse_options`]).
@@ -33,7 +33,7 @@ pub trait Session: Sized {
     ///
     /// # Errors
     /// Where that does not work.
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault>;
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault>;
 
     /// Compiles what this connection will be asked for: the transactions at these indices of the trial's list.
     ///

@@ -9,6 +9,7 @@ pub mod by_dialect;
 pub mod claim;
 pub mod condition;
 pub mod crossover;
+pub mod durability;
 pub mod error;
 pub mod expression;
 pub mod interleave;

@@ -2,7 +2,7 @@
 //! needed to do it again.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Dialect, Pragma, Transaction, Trial};
+use litelab_protocol::{Dialect, Transaction, Trial};
 use litelab_stats::minimum_blocks;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,7 @@ use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
 use crate::resolve::AA;
 use crate::server::Server;
+use crate::setting::Setting;
 use crate::study::Location;
 
 /// A resolved study.
@@ -95,14 +96,9 @@ pub struct Arm {
     pub server: Option<Server>,
     /// The profile's name.
     pub profile: String,
-    /// The profile's PRAGMAs.
-    pub pragmas: IndexMap<String, Scalar>,
-    /// The profile's settings of a server, those that the core sets among them.
-    #[serde(default)]
-    pub settings: IndexMap<String, Scalar>,
-    /// Those that hold for the whole server, as it prints them: set before the trial, or compared where the server is the user's.
-    #[serde(default)]
-    pub server_settings: Vec<Pragma>,
+    /// The profile's settings, in order. Those of a whole server are set before the trial, or compared where the server is the
+    /// user's.
+    pub settings: Vec<Setting>,
     /// Where the database lies.
     pub location: Location,
     /// Number of databases.

@@ -79,6 +79,16 @@ impl fmt::Display for Scalar {
 }
 
 impl Scalar {
+    /// As it is written in TOML: text in quotes, a real number with its point.
+    #[must_use]
+    pub fn quoted(&self) -> String {
+        match self {
+            Self::Text(text) => format!("{text:?}"),
+            Self::Real(number) => format!("{number:?}"),
+            other => other.to_string(),
+        }
+    }
+
     /// As a number, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {

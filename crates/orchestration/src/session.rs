@@ -9,9 +9,7 @@ use duroxide::providers::Provider;
 use duroxide::runtime::Runtime;
 use duroxide::{Client, ClientError, ErrorDetails, OrchestrationStatus};
 use litelab_harness::{Account, Awaited, AwaitedSession, Bound, Call, Column, Effect, Fault, Job, Row};
-use litelab_protocol::{
-    Begin, Connection, Database, Fetch, Invocation, Part, Prepare, Setting, Statement, Transaction,
-};
+use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Part, Prepare, Statement, Transaction, Value};
 
 use super::meter::Meter;
 use super::options::{Options, Wait};
@@ -26,7 +24,7 @@ pub trait Store: Send + Sync + Sized + 'static {
     /// Options besides those of [`Options`].
     const OPTIONS: &'static [&'static str];
 
-    /// Opens so many connections and sets their pragmas. What is then set on each of them comes back in the order of
+    /// Opens so many connections and sets their settings. What is then set on each of them comes back in the order of
     /// opening: every PRAGMA in `read_back`.
     fn open(
         database: &Database,
@@ -53,7 +51,7 @@ pub trait Store: Send + Sync + Sized + 'static {
 }
 
 /// What is set on a connection.
-pub type Settings = BTreeMap<String, Setting>;
+pub type Settings = BTreeMap<String, Value>;
 
 /// The driver.
 pub struct Orchestrator<S> {
@@ -242,7 +240,7 @@ impl<S: Store> AwaitedSession for Session<S> {
         self.store.script(statements).await
     }
 
-    async fn settings(&mut self, _: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    async fn settings(&mut self, _: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         Ok(self.settings.clone())
     }
 

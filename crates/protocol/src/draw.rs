@@ -4,50 +4,13 @@ use sha2::{Digest, Sha256};
 
 use crate::generator::{Stream, below};
 use crate::transaction::{NowUnit, Param, Source};
+pub use crate::value::Value;
 
 /// The 64 characters of [`Source::Text`], six bits each, lowest first.
 pub const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ";
 
 /// Characters drawn from one word by [`Source::Text`].
 pub const CHARS_PER_WORD: u64 = 10;
-
-/// A value to bind.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// SQL NULL.
-    Null,
-    /// A 64-bit integer.
-    Integer(i64),
-    /// A double.
-    Real(f64),
-    /// UTF-8 text.
-    Text(String),
-}
-
-impl Value {
-    /// The value a JSON scalar stands for; booleans become 0 and 1. Arrays and objects have none.
-    #[must_use]
-    pub fn from_json(json: &serde_json::Value) -> Option<Self> {
-        match json {
-            serde_json::Value::Null => Some(Self::Null),
-            serde_json::Value::Bool(b) => Some(Self::Integer((*b).into())),
-            serde_json::Value::Number(n) => n.as_i64().map(Self::Integer).or_else(|| n.as_f64().map(Self::Real)),
-            serde_json::Value::String(s) => Some(Self::Text(s.clone())),
-            _ => None,
-        }
-    }
-
-    /// The JSON scalar that stands for this value.
-    #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        match self {
-            Self::Null => serde_json::Value::Null,
-            Self::Integer(i) => (*i).into(),
-            Self::Real(r) => (*r).into(),
-            Self::Text(s) => s.as_str().into(),
-        }
-    }
-}
 
 /// Draws the values of one transaction's parameters. [`Source::Yielded`] is the runner's own affair and draws null.
 #[derive(Debug)]

@@ -16,9 +16,10 @@ pub mod message;
 pub mod sql;
 pub mod transaction;
 pub mod trial;
+pub mod value;
 
 /// Version of the protocol; a runner that reports another one is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Every unsigned or signed integer on the wire stays within ±2^53, so that a language whose only number is
 /// the IEEE 754 double reads it exactly.
@@ -28,9 +29,10 @@ pub use dialect::Dialect;
 pub use invocation::Invocation;
 pub use message::{
     ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation, Part,
-    Probe, Ready, Setting, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
+    Probe, Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{
-    Access, Arrivals, Connection, Database, Executor, Load, Order, Pragma, Prepare, Retry, Role, Step, Trial, Until,
+    Access, Arrivals, Connection, Database, Executor, Load, Order, Prepare, Retry, Role, Setting, Step, Trial, Until,
 };
+pub use value::Value;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::dialect::Dialect;
 use crate::histogram::Histogram;
-use crate::trial::{Executor, Pragma};
+use crate::trial::{Executor, Setting};
+use crate::value::Value;
 
 /// A line of a runner's standard output under `run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,13 +44,10 @@ pub struct ConnectionSettings {
     pub database: u32,
     /// What it is for: a role's name, `pool`, `shared`, `writer` or `reader`.
     pub label: String,
-    /// Value of every PRAGMA in `read_back`, in SQLite's own form (`synchronous` is a number, `journal_mode` a word);
-    /// null where it returned no row. Of a server as it prints them: a number where it is one, else text.
-    pub settings: BTreeMap<String, Setting>,
+    /// Value of every setting in `read_back`, in SQLite's own form (`synchronous` is a number, `journal_mode` a word);
+    /// null where `PRAGMA name` returned no row. Of a server as it prints them: a number where it is one, else text.
+    pub settings: BTreeMap<String, Value>,
 }
-
-/// A value as `PRAGMA name` returns it: null, an integer, a real number or text.
-pub type Setting = serde_json::Value;
 
 /// Counts since the last tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -333,7 +331,7 @@ pub struct Inspect {
     /// The driver's own options.
     pub options: BTreeMap<String, serde_json::Value>,
     /// Run in order on each.
-    pub pragmas: Vec<Pragma>,
+    pub settings: Vec<Setting>,
     /// Names to report.
     pub read_back: Vec<String>,
 }

@@ -135,10 +135,9 @@ pub enum Database {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
-    /// Run in this order on every connection, before anything else: `PRAGMA name = value`, of a server
-    /// `SET SESSION name = value`.
-    pub pragmas: Vec<Pragma>,
-    /// PRAGMAs whose value is read back on every connection, after its first read transaction, and reported in
+    /// Run in this order on every connection, before anything else.
+    pub settings: Vec<Setting>,
+    /// Settings whose value is read back on every connection, after its first read transaction, and reported in
     /// `ready` (a compile-time default such as `SQLITE_DEFAULT_WAL_SYNCHRONOUS` shows only then). Of a server, what
     /// `SHOW name` or `SELECT @@name` says.
     pub read_back: Vec<String>,
@@ -146,15 +145,15 @@ pub struct Connection {
     pub options: BTreeMap<String, serde_json::Value>,
 }
 
-/// `PRAGMA name = value`, or of a server `SET SESSION name = value`; the value already as SQL text.
+/// A setting of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Pragma {
+pub struct Setting {
     /// Name, lower case.
     pub name: String,
-    /// What stands after `=`.
-    pub value: String,
+    /// The statement that sets it: `PRAGMA name = value`, of a server `SET SESSION name = value`.
+    pub sql: String,
 }
 
 /// When a statement is compiled.

@@ -32,7 +32,7 @@ pub use write::{Recorder, now};
 /// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.
 pub const APPLICATION_ID: i32 = 0x6C69_6C61;
 /// Version of the tables below (`PRAGMA user_version`).
-pub const FORMAT: i32 = 2;
+pub const FORMAT: i32 = 3;
 
 /// Tables of a run. JSON columns hold the Rust types named beside them.
 pub(crate) const SCHEMA: &str = "

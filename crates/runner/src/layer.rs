@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use litelab_harness::rusqlite::{Cached, Known, connect};
 use litelab_harness::{Call, Effect, Fault, Group, Session, Side, refuse_options};
-use litelab_protocol::{Begin, Connection as Settings, Database as Location, Prepare, Setting, Transaction};
+use litelab_protocol::{Begin, Connection as Settings, Database as Location, Prepare, Transaction, Value};
 use onewriter::{Checkpoints, Database, Durability, Options};
 use rusqlite::Connection;
 
@@ -31,11 +31,11 @@ impl Session for Inside<'_> {
         self.cached.script(statements)
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         let mut settings = self.cached.settings(names)?;
         // SQLite's own is off: the layer was asked when it checkpoints.
         if let Some(own) = settings.get_mut(AUTOCHECKPOINT) {
-            *own = self.passive_after.into();
+            *own = i64::from(self.passive_after).into();
         }
         Ok(settings)
     }
@@ -101,6 +101,16 @@ impl Layer {
     }
 }
 
+/// The frames after which SQLite would checkpoint: the statement is run on a connection of its own, and read back.
+fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
+    let read = || -> rusqlite::Result<u32> {
+        let connection = Connection::open_in_memory()?;
+        connect::run_to_end(&connection, sql)?;
+        connection.query_row(&format!("PRAGMA {AUTOCHECKPOINT}"), [], |row| row.get(0))
+    };
+    read().map_err(|e| fault(e).during(sql))
+}
+
 impl Group for Layer {
     type Session<'a> = Inside<'a>;
 
@@ -110,16 +120,14 @@ impl Group for Layer {
         F: Fn(&mut Inside<'_>, Side) -> Result<R, Fault> + Sync,
     {
         refuse_options(settings, &[])?;
-        let mut pragmas = settings.clone();
+        let mut settings = settings.clone();
         let mut checkpoints = Checkpoints::default();
-        if let Some(at) = pragmas.pragmas.iter().rposition(|pragma| pragma.name == AUTOCHECKPOINT) {
-            let value = &pragmas.pragmas[at].value;
-            let frames = value.parse().map_err(|_| Fault::Other(format!("{AUTOCHECKPOINT} = {value} is no number")))?;
-            checkpoints.passive_after = frames;
-            pragmas.pragmas.retain(|pragma| pragma.name != AUTOCHECKPOINT);
+        if let Some(at) = settings.settings.iter().rposition(|setting| setting.name == AUTOCHECKPOINT) {
+            checkpoints.passive_after = autocheckpoint(&settings.settings[at].sql)?;
+            settings.settings.retain(|setting| setting.name != AUTOCHECKPOINT);
         }
         let set = move |connection: &Connection| {
-            connect::set(connection, &pragmas)
+            connect::set(connection, &settings)
                 .map_err(|fault| rusqlite::Error::ToSqlConversionFailure(fault.to_string().into()))
         };
         let options = Options::new(connect::location(location))

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use litelab_harness::rusqlite::{connect, fault, run};
 use litelab_harness::{Call, Effect, Fault, Job, Open, Session, refuse_options};
-use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Setting, Transaction};
+use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction, Value};
 use rusqlite::{Connection, Statement};
 
 /// A connection and the statements prepared on it.
@@ -86,7 +86,7 @@ impl Session for Rusqlite {
         statements.iter().try_for_each(run)
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         connect::read_back(self.connection(), names)
     }
 

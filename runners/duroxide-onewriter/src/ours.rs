@@ -6,10 +6,9 @@ use duroxide::providers::Provider;
 use duroxide_onewriter::{Acks, Durability, Options, Polling};
 use litelab_harness::Fault;
 use litelab_orchestration::{Settings, Store};
-use litelab_protocol::{Connection, Database, Part, Setting};
+use litelab_protocol::{Connection, Database, Part, Value};
 use onewriter::Counters;
 use rusqlite::types::ValueRef;
-use serde_json::Value;
 
 /// Option: what an acknowledged call survives, `full` (a loss of power; unless told) or `normal` (the end of the process).
 const DURABILITY: &str = "durability";
@@ -92,7 +91,7 @@ impl Store for Ceiling {
 
     async fn open(_: &Database, connection: &Connection, connections: u32) -> Result<(Self, Vec<Settings>), Fault> {
         let provider = options(connection)?.volatile().map_err(Fault::other)?;
-        let null = |name: &String| (name.clone(), Setting::Null);
+        let null = |name: &String| (name.clone(), Value::Null);
         let settings: Settings = connection.read_back.iter().map(null).collect();
         let settings = vec![settings; connections as usize];
         Ok((Self { provider: Arc::new(provider), settings: settings.clone() }, settings))
@@ -117,8 +116,8 @@ impl Store for Ceiling {
 
 /// The provider sets its own PRAGMAs; there are three things to choose.
 fn options(connection: &Connection) -> Result<Options, Fault> {
-    if let Some(pragma) = connection.pragmas.first() {
-        let reason = format!("PRAGMA {}: the provider sets its own; it has option `{DURABILITY}`", pragma.name);
+    if let Some(setting) = connection.settings.first() {
+        let reason = format!("PRAGMA {}: the provider sets its own; it has option `{DURABILITY}`", setting.name);
         return Err(Fault::Other(reason));
     }
     let durability = choice(connection, DURABILITY, [("full", Durability::Full), ("normal", Durability::Normal)])?;
@@ -178,11 +177,11 @@ fn ask(connection: &rusqlite::Connection, names: &[String]) -> rusqlite::Result<
 }
 
 /// As SQLite has it.
-fn setting(value: ValueRef<'_>) -> Setting {
+fn setting(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(integer) => integer.into(),
         ValueRef::Real(real) => real.into(),
-        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned().into(),
     }
 }

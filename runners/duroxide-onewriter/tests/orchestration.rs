@@ -135,7 +135,7 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| drop(t.connection.options.insert("durability".into(), json!("some"))), "`durability`");
     refused(&|t| drop(t.connection.options.insert("polling".into(), json!(1))), "`polling`");
     refused(&|t| drop(t.connection.options.insert("acks".into(), json!("early"))), "`acks`");
-    refused(&|t| t.connection.pragmas = pragmas(&[("synchronous", "OFF")]), "PRAGMA synchronous");
+    refused(&|t| t.connection.settings = pragmas(&[("synchronous", "OFF")]), "PRAGMA synchronous");
     refused(&|t| t.access = Access::Shared, "shared");
     let memory = Database::Memory { name: "a".into(), shared: true, setup: vec![], teardown: vec![] };
     refused(&|t| t.databases = vec![memory.clone()], "not in memory");

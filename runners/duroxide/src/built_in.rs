@@ -6,7 +6,7 @@ use duroxide::providers::Provider;
 use duroxide::providers::sqlite::SqliteProvider;
 use litelab_harness::Fault;
 use litelab_orchestration::{Settings, Store};
-use litelab_protocol::{Connection, Database, Setting};
+use litelab_protocol::{Connection, Database, Value};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{Executor, Row, SqlitePool, TypeInfo, ValueRef};
@@ -46,8 +46,8 @@ impl Store for BuiltIn {
         let mut all = acquire(&pool).await?;
         let mut settings = Vec::new();
         for one in &mut all {
-            for pragma in &connection.pragmas {
-                run(one, &format!("PRAGMA {} = {}", pragma.name, pragma.value)).await?;
+            for setting in &connection.settings {
+                run(one, &setting.sql).await?;
             }
             settings.push(read_back(one, &connection.read_back).await?);
         }
@@ -138,17 +138,17 @@ async fn read_back(connection: &mut SqliteConnection, names: &[String]) -> Resul
     let mut settings = Settings::new();
     for name in names {
         let row = connection.fetch_optional(&*format!("PRAGMA {name}")).await.map_err(fault)?;
-        let value = row.map_or(Ok(Setting::Null), |row| setting(&row)).map_err(fault)?;
+        let value = row.map_or(Ok(Value::Null), |row| setting(&row)).map_err(fault)?;
         settings.insert(name.clone(), value);
     }
     Ok(settings)
 }
 
 /// The first column, as SQLite has it.
-fn setting(row: &sqlx::sqlite::SqliteRow) -> Result<Setting, sqlx::Error> {
+fn setting(row: &sqlx::sqlite::SqliteRow) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(0)?;
     if raw.is_null() {
-        return Ok(Setting::Null);
+        return Ok(Value::Null);
     }
     Ok(match raw.type_info().name() {
         "INTEGER" => row.try_get_unchecked::<i64, _>(0)?.into(),

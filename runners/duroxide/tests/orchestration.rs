@@ -99,7 +99,7 @@ fn every_connection_has_the_librarys_settings_or_those_asked_for() {
         let scratch = Scratch::new();
         let mut trial = trial_of(&scratch, fan_out(2, 0), 3, count(6));
         trial.access = Access::Pool { connections };
-        (trial.connection.pragmas, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
+        (trial.connection.settings, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
         let ready = RUNNER.run(&trial).ready;
         assert_eq!(ready.connections.len() as u32, connections);
         for connection in ready.connections {
@@ -248,7 +248,7 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| t.transactions[0].statements[0].sql = "SELECT ?1, ?2, ?3".into(), "takes no SQL");
     refused(&|t| t.access = Access::Pool { connections: 6 }, "has 5 connections");
     refused(&|t| t.access = Access::PerWorker, "per-worker");
-    refused(&|t| t.connection.pragmas = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
+    refused(&|t| t.connection.settings = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
     refused(&|t| t.databases = vec![file(&scratch.0.path().join("no/such"))], "SQLITE_CANTOPEN");
     let private = Database::Memory { name: "a".into(), shared: false, setup: vec![], teardown: vec![] };
     refused(&|t| t.databases = vec![private.clone()], "private");

@@ -230,7 +230,7 @@ impl Fault {
             }
             Self::IgnoresAccess => trial.access = Access::PerWorker,
             Self::IgnoresPragma | Self::LiesAboutSynchronous => {
-                trial.connection.pragmas.retain(|p| p.name != "synchronous");
+                trial.connection.settings.retain(|p| p.name != "synchronous");
             }
             Self::IgnoresRetry | Self::ServerTriesOnce => trial.retry.attempts = 1,
             Self::ServerTakesSettingsBack => server::take_back_settings(trial),
@@ -243,7 +243,7 @@ impl Fault {
             }
             Self::IgnoresWeights => trial.roles.iter_mut().for_each(|r| r.order = Order::Cycle),
             Self::LiesAboutPragma | Self::OrchestrationLiesAboutPragma | Self::QueueLiesAboutPragma => {
-                trial.connection.pragmas.clear()
+                trial.connection.settings.clear()
             }
             Self::MeasuresWarmUp => trial.warmup_ms = 0,
             Self::WaitsForEver => trial.drain_ms = u64::MAX,
@@ -268,10 +268,10 @@ impl Fault {
             Self::LiesAboutSynchronous => name == "synchronous",
             _ => false,
         };
-        let expected = settings::expected(&asked.connection.pragmas, &asked.connection.read_back);
+        let expected = settings::expected(&asked.connection.settings, &asked.connection.read_back);
         for connection in connections {
             for (name, value) in &expected {
-                if claims(name) && asked.connection.pragmas.iter().any(|p| p.name == *name) {
+                if claims(name) && asked.connection.settings.iter().any(|p| p.name == *name) {
                     connection.settings.insert(name.clone(), value.clone());
                 }
             }

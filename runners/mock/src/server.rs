@@ -26,7 +26,7 @@ pub fn lose_row(asked: &Trial) -> Result<(), String> {
     };
     let mut trial = asked.clone();
     trial.driver = DRIVER.into();
-    trial.connection.pragmas.clear();
+    trial.connection.settings.clear();
     let delete = format!("DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})");
     trial.transactions = vec![Transaction {
         name: "lose".into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_protocol::{Access, ConnectionSettings, Pragma, Setting, Trial};
+use litelab_protocol::{Access, ConnectionSettings, Setting, Trial, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -11,7 +11,7 @@ const WORDS: [&str; 2] = ["journal_mode", "locking_mode"];
 
 /// Every connection the trial's access opens, each with the settings that were asked for.
 pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
-    let settings = expected(&trial.connection.pragmas, &trial.connection.read_back);
+    let settings = expected(&trial.connection.settings, &trial.connection.read_back);
     let mut labels = Vec::new();
     match trial.access {
         Access::PerWorker | Access::WriteLock => {
@@ -35,36 +35,41 @@ pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
     (0..trial.databases.len() as u32).flat_map(on).collect()
 }
 
-/// The value of each name after the PRAGMAs, as a fresh database reports it; null where it cannot be had.
-pub fn expected(pragmas: &[Pragma], read_back: &[String]) -> BTreeMap<String, Setting> {
+/// The value of each name after the settings, as a fresh database reports it; null where it cannot be had.
+pub fn expected(settings: &[Setting], read_back: &[String]) -> BTreeMap<String, Value> {
     let scratch = Connection::open_in_memory();
     if let Ok(scratch) = &scratch {
-        for pragma in pragmas.iter().filter(|p| !WORDS.contains(&p.name.as_str())) {
+        for setting in settings.iter().filter(|s| !WORDS.contains(&s.name.as_str())) {
             // What SQLite refuses here it would have refused there.
-            let _refused = scratch.query_row(&format!("PRAGMA {} = {}", pragma.name, pragma.value), [], |_| Ok(()));
+            let _refused = scratch.query_row(&setting.sql, [], |_| Ok(()));
         }
     }
     let ask = |name: &String| {
-        let asked = pragmas.iter().rev().find(|p| p.name == *name);
+        let asked = settings.iter().rev().find(|s| s.name == *name).map(value_of);
         match (asked, &scratch) {
-            (Some(p), _) if WORDS.contains(&name.as_str()) => p.value.trim_matches('\'').to_ascii_lowercase().into(),
-            (Some(p), _) if name == "mmap_size" => p.value.parse::<i64>().map_or(Setting::Null, Into::into),
+            (Some(value), _) if WORDS.contains(&name.as_str()) => value.to_ascii_lowercase().into(),
+            (Some(value), _) if name == "mmap_size" => value.parse::<i64>().map_or(Value::Null, Into::into),
             (None, _) if name == "journal_mode" => "delete".into(),
             (_, Ok(scratch)) => reported(scratch, name),
-            (_, Err(_)) => Setting::Null,
+            (_, Err(_)) => Value::Null,
         }
     };
     read_back.iter().map(|name| (name.clone(), ask(name))).collect()
 }
 
-fn reported(connection: &Connection, name: &str) -> Setting {
+/// What stands behind `=`.
+fn value_of(setting: &Setting) -> &str {
+    setting.sql.rsplit('=').next().unwrap_or_default().trim().trim_matches('\'')
+}
+
+fn reported(connection: &Connection, name: &str) -> Value {
     let value = connection.query_row(&format!("PRAGMA {name}"), [], |row| {
         Ok(match row.get_ref(0)? {
-            ValueRef::Integer(i) => Setting::from(i),
-            ValueRef::Real(r) => Setting::from(r),
-            ValueRef::Text(t) => Setting::from(String::from_utf8_lossy(t).into_owned()),
-            ValueRef::Null | ValueRef::Blob(_) => Setting::Null,
+            ValueRef::Integer(i) => Value::from(i),
+            ValueRef::Real(r) => Value::from(r),
+            ValueRef::Text(t) => Value::from(String::from_utf8_lossy(t).into_owned()),
+            ValueRef::Null | ValueRef::Blob(_) => Value::Null,
         })
     });
-    value.unwrap_or(Setting::Null)
+    value.unwrap_or(Value::Null)
 }

@@ -6,7 +6,7 @@ import { codeOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
 
 /**
- * Opens with the driver's defaults and the options given, then runs the pragmas in order.
+ * Opens with the driver's defaults and the options given, then runs the settings in order.
  *
  * @param {import('./driver.mjs').Driver} driver
  * @returns {Promise<import('./driver.mjs').Session>}
@@ -17,7 +17,7 @@ export async function open(driver, database, connection) {
         if (!driver.options.includes(name)) throw new Fault(`option \`${name}\`: this driver has none of that name`);
     }
     const session = await driver.open(path(driver, database), connection.options);
-    for (const { name, value } of connection.pragmas) await run(session, `PRAGMA ${name} = ${value}`);
+    for (const { sql } of connection.settings) await run(session, sql);
     return session;
 }
 

@@ -3,7 +3,7 @@
 import { Fault, NAMES, load } from './driver.mjs';
 
 /** Version of the protocol. */
-export const VERSION = 2;
+export const VERSION = 3;
 
 /** Every driver opens all of these under every executor it has. */
 const ACCESSES = ['per-worker', 'shared', 'pool', 'write-lock', 'split'];

@@ -85,7 +85,7 @@ async function outcome(request) {
 
 const has = (driver) => description.drivers.some(({ name }) => name === driver);
 const connection = (timeout) => ({
-    pragmas: [{ name: 'busy_timeout', value: String(timeout) }],
+    settings: [{ name: 'busy_timeout', sql: `PRAGMA busy_timeout = ${timeout}` }],
     read_back: [],
     options: {},
 });

@@ -23,12 +23,12 @@ async function stalled(t, driver, executor, load) {
     const other = new DatabaseSync(path);
     t.after(() => other.close());
     other.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE');
-    const pragmas = [{ name: 'busy_timeout', value: String(STALL) }];
+    const settings = [{ name: 'busy_timeout', sql: `PRAGMA busy_timeout = ${STALL}` }];
     const heard = await result(
         trial(driver, path, [insert()], [role('r', 1, 0, count(1), load)], {
             executor,
             access: { kind: 'shared' },
-            connection: { pragmas, read_back: [], options: {} },
+            connection: { settings, read_back: [], options: {} },
             probe_ms: 2,
             runtime_threads: 1,
         }),

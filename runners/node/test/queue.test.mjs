@@ -21,7 +21,7 @@ const ALL = [
 const steps = (...all) => all.map((at) => ({ transaction: at, weight: 1, stride: 1, offset: 0 }));
 const cycle = (workers, transactions, ...all) => role('r', workers, 0, count(transactions), { steps: steps(...all) });
 const queue = (path, roles, more) => trial('plainjob', path, ALL, roles, more);
-const asItComes = { connection: { pragmas: [], read_back: ['journal_mode', 'synchronous'], options: {} } };
+const asItComes = { connection: { settings: [], read_back: ['journal_mode', 'synchronous'], options: {} } };
 
 /** A file with so many tasks. */
 async function filled(t, tasks) {
@@ -76,7 +76,7 @@ test('the settings are its own, and then those of the profile', async (t) => {
     const path = join(folder(t), 'queue.db');
     const own = await converse('run', queue(path, [cycle(1, 1, 0)], asItComes), false);
     assert.deepEqual(own.last.connections[0].settings, { journal_mode: 'wal', synchronous: 1 });
-    const connection = { ...asItComes.connection, pragmas: [{ name: 'synchronous', value: 'FULL' }] };
+    const connection = { ...asItComes.connection, settings: [{ name: 'synchronous', sql: 'PRAGMA synchronous = FULL' }] };
     const set = await converse('run', queue(path, [cycle(1, 1, 0)], { connection }), false);
     assert.deepEqual(set.last.connections[0].settings, { journal_mode: 'wal', synchronous: 2 });
 });
@@ -103,14 +103,14 @@ test('what is no operation of it is refused before it is ready', async (t) => {
 });
 
 test('a locked database is counted by its name, and retried', async (t) => {
-    const pragmas = [{ name: 'busy_timeout', value: '0' }];
+    const settings = [{ name: 'busy_timeout', sql: 'PRAGMA busy_timeout = 0' }];
     for (const [attempts, committed] of [
         [1, 0],
         [1000, 1],
     ]) {
         const path = await filled(t, 1);
         const retry = { attempts, backoff_us: 5000, multiplier: 1, max_backoff_us: 5000, on: ['SQLITE_BUSY'] };
-        const connection = { pragmas, read_back: [], options: {} };
+        const connection = { settings, read_back: [], options: {} };
         const heard = await locked(path, queue(path, [cycle(1, 1, 1)], { retry, connection }));
         const [{ committed: did, errors }] = heard.operations;
         const { seen, cured } = errors.SQLITE_BUSY;

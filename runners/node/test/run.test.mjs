@@ -286,9 +286,9 @@ test('a database in memory is set up, and dumped at the end', async (t) => {
             setup: ['CREATE TABLE t(id INTEGER PRIMARY KEY, worker, value)'],
             teardown: [`VACUUM INTO '${dump}'`],
         };
-        const pragmas = [{ name: 'busy_timeout', value: '5000' }];
+        const settings = [{ name: 'busy_timeout', sql: 'PRAGMA busy_timeout = 5000' }];
         const retry = { attempts: 100_000, backoff_us: 100, multiplier: 1, max_backoff_us: 100, on: ['SQLITE_LOCKED'] };
-        const more = { executor, databases: [memory], connection: { pragmas, read_back: [], options: {} }, retry };
+        const more = { executor, databases: [memory], connection: { settings, read_back: [], options: {} }, retry };
         await result(trial(driver, '', [insert()], [role('r', shared ? 2 : 1, 0, count(11))], more));
         assert.deepEqual(rows(dump, 'SELECT count(*) AS n FROM t'), [{ n: 11 }]);
     }
@@ -296,18 +296,18 @@ test('a database in memory is set up, and dumped at the end', async (t) => {
 
 test('it inspects as an application would open', async (t) => {
     const path = database(t);
-    const pragmas = [{ name: 'cache_size', value: '77' }];
+    const settings = [{ name: 'cache_size', sql: 'PRAGMA cache_size = 77' }];
     for (const [driver, options, timeout] of [
         ['better-sqlite3', { timeout: 123 }, 123],
         ['node:sqlite', {}, 0],
     ]) {
         const request = {
-            protocol: 2,
+            protocol: 3,
             driver,
             database: path,
             connections: 2,
             options,
-            pragmas,
+            settings,
             read_back: ['busy_timeout', 'cache_size'],
         };
         const { last } = await converse('inspect', request);

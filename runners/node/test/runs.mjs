@@ -90,17 +90,17 @@ export const role = (name, workers, at, until, more = {}) => ({
 export const count = (transactions) => ({ kind: 'count', transactions });
 
 export const trial = (driver, path, transactions, roles, more = {}) => ({
-    protocol: 2,
+    protocol: 3,
     id: 'test',
     driver,
     executor: driver === 'sqlite3' ? 'offload' : 'inline',
     access: { kind: 'per-worker' },
     databases: [{ kind: 'file', path }],
     connection: {
-        pragmas: [
-            { name: 'journal_mode', value: 'WAL' },
-            { name: 'synchronous', value: 'OFF' },
-            { name: 'busy_timeout', value: '5000' },
+        settings: [
+            { name: 'journal_mode', sql: 'PRAGMA journal_mode = WAL' },
+            { name: 'synchronous', sql: 'PRAGMA synchronous = OFF' },
+            { name: 'busy_timeout', sql: 'PRAGMA busy_timeout = 5000' },
         ],
         read_back: ['journal_mode', 'synchronous', 'busy_timeout'],
         options: {},

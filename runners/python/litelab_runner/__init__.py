@@ -11,7 +11,7 @@ A new driver is a module like `apsw_driver` and a line in `driver.DRIVERS`.
 
 from pathlib import Path
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 RUNNER = "python"
 

@@ -42,7 +42,7 @@ class Aiosqlite(SqlSession):
             return await aiosqlite.connect(path, **options)
 
         self.connection = self._wait(opened())
-        connect.set_pragmas(self, connection["pragmas"])
+        connect.apply(self, connection["settings"])
 
     def _wait(self, coroutine: Coroutine) -> Any:
         return program().wait(coroutine)

@@ -25,7 +25,7 @@ class Apsw(SqlSession):
         options |= chosen(connection["options"], {"flags", "vfs", "statementcachesize"})
         if prepare == "each":
             options["statementcachesize"] = 0
-        self.set_up(apsw.Connection(path, **options), prepare, connection["pragmas"])
+        self.set_up(apsw.Connection(path, **options), prepare, connection["settings"])
 
     def changing(self, sql: str) -> One:
         run, total, changes = self.run, self.connection.total_changes, self.connection.changes

@@ -6,9 +6,9 @@ from . import codes
 from .driver import Fault, Session
 
 
-def set_pragmas(session: Session, pragmas: list[dict]) -> None:
+def apply(session: Session, settings: list[dict]) -> None:
     """In order, each run to its end."""
-    session.script([f"PRAGMA {pragma['name']} = {pragma['value']}" for pragma in pragmas])
+    session.script([setting["sql"] for setting in settings])
 
 
 def script(session: Session, statements: list[str]) -> None:

@@ -78,7 +78,7 @@ class Session:
     attempts: dict[int, Callable[[Any, "Memory"], int]]
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
-        """Opens, and runs the pragmas in order. `statements` is how many it will have to keep prepared."""
+        """Opens, and runs the settings in order. `statements` is how many it will have to keep prepared."""
         raise NotImplementedError
 
     def script(self, statements: list[str]) -> None:

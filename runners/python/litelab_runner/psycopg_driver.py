@@ -79,7 +79,7 @@ class Psycopg(SqlSession):
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", _statements: int = 0):
         address = Address(database["url"], "postgres", 5432)
-        settings = connection["pragmas"]
+        settings = connection["settings"]
         threshold = None if prepare == "each" else 0
         arguments = {
             **address.options(connection["options"], _OPTIONS), "user": address.user, "password": address.password,
@@ -227,8 +227,7 @@ def opened(
     for name, loader in (("bool", Bool), ("bool", BinaryBool), ("numeric", Numeric)):
         connection.adapters.register_loader(name, loader)
     path = '"' + schema.replace('"', '""') + '"'
-    for setting in [{"name": "search_path", "value": path}, *settings]:
-        sql = f"SET SESSION {setting['name']} = {setting['value']}"
+    for sql in [f"SET SESSION search_path = {path}", *(setting["sql"] for setting in settings)]:
         try:
             connection.execute(sql, prepare=False)
         except Exception as error:

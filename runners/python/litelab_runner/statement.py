@@ -37,12 +37,12 @@ class SqlSession(Session):
     # Whether a statement is compiled at each execution.
     compiles_each: bool
 
-    def set_up(self, connection: Any, prepare: str, pragmas: list[dict]) -> None:
+    def set_up(self, connection: Any, prepare: str, settings: list[dict]) -> None:
         self.connection, self.cursor = connection, connection.cursor()
         self.compiles_each = prepare == "each"
         self.run = self.cursor.execute
         self.attempts = {}
-        connect.set_pragmas(self, pragmas)
+        connect.apply(self, settings)
 
     def script(self, statements: list[str]) -> None:
         connect.script(self, statements)

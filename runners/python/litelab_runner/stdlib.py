@@ -29,7 +29,7 @@ class Sqlite3(SqlSession):
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
         path, options = how(database, connection, prepare, statements)
         opened = sqlite3.connect(path, check_same_thread=False, **options)
-        self.set_up(opened, prepare, connection["pragmas"])
+        self.set_up(opened, prepare, connection["settings"])
 
     def changing(self, sql: str) -> One:
         run, cursor, connection = self.run, self.cursor, self.connection

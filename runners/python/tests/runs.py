@@ -15,7 +15,19 @@ FOLDER = Path(__file__).resolve().parents[1]
 PROTOCOL = FOLDER.parents[1] / "crates" / "protocol"
 
 SCHEMA = "CREATE TABLE kv(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, v TEXT NOT NULL)"
-WAL = [{"name": "journal_mode", "value": "WAL"}, {"name": "synchronous", "value": "NORMAL"}]
+
+
+def pragma(name: str, value: str) -> dict:
+    """A setting of SQLite."""
+    return {"name": name, "sql": f"PRAGMA {name} = {value}"}
+
+
+def session(name: str, value: str) -> dict:
+    """A setting of a server's session."""
+    return {"name": name, "sql": f"SET SESSION {name} = {value}"}
+
+
+WAL = [pragma("journal_mode", "WAL"), pragma("synchronous", "NORMAL")]
 
 
 def tried(test):
@@ -86,12 +98,12 @@ def role(name: str, transactions: list[int], workers: int, until: dict, **given)
 def trial(driver: str, path: Path | str, transactions: list[dict], roles: list[dict], **given) -> dict:
     default = {
         "access": {"kind": "per-worker"},
-        "connection": {"pragmas": WAL, "read_back": ["journal_mode", "synchronous"], "options": {}},
+        "connection": {"settings": WAL, "read_back": ["journal_mode", "synchronous"], "options": {}},
         "retry": {"attempts": 1, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": []},
         "databases": [{"kind": "file", "path": str(path)}],
     }
     executor = "dedicated" if driver == "aiosqlite" else "threads"
-    fixed = {"protocol": 2, "id": "test", "executor": executor, "prepare": "once", "seed": 7, "runtime_threads": None}
+    fixed = {"protocol": 3, "id": "test", "executor": executor, "prepare": "once", "seed": 7, "runtime_threads": None}
     times = {"warmup_ms": 0, "drain_ms": 10_000, "tick_ms": 50, "probe_ms": 10}
     return {**fixed, "driver": driver, **default, "transactions": transactions, "roles": roles, **times, **given}
 

@@ -22,12 +22,12 @@ ACCESSES = {
     "split": ({"readers": 2}, 3),
 }
 EACH = [(driver, executor) for driver, executors in WAYS.items() for executor in executors]
-BUSY = [*runs.WAL, {"name": "busy_timeout", "value": "5000"}]
+BUSY = [*runs.WAL, runs.pragma("busy_timeout", "5000")]
 HOLD = 200_000_000
 
 
-def connection(pragmas: list[dict]) -> dict:
-    return {"pragmas": pragmas, "read_back": ["journal_mode", "busy_timeout"], "options": {}}
+def connection(settings: list[dict]) -> dict:
+    return {"settings": settings, "read_back": ["journal_mode", "busy_timeout"], "options": {}}
 
 
 def histogram(encoded: str) -> HdrHistogram:
@@ -58,13 +58,13 @@ class Counts(Loops):
         ]
         writing = dict(INSERT, begin="immediate")
         # Tasks that share a connection or a lock never meet at SQLite's own.
-        pragmas = BUSY if kind in ("per-worker", "pool") else runs.WAL + [{"name": "busy_timeout", "value": "0"}]
+        settings = BUSY if kind in ("per-worker", "pool") else runs.WAL + [runs.pragma("busy_timeout", "0")]
         outcome = Outcome(
             trial(driver, path, [writing, READ], roles, executor=executor, access={"kind": kind, **given},
-                  connection=connection(pragmas))
+                  connection=connection(settings))
         )  # fmt: skip
-        settings = {"journal_mode": "wal", "busy_timeout": int(pragmas[-1]["value"])}
-        self.assertEqual([c["settings"] for c in outcome.ready["connections"]], [settings] * connections)
+        expected = {"journal_mode": "wal", "busy_timeout": int(settings[-1]["sql"].split()[-1])}
+        self.assertEqual([c["settings"] for c in outcome.ready["connections"]], [expected] * connections)
         insert, read = outcome.operation("writers", "insert"), outcome.operation("readers", "read")
         self.assertEqual((insert["committed"], insert["rows"], insert["errors"]), (100, 100, {}))
         self.assertEqual(read["errors"], {})

@@ -8,7 +8,7 @@ from litelab_runner.transaction import compile
 from . import runs
 
 MEMORY = {"kind": "memory", "shared": False, "name": "x"}
-CONNECTION = {"pragmas": [], "read_back": [], "options": {}}
+CONNECTION = {"settings": [], "read_back": [], "options": {}}
 
 
 class Prepares(unittest.TestCase):

@@ -39,7 +39,7 @@ class Queues(unittest.TestCase):
 
     def queue_trial(self, driver: str, path: Path, roles: list[dict], **given) -> dict:
         """As it comes."""
-        connection = {"pragmas": [], "read_back": ["journal_mode", "synchronous", "busy_timeout"], "options": {}}
+        connection = {"settings": [], "read_back": ["journal_mode", "synchronous", "busy_timeout"], "options": {}}
         given = {"access": {"kind": QUEUES[driver][0][0]}, "connection": connection} | given
         return trial(driver, path, ALL, roles, **given)
 
@@ -88,8 +88,8 @@ class Queues(unittest.TestCase):
             "huey": {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 5000},
         }
         for driver, expected in own.items():
-            for pragmas, changed in (([], {}), ([{"name": "synchronous", "value": "EXTRA"}], {"synchronous": 3})):
-                connection = {"pragmas": pragmas, "read_back": list(expected), "options": {}}
+            for settings, changed in (([], {}), ([runs.pragma("synchronous", "EXTRA")], {"synchronous": 3})):
+                connection = {"settings": settings, "read_back": list(expected), "options": {}}
                 request = self.queue_trial(
                     driver, self.made(), [role("p", [0], 1, {"transactions": 1})], connection=connection
                 )
@@ -98,7 +98,7 @@ class Queues(unittest.TestCase):
                 self.assertEqual(settings, expected | changed, driver)
 
     def test_options_are_the_librarys_own(self):
-        connection = {"pragmas": [], "read_back": ["synchronous"], "options": {"fsync": False}}
+        connection = {"settings": [], "read_back": ["synchronous"], "options": {"fsync": False}}
         roles = [role("p", [0], 1, {"transactions": 1})]
         said, _ = runs.lines(self.queue_trial("huey", self.made(), roles, connection=connection), go=False)
         self.assertEqual(said[0]["connections"][0]["settings"], {"synchronous": 0})
@@ -136,7 +136,7 @@ class Queues(unittest.TestCase):
 
     def test_a_locked_database_is_counted_and_retried(self):
         given = {"backoff_us": 10_000, "multiplier": 1.0, "max_backoff_us": 10_000, "on": ["SQLITE_BUSY"]}
-        connection = {"pragmas": [{"name": "busy_timeout", "value": "0"}], "read_back": [], "options": {}}
+        connection = {"settings": [runs.pragma("busy_timeout", "0")], "read_back": [], "options": {}}
         roles = [role("c", [1], 1, {"transactions": 1})]
         for driver in QUEUES:
             for attempts, committed in ((1, 0), (1000, 1)):

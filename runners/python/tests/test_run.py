@@ -16,11 +16,11 @@ ACCESSES = [
     {"kind": "per-worker"}, {"kind": "shared"}, {"kind": "pool", "connections": 2}, {"kind": "write-lock"},
     {"kind": "split", "readers": 2},
 ]  # fmt: skip
-BUSY = [*runs.WAL, {"name": "busy_timeout", "value": "5000"}]
+BUSY = [*runs.WAL, runs.pragma("busy_timeout", "5000")]
 
 
 def connection(**given) -> dict:
-    return {"pragmas": BUSY, "read_back": [], "options": {}, **given}
+    return {"settings": BUSY, "read_back": [], "options": {}, **given}
 
 
 def count(encoded: str | None) -> int | None:
@@ -117,7 +117,7 @@ class Accesses(Runs):
                     retry = {"attempts": 100_000, "backoff_us": 50, "multiplier": 1.0, "max_backoff_us": 50}
                     given = {
                         "databases": [{**memory, **setup}], "access": access,
-                        "retry": {**retry, "on": ["SQLITE_LOCKED"]}, "connection": connection(pragmas=[]),
+                        "retry": {**retry, "on": ["SQLITE_LOCKED"]}, "connection": connection(settings=[]),
                     }  # fmt: skip
                     roles = [role("w", [0], 2, {"transactions": 50}), role("r", [1], 2, {"transactions": 50})]
                     outcome = Outcome(trial(driver, "", [INSERT, READ], roles, **given))
@@ -304,14 +304,14 @@ class Errors(Runs):
     def test_busy_and_retries(self):
         """Another connection holds the write lock at first: with tries enough all is cured, without it fails."""
         given = {"backoff_us": 20_000, "multiplier": 1.0, "max_backoff_us": 20_000, "on": ["SQLITE_BUSY"]}
-        pragmas = [{"name": "busy_timeout", "value": "0"}]
+        settings = [runs.pragma("busy_timeout", "0")]
         for driver in DRIVERS:
             for attempts, cured in ((1, False), (500, True)):
                 path = self.made()
                 writing = dict(INSERT, begin="immediate")
                 roles = [role("r", [0], 1, {"transactions": 1})]
                 retry = {**given, "attempts": attempts}
-                request = trial(driver, path, [writing], roles, retry=retry, connection=connection(pragmas=pragmas))
+                request = trial(driver, path, [writing], roles, retry=retry, connection=connection(settings=settings))
                 [operation] = runs.locked(request, path)["operations"]
                 [(name, errors)] = operation["errors"].items()
                 self.assertEqual(name, "SQLITE_BUSY")
@@ -472,8 +472,8 @@ class Protocol(Runs):
     def test_inspect(self):
         for driver, timeout in (("sqlite3", 5000), ("apsw", 0), ("aiosqlite", 5000)):
             request = {
-                "protocol": 2, "driver": driver, "database": str(self.made()), "connections": 2, "options": {},
-                "pragmas": [{"name": "cache_size", "value": "-4000"}],
+                "protocol": 3, "driver": driver, "database": str(self.made()), "connections": 2, "options": {},
+                "settings": [runs.pragma("cache_size", "-4000")],
                 "read_back": ["cache_size", "busy_timeout", "nonsense"],
             }  # fmt: skip
             settings = {"cache_size": -4000, "busy_timeout": timeout, "nonsense": None}

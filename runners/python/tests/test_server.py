@@ -14,7 +14,7 @@ from litelab_runner.psycopg_driver import Psycopg
 from litelab_runner.server import Address, Link, printed
 from litelab_runner.transaction import Retry
 
-from .runs import Outcome, lines, param, role, seen, statement, transaction, trial
+from .runs import Outcome, lines, param, role, seen, session, statement, transaction, trial
 
 URL = os.environ.get("LITELAB_POSTGRES")
 NO_RETRY = {"attempts": 1, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": []}
@@ -81,7 +81,7 @@ class Parts(unittest.TestCase):
     def test_a_server_that_says_nothing_is_not_waited_for(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             database = {"kind": "server", "url": f"postgres://u:p@127.0.0.1:{silent.getsockname()[1]}/d", "schema": "s"}
-            connection = {"pragmas": [], "read_back": [], "options": {}}
+            connection = {"settings": [], "read_back": [], "options": {}}
             given = {"databases": [database], "connection": connection}
             [failed], _ = lines(
                 trial("psycopg", "", [INSERT], [role("w", [0], 1, {"transactions": 1})], **given), go=False
@@ -122,7 +122,7 @@ class Server(unittest.TestCase):
     def trial(self, transactions: list[dict], workers: int, count: int, **given) -> dict:
         default = {
             "databases": [{"kind": "server", "url": URL, "schema": self.schema}],
-            "connection": {"pragmas": [], "read_back": [], "options": {"application_name": self.schema}},
+            "connection": {"settings": [], "read_back": [], "options": {"application_name": self.schema}},
         }
         roles = [
             role(t["name"], [at], workers, {"transactions": count}, first_worker=at * workers)
@@ -162,7 +162,7 @@ class Server(unittest.TestCase):
         for prepare in ("once", "each"):
             self.control.execute(f"DELETE FROM {self.schema}.v")
             database = {"kind": "server", "url": URL, "schema": self.schema}
-            session = Psycopg(database, {"pragmas": [], "read_back": [], "options": {}}, prepare)
+            session = Psycopg(database, {"settings": [], "read_back": [], "options": {}}, prepare)
             for values in (sent, (None,) * 7):
                 self.assertEqual(
                     session.changing("INSERT INTO v VALUES ($1, $2, $3, $4, $5, $6, $7)")(values, Memory()), 1
@@ -174,16 +174,16 @@ class Server(unittest.TestCase):
             session.close()
 
     def test_settings(self):
-        pragmas = [{"name": "synchronous_commit", "value": "off"}, {"name": "work_mem", "value": "'3MB'"}]
+        settings = [session("synchronous_commit", "off"), session("work_mem", "'3MB'")]
         read_back = ["synchronous_commit", "work_mem", "max_connections"]
-        connection = {"pragmas": pragmas, "read_back": read_back, "options": {}}
+        connection = {"settings": settings, "read_back": read_back, "options": {}}
         outcome = Outcome(self.trial([INSERT], 2, 2, connection=connection))
         self.assertEqual(len(outcome.ready["connections"]), 2)
         for settings in outcome.ready["connections"]:
             values = settings["settings"]
             self.assertEqual((values["synchronous_commit"], values["work_mem"]), ("off", "3MB"))
             self.assertIs(type(values["max_connections"]), int)
-        connection["pragmas"] = [{"name": "no_such_setting", "value": "1"}]
+        connection["settings"] = [session("no_such_setting", "1")]
         [failed], _ = lines(self.trial([INSERT], 1, 1, connection=connection), go=False)
         self.assertEqual(failed["code"], "undefined_object")
 
@@ -227,8 +227,8 @@ class Server(unittest.TestCase):
         # That both are under way at once takes a machine that is not too busy.
         self.assertGreater(met, 0)
         both = plain("both", "SELECT k FROM t", update.format(1), hold=300_000)
-        pragmas = [{"name": "default_transaction_isolation", "value": "'repeatable read'"}]
-        connection = {"pragmas": pragmas, "read_back": [], "options": {}}
+        settings = [session("default_transaction_isolation", "'repeatable read'")]
+        connection = {"settings": settings, "read_back": [], "options": {}}
         for _ in range(5):
             operation = self.operation(self.trial([both], 2, 2, retry=retry, connection=connection))
             self.assertEqual(operation["committed"], 2)

@@ -35,12 +35,11 @@ impl Awaited for Sqlx {
         let fixed = SqlitePoolOptions::new().max_connections(connections).min_connections(connections);
         let pool = fixed.max_lifetime(None).idle_timeout(None).connect_with(options).await.map_err(fault)?;
         let host = Self { pool, known: Arc::new(Known::default()) };
-        let pragmas: Vec<String> =
-            settings.pragmas.iter().map(|pragma| format!("PRAGMA {} = {}", pragma.name, pragma.value)).collect();
+        let settings: Vec<String> = settings.settings.iter().map(|setting| setting.sql.clone()).collect();
         let mut open = Vec::new();
         for _ in 0..connections {
             let mut session = host.take().await?;
-            session.script(&pragmas).await?;
+            session.script(&settings).await?;
             open.push(session);
         }
         Ok(host)

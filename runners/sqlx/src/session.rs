@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt;
 use litelab_harness::{AwaitedSession, Bound, Call, Effect, Fault, Job, Row as _};
-use litelab_protocol::{Begin, Fetch, Prepare, Setting, Statement, Transaction};
+use litelab_protocol::{Begin, Fetch, Prepare, Statement, Transaction, Value};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
@@ -69,15 +69,15 @@ impl AwaitedSession for Lent {
         Ok(())
     }
 
-    async fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    async fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         self.script(&["SELECT count(*) FROM sqlite_schema".into()]).await?;
         let mut settings = BTreeMap::new();
         for name in names {
             let asked = sqlx::raw_sql(AssertSqlSafe(format!("PRAGMA {name}")));
             let row = asked.fetch_optional(&mut *self.connection).await.map_err(fault)?;
             let setting = match row {
-                None => Setting::Null,
-                Some(row) => Fetched(row).column(0)?.to_value()?.to_json(),
+                None => Value::Null,
+                Some(row) => Fetched(row).column(0)?.to_value()?,
             };
             settings.insert(name.clone(), setting);
         }

@@ -112,7 +112,7 @@ pub fn exclusion(subject: &Subject<'_>) -> Found {
     }
     for (executor, access) in &ways {
         let path = subject.database(&format!("exclusion-{}-{executor}.db", access.kind()), TABLE)?;
-        let mut draft = Draft::new(subject).on(&path).pragma("busy_timeout", "0").transaction(slow_insert(500));
+        let mut draft = Draft::new(subject).on(&path).setting("busy_timeout", "0").transaction(slow_insert(500));
         (draft.trial.executor, draft.trial.access) = (*executor, *access);
         let trial = draft.role("w", 3, &["insert"], count(CONTENDED)).build();
         let heard = subject.run(&trial).map_err(|e| format!("{access} on {executor}: {e}"))?;

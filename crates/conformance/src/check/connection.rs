@@ -31,7 +31,7 @@ fn through(subject: &Subject<'_>, on: &[&str]) -> Result<Through, String> {
     let (name, value, asked) = setting(subject);
     let noted = statement(&format!("INSERT INTO t VALUES (?1, ?2, {asked})"), &[0, 1]);
     let noting = Transaction { statements: vec![noted], ..slow_insert(5_000) };
-    let draft = Draft::new(subject).on(&place).pragma(name, value).transaction(noting);
+    let draft = Draft::new(subject).on(&place).setting(name, value).transaction(noting);
     let mut trial = draft.role("w", 1, &["insert"], count(INSERTS)).build();
     trial.roles[0].load = Load::Closed { think_us: 5_000 };
     trial.retry.attempts = 5;

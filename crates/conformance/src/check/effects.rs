@@ -30,12 +30,12 @@ pub fn effects(subject: &Subject<'_>) -> Found {
     passed("journal_mode, page_size, busy_timeout, foreign_keys, query_only")
 }
 
-/// One insert under these PRAGMAs.
-pub(super) fn one(subject: &Subject<'_>, place: &Place, transaction: Transaction, pragmas: &[(&str, &str)]) -> Trial {
+/// One transaction under these settings.
+pub(super) fn one(subject: &Subject<'_>, place: &Place, transaction: Transaction, settings: &[(&str, &str)]) -> Trial {
     let name = transaction.name.clone();
     let mut draft = Draft::new(subject).on(place).transaction(transaction);
-    for (pragma, value) in pragmas {
-        draft = draft.pragma(pragma, value);
+    for (name, value) in settings {
+        draft = draft.setting(name, value);
     }
     draft.role("r", 1, &[&name], count(1)).build()
 }
@@ -69,7 +69,7 @@ fn page_size(subject: &Subject<'_>) -> Result<(), String> {
         let create = transaction("create", Begin::None, vec![], vec![statement(TABLE, &[])]);
         // The size has to be known before anything is written, and write-ahead logging writes.
         let mut trial = one(subject, &path, create, &[("page_size", &size.to_string())]);
-        trial.connection.pragmas.rotate_right(1);
+        trial.connection.settings.rotate_right(1);
         subject.run(&trial)?;
         let header = DatabaseHeader::read(path.file()?).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
         ensure!(header.page_size == size, "{size} was asked for, and the file has pages of {}", header.page_size);

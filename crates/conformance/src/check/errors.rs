@@ -79,7 +79,7 @@ pub fn names(subject: &Subject<'_>) -> Found {
     let path = subject.database("errors.db", &schema(dialect))?;
     let mut draft = Draft::new(subject).on(&path);
     if dialect == Dialect::Sqlite {
-        draft = draft.pragma("foreign_keys", "ON");
+        draft = draft.setting("foreign_keys", "ON");
     }
     let steps: Vec<String> = (0..violations.len()).map(|i| format!("v{i}")).collect();
     for (name, (sql, _)) in steps.iter().zip(&violations) {
@@ -126,7 +126,7 @@ pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -
     let place = subject.database(name, "CREATE TABLE counter(n INTEGER); INSERT INTO counter VALUES (0)")?;
     let mut draft = Draft::new(subject).on(&place).transaction(upgrade());
     if subject.dialect() == Dialect::Postgres {
-        draft = draft.pragma("default_transaction_isolation", "'repeatable read'");
+        draft = draft.setting("default_transaction_isolation", "'repeatable read'");
     }
     let mut trial = draft.role("w", 1, &["upgrade"], count(1)).build();
     trial.retry.attempts = attempts;

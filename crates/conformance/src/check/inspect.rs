@@ -27,7 +27,7 @@ pub fn inspect(subject: &Subject<'_>) -> Found {
         database: path.display().to_string(),
         connections: 3,
         options: BTreeMap::new(),
-        pragmas: PROFILE.iter().map(|(n, v)| pragma(n, v)).collect(),
+        settings: PROFILE.iter().map(|(n, v)| pragma(n, v)).collect(),
         read_back: PROFILE.iter().map(|(n, _)| (*n).to_owned()).collect(),
     };
     let text = serde_json::to_string(&request).map_err(|e| e.to_string())?;

@@ -27,7 +27,7 @@ fn one(subject: &Subject<'_>, shared: bool) -> Result<(), String> {
     let kind = if shared { "shared" } else { "private" };
     let dump = subject.directory.join(format!("{kind}.db"));
     let mut draft = Draft::new(subject).transaction(if shared { slow_insert(0) } else { insert() });
-    draft.trial.connection.pragmas = vec![crate::draft::pragma("synchronous", "OFF")];
+    draft.trial.connection.settings = vec![crate::draft::pragma("synchronous", "OFF")];
     if !shared && draft.trial.access != Access::PerWorker {
         draft.trial.access =
             if subject.has_access("shared") { Access::Shared } else { Access::Pool { connections: 1 } };

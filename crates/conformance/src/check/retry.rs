@@ -100,7 +100,7 @@ const FOREVER: Duration = Duration::from_secs(3_600);
 fn locked(subject: &Subject<'_>, name: &str, retry: (u32, &[&str]), held: Duration) -> Result<(Place, Heard), String> {
     let path = subject.database(&format!("retry-{name}.db"), TABLE)?;
     let (patience, none) = impatient(subject.dialect());
-    let draft = Draft::new(subject).on(&path).pragma(patience, none).transaction(slow_insert(0));
+    let draft = Draft::new(subject).on(&path).setting(patience, none).transaction(slow_insert(0));
     let mut trial = draft.role("w", 1, &["insert"], count(2)).build();
     trial.retry.attempts = retry.0;
     trial.retry.on = retry.1.iter().map(|c| (*c).to_owned()).collect();
@@ -124,7 +124,7 @@ fn locked(subject: &Subject<'_>, name: &str, retry: (u32, &[&str]), held: Durati
 fn backoff(subject: &Subject<'_>, tried: u32) -> Result<(), Wrong> {
     let path = subject.database(&format!("backoff-{tried}.db"), TABLE)?;
     let (patience, none) = impatient(subject.dialect());
-    let draft = Draft::new(subject).on(&path).pragma(patience, none).transaction(insert());
+    let draft = Draft::new(subject).on(&path).setting(patience, none).transaction(insert());
     let mut trial = draft.role("w", 1, &["insert"], count(1)).build();
     trial.retry.attempts = 5;
     trial.retry.on = vec![locked_out(subject.dialect()).into()];

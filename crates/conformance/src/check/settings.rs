@@ -1,8 +1,7 @@
 //! Settings as the runner reports them, and as SQL on the same connections sees them.
 
-use litelab_model::pragma::{self, PragmaInput, Reported};
-use litelab_protocol::draw::Value;
-use litelab_protocol::{Access, Begin, ConnectionSettings, Dialect, Setting, Source, Trial};
+use litelab_model::{Scalar, pragma};
+use litelab_protocol::{Access, Begin, ConnectionSettings, Dialect, Source, Trial, Value};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::dialect::usual;
@@ -82,7 +81,7 @@ fn profiles(dialect: Dialect) -> Vec<Told<'static>> {
 /// A trial of one writer and two readers under a profile.
 fn draft(subject: &Subject<'_>, profile: &[(&str, &str, &str)]) -> Draft {
     let mut draft = Draft::new(subject);
-    draft.trial.connection.pragmas = profile.iter().map(|(n, v, _)| draft::pragma(n, v)).collect();
+    draft.trial.connection.settings = profile.iter().map(|(n, v, _)| draft::setting(subject.dialect(), n, v)).collect();
     draft.trial.connection.read_back = profile.iter().map(|(n, ..)| (*n).to_owned()).collect();
     // What was not set is reported, too.
     draft.trial.connection.read_back.push(subject.by("page_size", "server_version", "version").into());
@@ -149,10 +148,10 @@ pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result<(), St
 /// Compares one connection's report with a profile.
 pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
     for (name, value) in profile {
-        let input = value.parse().map_or_else(|_| PragmaInput::Text((*value).to_owned()), PragmaInput::Integer);
+        let input = value.parse().map_or_else(|_| Scalar::Text((*value).to_owned()), Scalar::Integer);
         let wanted = pragma::parse(name, &input).map_err(|e| e.to_string())?;
         let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
-        let right = wanted.read_back_matches(&as_reported(setting));
+        let right = wanted.read_back_matches(setting);
         ensure!(right, "`{name}` = {value} was asked for, and it reports {setting}");
     }
     Ok(())
@@ -162,18 +161,9 @@ pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Re
 fn printed(profile: &[(&str, &str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
     for (name, value, wanted) in profile {
         let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
-        let told = setting.as_str().map_or_else(|| setting.to_string(), str::to_owned);
-        ensure!(told == *wanted, "`{name}` = {value} was asked for, and it reports {setting}");
+        ensure!(setting.to_string() == *wanted, "`{name}` = {value} was asked for, and it reports {setting}");
     }
     Ok(())
-}
-
-fn as_reported(setting: &Setting) -> Reported {
-    match setting {
-        Setting::Number(n) => n.as_i64().map_or_else(|| Reported::Text(n.to_string()), Reported::Integer),
-        Setting::String(s) => Reported::Text(s.clone()),
-        _ => Reported::Nothing(()),
-    }
 }
 
 /// Every worker writes down what the PRAGMAs are on its connection, through the same path as any other work: a runner
@@ -188,9 +178,9 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
         let schema = subject.by("CREATE TABLE seen(worker, name, value)", schema, schema);
         let path = subject.database(&format!("by-sql-{i}.db"), schema)?;
         let mut draft = Draft::new(subject);
-        draft.trial.connection.pragmas = usual(subject.dialect()).iter().map(|(n, v)| draft::pragma(n, v)).collect();
+        draft.trial.connection.settings = usual(subject.dialect()).iter().map(|(n, v)| draft::setting(subject.dialect(), n, v)).collect();
         for (name, value, _) in profile {
-            draft = draft.pragma(name, value);
+            draft = draft.setting(name, value);
         }
         let look = |(name, ..): &(&str, &str, Value)| {
             let asked = subject.by(
@@ -249,10 +239,8 @@ pub fn at_end(subject: &Subject<'_>) -> Found {
         let heard = subject.finish(&trial, started)?;
         let ended = &heard.result.connections;
         connections(&trial, ended).map_err(here)?;
-        let shown = |connection: &ConnectionSettings| {
-            let setting = connection.settings.get(name).unwrap_or(&Setting::Null);
-            setting.as_str().map_or_else(|| setting.to_string(), str::to_owned)
-        };
+        let shown =
+            |connection: &ConnectionSettings| connection.settings.get(name).unwrap_or(&Value::Null).to_string();
         let own = heard.connections.first().map(shown).unwrap_or_default();
         let moved = ended.iter().filter(|connection| shown(connection) == changed).count();
         let stayed = ended.iter().filter(|connection| shown(connection) == own).count();

@@ -205,7 +205,7 @@ fn a_description_that_is_wrong_ends_the_examination() {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let more: Vec<&str> = all.iter().copied().chain(["postgres"]).collect();
     for (name, words, drivers, said) in [
-        ("mock", vec!["--protocol=99"], &all, "it speaks protocol 99, this is protocol 2"),
+        ("mock", vec!["--protocol=99"], &all, "it speaks protocol 99, this is protocol 3"),
         ("mockingbird", vec![], &all, "it calls itself `mock`"),
         ("mock", vec![], &more, "lists the driver `postgres`"),
         ("mock", vec![], &all[..all.len() - 1].to_vec(), "that runner.toml does not list"),

@@ -19,7 +19,7 @@ use crate::error::EngineError;
 pub(crate) fn compile(plan: &Plan, servers: &Servers) -> Result<(), EngineError> {
     let mut done = HashSet::new();
     for (index, arm) in plan.arms.iter().enumerate().filter(|(_, arm)| arm.server.is_some() && arm.skipped.is_none()) {
-        let what = (arm.server, &arm.schema, &arm.trial.transactions, &arm.invariants, &arm.server_settings);
+        let what = (arm.server, &arm.schema, &arm.trial.transactions, &arm.invariants, &arm.settings);
         let key = serde_json::to_string(&what).unwrap_or_default();
         if !done.insert(key) {
             continue;

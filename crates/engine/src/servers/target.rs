@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use litelab_model::Arm;
-use litelab_model::pragma::Reported;
-use litelab_model::setting;
+use litelab_model::setting::{Scope, Setting};
 use litelab_record::ServerRecord;
 use litelab_servers::admin::without_password;
 use litelab_servers::{Admin, Instance, ServersError};
@@ -82,7 +81,7 @@ impl Target {
             return compare(arm, admin);
         }
         let mut changed = self.changed.borrow_mut();
-        let wanted = |name: &str| arm.server_settings.iter().find(|p| p.name == name).map(|p| p.value.clone());
+        let wanted = |name: &str| of_server(arm).find(|s| s.name == name).map(|s| s.value.clone());
         for (name, setting) in changed.iter_mut() {
             let value = wanted(name).unwrap_or_else(|| setting.original.clone());
             if setting.now != value {
@@ -90,11 +89,11 @@ impl Target {
                 setting.now = value;
             }
         }
-        for pragma in &arm.server_settings {
-            if !changed.contains_key(&pragma.name) {
+        for setting in of_server(arm) {
+            if !changed.contains_key(&setting.name) {
                 let original =
-                    admin.set_server(&pragma.name, &pragma.value).map_err(|e| format!("`{}`: {e}", pragma.name))?;
-                changed.insert(pragma.name.clone(), Changed { original, now: pragma.value.clone() });
+                    admin.set_server(&setting.name, &setting.value).map_err(|e| format!("`{}`: {e}", setting.name))?;
+                changed.insert(setting.name.clone(), Changed { original, now: setting.value.clone() });
             }
         }
         Ok(())
@@ -112,18 +111,19 @@ pub(super) fn set(url: &str, settings: &[(String, String)]) -> Result<(), String
         .try_for_each(|(name, value)| admin.set_server(name, value).map(drop).map_err(|e| format!("`{name}`: {e}")))
 }
 
+/// The settings of an arm that hold for a whole server.
+fn of_server(arm: &Arm) -> impl Iterator<Item = &Setting> {
+    arm.settings.iter().filter(|setting| setting.scope == Scope::Server)
+}
+
 fn compare(arm: &Arm, admin: &mut Admin) -> Result<(), String> {
-    for pragma in &arm.server_settings {
-        let Some(value) = arm.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case(&pragma.name)) else {
-            continue;
-        };
-        let wanted = setting::parse(arm.dialect, value.0, value.1)?;
-        let found = admin.setting(&pragma.name).map_err(|e| format!("`{}`: {e}", pragma.name))?;
-        if !wanted.matches(&Reported::Text(found.clone())) {
+    for setting in of_server(arm) {
+        let found = admin.setting(&setting.name).map_err(|e| format!("`{}`: {e}", setting.name))?;
+        if setting.expected.as_ref().is_some_and(|expected| !expected.matches(&found.as_str().into())) {
             return Err(format!(
-                "`{}` is {found} on your server, and the profile asks for {wanted}: it holds for the whole server, so litelab \
+                "`{}` is {found} on your server, and the profile asks for {}: it holds for the whole server, so litelab \
                  does not change it there; change it yourself, or choose another profile",
-                pragma.name
+                setting.name, setting.value
             ));
         }
     }

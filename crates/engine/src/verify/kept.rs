@@ -2,8 +2,6 @@
 
 use litelab_protocol::ConnectionSettings;
 
-use super::reported_value;
-
 /// Compares the settings of all connections at the end of a trial with those at its start. Connections of one database and
 /// label are alike: which of a pool's is which no runner needs to remember. `complete` is false where some were not to be
 /// asked, because a process or server was killed or a transaction was still under way.
@@ -40,11 +38,10 @@ pub fn kept(started: &[ConnectionSettings], ended: &[ConnectionSettings], comple
                 return Err(format!("{here}: its settings could not be read at the end of the trial"));
             }
             Some((name, value)) => {
-                let now = end.settings.get(name).map_or("not reported".into(), |now| reported_value(now).to_string());
+                let now = end.settings.get(name).map_or("not reported".into(), ToString::to_string);
                 return Err(format!(
-                    "{here}: `{name}` was {} when the trial began and is {now} at its end: a statement or \
-                     the driver changed it, so its numbers are of neither",
-                    reported_value(value)
+                    "{here}: `{name}` was {value} when the trial began and is {now} at its end: a statement or \
+                     the driver changed it, so its numbers are of neither"
                 ));
             }
         }

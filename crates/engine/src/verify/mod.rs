@@ -8,9 +8,6 @@ mod nodes;
 mod work;
 
 use litelab_model::Arm;
-use litelab_model::pragma::{self, Reported};
-use litelab_model::resolve::input;
-use litelab_model::setting;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
 
@@ -26,7 +23,7 @@ const FEWEST: u64 = 100;
 /// Nor is one whose window is shorter than this many median transactions: its edges are a tenth of it.
 const FEWEST_IN_A_ROW: f64 = 10.0;
 
-/// Compares the settings in effect on every connection with those the profile asked for.
+/// Compares the settings in effect on every connection with those the profile asked for, those of a whole server among them.
 ///
 /// # Errors
 /// The first difference.
@@ -34,60 +31,19 @@ pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), Str
     if connections.is_empty() {
         return Err("the runner reported no connection".into());
     }
-    of_server(arm, connections)?;
-    for (name, value) in &arm.pragmas {
-        let Ok(wanted) = pragma::parse(name, &input(value)) else { continue };
-        if !wanted.pragma().is_setting() {
-            continue;
-        }
+    let wanted = arm.settings.iter().filter_map(|setting| Some((setting, setting.expected.as_ref()?)));
+    for (setting, expected) in wanted {
         for (i, connection) in connections.iter().enumerate() {
-            let Some(reported) = connection.settings.get(wanted.name()) else {
-                return Err(format!("connection {i} ({}): `{}` was not read back", connection.label, wanted.name()));
+            let here = format!("connection {i} ({}): `{}`", connection.label, setting.name);
+            let Some(reported) = connection.settings.get(&setting.name) else {
+                return Err(format!("{here} was not read back"));
             };
-            let reported = reported_value(reported);
-            if !wanted.read_back_matches(&reported) {
-                return Err(format!(
-                    "connection {i} ({}): `{}` is {reported}, asked for was {} (reads back as {})",
-                    connection.label,
-                    wanted.name(),
-                    wanted.render(),
-                    wanted.expected_read_back()
-                ));
+            if !expected.matches(reported) {
+                return Err(format!("{here} is {reported}, asked for was {} (reads back as {expected})", setting.value));
             }
         }
     }
     Ok(())
-}
-
-/// The same for the settings of a server, those that hold for all of it among them.
-fn of_server(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), String> {
-    for (name, value) in &arm.settings {
-        let wanted = setting::parse(arm.dialect, name, value)?;
-        for (i, connection) in connections.iter().enumerate() {
-            let here = format!("connection {i} ({})", connection.label);
-            let Some(reported) = connection.settings.get(wanted.name()) else {
-                return Err(format!("{here}: `{}` was not read back", wanted.name()));
-            };
-            let reported = reported_value(reported);
-            if !wanted.matches(&reported) {
-                return Err(format!("{here}: `{}` is {reported}, asked for was {wanted}", wanted.name()));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A value as a runner reports it.
-pub(crate) fn reported_value(value: &serde_json::Value) -> Reported {
-    match value {
-        serde_json::Value::Number(n) => match n.as_i64() {
-            Some(i) => Reported::Integer(i),
-            None => Reported::Text(n.to_string()),
-        },
-        serde_json::Value::String(s) => Reported::Text(s.clone()),
-        serde_json::Value::Bool(b) => Reported::Integer((*b).into()),
-        _ => Reported::Nothing(()),
-    }
 }
 
 /// Checks that a result does not contradict itself or the trial.

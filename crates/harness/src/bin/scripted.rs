@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Open, Row, Session, refuse_options};
-use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Setting, Transaction, codes};
+use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Transaction, Value, codes};
 
 /// Counts what it was asked for.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Session for Scripted {
         Ok(())
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         Ok(names.iter().map(|name| (name.clone(), self.rows.into())).collect())
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::{Call, Effect, Fault, Job, Session};
-use litelab_protocol::{Begin, Prepare, Setting, Statement, Transaction};
+use litelab_protocol::{Begin, Prepare, Statement, Transaction, Value};
 use rusqlite::Connection;
 
 use super::connect;
@@ -72,7 +72,7 @@ impl Session for Cached<'_> {
         statements.iter().try_for_each(run)
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         connect::read_back(self.connection, names)
     }
 

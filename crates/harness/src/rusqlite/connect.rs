@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Fault;
-use litelab_protocol::{Connection as Settings, Database, Setting, SqliteBuild};
+use litelab_protocol::{Connection as Settings, Database, SqliteBuild, Value};
 use rusqlite::Connection;
 
 use super::fault::fault;
@@ -19,13 +19,10 @@ pub fn location(database: &Database) -> String {
     }
 }
 
-/// Runs the pragmas in order.
+/// Runs the settings in order.
 pub fn set(connection: &Connection, settings: &Settings) -> Result<(), Fault> {
-    for pragma in &settings.pragmas {
-        let sql = format!("PRAGMA {} = {}", pragma.name, pragma.value);
-        run_to_end(connection, &sql).map_err(|error| fault(error).during(&sql))?;
-    }
-    Ok(())
+    let run = |sql: &String| run_to_end(connection, sql).map_err(|error| fault(error).during(sql));
+    settings.settings.iter().try_for_each(|setting| run(&setting.sql))
 }
 
 /// Runs one statement and drops its rows. rusqlite's `execute_batch` would stop at the first row.
@@ -37,14 +34,14 @@ pub fn run_to_end(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 }
 
 /// The value of each PRAGMA after one read transaction: some settings are only decided when the file is first read.
-pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
     run_to_end(connection, "SELECT count(*) FROM sqlite_schema").map_err(fault)?;
     let read = |name: &String| {
         let mut statement = connection.prepare(&format!("PRAGMA {name}")).map_err(fault)?;
         let mut rows = statement.raw_query();
         let setting = match rows.next().map_err(fault)? {
-            None => Setting::Null,
-            Some(row) => column(row.get_ref(0))?.to_value()?.to_json(),
+            None => Value::Null,
+            Some(row) => column(row.get_ref(0))?.to_value()?,
         };
         Ok((name.clone(), setting))
     };

@@ -125,7 +125,7 @@ pub fn a_database_in_memory_is_set_up_and_torn_down(Hosted(runner, drivers): &Ho
             };
             let roles = vec![role("w", 2, &[0], count(50))];
             let mut trial = trial((name, *executor), vec![database], vec![insert(Begin::Immediate)], roles);
-            trial.connection.pragmas.clear();
+            trial.connection.settings.clear();
             trial.access = access;
             let on = vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()];
             trial.retry = Retry { attempts: 100_000, multiplier: 1.0, backoff_us: 100, max_backoff_us: 100, on };
@@ -223,7 +223,7 @@ pub fn inspect_asks_every_connection(Hosted(runner, drivers): &Hosted) {
             database: scratch.path("test.db").to_str().expect("UTF-8").into(),
             connections: 3,
             options: Default::default(),
-            pragmas: pragmas(&[("cache_size", "-777")]),
+            settings: pragmas(&[("cache_size", "-777")]),
             read_back: vec!["cache_size".into()],
         };
         let answer = runner.verb("inspect", &serde_json::to_string(&request).expect("JSON")).stdout;

@@ -19,8 +19,8 @@ pub fn trial(
     transactions: Vec<Transaction>,
     roles: Vec<Role>,
 ) -> Trial {
-    let pragmas = pragmas(&[("journal_mode", "WAL"), ("synchronous", "OFF")]);
-    let connection = Connection { pragmas, ..Connection::default() };
+    let settings = pragmas(&[("journal_mode", "WAL"), ("synchronous", "OFF")]);
+    let connection = Connection { settings, ..Connection::default() };
     let trial = super::trial(driver, databases, transactions, roles);
     Trial { executor, connection, runtime_threads: Some(1), probe_ms: 5, ..trial }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use litelab_protocol::{
-    Access, Begin, Connection, Database, Executor, Fetch, Load, Order, Param, Pragma, Prepare, Retry, Role, Source,
+    Access, Begin, Connection, Database, Executor, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Source,
     Statement, Step, Transaction, Trial, Until, VERSION, Work,
 };
 
@@ -74,8 +74,8 @@ pub fn role(name: &str, workers: u32, transactions: &[u32], until: Until) -> Rol
 
 /// Names and values, in order.
 #[must_use]
-pub fn pragmas(list: &[(&str, &str)]) -> Vec<Pragma> {
-    list.iter().map(|(name, value)| Pragma { name: (*name).into(), value: (*value).into() }).collect()
+pub fn pragmas(list: &[(&str, &str)]) -> Vec<Setting> {
+    list.iter().map(|(name, value)| Setting { name: (*name).into(), sql: format!("PRAGMA {name} = {value}") }).collect()
 }
 
 /// A database at this path.
@@ -84,7 +84,7 @@ pub fn file(path: &Path) -> Database {
     Database::File { path: path.to_str().expect("UTF-8").into() }
 }
 
-/// One connection for each worker, no pragmas, no retry, no warm-up, no probe.
+/// One connection for each worker, no settings, no retry, no warm-up, no probe.
 #[must_use]
 pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
     Trial {

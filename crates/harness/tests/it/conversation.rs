@@ -30,7 +30,7 @@ fn inspect_opens_as_told() {
         database: "/no/such/file".into(),
         connections: 3,
         options: [("quiet".into(), json!(true))].into(),
-        pragmas: vec![],
+        settings: vec![],
         read_back: vec!["x".into()],
     };
     let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));

@@ -44,9 +44,8 @@ pub struct Args {
 /// Makes the database.
 pub fn run(args: &Args) -> Result<Exit> {
     let (profile, text) = library::profile(&args.profile, None)?;
-    litelab_model::resolve::check_profile(&profile, &text)?;
-    let settings =
-        litelab_model::resolve::rendered(&profile).into_iter().map(|p| Setting::new(p.name, p.value)).collect();
+    let checked = litelab_model::resolve::check_profile(&profile, &text, Some(litelab_database::pragma::tried))?;
+    let settings = checked.settings.into_iter().map(|setting| Setting::new(setting.name, setting.value)).collect();
     let schema: Schema = args.schema.parse().map_err(BadInput)?;
     let options = GenerateOptions {
         batch: args.batch,

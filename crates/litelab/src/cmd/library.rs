@@ -53,13 +53,13 @@ fn check(kind: Kind, name: &str) -> Result<()> {
             let (study, text) = library::study(name)?;
             // Without runners there is none that reaches a server.
             let dialects = super::runners().map(|runners| runners.dialects()).unwrap_or_default();
-            let options = litelab_model::Options { dialects, ..Default::default() };
+            let options = litelab_model::Options { dialects, tried: Some(litelab_database::pragma::tried), ..Default::default() };
             litelab_model::resolve::resolve(&study, &text, &options)?;
         }
         Kind::Workload => drop(library::workload(name, None)?),
         Kind::Profile => {
             let (profile, text) = library::profile(name, None)?;
-            litelab_model::resolve::check_profile(&profile, &text)?;
+            litelab_model::resolve::check_profile(&profile, &text, Some(litelab_database::pragma::tried))?;
         }
     }
     Ok(())

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use litelab_model::pragma::{self, Kind, Reported};
+use litelab_model::pragma::{self, Kind};
+use litelab_protocol::Value;
 use litelab_observe::DatabaseHeader;
 use rusqlite::Connection;
-use rusqlite::types::Value;
+use rusqlite::types::Value as Stored;
 
 use crate::exit::{BadInput, Exit};
 use crate::{output, style};
@@ -100,17 +101,17 @@ fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String
     let mut rows = statement.query([]).map_err(bad)?;
     let mut out = Vec::new();
     while let Some(row) = rows.next().map_err(bad)? {
-        let said = |reported: Reported| match pragma::find(name).filter(|_| columns == 1) {
+        let said = |reported: Value| match pragma::find(name).filter(|_| columns == 1) {
             Some(known) => known.in_words(&reported),
             None => reported.to_string(),
         };
         let cells: Vec<String> = (0..columns)
-            .map(|c| match row.get::<_, Value>(c) {
-                Ok(Value::Integer(i)) => said(Reported::Integer(i)),
-                Ok(Value::Real(r)) => r.to_string(),
-                Ok(Value::Text(t)) => said(Reported::Text(t)),
-                Ok(Value::Blob(b)) => format!("{} bytes", b.len()),
-                Ok(Value::Null) | Err(_) => "-".to_owned(),
+            .map(|c| match row.get::<_, Stored>(c) {
+                Ok(Stored::Integer(i)) => said(Value::Integer(i)),
+                Ok(Stored::Real(r)) => r.to_string(),
+                Ok(Stored::Text(t)) => said(Value::Text(t)),
+                Ok(Stored::Blob(b)) => format!("{} bytes", b.len()),
+                Ok(Stored::Null) | Err(_) => "-".to_owned(),
             })
             .collect();
         out.push(cells.join(" "));

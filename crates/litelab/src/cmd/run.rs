@@ -134,5 +134,6 @@ fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {
         dialects: runners.dialects(),
         aa: args.aa,
         drivers: args.drivers.clone(),
+        tried: Some(litelab_database::pragma::tried),
     })
 }

@@ -1,7 +1,7 @@
 //! Why a PRAGMA is refused, in one line with its remedy.
 
+use super::effect::Try;
 use super::misread::Misread;
-use super::order::OrderFault;
 
 /// A PRAGMA that would not do what the profile says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,30 +54,19 @@ pub enum PragmaError {
         /// The value as given.
         given: String,
     },
-    /// SQLite would read the value as something else.
+    /// SQLite would read the value as something else, or refuse it.
     #[error(transparent)]
     Value(Box<Misread>),
-    /// The value is right and its place is not.
-    #[error(transparent)]
-    Order(#[from] OrderFault),
-}
-
-/// How grave a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Possibly without effect; depends on what the profile does not say. Tell, and go on.
-    Note,
-    /// Does not do what it says. Refuse.
-    Error,
 }
 
 impl PragmaError {
-    /// Whether to refuse the profile or only to tell.
-    pub fn severity(&self) -> Severity {
-        match self {
-            Self::Order(fault) => fault.severity(),
-            _ => Severity::Error,
+    /// Adds what a SQLite would have done with the value, where that is the mistake.
+    #[must_use]
+    pub fn explained(mut self, tried: Option<Try>) -> Self {
+        if let (Self::Value(misread), Some(tried)) = (&mut self, tried) {
+            misread.ask(tried);
         }
+        self
     }
 }
 

@@ -1,44 +1,55 @@
 //! The refusal of a value: what is wrong, what SQLite would have made of it, what to write.
 
+use litelab_protocol::Value;
+
+use super::effect::{self, Effect, Try};
 use super::error::PragmaError;
 use super::quantity::{PAGE, binary_bytes, in_plain_digits, whole_number};
-use super::read_back::ReadBack;
-use super::reader::Effect;
-use super::value::PragmaInput;
+use super::value::text_of;
 use super::vocabulary::{Pragma, Unit, Values};
+use crate::quantity::Scalar;
 
 /// A value that litelab refuses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} = {given} {problem}: SQLite would {silently}; write {remedy}")]
+#[error("{} = {given} {problem}{}; write {remedy}", .pragma.name, silently.as_deref().unwrap_or_default())]
 pub struct Misread {
     /// The PRAGMA.
-    pub name: &'static str,
+    pub pragma: &'static Pragma,
     /// The value as given.
     pub given: String,
+    /// The value as SQLite would read it.
+    text: String,
     /// What is wrong with it, as the end of "the value …".
     pub problem: String,
-    /// What SQLite would do, for programs.
-    pub effect: Effect,
-    /// The same in words, as the end of "SQLite would …".
-    pub silently: String,
+    /// What SQLite would do: ": SQLite would …". None as long as no SQLite was asked.
+    pub silently: Option<String>,
     /// What to write instead, as the end of "write …".
     pub remedy: String,
 }
 
+impl Misread {
+    /// Asks a SQLite what it would do.
+    pub(super) fn ask(&mut self, tried: Try) {
+        let Some((values, effect)) = self.pragma.values().zip(effect::effect(self.pragma, &self.text, tried)) else {
+            return;
+        };
+        self.silently = Some(format!(": SQLite would {}", consequence(values, &effect)));
+    }
+}
+
 /// The error for a value that is not accepted.
-pub(super) fn refusal(pragma: &'static Pragma, input: &PragmaInput) -> PragmaError {
-    let Some((values, reader)) = pragma.values() else {
+pub(super) fn refusal(pragma: &'static Pragma, input: &Scalar) -> PragmaError {
+    let Some(values) = pragma.values() else {
         return PragmaError::NotASetting { name: pragma.name };
     };
-    let text = input.text();
-    let effect = reader.read(&text);
+    let text = text_of(input);
     PragmaError::Value(Box::new(Misread {
-        name: pragma.name,
-        given: input.to_string(),
+        pragma,
+        given: input.quoted(),
         problem: problem(values, &text),
-        effect,
-        silently: consequence(pragma, values, effect),
+        silently: None,
         remedy: remedy(values, &text),
+        text,
     }))
 }
 
@@ -57,39 +68,24 @@ fn problem(values: Values, text: &str) -> String {
 }
 
 /// The end of "SQLite would …".
-fn consequence(pragma: &Pragma, values: Values, effect: Effect) -> String {
+fn consequence(values: Values, effect: &Effect) -> String {
     let taken = match effect {
-        Effect::Keeps if pragma.is_setting() => return "silently ignore it and keep the value it has".to_owned(),
-        Effect::Keeps => return "silently do nothing".to_owned(),
-        Effect::BuildDefault => return "silently use the default it was built with".to_owned(),
+        Effect::Keeps => return "silently ignore it and keep the value it has".to_owned(),
         Effect::Fails => return "return an error".to_owned(),
         Effect::Takes(taken) => taken,
     };
     match (taken, values) {
-        (ReadBack::Integer(number), Values::Boolean) => {
-            format!("silently turn it {}", if number == 0 { "off" } else { "on" })
+        (Value::Integer(0), Values::Boolean | Values::BooleanOrPages) => "silently turn it off".to_owned(),
+        (Value::Integer(_), Values::Boolean | Values::BooleanOrPages) => "silently turn it on".to_owned(),
+        (Value::Integer(code), Values::Words { words, .. }) => match words.iter().find(|word| word.code == *code) {
+            Some(word) => format!("silently take it as {}", word.text.to_uppercase()),
+            // Only `synchronous` has codes without a word.
+            None => format!("silently set level {code}, which acts as FULL"),
+        },
+        (Value::Integer(number), Values::Integer { unit, .. } | Values::PowerOfTwo { unit, .. }) => {
+            format!("silently read {}", quantity(*number, unit))
         }
-        (ReadBack::Integer(0), Values::BooleanOrPages) => "silently turn it off".to_owned(),
-        (ReadBack::AtLeast(number), _) => format!("silently turn it on and read {}", quantity(number, Unit::Pages)),
-        (ReadBack::Integer(code), Values::Words { words, .. }) => {
-            match words.iter().find(|word| word.code == code) {
-                Some(word) => format!("silently take it as {}", word.text.to_uppercase()),
-                // Only `synchronous` has codes without a word.
-                None => format!("silently set level {code}, which acts as FULL"),
-            }
-        }
-        (ReadBack::Word(word), _) => format!("silently take it as {}", word.to_uppercase()),
-        (ReadBack::Integer(mask), Values::Integer { unit: Unit::Mask, .. }) if mask & 2 == 0 => {
-            "silently do nothing".to_owned()
-        }
-        (ReadBack::Integer(i32_max), _) if !pragma.is_setting() && i32_max == i64::from(i32::MAX) => {
-            "silently take it as no limit".to_owned()
-        }
-        (ReadBack::Integer(number), Values::Integer { unit, .. } | Values::PowerOfTwo { unit, .. }) => {
-            format!("silently read {}", quantity(number, unit))
-        }
-        (ReadBack::Integer(number), Values::BooleanOrPages) => format!("silently read {number}"),
-        (ReadBack::Nothing, _) => "take it as it is".to_owned(),
+        (taken, _) => format!("silently take it as {}", taken.to_string().to_uppercase()),
     }
 }
 

@@ -4,8 +4,7 @@
 //! again. Orders that look suspicious and are harmless (`synchronous`, `mmap_size`, `journal_size_limit` or
 //! `encoding` before or after `journal_mode = wal`) are in the tests too, so as not to be flagged.
 
-use super::error::{PragmaError, Severity};
-use super::value::{PragmaValue, Setting};
+use super::value::{Canonical, PragmaValue};
 
 /// A PRAGMA that is right by itself and has no effect where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,12 +37,6 @@ pub enum OrderFault {
         /// The journal mode of the profile.
         journal: &'static str,
     },
-    /// Works on the WAL, and the profile does not say which journal it has.
-    #[error("{name} has an effect only in WAL mode, which the profile does not set; say journal_mode = wal")]
-    MaybeNoWal {
-        /// The PRAGMA.
-        name: &'static str,
-    },
     /// Limits a file that the journal mode never leaves behind.
     #[error("journal_size_limit has no effect with journal_mode = {journal}, which leaves no file; leave it out")]
     NothingToLimit {
@@ -56,11 +49,6 @@ pub enum OrderFault {
         /// The mode of the profile.
         auto_vacuum: &'static str,
     },
-    /// The same, where the profile does not say.
-    #[error(
-        "incremental_vacuum has an effect only on a database with auto_vacuum = incremental, which the profile does not set"
-    )]
-    MaybeNotIncremental,
     /// Is off again after the first transaction.
     #[error(
         "defer_foreign_keys is off again after the first transaction; declare the constraints DEFERRABLE INITIALLY DEFERRED, or set it inside each transaction"
@@ -72,14 +60,6 @@ pub enum OrderFault {
         /// The PRAGMA that fails.
         name: &'static str,
     },
-    /// A spill threshold below the cache size.
-    #[error("cache_spill = {spill} has no effect below cache_size = {cache}: SQLite spills at the larger of the two")]
-    SpillBelowCache {
-        /// Pages at which to spill.
-        spill: i64,
-        /// Pages in the cache.
-        cache: i64,
-    },
     /// A soft limit that the hard limit replaces.
     #[error("soft_heap_limit = {soft} is cut to hard_heap_limit = {hard}; set it lower")]
     SoftAboveHard {
@@ -90,19 +70,8 @@ pub enum OrderFault {
     },
 }
 
-impl OrderFault {
-    /// Whether to refuse the profile or only to tell.
-    pub fn severity(&self) -> Severity {
-        match self {
-            Self::MaybeNoWal { .. } | Self::MaybeNotIncremental | Self::SpillBelowCache { .. } => Severity::Note,
-            _ => Severity::Error,
-        }
-    }
-}
-
-/// Checks a profile's PRAGMAs in the order in which they run on a connection to a new database. Findings are
-/// [`PragmaError::Order`]; see [`PragmaError::severity`].
-pub fn check_order(values: &[PragmaValue]) -> Vec<PragmaError> {
+/// Checks a profile's PRAGMAs in the order in which they run on a connection to a new database.
+pub fn check_order(values: &[PragmaValue]) -> Vec<OrderFault> {
     let mut faults = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let before = &values[..index];
@@ -114,7 +83,7 @@ pub fn check_order(values: &[PragmaValue]) -> Vec<PragmaError> {
         faults.extend(late(value, before));
         faults.extend(idle(value, values));
     }
-    faults.into_iter().map(PragmaError::from).collect()
+    faults
 }
 
 /// What is wrong with the place of a PRAGMA behind others.
@@ -126,7 +95,7 @@ fn late(value: &PragmaValue, before: &[PragmaValue]) -> Option<OrderFault> {
         return Some(OrderFault::FileAlreadyCreated { name, creator: creator.to_string() });
     }
     let read_only =
-        before.iter().any(|earlier| earlier.name() == "query_only" && earlier.setting() == Setting::Boolean(true));
+        before.iter().any(|earlier| earlier.name() == "query_only" && earlier.value() == Canonical::Boolean(true));
     // journal_mode = wal writes as well, but below the level at which query_only looks.
     (read_only && creates_file(value) && name != "journal_mode").then_some(OrderFault::ReadOnlyByThen { name })
 }
@@ -136,11 +105,9 @@ fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<OrderFault> {
     let name = value.name();
     let journal = last(all, "journal_mode").and_then(word);
     match name {
-        "wal_autocheckpoint" | "wal_checkpoint" => match journal {
-            Some("wal") => None,
-            Some(journal) => Some(OrderFault::NoWal { name, journal }),
-            None => Some(OrderFault::MaybeNoWal { name }),
-        },
+        "wal_autocheckpoint" | "wal_checkpoint" => {
+            journal.filter(|mode| *mode != "wal").map(|journal| OrderFault::NoWal { name, journal })
+        }
         "journal_size_limit" => {
             // In exclusive mode a DELETE journal stays, as a PERSIST journal does.
             let exclusive = last(all, "locking_mode").and_then(word) == Some("exclusive");
@@ -148,16 +115,11 @@ fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<OrderFault> {
                 .filter(|mode| matches!(*mode, "truncate" | "memory" | "off") || *mode == "delete" && !exclusive)
                 .map(|journal| OrderFault::NothingToLimit { journal })
         }
-        "incremental_vacuum" => match last(all, "auto_vacuum").and_then(word) {
-            Some("incremental") => None,
-            Some(auto_vacuum) => Some(OrderFault::NotIncremental { auto_vacuum }),
-            None => Some(OrderFault::MaybeNotIncremental),
-        },
-        "defer_foreign_keys" if value.setting() == Setting::Boolean(true) => Some(OrderFault::EndsWithTransaction),
-        "cache_spill" => {
-            let (spill, cache) = (number(value)?, number(last(all, "cache_size")?)?);
-            (spill > 0 && spill < cache).then_some(OrderFault::SpillBelowCache { spill, cache })
+        "incremental_vacuum" => {
+            let mode = last(all, "auto_vacuum").and_then(word).filter(|mode| *mode != "incremental");
+            mode.map(|auto_vacuum| OrderFault::NotIncremental { auto_vacuum })
         }
+        "defer_foreign_keys" if value.value() == Canonical::Boolean(true) => Some(OrderFault::EndsWithTransaction),
         "soft_heap_limit" => {
             let (soft, hard) = (number(value)?, number(last(all, "hard_heap_limit")?)?);
             (soft == 0 || soft > hard).then_some(OrderFault::SoftAboveHard { soft, hard })
@@ -181,15 +143,15 @@ fn last<'a>(values: &'a [PragmaValue], name: &str) -> Option<&'a PragmaValue> {
 }
 
 fn word(value: &PragmaValue) -> Option<&'static str> {
-    match value.setting() {
-        Setting::Word(word) => Some(word.text),
+    match value.value() {
+        Canonical::Word(word) => Some(word.text),
         _ => None,
     }
 }
 
 fn number(value: &PragmaValue) -> Option<i64> {
-    match value.setting() {
-        Setting::Integer(number) => Some(number),
+    match value.value() {
+        Canonical::Integer(number) => Some(number),
         _ => None,
     }
 }

@@ -1,38 +1,26 @@
 //! From a name and a TOML value to a checked setting.
 
+use std::fmt;
+
+use litelab_protocol::Value;
+
 use super::error::PragmaError;
 use super::misread;
 use super::quantity::whole_number;
-use super::read_back::{ReadBack, Reported};
 use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values, Word, find, nearest};
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// A value as a profile gives it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
-pub enum PragmaInput {
-    /// `foreign_keys = true`
-    Boolean(bool),
-    /// `cache_size = -64000`
-    Integer(i64),
-    /// Never accepted; here so that the refusal can say more than "wrong type".
-    Float(f64),
-    /// `journal_mode = "wal"`
-    Text(String),
-}
+use crate::quantity::Scalar;
+use crate::setting::{Expected, Scope, Setting};
 
 /// A PRAGMA with a value that SQLite will understand as it was meant.
 #[derive(Debug, Clone, Copy)]
 pub struct PragmaValue {
     pragma: &'static Pragma,
-    setting: Setting,
+    value: Canonical,
 }
 
 /// The canonical form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub enum Canonical {
     /// One of the PRAGMA's words.
     Word(&'static Word),
     /// A number in the PRAGMA's unit.
@@ -47,7 +35,7 @@ pub enum Setting {
 ///
 /// Numbers may also be given as text, in decimal or as `0x…`; words in any case. An action such as `optimize` takes
 /// `true` to run without an argument.
-pub fn parse(name: &str, input: &PragmaInput) -> Result<PragmaValue, PragmaError> {
+pub fn parse(name: &str, input: &Scalar) -> Result<PragmaValue, PragmaError> {
     if let Some(pragma) = find(name) {
         return parse_as(pragma, input);
     }
@@ -58,7 +46,7 @@ pub fn parse(name: &str, input: &PragmaInput) -> Result<PragmaValue, PragmaError
 }
 
 /// The same for an entry of the vocabulary, or a test's variant of one.
-pub(super) fn parse_as(pragma: &'static Pragma, input: &PragmaInput) -> Result<PragmaValue, PragmaError> {
+pub(super) fn parse_as(pragma: &'static Pragma, input: &Scalar) -> Result<PragmaValue, PragmaError> {
     let name = pragma.name;
     match (pragma.standing, pragma.only_in) {
         (Standing::Deprecated { instead }, _) => return Err(PragmaError::Deprecated { name, instead }),
@@ -67,23 +55,23 @@ pub(super) fn parse_as(pragma: &'static Pragma, input: &PragmaInput) -> Result<P
         }
         (Standing::Current, _) => {}
     }
-    let runs = *input == PragmaInput::Boolean(true);
-    let setting = match pragma.kind {
+    let runs = *input == Scalar::Bool(true);
+    let value = match pragma.kind {
         Kind::Query => return Err(PragmaError::NotASetting { name }),
-        Kind::Action { .. } if runs => Some(Setting::Run),
-        Kind::Action { argument: None } => return Err(PragmaError::NoArgument { name, given: input.to_string() }),
-        Kind::Action { argument: Some((values, _)) } | Kind::Setting { values, .. } => accept(values, &input.text()),
+        Kind::Action { .. } if runs => Some(Canonical::Run),
+        Kind::Action { argument: None } => return Err(PragmaError::NoArgument { name, given: input.quoted() }),
+        Kind::Action { argument: Some(values) } | Kind::Setting { values, .. } => accept(values, &text_of(input)),
     };
-    match setting {
-        Some(setting) => Ok(PragmaValue { pragma, setting }),
+    match value {
+        Some(value) => Ok(PragmaValue { pragma, value }),
         None => Err(misread::refusal(pragma, input)),
     }
 }
 
 /// The canonical form of a text, or nothing if litelab refuses it.
-fn accept(values: Values, text: &str) -> Option<Setting> {
+fn accept(values: Values, text: &str) -> Option<Canonical> {
     match values {
-        Values::Boolean => boolean(text).map(Setting::Boolean),
+        Values::Boolean => boolean(text).map(Canonical::Boolean),
         Values::Words { words, numbers, .. } => {
             let code = whole_number(text).filter(|code| numbers.contains(code));
             words
@@ -93,18 +81,18 @@ fn accept(values: Values, text: &str) -> Option<Setting> {
                         || word.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text))
                         || code == Some(word.code)
                 })
-                .map(Setting::Word)
+                .map(Canonical::Word)
         }
         Values::Integer { min, max, unit } => whole_number(text)
             .filter(|number| (min..=max).contains(number) && (unit != Unit::Mask || number & 2 != 0))
-            .map(Setting::Integer),
+            .map(Canonical::Integer),
         Values::PowerOfTwo { min, max, .. } => whole_number(text)
             .filter(|number| (min..=max).contains(number) && number.count_ones() == 1)
-            .map(Setting::Integer),
+            .map(Canonical::Integer),
         Values::BooleanOrPages => whole_number(text)
             .filter(|number| i32::try_from(*number).is_ok())
-            .map(Setting::Integer)
-            .or_else(|| boolean(text).map(Setting::Boolean)),
+            .map(Canonical::Integer)
+            .or_else(|| boolean(text).map(Canonical::Boolean)),
     }
 }
 
@@ -116,33 +104,11 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-impl PragmaInput {
-    /// The text that SQLite would get to read.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Boolean(value) => value.to_string(),
-            Self::Integer(number) => number.to_string(),
-            Self::Float(number) => format!("{number:?}"),
-            Self::Text(text) => text.clone(),
-        }
-    }
-}
-
-impl From<bool> for PragmaInput {
-    fn from(value: bool) -> Self {
-        Self::Boolean(value)
-    }
-}
-
-impl From<i64> for PragmaInput {
-    fn from(number: i64) -> Self {
-        Self::Integer(number)
-    }
-}
-
-impl From<&str> for PragmaInput {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+/// The text that SQLite would get to read.
+pub(super) fn text_of(value: &Scalar) -> String {
+    match value {
+        Scalar::Real(number) => format!("{number:?}"),
+        other => other.to_string(),
     }
 }
 
@@ -158,71 +124,74 @@ impl PragmaValue {
     }
 
     /// The canonical value.
-    pub fn setting(&self) -> Setting {
-        self.setting
+    pub fn value(&self) -> Canonical {
+        self.value
     }
 
     /// What to put after `=`; quoted where SQL needs it. Empty for an action without an argument.
     pub fn render(&self) -> String {
-        match self.setting {
-            Setting::Word(word) if word.text.contains('-') => format!("'{}'", word.text),
-            Setting::Word(word) => word.text.to_owned(),
-            Setting::Integer(number) => number.to_string(),
-            Setting::Boolean(value) => if value { "on" } else { "off" }.to_owned(),
-            Setting::Run => String::new(),
+        match self.value {
+            Canonical::Word(word) if word.text.contains('-') => format!("'{}'", word.text),
+            Canonical::Word(word) => word.text.to_owned(),
+            Canonical::Integer(number) => number.to_string(),
+            Canonical::Boolean(value) => if value { "on" } else { "off" }.to_owned(),
+            Canonical::Run => String::new(),
         }
     }
 
     /// The whole SQL statement, without a semicolon.
     pub fn statement(&self) -> String {
-        match self.setting {
-            Setting::Run => format!("PRAGMA {}", self.name()),
+        match self.value {
+            Canonical::Run => format!("PRAGMA {}", self.name()),
             _ => format!("PRAGMA {} = {}", self.name(), self.render()),
         }
     }
 
-    /// What `PRAGMA name` has to report on the same connection afterwards.
+    /// What `PRAGMA name` has to report on the same connection afterwards; none of an action.
     ///
     /// `page_size`, `auto_vacuum` and `encoding` report it only on a new database
     /// ([`Pragma::fixed_once_created`]), and builds with other limits than the usual may cut `mmap_size` and
     /// `threads`: then the setting did not take effect, and the report differs.
-    pub fn expected_read_back(&self) -> ReadBack {
-        let Kind::Setting { values, .. } = self.pragma.kind else {
-            return ReadBack::Nothing;
-        };
-        match (self.setting, values) {
-            (Setting::Word(word), Values::Words { reports: Reports::Word, .. }) => ReadBack::Word(word.text),
-            (Setting::Word(word), _) => ReadBack::Integer(word.code),
-            (Setting::Boolean(false) | Setting::Integer(0), Values::BooleanOrPages) => ReadBack::Integer(0),
-            (Setting::Boolean(true), Values::BooleanOrPages) => ReadBack::AtLeast(1),
+    pub fn expected(&self) -> Option<Expected> {
+        let Kind::Setting { values, .. } = self.pragma.kind else { return None };
+        Some(match (self.value, values) {
+            (Canonical::Word(word), Values::Words { reports: Reports::Word, .. }) => {
+                Expected::Word(word.text.to_owned())
+            }
+            (Canonical::Word(word), _) => Expected::Integer(word.code),
+            (Canonical::Boolean(false) | Canonical::Integer(0), Values::BooleanOrPages) => Expected::Integer(0),
+            (Canonical::Boolean(true), Values::BooleanOrPages) => Expected::AtLeast(1),
             // KiB become pages by a rule that depends on the page size.
-            (Setting::Integer(pages), Values::BooleanOrPages) => ReadBack::AtLeast(pages.max(1)),
-            (Setting::Boolean(value), _) => ReadBack::Integer(i64::from(value)),
-            (Setting::Integer(number), _) => ReadBack::Integer(number),
-            (Setting::Run, _) => ReadBack::Nothing,
-        }
+            (Canonical::Integer(pages), Values::BooleanOrPages) => Expected::AtLeast(pages.max(1)),
+            (Canonical::Boolean(value), _) => Expected::Integer(i64::from(value)),
+            (Canonical::Integer(number), _) => Expected::Integer(number),
+            (Canonical::Run, _) => return None,
+        })
     }
 
     /// Whether a report shows that the setting took effect.
-    pub fn read_back_matches(&self, reported: &Reported) -> bool {
-        self.expected_read_back().matches(reported)
+    pub fn read_back_matches(&self, reported: &Value) -> bool {
+        self.expected().is_none_or(|expected| expected.matches(reported))
+    }
+}
+
+impl From<PragmaValue> for Setting {
+    fn from(value: PragmaValue) -> Self {
+        Self {
+            name: value.name().to_owned(),
+            value: value.render(),
+            scope: Scope::Session,
+            sql: Some(value.statement()),
+            expected: value.expected(),
+        }
     }
 }
 
 impl fmt::Display for PragmaValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.setting {
-            Setting::Run => f.write_str(self.name()),
+        match self.value {
+            Canonical::Run => f.write_str(self.name()),
             _ => write!(f, "{} = {}", self.name(), self.render()),
-        }
-    }
-}
-
-impl fmt::Display for PragmaInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => write!(f, "{text:?}"),
-            _ => f.write_str(&self.text()),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! What a PRAGMA is: its kind, its values, how long a setting lasts.
 
-use super::read_back::Reported;
-use super::reader::Reader;
 use super::table::TABLE;
+use litelab_protocol::Value;
 
 /// One PRAGMA of SQLite 3.54.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pragma {
     /// The name, in lower case. SQLite ignores case in names.
     pub name: &'static str,
@@ -20,7 +19,7 @@ pub struct Pragma {
 }
 
 /// What a PRAGMA with a value does.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Holds a value that can be set and, `case_sensitive_like` apart, read back.
     Setting {
@@ -28,13 +27,11 @@ pub enum Kind {
         scope: Scope,
         /// The values litelab accepts.
         values: Values,
-        /// How SQLite reads the text of a value.
-        reader: Reader,
     },
     /// Does something once. The argument may be left out.
     Action {
-        /// The accepted arguments and SQLite's way to read them; `None` if there is no argument.
-        argument: Option<(Values, Reader)>,
+        /// The accepted arguments; `None` if there is no argument.
+        argument: Option<Values>,
     },
     /// Reports something; a value is either ignored or names what to report on.
     Query,
@@ -68,7 +65,7 @@ pub enum Standing {
 }
 
 /// The values that litelab accepts. Narrower than what SQLite swallows, on purpose.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// on/off, true/false, yes/no, 1/0. Reads back as 1 or 0.
     Boolean,
@@ -146,23 +143,23 @@ pub enum Unit {
 }
 
 impl Pragma {
-    /// The accepted values and SQLite's reader, for settings and for actions with an argument.
-    pub fn values(&self) -> Option<(Values, Reader)> {
+    /// The accepted values, of settings and of actions with an argument.
+    pub fn values(&self) -> Option<Values> {
         match self.kind {
-            Kind::Setting { values, reader, .. } => Some((values, reader)),
+            Kind::Setting { values, .. } => Some(values),
             Kind::Action { argument } => argument,
             Kind::Query => None,
         }
     }
 
     /// What SQLite reports, in words where it has some: `full` for 2 of `synchronous`, `on` for 1 of a switch.
-    pub fn in_words(&self, reported: &Reported) -> String {
+    pub fn in_words(&self, reported: &Value) -> String {
         let word = match (self.values(), reported.integer()) {
-            (Some((Values::Words { words, reports: Reports::Code, .. }, _)), Some(code)) => {
+            (Some(Values::Words { words, reports: Reports::Code, .. }), Some(code)) => {
                 words.iter().find(|word| word.code == code).map(|word| word.text)
             }
-            (Some((Values::Boolean, _)), Some(0)) => Some("off"),
-            (Some((Values::Boolean, _)), Some(1)) => Some("on"),
+            (Some(Values::Boolean), Some(0)) => Some("off"),
+            (Some(Values::Boolean), Some(1)) => Some("on"),
             _ => None,
         };
         word.map_or_else(|| reported.to_string(), str::to_owned)

@@ -11,6 +11,7 @@ use crate::library;
 use crate::metric::{Measure, Metric, Timing};
 use crate::plan::{self, Arm, DataPlan};
 use crate::quantity::{Quantity, Scalar, Vars, with_unit};
+use crate::setting::Setting;
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
@@ -59,11 +60,9 @@ pub(super) fn resolve(
     let server = choice.server_of(dialect)?;
     let unless_stated = if dialect.is_sqlite() { "wal-normal" } else { "as-it-comes" };
     let name = choice.profile.as_deref().unwrap_or(unless_stated);
-    let (mut profile, text) = library::profile(name, context.directory)?;
-    profiles::suit(&mut profile, &choice.driver, dialect)?;
-    profiles::change(&mut profile, &choice.pragmas)?;
-    profiles::change_settings(&mut profile, &choice.settings)?;
-    let retry = profiles::check_for(&profile, &text, dialect)?;
+    let (profile, text) = library::profile(name, context.directory)?;
+    let profiles::Checked { settings, retry } =
+        profiles::of_arm(&profile, &text, &choice, dialect, context.options.tried)?;
 
     let data = data(&choice, (workload, place), &mut vars, dialect)?;
     let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
@@ -92,8 +91,8 @@ pub(super) fn resolve(
         access: choice.access,
         databases: Vec::new(),
         connection: Connection {
-            pragmas: profiles::rendered(&profile),
-            read_back: profiles::read_back(&profile),
+            settings: settings.iter().filter_map(on_connection).collect(),
+            read_back: profiles::read_back(&settings, dialect),
             options: options(&choice.options, &vars)?,
         },
         prepare: if choice.prepare { Prepare::Once } else { Prepare::Each },
@@ -138,9 +137,7 @@ pub(super) fn resolve(
         dialect,
         server,
         profile: profile.name.clone(),
-        pragmas: profile.pragma.clone(),
-        settings: profile.setting.clone(),
-        server_settings: profiles::for_server(&profile),
+        settings,
         location: choice.location,
         databases,
         schema,
@@ -156,6 +153,11 @@ pub(super) fn resolve(
         vars,
         skipped: None,
     })
+}
+
+/// What a runner gets of a setting; none of one that holds for a whole server.
+fn on_connection(setting: &Setting) -> Option<litelab_protocol::Setting> {
+    Some(litelab_protocol::Setting { name: setting.name.clone(), sql: setting.sql.clone()? })
 }
 
 /// What the database holds before a trial. Leaves the number of its rows among the variables.

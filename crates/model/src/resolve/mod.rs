@@ -19,16 +19,17 @@ use litelab_protocol::Dialect;
 use crate::error::{ModelError, unknown};
 use crate::library::{self, Text};
 use crate::metric::Metric;
+use crate::pragma::Try;
 use crate::plan::{Plan, ScenarioPlan};
 use crate::quantity::{Scalar, Vars};
 use crate::study::{Scenario, Study};
 use crate::workload::Workload;
 
 pub use invariants::COUNTS;
-pub use profiles::{check as check_profile, input, rendered};
+pub use profiles::{Checked as CheckedProfile, check as check_profile};
 
 /// What the command line may change.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The study's `quick` scale.
     pub quick: bool,
@@ -47,6 +48,8 @@ pub struct Options {
     pub dialects: BTreeMap<String, Dialect>,
     /// Runs every scenario's baseline a second time, as an arm of its own.
     pub aa: bool,
+    /// Asks a SQLite what it makes of a value that is refused, for the message.
+    pub tried: Option<Try>,
 }
 
 /// Name of the dimension that tells the second of two identical arms apart.

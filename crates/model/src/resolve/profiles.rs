@@ -1,15 +1,17 @@
-//! Profiles: checked against the database's own vocabulary before anything runs.
+//! Profiles: checked against the database's own vocabulary before anything runs, and parsed once.
 
-use litelab_protocol::{Dialect, Pragma, Retry};
+use indexmap::IndexMap;
+use litelab_protocol::{Dialect, Retry};
 
+use super::arms::Choice;
 use crate::error::ModelError;
 use crate::library::Text;
-use crate::pragma::{self, PragmaInput, Severity};
+use crate::pragma::{self, PragmaValue, Try};
 use crate::profile::{Profile, no_retry};
 use crate::quantity::Scalar;
-use crate::setting::{self, Scope, SettingValue};
+use crate::setting::{self, Setting};
 
-/// What is always read back, whatever the profile sets.
+/// Read back whatever the profile sets.
 const ALWAYS: [&str; 10] = [
     "journal_mode",
     "synchronous",
@@ -23,44 +25,65 @@ const ALWAYS: [&str; 10] = [
     "locking_mode",
 ];
 
-/// A TOML value as the PRAGMA vocabulary takes it.
-#[must_use]
-pub fn input(value: &Scalar) -> PragmaInput {
-    match value {
-        Scalar::Bool(b) => PragmaInput::Boolean(*b),
-        Scalar::Integer(i) => PragmaInput::Integer(*i),
-        Scalar::Real(r) => PragmaInput::Float(*r),
-        Scalar::Text(t) => PragmaInput::Text(t.clone()),
-    }
+/// What a profile comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// In the order in which they are set.
+    pub settings: Vec<Setting>,
+    /// What a worker does after an error that another try may cure.
+    pub retry: Retry,
 }
 
-/// Checks every PRAGMA and their order, or every setting; the retry policy.
+/// Checks every PRAGMA and their order, or every setting; the retry policy. `tried` asks a SQLite what it would have made of a
+/// value that is refused.
 ///
 /// # Errors
 /// The first thing that the database would not understand as it was meant.
-pub fn check(profile: &Profile, text: &Text) -> Result<Retry, ModelError> {
-    check_for(profile, text, profile.dialect)
+pub fn check(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Checked, ModelError> {
+    Ok(Checked { settings: settings(profile, text, tried)?.finish(), retry: retry(profile, text, profile.dialect)? })
 }
 
-/// As [`check`], with a retry policy for a database of this dialect: a profile that sets nothing goes with all.
-pub(super) fn check_for(profile: &Profile, text: &Text, dialect: Dialect) -> Result<Retry, ModelError> {
-    check_tables(profile).map_err(|e| ModelError::new(&text.file, e))?;
-    for (name, value) in &profile.setting {
-        setting::parse(profile.dialect, name, value).map_err(|e| at_key(text, name, &e))?;
+/// The same for an arm: its profile with its dimensions `pragma.NAME` and `setting.NAME` in the place of the profile's values;
+/// new ones come last. A profile that sets nothing goes with every database.
+///
+/// # Errors
+/// As [`check`], and where profile, dimensions and database do not go together.
+pub(super) fn of_arm(
+    profile: &Profile,
+    text: &Text,
+    choice: &Choice,
+    dialect: Dialect,
+    tried: Option<Try>,
+) -> Result<Checked, super::arm::ArmError> {
+    let mut profile = std::borrow::Cow::Borrowed(profile);
+    if profile.is_free() {
+        profile.to_mut().dialect = dialect;
     }
-    for (name, value) in &profile.pragma {
-        pragma::parse(name, &input(value)).map_err(|e| at_key(text, name, &e.to_string()))?;
+    if profile.dialect != dialect {
+        return Err(format!(
+            "profile `{}` is one of {}, and driver `{}` is one of {dialect}: choose a profile with `dialect = \"{dialect}\"`, or `as-it-comes`",
+            profile.name, profile.dialect, choice.driver
+        )
+        .into());
     }
-    order(profile).map_err(|fault| ModelError::new(&text.file, fault))?;
-    match &profile.retry {
-        None => Ok(no_retry()),
-        Some(retry) => retry.resolve(dialect).map_err(|e| ModelError::new(&text.file, e)),
-    }
+    let mut parsed = settings(&profile, text, tried)?;
+    parsed.change(&choice.pragmas, &choice.settings, dialect, tried)?;
+    // A fault of order is then the dimensions', not one of the profile's file.
+    parsed.order().map_err(|fault| {
+        let names: Vec<String> = choice.pragmas.keys().map(|name| format!("`pragma.{name}`")).collect();
+        format!("profile `{}` with {}: {fault}", profile.name, names.join(", "))
+    })?;
+    Ok(Checked { settings: parsed.finish(), retry: retry(&profile, text, dialect)? })
 }
 
-/// PRAGMAs are SQLite's and settings a server's.
-fn check_tables(profile: &Profile) -> Result<(), String> {
-    match profile.dialect {
+/// The values of a profile, parsed, before they are in their final form: the order of PRAGMAs is checked on these.
+enum Parsed {
+    Sqlite(Vec<PragmaValue>),
+    Server(Vec<Setting>),
+}
+
+fn settings(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Parsed, ModelError> {
+    let table = match profile.dialect {
         Dialect::Sqlite if !profile.setting.is_empty() => {
             Err("[setting] is for servers: add `dialect = \"postgres\"` or \"mysql\", or use [pragma]".into())
         }
@@ -68,65 +91,87 @@ fn check_tables(profile: &Profile) -> Result<(), String> {
             Err(format!("[pragma] is SQLite's: a profile of {} has [setting] in its place", profile.dialect))
         }
         _ => Ok(()),
+    };
+    table.map_err(|e| ModelError::new(&text.file, e))?;
+    if !profile.dialect.is_sqlite() {
+        let parse = |(name, value): (&String, &Scalar)| {
+            setting::parse(profile.dialect, name, value).map_err(|e| at_key(text, name, &e))
+        };
+        return Ok(Parsed::Server(profile.setting.iter().map(parse).collect::<Result<_, _>>()?));
     }
+    let parse = |(name, value): (&String, &Scalar)| {
+        pragma::parse(name, value).map_err(|e| at_key(text, name, &e.explained(tried).to_string()))
+    };
+    let parsed = Parsed::Sqlite(profile.pragma.iter().map(parse).collect::<Result<_, _>>()?);
+    parsed.order().map_err(|fault| ModelError::new(&text.file, fault))?;
+    Ok(parsed)
 }
 
-/// Checks that a profile is one of the arm's database, and makes it one if it sets nothing.
-pub(super) fn suit(profile: &mut Profile, driver: &str, dialect: Dialect) -> Result<(), String> {
-    if profile.is_free() {
-        profile.dialect = dialect;
-    }
-    if profile.dialect == dialect {
-        return Ok(());
-    }
-    Err(format!(
-        "profile `{}` is one of {}, and driver `{driver}` is one of {dialect}: choose a profile with `dialect = \"{dialect}\"`, or `as-it-comes`",
-        profile.name, profile.dialect
-    ))
-}
-
-/// Puts the values of an arm's dimensions `setting.NAME` in the place of the profile's; new ones come last.
-pub(super) fn change_settings(
-    profile: &mut Profile,
-    settings: &indexmap::IndexMap<String, Scalar>,
-) -> Result<(), String> {
-    for (name, value) in settings {
-        let here = |e: String| format!("dimension `setting.{name}`: {e}");
-        if profile.dialect == Dialect::Sqlite {
-            return Err(here("SQLite has PRAGMAs: write `pragma.NAME`".into()));
+impl Parsed {
+    fn change(
+        &mut self,
+        pragmas: &IndexMap<String, Scalar>,
+        settings: &IndexMap<String, Scalar>,
+        dialect: Dialect,
+        tried: Option<Try>,
+    ) -> Result<(), String> {
+        match self {
+            Self::Sqlite(values) => {
+                if let Some(name) = settings.keys().next() {
+                    return Err(format!("dimension `setting.{name}`: SQLite has PRAGMAs: write `pragma.NAME`"));
+                }
+                for (name, value) in pragmas {
+                    let new = pragma::parse(name, value)
+                        .map_err(|e| format!("dimension `pragma.{name}`: {}", e.explained(tried)))?;
+                    put(values, new, |old| old.name() == new.name());
+                }
+            }
+            Self::Server(values) => {
+                if let Some(name) = pragmas.keys().next() {
+                    return Err(format!("dimension `pragma.{name}`: {dialect} has settings: write `setting.NAME`"));
+                }
+                for (name, value) in settings {
+                    let new = setting::parse(dialect, name, value)
+                        .map_err(|e| format!("dimension `setting.{name}`: {e}"))?;
+                    let known = new.name.clone();
+                    put(values, new, |old| old.name == known);
+                }
+            }
         }
-        let known = setting::parse(profile.dialect, name, value).map_err(here)?;
-        let key = profile.setting.keys().find(|key| key.eq_ignore_ascii_case(known.name())).unwrap_or(name).clone();
-        profile.setting.insert(key, value.clone());
+        Ok(())
     }
-    Ok(())
+
+    /// The first PRAGMA that has no effect where it stands.
+    fn order(&self) -> Result<(), String> {
+        match self {
+            Self::Sqlite(values) => {
+                pragma::check_order(values).first().map_or(Ok(()), |fault| Err(fault.to_string()))
+            }
+            Self::Server(_) => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Vec<Setting> {
+        match self {
+            Self::Sqlite(values) => values.into_iter().map(Setting::from).collect(),
+            Self::Server(settings) => settings,
+        }
+    }
 }
 
-/// Puts the values of an arm's dimensions `pragma.NAME` in the place of the profile's; new ones come last.
-pub(super) fn change(profile: &mut Profile, pragmas: &indexmap::IndexMap<String, Scalar>) -> Result<(), String> {
-    if let (Some(name), false) = (pragmas.keys().next(), profile.dialect.is_sqlite()) {
-        return Err(format!("dimension `pragma.{name}`: {} has settings: write `setting.NAME`", profile.dialect));
+/// In the place of what is the same setting, else last.
+fn put<T>(values: &mut Vec<T>, new: T, same: impl Fn(&T) -> bool) {
+    match values.iter().position(same) {
+        Some(at) => values[at] = new,
+        None => values.push(new),
     }
-    if pragmas.is_empty() {
-        return Ok(());
-    }
-    for (name, value) in pragmas {
-        let known = pragma::parse(name, &input(value)).map_err(|e| format!("dimension `pragma.{name}`: {e}"))?;
-        let same = |key: &&String| pragma::find(key).is_some_and(|p| p.name == known.name());
-        let key = profile.pragma.keys().find(same).unwrap_or(name).clone();
-        profile.pragma.insert(key, value.clone());
-    }
-    // A fault of order is then the dimensions', not one of the profile's file.
-    let names = || pragmas.keys().map(|name| format!("`pragma.{name}`")).collect::<Vec<_>>().join(", ");
-    order(profile).map_err(|fault| format!("profile `{}` with {}: {fault}", profile.name, names()))
 }
 
-/// The first PRAGMA that has no effect where it stands.
-fn order(profile: &Profile) -> Result<(), String> {
-    let parsed = profile.pragma.iter().filter_map(|(name, value)| pragma::parse(name, &input(value)).ok());
-    let faults = pragma::check_order(&parsed.collect::<Vec<_>>());
-    let fault = faults.into_iter().find(|f| f.severity() == Severity::Error);
-    fault.map_or(Ok(()), |fault| Err(fault.to_string()))
+fn retry(profile: &Profile, text: &Text, dialect: Dialect) -> Result<Retry, ModelError> {
+    match &profile.retry {
+        None => Ok(no_retry()),
+        Some(retry) => retry.resolve(dialect).map_err(|e| ModelError::new(&text.file, e)),
+    }
 }
 
 /// The line on which a key of `[pragma]` or `[setting]` stands.
@@ -138,49 +183,15 @@ fn at_key(text: &Text, key: &str, message: &str) -> ModelError {
     ModelError { file: text.file.clone(), at: line.map(|l| (l + 1, 1)), message: message.to_owned() }
 }
 
-/// The PRAGMAs or the settings of a session as SQL, in order; those that [`check`] refuses are left out.
-#[must_use]
-pub fn rendered(profile: &Profile) -> Vec<Pragma> {
-    let settings = settings(profile).filter(|setting| setting.scope() == Scope::Session);
-    let settings = settings.map(|s| Pragma { name: s.name().to_owned(), value: s.render() });
-    let pragmas = profile
-        .pragma
-        .iter()
-        .filter_map(|(name, value)| pragma::parse(name, &input(value)).ok())
-        .map(|v| Pragma { name: v.name().to_owned(), value: v.render() });
-    pragmas.chain(settings).collect()
-}
-
-/// The settings that hold for a whole server, in order, as the server prints them.
-pub(super) fn for_server(profile: &Profile) -> Vec<Pragma> {
-    let of = settings(profile).filter(|setting| setting.scope() == Scope::Server);
-    of.map(|setting| Pragma { name: setting.name().to_owned(), value: setting.to_string() }).collect()
-}
-
-fn settings(profile: &Profile) -> impl Iterator<Item = SettingValue> {
-    profile.setting.iter().filter_map(|(name, value)| setting::parse(profile.dialect, name, value).ok())
-}
-
-/// Names to read back: what the profile sets, and what every result is read with.
-pub(super) fn read_back(profile: &Profile) -> Vec<String> {
-    if !profile.dialect.is_sqlite() {
-        let mut names: Vec<String> = settings(profile).map(|setting| setting.name().to_owned()).collect();
-        let always = setting::all(profile.dialect).iter().filter(|known| known.always).map(|known| &known.name);
-        for name in always {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        return names;
-    }
-    let mut names: Vec<String> = profile
-        .pragma
-        .keys()
-        .filter_map(|name| pragma::find(name))
-        .filter(|p| p.is_setting())
-        .map(|p| p.name.to_owned())
-        .collect();
-    for name in ALWAYS {
+/// Names to read back: what is set, and what every result is read with.
+pub(super) fn read_back(settings: &[Setting], dialect: Dialect) -> Vec<String> {
+    let set = settings.iter().filter(|setting| setting.expected.is_some()).map(|setting| setting.name.clone());
+    let mut names: Vec<String> = set.collect();
+    let always: Vec<&str> = match dialect {
+        Dialect::Sqlite => ALWAYS.to_vec(),
+        server => setting::all(server).iter().filter(|known| known.always).map(|known| known.name.as_str()).collect(),
+    };
+    for name in always {
         if !names.iter().any(|n| n == name) {
             names.push(name.to_owned());
         }

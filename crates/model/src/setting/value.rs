@@ -1,38 +1,24 @@
 //! Values of settings: from TOML to SQL, and back from what a server reports.
 
-use std::fmt;
-
-use litelab_protocol::Dialect;
+use litelab_protocol::{Dialect, Value};
 
 use super::vocabulary::{Kind, Known, Scope, Size, Time, all, find};
+use super::{Expected, Setting};
 use crate::error::{nearest, unknown};
-use crate::pragma::Reported;
 use crate::quantity::Scalar;
-
-/// A setting with a value that it takes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SettingValue {
-    known: &'static Known,
-    value: Value,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Value {
-    Boolean(bool),
-    Word(String),
-    /// In the setting's unit, and as it was written.
-    Number(i64, String),
-}
 
 /// Checks a setting of a profile.
 ///
 /// # Errors
 /// One line: an unknown name with the nearest known one, or a value that it does not take with those that it does.
-pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<SettingValue, String> {
+pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, String> {
     let known = find(dialect, name).ok_or_else(|| unknown_name(dialect, name))?;
-    let wrong = |what: String| format!("{} = {}: {what}", known.name, quoted(value));
-    let value = match &known.kind {
-        Kind::Boolean => Value::Boolean(boolean(value).ok_or_else(|| wrong("allowed are on and off".into()))?),
+    let wrong = |what: String| format!("{} = {}: {what}", known.name, value.quoted());
+    let (value, expected) = match &known.kind {
+        Kind::Boolean => {
+            let on = boolean(value).ok_or_else(|| wrong("allowed are on and off".into()))?;
+            (if on { "on" } else { "off" }.to_owned(), Expected::Switch(on))
+        }
         Kind::Words { words } => {
             let text = match value {
                 Scalar::Bool(true) => "on".to_owned(),
@@ -44,7 +30,7 @@ pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<SettingValu
                 let near = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
                 wrong(format!("allowed are {}{near}", words.join(", ")))
             })?;
-            Value::Word(word.clone())
+            (word.clone(), Expected::Word(word.clone()))
         }
         Kind::Integer { min, max } => {
             let number = match value {
@@ -53,20 +39,36 @@ pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<SettingValu
             };
             let number = number.filter(|n| (min..=max).contains(&n));
             let number = number.ok_or_else(|| wrong(format!("allowed is a whole number from {min} to {max}")))?;
-            Value::Number(number, number.to_string())
+            (number.to_string(), Expected::Integer(number))
         }
-        Kind::Duration { min, max, .. } | Kind::Size { min, max, .. } => {
-            let number = number(&known.kind, value).filter(|n| (min..=max).contains(&n));
+        Kind::Duration { unit, min, max } => {
+            let number = number(value, &Time::ALL, *unit).filter(|n| (min..=max).contains(&n));
             let number = number.ok_or_else(|| wrong(form(&known.kind)))?;
-            let written = match (value, dialect) {
-                // MySQL's settings are plain numbers.
-                (Scalar::Text(text), Dialect::Postgres) => text.trim().replace(' ', ""),
-                _ => number.to_string(),
-            };
-            Value::Number(number, written)
+            (written(dialect, value, number), Expected::Duration(number, *unit))
+        }
+        Kind::Size { unit, min, max } => {
+            let number = number(value, &Size::ALL, *unit).filter(|n| (min..=max).contains(&n));
+            let number = number.ok_or_else(|| wrong(form(&known.kind)))?;
+            (written(dialect, value, number), Expected::Size(number, *unit))
         }
     };
-    Ok(SettingValue { known, value })
+    let sql = (known.scope == Scope::Session).then(|| sql(known, &value));
+    Ok(Setting { name: known.name.clone(), value, scope: known.scope, sql, expected: Some(expected) })
+}
+
+/// The statement that sets it on a connection. Numbers and switches need no quotes, and words of the vocabulary hold none.
+fn sql(known: &Known, value: &str) -> String {
+    let plain = matches!(known.kind, Kind::Boolean) || value.parse::<i64>().is_ok();
+    let quote = if plain { "" } else { "'" };
+    format!("SET SESSION {} = {quote}{value}{quote}", known.name)
+}
+
+/// With the unit it was given in; MySQL's settings are plain numbers.
+fn written(dialect: Dialect, value: &Scalar, number: i64) -> String {
+    match (value, dialect) {
+        (Scalar::Text(text), Dialect::Postgres) => text.trim().replace(' ', ""),
+        _ => number.to_string(),
+    }
 }
 
 fn unknown_name(dialect: Dialect, name: &str) -> String {
@@ -74,13 +76,6 @@ fn unknown_name(dialect: Dialect, name: &str) -> String {
     match other {
         Some(other) => format!("`{name}` is a setting of {other}, and this profile is one of {dialect}"),
         None => unknown(&format!("setting of {dialect}"), name, all(dialect).iter().map(|known| known.name.as_str())),
-    }
-}
-
-fn quoted(value: &Scalar) -> String {
-    match value {
-        Scalar::Text(text) => format!("{text:?}"),
-        other => other.to_string(),
     }
 }
 
@@ -99,16 +94,26 @@ fn form(kind: &Kind) -> String {
     }
 }
 
-fn name_of<U: Copy + PartialEq>(units: &[(U, &'static str, i64)], wanted: U) -> &'static str {
+pub(super) fn name_of<U: Copy + PartialEq>(units: &[(U, &'static str, i64)], wanted: U) -> &'static str {
     units.iter().find(|(unit, ..)| *unit == wanted).map_or("", |(_, name, _)| name)
 }
 
-pub(super) fn boolean(value: &Scalar) -> Option<bool> {
+/// A switch as a profile writes it.
+fn boolean(value: &Scalar) -> Option<bool> {
     match value {
         Scalar::Bool(b) => Some(*b),
-        Scalar::Integer(0) => Some(false),
-        Scalar::Integer(1) => Some(true),
-        Scalar::Text(text) => match text.to_ascii_lowercase().as_str() {
+        Scalar::Integer(number) => switch(&Value::Integer(*number)),
+        Scalar::Text(text) => switch(&Value::Text(text.clone())),
+        Scalar::Real(_) => None,
+    }
+}
+
+/// A switch as a server reports it.
+pub(crate) fn switch(value: &Value) -> Option<bool> {
+    match value {
+        Value::Integer(0) => Some(false),
+        Value::Integer(1) => Some(true),
+        Value::Text(text) => match text.to_ascii_lowercase().as_str() {
             "on" | "true" | "yes" | "1" => Some(true),
             "off" | "false" | "no" | "0" => Some(false),
             _ => None,
@@ -118,24 +123,22 @@ pub(super) fn boolean(value: &Scalar) -> Option<bool> {
 }
 
 /// "READ-COMMITTED", "read committed" and "read_committed" are one word.
-pub(super) fn same_word(a: &str, b: &str) -> bool {
+pub(crate) fn same_word(a: &str, b: &str) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', '_'], " ");
     plain(a) == plain(b)
 }
 
-/// In the setting's unit: a plain number, or text with a unit of a setting that has one.
-fn number(kind: &Kind, value: &Scalar) -> Option<i64> {
-    match (kind, value) {
-        (_, Scalar::Integer(number)) => Some(*number),
-        (Kind::Duration { unit, .. }, Scalar::Text(text)) => with_unit(text, &Time::ALL, *unit),
-        (Kind::Size { unit, .. }, Scalar::Text(text)) => with_unit(text, &Size::ALL, *unit),
-        (_, Scalar::Text(text)) => text.trim().parse().ok(),
+/// In the setting's unit: a plain number, or text with a unit.
+fn number<U: Copy + PartialEq>(value: &Scalar, units: &[(U, &'static str, i64)], unit: U) -> Option<i64> {
+    match value {
+        Scalar::Integer(number) => Some(*number),
+        Scalar::Text(text) => with_unit(text, units, unit),
         _ => None,
     }
 }
 
 /// A whole number in a unit, from text with another; none where it would not be whole.
-fn with_unit<U: Copy + PartialEq>(text: &str, units: &[(U, &'static str, i64)], wanted: U) -> Option<i64> {
+pub(super) fn with_unit<U: Copy + PartialEq>(text: &str, units: &[(U, &'static str, i64)], wanted: U) -> Option<i64> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(text.len());
     let number: i64 = text[..digits].parse().ok()?;
@@ -150,67 +153,6 @@ fn with_unit<U: Copy + PartialEq>(text: &str, units: &[(U, &'static str, i64)], 
     (total % base == 0).then_some(total / base)
 }
 
-impl SettingValue {
-    /// The setting.
-    #[must_use]
-    pub fn known(&self) -> &'static Known {
-        self.known
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        &self.known.name
-    }
-
-    /// For whom it holds.
-    #[must_use]
-    pub fn scope(&self) -> Scope {
-        self.known.scope
-    }
-
-    /// The value as SQL, for `SET name = …`.
-    #[must_use]
-    pub fn render(&self) -> String {
-        match &self.value {
-            Value::Boolean(true) => "on".into(),
-            Value::Boolean(false) => "off".into(),
-            Value::Word(word) => format!("'{word}'"),
-            Value::Number(_, written) if written.parse::<i64>().is_ok() => written.clone(),
-            Value::Number(_, written) => format!("'{written}'"),
-        }
-    }
-
-    /// Whether what a server reports is this value: `10s` is 10000 ms, `1` is `on`.
-    #[must_use]
-    pub fn matches(&self, reported: &Reported) -> bool {
-        let scalar = match reported {
-            Reported::Integer(number) => Scalar::Integer(*number),
-            Reported::Text(text) => Scalar::Text(text.clone()),
-            Reported::Nothing(()) => return false,
-        };
-        match &self.value {
-            Value::Boolean(wanted) => boolean(&scalar) == Some(*wanted),
-            Value::Word(wanted) => {
-                let switch = boolean(&Scalar::Text(wanted.clone()));
-                same_word(wanted, &scalar.to_string()) || switch.is_some() && boolean(&scalar) == switch
-            }
-            Value::Number(wanted, _) => number(&self.known.kind, &scalar) == Some(*wanted),
-        }
-    }
-}
-
-impl fmt::Display for SettingValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.value {
-            Value::Boolean(true) => f.write_str("on"),
-            Value::Boolean(false) => f.write_str("off"),
-            Value::Word(word) => f.write_str(word),
-            Value::Number(_, written) => f.write_str(written),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -221,7 +163,17 @@ mod tests {
         Scalar::Text(text.into())
     }
 
-    fn postgres(name: &str, value: &Scalar) -> Result<SettingValue, String> {
+    /// What stands behind `=`; empty of a setting that no connection sets.
+    fn set_to(setting: &Setting) -> String {
+        let sql = setting.sql.clone().unwrap_or_default();
+        sql.rsplit(" = ").next().unwrap_or_default().to_owned()
+    }
+
+    fn matches(setting: &Setting, reported: impl Into<Value>) -> bool {
+        setting.expected.as_ref().is_some_and(|expected| expected.matches(&reported.into()))
+    }
+
+    fn postgres(name: &str, value: &Scalar) -> Result<Setting, String> {
         parse(Dialect::Postgres, name, value)
     }
 
@@ -229,7 +181,7 @@ mod tests {
     fn a_value_is_rendered_and_found_again() {
         let cases: [(&str, Scalar, &str, &[&str], &str); 6] = [
             ("synchronous_commit", Scalar::Bool(false), "'off'", &["off"], "on"),
-            ("fsync", text("ON"), "on", &["on", "1"], "off"),
+            ("fsync", text("ON"), "", &["on", "1"], "off"),
             ("lock_timeout", text("10s"), "'10s'", &["10s", "10000ms", "10000"], "10ms"),
             ("lock_timeout", Scalar::Integer(60_000), "60000", &["1min"], "60"),
             ("work_mem", text("64 MB"), "'64MB'", &["64MB", "65536kB"], "64kB"),
@@ -243,21 +195,19 @@ mod tests {
         ];
         for (name, value, sql, same, other) in cases {
             let parsed = postgres(name, &value).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(parsed.render(), sql);
+            assert_eq!(set_to(&parsed), sql);
             for reported in same {
-                assert!(parsed.matches(&Reported::Text((*reported).into())), "{name}: {reported}");
+                assert!(matches(&parsed, *reported), "{name}: {reported}");
             }
-            assert!(!parsed.matches(&Reported::Text(other.into())), "{name}: {other}");
-            assert!(!parsed.matches(&Reported::Nothing(())), "{name}");
+            assert!(!matches(&parsed, other), "{name}: {other}");
+            assert!(!matches(&parsed, Value::Null), "{name}");
         }
         let mysql = |name, value| parse(Dialect::Mysql, name, &value).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(mysql("innodb_lock_wait_timeout", text("1min")).render(), "60");
-        assert!(mysql("innodb_lock_wait_timeout", text("1min")).matches(&Reported::Integer(60)));
-        assert!(mysql("innodb_doublewrite", Scalar::Bool(true)).matches(&Reported::Text("ON".into())));
-        assert!(
-            mysql("transaction_isolation", text("read committed")).matches(&Reported::Text("READ-COMMITTED".into()))
-        );
-        assert_eq!(mysql("TX_isolation", text("serializable")).render(), "'SERIALIZABLE'");
+        assert_eq!(set_to(&mysql("innodb_lock_wait_timeout", text("1min"))), "60");
+        assert!(matches(&mysql("innodb_lock_wait_timeout", text("1min")), 60));
+        assert!(matches(&mysql("innodb_doublewrite", Scalar::Bool(true)), "ON"));
+        assert!(matches(&mysql("transaction_isolation", text("read committed")), "READ-COMMITTED"));
+        assert_eq!(set_to(&mysql("TX_isolation", text("serializable"))), "'SERIALIZABLE'");
     }
 
     #[test]
@@ -283,20 +233,16 @@ mod tests {
             all(Dialect::Postgres).iter().map(|k| k.name.as_str()).collect::<Vec<_>>()
         ), value in "\\PC{0,12}") {
             if let Ok(parsed) = postgres(name, &text(&value)) {
-                let sql = parsed.render();
-                let inside = sql.strip_prefix('\'').and_then(|s| s.strip_suffix('\'')).unwrap_or(&sql);
-                prop_assert!(!inside.contains(['\'', ';', '\\']), "{}", sql);
-                prop_assert!(parsed.matches(&Reported::Text(parsed.to_string())));
+                prop_assert!(!parsed.value.contains(['\'', ';', '\\']), "{}", parsed.value);
+                prop_assert!(matches(&parsed, parsed.value.as_str()));
             }
         }
 
         #[test]
         fn a_duration_in_any_unit_is_the_same(ms in 1_i64..100_000) {
             let parsed = postgres("lock_timeout", &Scalar::Integer(ms)).expect("in range");
-            let reported = Reported::Text(format!("{ms}ms"));
-            prop_assert!(parsed.matches(&reported));
-            let seconds = Reported::Text(format!("{ms}s"));
-            prop_assert!(!parsed.matches(&seconds));
+            prop_assert!(matches(&parsed, format!("{ms}ms").as_str()));
+            prop_assert!(!matches(&parsed, format!("{ms}s").as_str()));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use litelab_protocol::Dialect;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A setting of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -25,10 +25,10 @@ pub struct Known {
 }
 
 /// For whom a setting holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// For one connection; the runner sets it on each.
+    /// For one connection; the runner sets it on each. Every PRAGMA is of this scope.
     Session,
     /// For the whole server; the core sets it, on a server that it started.
     Server,
@@ -75,7 +75,7 @@ pub enum Kind {
 }
 
 /// A unit of time, as servers write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "units")]
 pub enum Time {
@@ -88,7 +88,7 @@ pub enum Time {
 }
 
 /// A unit of size, as PostgreSQL writes it: of 1024.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "units")]
 pub enum Size {
     B,
@@ -184,8 +184,8 @@ mod tests {
             for default in known.default.split(", ").filter_map(|d| d.split(" (").next()) {
                 let value = default.parse().map_or(crate::Scalar::Text(default.to_owned()), crate::Scalar::Integer);
                 let parsed = crate::setting::parse(dialect, &known.name, &value).unwrap_or_else(|e| panic!("{e}"));
-                let reported = crate::pragma::Reported::Text(default.to_owned());
-                assert!(parsed.matches(&reported), "{}", known.name);
+                let expected = parsed.expected.expect("a setting reads back");
+                assert!(expected.matches(&default.into()), "{}", known.name);
             }
         }
     }

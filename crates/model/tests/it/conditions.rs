@@ -57,7 +57,7 @@ fn text(value: &str) -> Scalar {
 }
 
 fn pragmas(arm: &Arm) -> Vec<(&str, String)> {
-    arm.pragmas.iter().map(|(name, value)| (name.as_str(), value.to_string())).collect()
+    arm.settings.iter().map(|setting| (setting.name.as_str(), setting.value.clone())).collect()
 }
 
 #[test]
@@ -70,26 +70,26 @@ fn a_pragma_dimension_takes_the_place_of_the_profiles_and_a_new_one_comes_last()
     ])
     .unwrap();
     let expected = |level: &str| {
-        [("busy_timeout", "5000"), ("journal_mode", "WAL"), ("synchronous", level), ("cache_size", "-4000")]
+        [("busy_timeout", "5000"), ("journal_mode", "wal"), ("synchronous", level), ("cache_size", "-4000")]
             .map(|(name, value)| (name, value.to_owned()))
             .to_vec()
     };
     assert_eq!(plan.arms.len(), 2);
-    assert_eq!(pragmas(&plan.arms[0]), expected("OFF"));
+    assert_eq!(pragmas(&plan.arms[0]), expected("off"));
     assert_eq!(pragmas(&plan.arms[1]), expected("full"));
     // What the runner is told and what it reads back follow, in the same order.
     for arm in &plan.arms {
-        let told: Vec<&str> = arm.trial.connection.pragmas.iter().map(|p| p.name.as_str()).collect();
+        let told: Vec<&str> = arm.trial.connection.settings.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(told, ["busy_timeout", "journal_mode", "synchronous", "cache_size"]);
         assert!(arm.trial.connection.read_back.contains(&"cache_size".to_owned()));
     }
-    assert_ne!(plan.arms[0].trial.connection.pragmas, plan.arms[1].trial.connection.pragmas);
+    assert_ne!(plan.arms[0].trial.connection.settings, plan.arms[1].trial.connection.settings);
     assert_eq!(plan.arms[0].dimensions["pragma.synchronous"], text("OFF"));
     assert_eq!(plan.scenarios[0].dimensions, ["pragma.synchronous", "pragma.cache_size"]);
     // Without the dimension the profile is as it stands in its file.
     let plain = resolved(&[BY_TIME, "profile = \"wal-normal\""]).unwrap();
-    assert_eq!(pragmas(&plain.arms[0])[2], ("synchronous", "NORMAL".to_owned()));
-    assert_eq!(plain.arms[0].pragmas.len(), 3);
+    assert_eq!(pragmas(&plain.arms[0])[2], ("synchronous", "normal".to_owned()));
+    assert_eq!(plain.arms[0].settings.len(), 3);
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn an_arm_may_have_options_of_its_own() {
 #[test]
 fn a_pragma_dimension_is_checked_like_a_profile() {
     let vary = |name: &str, value: &str| format!("vary.\"pragma.{name}\" = [{value}]");
-    // The dimension, and what SQLite would have done.
-    refused(&[BY_TIME, &vary("synchronous", "\"WAL\"")], &["dimension `pragma.synchronous`", "NORMAL"]);
-    refused(&[BY_TIME, &vary("cache_size", "\"64MB\"")], &["dimension `pragma.cache_size`", "64 pages"]);
+    // The dimension, and what is wrong.
+    refused(&[BY_TIME, &vary("synchronous", "\"WAL\"")], &["dimension `pragma.synchronous`", "is not one of its words"]);
+    refused(&[BY_TIME, &vary("cache_size", "\"64MB\"")], &["dimension `pragma.cache_size`", "-65536 (64 MiB)"]);
     refused(
         &[BY_TIME, &vary("synchronus", "\"OFF\"")],
         &["dimension `pragma.synchronus`", "did you mean synchronous?"],

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use litelab_model::setting::Scope;
 use litelab_model::{Options, Plan, Server, library, resolve};
 use litelab_protocol::{Dialect, Source};
 
@@ -148,30 +149,19 @@ fn settings_are_the_sessions_or_the_servers() {
         &[("safe", SAFE)],
     )
     .expect("it resolves");
-    let pairs = |list: &[litelab_protocol::Pragma]| -> Vec<String> {
-        list.iter().map(|p| format!("{}={}", p.name, p.value)).collect()
-    };
     let arm = &plan.arms[1];
-    assert_eq!(pairs(&arm.trial.connection.pragmas), ["synchronous_commit='off'", "lock_timeout='10s'"]);
-    assert_eq!(pairs(&arm.server_settings), ["fsync=on"]);
+    let sql: Vec<&str> = arm.trial.connection.settings.iter().map(|setting| setting.sql.as_str()).collect();
+    assert_eq!(sql, ["SET SESSION synchronous_commit = 'off'", "SET SESSION lock_timeout = '10s'"]);
+    let of_server = arm.settings.iter().filter(|setting| setting.scope == Scope::Server);
+    assert_eq!(of_server.map(|setting| (&*setting.name, &*setting.value)).collect::<Vec<_>>(), [("fsync", "on")]);
     assert_eq!(arm.settings.len(), 3);
-    assert!(arm.pragmas.is_empty());
     for name in ["synchronous_commit", "fsync", "lock_timeout", "wal_sync_method"] {
         assert_eq!(arm.trial.connection.read_back.iter().filter(|n| *n == name).count(), 1, "{name}");
     }
     assert_eq!(arm.trial.retry.on, ["serialization_failure", "deadlock_detected"]);
-    // What a run stores is read again; a plan of before there were servers, too.
+    // What a run stores is read again.
     let json = serde_json::to_value(&plan).expect("JSON");
-    assert_eq!(serde_json::from_value::<Plan>(json.clone()).ok(), Some(plan));
-    let mut old = json;
-    for arm in old["arms"].as_array_mut().expect("arms") {
-        let arm = arm.as_object_mut().expect("an arm");
-        for key in ["dialect", "server", "settings", "server_settings"] {
-            assert!(arm.remove(key).is_some(), "{key}");
-        }
-    }
-    let old: Plan = serde_json::from_value(old).expect("an old plan");
-    assert_eq!((old.arms[0].dialect, old.arms[0].server), (Dialect::Sqlite, None));
+    assert_eq!(serde_json::from_value::<Plan>(json).ok(), Some(plan));
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn the_examples_work_together() {
         assert_eq!((plan.arms.len(), plan.claims.len(), plan.findings.len()), (6, 1, 1));
     }
     let (profile, text) = library::profile(&path("patient.toml"), None).expect("the profile parses");
-    let retry = resolve::check_profile(&profile, &text).expect("the profile is right");
+    let retry = resolve::check_profile(&profile, &text, None).expect("the profile is right").retry;
     assert_eq!((retry.attempts, retry.backoff_us), (3, 100_000));
 }
 

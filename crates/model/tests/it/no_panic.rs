@@ -119,7 +119,7 @@ proptest! {
         match library::parse::<Profile>(&text) {
             Err(e) => one_line(&e),
             Ok(profile) => {
-                if let Err(e) = resolve::check_profile(&profile, &text) {
+                if let Err(e) = resolve::check_profile(&profile, &text, None) {
                     one_line(&e);
                 }
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use litelab_model::Plan;
+use litelab_model::durability::Level;
 use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_model::plan::FindingValuePlan;
 use litelab_protocol::ErrorCount;
@@ -12,7 +13,7 @@ use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
 use litelab_stats::{Events, quantile};
 
 use super::arm::{ArmAnalysis, FailureCount, Values, alike};
-use super::durability::{Rung, shown};
+use super::durability::{lower, lowest, shown};
 use super::flag::Flags;
 use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline};
 use crate::error::ReportError;
@@ -37,7 +38,8 @@ struct Numbers {
     /// By kind and reason without figures.
     failures: BTreeMap<(u8, String), FailureCount>,
     flags: Flags,
-    rung: Option<Rung>,
+    /// The lowest level so far; none before the first trial.
+    level: Option<Option<Level>>,
     on_server: bool,
     settings: BTreeMap<String, BTreeSet<String>>,
     content: BTreeMap<String, BTreeSet<String>>,
@@ -84,8 +86,8 @@ impl Collector {
                 count.blocks.push(record.block);
             }
             Outcome::Measured(measurement) => {
-                let rung = Rung::of(arm, &measurement.settings);
-                numbers.rung = Some(numbers.rung.map_or(rung, |worst| worst.and(rung)));
+                let level = lowest(arm, &measurement.settings);
+                numbers.level = Some(numbers.level.map_or(level, |so_far| lower(so_far, level)));
                 numbers.measure(record.block, measurement, &self.metrics);
             }
         }
@@ -239,7 +241,7 @@ impl Numbers {
     }
 
     fn analyse(&self, arm: ArmAnalysis) -> ArmAnalysis {
-        let rung = self.rung.unwrap_or_default();
+        let level = self.level.flatten();
         let mut failures: Vec<FailureCount> = self.failures.values().cloned().collect();
         failures.sort_by_key(|f| std::cmp::Reverse(f.blocks.len()));
         let mut notes = self.notes();
@@ -248,8 +250,8 @@ impl Numbers {
             measured: self.measured,
             failures,
             metrics: self.metrics(),
-            durability: rung.worst,
-            caveat: rung.caveat,
+            durability: level.map(|level| level.durability),
+            caveat: level.and_then(|level| level.caveat),
             settings: self.settings.clone(),
             content: self.content.clone(),
             errors: self.errors.clone(),

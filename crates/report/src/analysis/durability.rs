@@ -2,66 +2,33 @@
 
 use std::fmt;
 
-use litelab_model::Arm;
-use litelab_model::pragma::{self, Durability, JournalMode, Reported, Storage, Synchronous};
+use litelab_model::durability::{Durability, Level};
 use litelab_model::study::Location;
-use litelab_protocol::ConnectionSettings;
+use litelab_model::{Arm, pragma};
+use litelab_protocol::{ConnectionSettings, Value};
 
 use super::arm::ArmAnalysis;
 
-/// The worst over an arm's connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rung {
-    /// The rung; none where a connection did not say enough.
-    pub worst: Option<Durability>,
-    /// What the rung does not say.
-    pub caveat: Option<&'static str>,
-}
-
-impl Rung {
-    /// Of one trial.
-    #[must_use]
-    pub fn of(arm: &Arm, settings: &[ConnectionSettings]) -> Self {
-        if arm.location != Location::File {
-            return Self { worst: Some(Durability::Volatile), caveat: None };
-        }
-        let mut rungs = settings.iter().map(|settings| match arm.server {
-            None => connection(settings),
-            Some(_) => on_server(arm, settings),
-        });
-        let first = rungs.next().unwrap_or_default();
-        rungs.fold(first, Self::and)
+/// The lowest level of an arm's connections; none where a connection did not report enough, or is none.
+#[must_use]
+pub fn lowest(arm: &Arm, connections: &[ConnectionSettings]) -> Option<Level> {
+    if arm.location != Location::File {
+        return Some(Level { durability: Durability::Volatile, caveat: None });
     }
-
-    /// The worse of two; nothing is known where one is not.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        let worst = self.worst.zip(other.worst).map(|(a, b)| a.min(b));
-        Self { worst, caveat: self.caveat.or(other.caveat) }
-    }
+    let levels = connections.iter().map(|connection| {
+        Level::reported(arm.dialect, &|name| connection.settings.get(name).cloned())
+    });
+    levels.reduce(lower).flatten()
 }
 
-fn connection(connection: &ConnectionSettings) -> Rung {
-    let reported = |name: &str| {
-        let value = connection.settings.get(name)?;
-        serde_json::from_value::<Reported>(value.clone()).ok()
-    };
-    let Some((journal, synchronous)) = reported("journal_mode").zip(reported("synchronous")) else {
-        return Rung::default();
-    };
-    let caveat = JournalMode::reported(&journal)
-        .zip(Synchronous::reported(&synchronous))
-        .and_then(|(journal, synchronous)| Durability::caveat(journal, synchronous));
-    Rung { worst: Durability::reported(Storage::File, &journal, &synchronous), caveat }
+/// The lower of two; none where one is not known.
+#[must_use]
+pub fn lower(a: Option<Level>, b: Option<Level>) -> Option<Level> {
+    let (a, b) = a.zip(b)?;
+    Some(Level { durability: a.durability.min(b.durability), caveat: a.caveat.or(b.caveat) })
 }
 
-fn on_server(arm: &Arm, connection: &ConnectionSettings) -> Rung {
-    let read = |name: &str| serde_json::from_value::<Reported>(connection.settings.get(name)?.clone()).ok();
-    let rung = litelab_model::setting::Rung::reported(arm.dialect, &read);
-    rung.map_or_else(Rung::default, |rung| Rung { worst: Some(rung.durability), caveat: rung.caveat })
-}
-
-/// The durability of an arm beside that of the arm it is compared with; a rung is none where it is not known.
+/// The durability of an arm beside that of the arm it is compared with; none where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footing {
     /// Of the arm that it is compared with.
@@ -104,20 +71,17 @@ impl Footing {
 /// `D4`, or `D4 → D2` where they differ.
 impl fmt::Display for Footing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rung = |rung: Option<Durability>| rung.map_or_else(|| "?".to_owned(), |rung| rung.to_string());
+        let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
         if self.against == self.arm {
-            f.write_str(&rung(self.arm))
+            f.write_str(&level(self.arm))
         } else {
-            write!(f, "{} → {}", rung(self.against), rung(self.arm))
+            write!(f, "{} → {}", level(self.against), level(self.arm))
         }
     }
 }
 
 /// A setting as it is shown: in words where SQLite has some.
 #[must_use]
-pub fn shown(name: &str, value: &serde_json::Value) -> String {
-    match serde_json::from_value::<Reported>(value.clone()) {
-        Ok(reported) => pragma::find(name).map_or_else(|| reported.to_string(), |known| known.in_words(&reported)),
-        Err(_) => value.to_string(),
-    }
+pub fn shown(name: &str, value: &Value) -> String {
+    pragma::find(name).map_or_else(|| value.to_string(), |known| known.in_words(value))
 }

@@ -83,13 +83,13 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
 /// Whether an arm's transactions write, and its settings sync before they answer. SQLite's defaults do (a rollback
 /// journal, FULL); a write-ahead log syncs at commit from FULL on (<https://sqlite.org/pragma.html#pragma_synchronous>).
 fn syncs_each_commit(arm: &Arm) -> bool {
-    let pragma = |name: &str| arm.pragmas.get(name).map(|value| value.to_string().to_lowercase());
-    let level = match pragma("synchronous").as_deref() {
-        Some("off" | "0") => 0,
-        Some("normal" | "1") => 1,
+    let set = |name: &str| arm.settings.iter().find(|s| s.name == name).map(|setting| setting.value.as_str());
+    let level = match set("synchronous") {
+        Some("off") => 0,
+        Some("normal") => 1,
         _ => 2,
     };
-    let enough = if pragma("journal_mode").as_deref() == Some("wal") { 2 } else { 1 };
+    let enough = if set("journal_mode") == Some("wal") { 2 } else { 1 };
     arm.location == Location::File && arm.trial.transactions.iter().any(|t| t.writes) && level >= enough
 }
 

@@ -140,7 +140,7 @@ pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
         ("the preloaded rows", a.data == b.data),
         ("the transactions", s.transactions == t.transactions),
         ("the roles", s.roles == t.roles),
-        ("the PRAGMAs", s.connection == t.connection),
+        ("the driver's options", s.connection.options == t.connection.options),
         ("the retry policies", s.retry == t.retry),
         ("the drivers", a.driver == b.driver),
         ("the accesses", s.access == t.access),
@@ -150,7 +150,7 @@ pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
         ("the locations", a.location == b.location),
         ("the numbers of databases", a.databases == b.databases),
         ("the servers", a.server == b.server),
-        ("the settings of the servers", a.server_settings == b.server_settings),
+        ("the settings", a.settings == b.settings),
     ]
     .into_iter()
     .filter(|(_, same)| !same)

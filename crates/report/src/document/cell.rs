@@ -99,7 +99,7 @@ pub(super) fn raised(number: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use litelab_model::pragma::Durability::{self, D2, D3, D4};
+    use litelab_model::durability::Durability::{self, D2, D3, D4};
 
     use super::*;
 

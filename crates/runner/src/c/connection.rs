@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::ptr::{self, NonNull};
 
 use litelab_harness::{Bound, Call, Effect, Fault, Job, Row};
-use litelab_protocol::{Begin, Fetch, Prepare, Setting};
+use litelab_protocol::{Begin, Fetch, Prepare};
 use rusqlite::ffi;
 
 use super::driver::*;
@@ -109,11 +109,11 @@ impl Connection {
     }
 
     /// The value of a PRAGMA; null for one that returns no row.
-    pub fn pragma(&self, name: &str) -> Result<Setting, Fault> {
+    pub fn pragma(&self, name: &str) -> Result<litelab_protocol::Value, Fault> {
         let mut statement = self.prepare(&text(format!("PRAGMA {name}"))?, Prepare::Each)?;
         match statement.step(self)? {
-            true => Ok(statement.read(self, &mut [Value::from(Bound::Null)])?.column(0)?.to_value()?.to_json()),
-            false => Ok(Setting::Null),
+            true => Ok(statement.read(self, &mut [Value::from(Bound::Null)])?.column(0)?.to_value()?),
+            false => Ok(litelab_protocol::Value::Null),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::hint::cold_path;
 
 use litelab_harness::rusqlite::connect;
 use litelab_harness::{Bound, Call, Effect, Fault, Job, Open, Session, Slot, refuse_options};
-use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Setting, Transaction};
+use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction, Value};
 
 use connection::{Connection, Statement, text};
 use driver::Value;
@@ -64,8 +64,7 @@ impl Open for C {
         let location = connect::location(database);
         let connection = Connection::open(&text(&*location)?).map_err(|fault| fault.during(&location))?;
         let mut session = Self { statements: Vec::new(), connection, bound: Vec::new(), row: Vec::new() };
-        let pragmas = settings.pragmas.iter().map(|pragma| format!("PRAGMA {} = {}", pragma.name, pragma.value));
-        session.script(&pragmas.collect::<Vec<_>>())?;
+        session.script(&settings.settings.iter().map(|setting| setting.sql.clone()).collect::<Vec<_>>())?;
         Ok(session)
     }
 }
@@ -75,7 +74,7 @@ impl Session for C {
         statements.iter().try_for_each(|sql| self.connection.exec(sql).map_err(|fault| fault.during(sql)))
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         self.connection.exec("SELECT count(*) FROM sqlite_schema")?;
         names.iter().map(|name| Ok((name.clone(), self.connection.pragma(name)?))).collect()
     }

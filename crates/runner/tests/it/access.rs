@@ -83,7 +83,7 @@ fn one_writer_at_a_time_needs_no_busy_handler() {
         let mut write = insert(Begin::Immediate);
         write.hold_us = 2_000;
         let mut trial = trial("rusqlite", vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
-        trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
+        trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
         // Three at once, also of those that block a thread of the runtime.
         (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(3));
         tries(|_| {
@@ -136,7 +136,7 @@ fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
             };
             let roles = vec![role("w", workers, &[0], count(50))];
             let mut trial = trial(driver, vec![database], vec![insert(Begin::Immediate)], roles);
-            trial.connection.pragmas = pragmas(&[("journal_mode", journal)]);
+            trial.connection.settings = pragmas(&[("journal_mode", journal)]);
             trial.connection.read_back = vec!["journal_mode".into()];
             (trial.access, trial.executor) = (access, executor);
             // Shared cache knows no busy handler for its table locks.
@@ -220,7 +220,7 @@ fn group_commit_checkpoints_when_the_profile_says() {
     let mut trial =
         trial("rusqlite", vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
     trial.access = Access::GroupCommit { readers: 1 };
-    trial.connection.pragmas.extend(pragmas(&[("wal_autocheckpoint", "77"), ("synchronous", "FULL")]));
+    trial.connection.settings.extend(pragmas(&[("wal_autocheckpoint", "77"), ("synchronous", "FULL")]));
     trial.connection.read_back = ["wal_autocheckpoint", "synchronous", "journal_mode"].map(String::from).to_vec();
     for connection in run(&trial).ready.connections {
         let settings =

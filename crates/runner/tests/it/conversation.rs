@@ -28,7 +28,7 @@ fn settings_are_those_in_effect(driver: &str) {
     let scratch = Scratch::new();
     let mut trial =
         trial(driver, vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 2, &[0], count(0))]);
-    trial.connection.pragmas = pragmas(&[("journal_mode", "WAL"), ("cache_size", "-777")]);
+    trial.connection.settings = pragmas(&[("journal_mode", "WAL"), ("cache_size", "-777")]);
     trial.connection.read_back =
         ["journal_mode", "synchronous", "cache_size", "busy_timeout", "no_such"].map(String::from).to_vec();
     let ready = run(&trial).ready;
@@ -56,7 +56,7 @@ fn inspect_opens_as_told(driver: &str) {
         database: scratch.path("test.db").to_str().expect("UTF-8").into(),
         connections: 3,
         options: Default::default(),
-        pragmas: pragmas(&[("foreign_keys", "0")]),
+        settings: pragmas(&[("foreign_keys", "0")]),
         read_back: vec!["foreign_keys".into(), "journal_mode".into()],
     };
     let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));

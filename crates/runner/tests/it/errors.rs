@@ -6,7 +6,7 @@ use crate::common::*;
 use litelab_protocol::{Access, Begin, Fetch, Operation, Prepare, Retry, Source, Trial};
 
 fn no_wait(trial: &mut Trial) {
-    trial.connection.pragmas.extend(pragmas(&[("busy_timeout", "0")]));
+    trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
 }
 
 /// Holds the write lock for so long from when the runner is started.
@@ -135,7 +135,7 @@ fn a_commit_that_fails_after_the_first_row_is_seen(driver: &str) {
     let statements = vec![select("UPDATE t SET a = 99 WHERE id = 1 RETURNING id", &[], Fetch::First)];
     let update = transaction("update", Begin::None, vec![], statements);
     let mut trial = trial(driver, vec![scratch.database()], vec![update], vec![role("w", 1, &[0], count(1))]);
-    trial.connection.pragmas = pragmas(&[("busy_timeout", "0")]);
+    trial.connection.settings = pragmas(&[("busy_timeout", "0")]);
     let outcome = run(&trial);
     assert_eq!((outcome.only().committed, outcome.only().failed), (0, 1));
     assert_eq!(outcome.only().errors["SQLITE_BUSY"].seen, 1);

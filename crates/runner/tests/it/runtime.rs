@@ -59,7 +59,7 @@ fn a_read_on_the_writers_connection_waits_for_the_write() {
             teardown: vec![],
         };
         let mut trial = long_writes(vec![memory("one"), memory("two")], 300);
-        trial.connection.pragmas.clear();
+        trial.connection.settings.clear();
         (trial.executor, trial.access) = (executor, Access::Shared);
         tries(|_| {
             let (read, late) = slowest(&trial);

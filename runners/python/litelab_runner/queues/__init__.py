@@ -49,12 +49,12 @@ class QueueSession(Session):
     def fail(self, task: Any) -> None:
         raise NotImplementedError
 
-    def set_up(self, connections: list[sqlite3.Connection], pragmas: list[dict]) -> None:
-        """Runs the pragmas after those that the library has run by itself."""
+    def set_up(self, connections: list[sqlite3.Connection], settings: list[dict]) -> None:
+        """Runs the settings after those that the library has run by itself."""
         self.connections = connections
         self.attempts = {}
         for connection in connections:
-            connect.set_pragmas(_Asked(connection), pragmas)
+            connect.apply(_Asked(connection), settings)
 
     def run(self, _sql: str, _values: tuple = ()) -> tuple:
         """Begin and commit."""

@@ -25,7 +25,7 @@ class Huey(QueueSession):
         self.task = self.huey.task()(handle)
         # Those claimed and neither completed nor failed.
         self.claimed: dict[str, Any] = {}
-        self.set_up([self.huey.storage.conn], connection["pragmas"])
+        self.set_up([self.huey.storage.conn], connection["settings"])
 
     def enqueue(self, payload: Any, priority: Any) -> None:
         self.task(payload, priority=priority)

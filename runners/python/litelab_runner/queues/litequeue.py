@@ -20,7 +20,7 @@ class Litequeue(QueueSession):
         options = chosen(connection["options"], {"maxsize", "sqlite_cache_size_bytes", "timeout"})
         self.queue = LiteQueue(path(database), **options)
         self.complete, self.fail = self.queue.done, self.queue.retry
-        self.set_up([self.queue.conn], connection["pragmas"])
+        self.set_up([self.queue.conn], connection["settings"])
 
     def enqueue(self, payload: Any, _priority: Any) -> None:
         self.queue.put(payload)

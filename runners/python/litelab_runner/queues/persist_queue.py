@@ -30,7 +30,7 @@ class PersistQueue(QueueSession):
             dirname(file) or ".", db_file_name=basename(file), multithreading=True, **options
         )  # fmt: skip
         # The library has no names for them.
-        self.set_up([self.queue._putter, self.queue._getter], connection["pragmas"])
+        self.set_up([self.queue._putter, self.queue._getter], connection["settings"])
 
     def enqueue(self, payload: Any, _priority: Any) -> None:
         self.queue.put(payload)

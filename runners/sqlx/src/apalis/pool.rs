@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use apalis_sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteStorage};
 use litelab_harness::{Fault, Row};
-use litelab_protocol::{Connection, Database, Setting};
+use litelab_protocol::{Connection, Database, Value};
 use sqlx::{AssertSqlSafe, Executor};
 
 use super::fault;
@@ -24,9 +24,8 @@ pub async fn open(database: &Database, settings: &Connection) -> Result<SqlitePo
     let one = SqlitePoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
     let pool = one.connect_with(options).await.map_err(fault::fault)?;
     SqliteStorage::setup(&pool).await.map_err(|e| fault::apalis(e).during("SqliteStorage::setup"))?;
-    for pragma in &settings.pragmas {
-        let sql = format!("PRAGMA {} = {}", pragma.name, pragma.value);
-        run(&pool, &sql).await?;
+    for setting in &settings.settings {
+        run(&pool, &setting.sql).await?;
     }
     Ok(pool)
 }
@@ -38,13 +37,13 @@ pub async fn run(pool: &SqlitePool, sql: &str) -> Result<(), Fault> {
 }
 
 /// The value of each PRAGMA on the pool's own connection, after one read transaction.
-pub async fn read_back(pool: &SqlitePool, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+pub async fn read_back(pool: &SqlitePool, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
     run(pool, "SELECT count(*) FROM sqlite_schema").await?;
     let mut settings = BTreeMap::new();
     for name in names {
         let row = pool.fetch_optional(AssertSqlSafe(format!("PRAGMA {name}"))).await.map_err(fault::fault)?;
         let setting =
-            row.map_or(Ok(Setting::Null), |row| Ok::<_, Fault>(Fetched(row).column(0)?.to_value()?.to_json()));
+            row.map_or(Ok(Value::Null), |row| Ok::<_, Fault>(Fetched(row).column(0)?.to_value()?));
         settings.insert(name.clone(), setting?);
     }
     Ok(settings)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_harness::{Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options, waiting};
-use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Prepare, Setting, Statement, Transaction};
+use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Prepare, Statement, Transaction, Value};
 use tokio::runtime::Runtime;
 
 use super::pool;
@@ -74,7 +74,7 @@ impl Session for Apalis {
         statements.iter().try_for_each(|sql| self.runtime.block_on(pool::run(self.queue.pool(), sql)))
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Setting>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
         self.runtime.block_on(pool::read_back(self.queue.pool(), names))
     }
 

@@ -94,7 +94,7 @@ fn the_librarys_settings_stay_unless_others_are_asked_for() {
     for (pragmas, expected) in [(vec![], own), (profile, asked)] {
         let scratch = Scratch::new();
         let mut trial = turns(&scratch, &[ENQUEUE], 4);
-        (trial.connection.pragmas, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
+        (trial.connection.settings, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
         trial.roles[0] = role("r", 2, &[ENQUEUE], count(4));
         let ready = RUNNER.run(&trial).ready;
         assert_eq!(ready.connections.len(), 2);
@@ -169,7 +169,7 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| drop(t.connection.options.insert("batch".into(), json!(1))), "`batch`");
     refused(&|t| t.transactions[0].statements[0].sql = "SELECT ?1, ?2".into(), "takes no SQL");
     refused(&|t| t.access = Access::Split { readers: 1 }, "split(1)");
-    refused(&|t| t.connection.pragmas = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
+    refused(&|t| t.connection.settings = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
     let verify = Work::Sha256Verify { value: "payload".into(), hash: "hash".into() };
     refused(&|t| t.transactions[1].statements[0].work = verify.clone(), "`hash`");
     refused(&|t| t.databases = vec![file(&scratch.path().join("no/such"))], "SQLITE_CANTOPEN");

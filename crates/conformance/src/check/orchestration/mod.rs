@@ -75,7 +75,7 @@ fn transactions() -> [Transaction; 3] {
 /// A trial with all transactions, on this file; the settings are the library's own.
 fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
     let mut draft = Draft::new(subject).on_file(path);
-    draft.trial.connection.pragmas.clear();
+    draft.trial.connection.settings.clear();
     transactions().into_iter().fold(draft, Draft::transaction)
 }
 

@@ -19,7 +19,7 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
     for profile in [&[][..], &ASKED] {
         let path = empty(subject, &format!("settings-{}.db", profile.len()))?;
         let mut draft = draft(subject, &path);
-        draft.trial.connection.pragmas = profile.iter().map(|(name, value)| pragma(name, value)).collect();
+        draft.trial.connection.settings = profile.iter().map(|(name, value)| pragma(name, value)).collect();
         let names = OWN.iter().copied().chain(profile.iter().map(|(name, _)| *name));
         draft.trial.connection.read_back = names.map(str::to_owned).collect();
         let trial = draft.role("w", 2, &["quick"], count(2)).build();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use litelab_observe::DatabaseHeader;
-use litelab_protocol::{ConnectionSettings, Setting, Trial};
+use litelab_protocol::{ConnectionSettings, Trial, Value};
 
 use super::{done, draft, empty};
 use crate::check::effects::SLACK;
@@ -34,7 +34,7 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
             let path = empty(subject, &format!("settings-{i}-{executor}-{}.db", access.kind()))?;
             let mut draft = draft(subject, &path);
             (draft.trial.executor, draft.trial.access) = (executor, access);
-            draft.trial.connection.pragmas = profile.iter().map(|(n, v)| draft::pragma(n, v)).collect();
+            draft.trial.connection.settings = profile.iter().map(|(n, v)| draft::pragma(n, v)).collect();
             let names = OWN.iter().copied().chain(profile.iter().map(|(n, _)| *n));
             draft.trial.connection.read_back = names.map(str::to_owned).collect();
             let trial = draft.role("w", 2, &["enqueue"], count(2)).build();
@@ -56,15 +56,15 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
 
 /// Those in one line.
 pub fn shown(connection: &ConnectionSettings) -> String {
-    let one = |name: &str| format!("{name} {}", connection.settings.get(name).unwrap_or(&Setting::Null));
+    let one = |name: &str| format!("{name} {}", connection.settings.get(name).unwrap_or(&Value::Null));
     OWN.map(one).join(", ")
 }
 
 /// Every setting in the form in which SQLite reports it.
 pub fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
     for name in OWN {
-        let value = connection.settings.get(name).unwrap_or(&Setting::Null);
-        let right = if name == "journal_mode" { value.is_string() } else { value.is_i64() };
+        let value = connection.settings.get(name).unwrap_or(&Value::Null);
+        let right = if name == "journal_mode" { matches!(value, Value::Text(_)) } else { matches!(value, Value::Integer(_)) };
         ensure!(right, "`{name}` is reported as {value}");
     }
     Ok(())
@@ -73,7 +73,7 @@ pub fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
 /// The file remembers write-ahead logging, and nothing else of a journal mode.
 pub fn agrees(path: &Path, connection: &ConnectionSettings) -> Result<(), String> {
     let header = DatabaseHeader::read(path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
-    let reported = connection.settings.get("journal_mode").and_then(Setting::as_str).unwrap_or_default();
+    let reported = connection.settings.get("journal_mode").unwrap_or(&Value::Null).to_string();
     let asked: String =
         file::open(path)?.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(|e| e.to_string())?;
     ensure!(
@@ -125,7 +125,7 @@ fn retried(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
 /// A trial of one `enqueue`, with so many tries.
 fn one(subject: &Subject<'_>, name: &str, wait_ms: u64, tries: u32) -> Result<(Trial, PathBuf), String> {
     let path = empty(subject, name)?;
-    let draft = draft(subject, &path).pragma("busy_timeout", &wait_ms.to_string());
+    let draft = draft(subject, &path).setting("busy_timeout", &wait_ms.to_string());
     let mut trial = draft.role("w", 1, &["enqueue"], count(1)).build();
     trial.retry.attempts = tries;
     Ok((trial, path))

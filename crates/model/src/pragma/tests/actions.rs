@@ -1,7 +1,7 @@
 //! The PRAGMAs that do something, by what they leave behind.
 
-use super::super::{Effect, PragmaInput, ReadBack, find, parse};
-use super::{Bench, profile, put, report};
+use super::super::parse;
+use super::{Bench, profile, put, report, text_value};
 use rusqlite::Connection;
 
 /// Frames that `wal_checkpoint = 'text'` moved, and the size of the WAL afterwards.
@@ -13,20 +13,18 @@ fn checkpoint(bench: &mut Bench, text: &str) -> (i64, u64) {
 }
 
 #[test]
-fn actions_run_with_what_their_reader_says() {
+fn an_argument_is_accepted_where_the_action_does_what_it_names() {
     let mut bench = Bench::new();
-    let says = |name: &str, text: &str| find(name).unwrap().values().unwrap().1.read(text);
+    let accepts = |name: &str, text: &str| parse(name, &text_value(text)).is_ok();
 
-    assert_eq!(says("wal_checkpoint", "truncated"), Effect::Takes(ReadBack::Word("passive")));
+    assert!(!accepts("wal_checkpoint", "truncated") && accepts("wal_checkpoint", "truncate"));
     let (moved, size) = checkpoint(&mut bench, "truncated");
     assert!(moved > 0 && size > 0, "a passive checkpoint moves frames and keeps the file");
     assert_eq!(checkpoint(&mut bench, "truncate").1, 0);
     assert_eq!(checkpoint(&mut bench, "noop").0, 0);
 
     for (text, analyzed) in [("all", false), ("65536", false), ("0x10000", false), ("0x10002", true), ("65538", true)] {
-        let Effect::Takes(ReadBack::Integer(mask)) = says("optimize", text) else { panic!("{text}") };
-        assert_eq!(mask & 2 != 0, analyzed, "{text}");
-        assert_eq!(parse("optimize", &PragmaInput::Text(text.into())).is_ok(), analyzed, "{text}");
+        assert_eq!(accepts("optimize", text), analyzed, "{text}");
         let connection = bench.with_profile(&[]);
         connection.execute_batch("CREATE INDEX i ON t(x)").unwrap();
         put(&connection, "optimize", text).unwrap();
@@ -37,8 +35,7 @@ fn actions_run_with_what_their_reader_says() {
     }
 
     for (text, freed) in [("1", Some(1)), ("7 pages", Some(7)), ("ten", None), ("0", None)] {
-        let taken = freed.unwrap_or(i64::from(i32::MAX));
-        assert_eq!(says("incremental_vacuum", text), Effect::Takes(ReadBack::Integer(taken)));
+        assert_eq!(accepts("incremental_vacuum", text), text == "1", "{text}");
         let connection = bench.with_profile(&profile(&[("auto_vacuum", "incremental")]));
         connection.execute_batch("DELETE FROM t").unwrap();
         let free = |connection: &Connection| report(connection, "freelist_count").integer().unwrap();

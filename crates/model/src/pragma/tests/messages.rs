@@ -1,9 +1,31 @@
 //! The refusals, word for word: what is wrong, what SQLite would do, what to write.
 
-use super::super::{Effect, PragmaError, PragmaInput, ReadBack, Setting, all, parse};
+use super::super::{Canonical, PragmaError, all, parse};
+use super::text_value;
+use crate::Scalar;
+use crate::setting::{Expected, Setting};
+use litelab_database::pragma::tried;
 
-fn refusal(name: &str, input: impl Into<PragmaInput>) -> String {
-    parse(name, &input.into()).unwrap_err().to_string()
+fn refusal(name: &str, input: impl Into<Scalar>) -> String {
+    parse(name, &input.into()).unwrap_err().explained(Some(tried)).to_string()
+}
+
+impl From<&str> for Scalar {
+    fn from(text: &str) -> Self {
+        text_value(text)
+    }
+}
+
+impl From<i64> for Scalar {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<bool> for Scalar {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
 }
 
 #[test]
@@ -66,7 +88,7 @@ fn wrong_values() {
             r#"cache_size = 9999999999 is outside -2147483648 to 2147483647: SQLite would silently read 0 pages (0 KiB with 4096-byte pages); write at most 2147483647"#,
         ),
         (
-            refusal("cache_size", PragmaInput::Float(1.5)),
+            refusal("cache_size", Scalar::Real(1.5)),
             r#"cache_size = 1.5 is not a whole number: SQLite would silently read 1 page (4 KiB with 4096-byte pages); write a whole number of pages, or of KiB with a minus sign"#,
         ),
         (
@@ -87,7 +109,7 @@ fn wrong_values() {
         ),
         (
             refusal("mmap_size", -1),
-            r#"mmap_size = -1 is outside 0 to 2147418112: SQLite would silently use the default it was built with; write at least 0"#,
+            r#"mmap_size = -1 is outside 0 to 2147418112: SQLite would silently read 0 bytes; write at least 0"#,
         ),
         (
             refusal("wal_autocheckpoint", "4MiB"),
@@ -103,7 +125,7 @@ fn wrong_values() {
         ),
         (
             refusal("cache_spill", "often"),
-            r#"cache_spill = "often" is neither a boolean nor a whole number: SQLite would silently turn it on and read 1 page (4 KiB with 4096-byte pages); write on, off or a whole number of pages (KiB if negative)"#,
+            r#"cache_spill = "often" is neither a boolean nor a whole number: SQLite would silently turn it on; write on, off or a whole number of pages (KiB if negative)"#,
         ),
         (
             refusal("user_version", "1_000"),
@@ -111,15 +133,15 @@ fn wrong_values() {
         ),
         (
             refusal("optimize", "all"),
-            r#"optimize = "all" is not a whole number: SQLite would silently do nothing; write a whole number with bit 0x02 set"#,
+            r#"optimize = "all" is not a whole number; write a whole number with bit 0x02 set"#,
         ),
         (
             refusal("optimize", 0x10000),
-            r#"optimize = 65536 lacks bit 0x02: SQLite would silently do nothing; write 65538"#,
+            r#"optimize = 65536 lacks bit 0x02; write 65538"#,
         ),
         (
             refusal("wal_checkpoint", "truncated"),
-            r#"wal_checkpoint = "truncated" is not one of its words: SQLite would silently take it as PASSIVE; write passive, full, restart, truncate or noop"#,
+            r#"wal_checkpoint = "truncated" is not one of its words; write passive, full, restart, truncate or noop"#,
         ),
     ];
     for (line, expected) in expected {
@@ -161,13 +183,15 @@ fn an_unknown_pragma_really_is_ignored_without_an_error() {
     let mut bench = super::Bench::new();
     let connection = bench.fresh();
     super::put(&connection, "synchronus", "off").unwrap();
-    assert_eq!(super::report(&connection, "synchronus"), super::Reported::Nothing(()));
+    assert_eq!(super::report(&connection, "synchronus"), litelab_protocol::Value::Null);
 }
 
 #[test]
-fn the_effect_is_there_for_programs() {
-    let error = parse("busy_timeout", &"5 seconds".into()).unwrap_err();
-    assert!(matches!(error, PragmaError::Value(misread) if misread.effect == Effect::Takes(ReadBack::Integer(5))));
+fn without_a_sqlite_to_ask_the_rest_is_said() {
+    assert_eq!(
+        parse("busy_timeout", &"5 seconds".into()).unwrap_err().to_string(),
+        "busy_timeout = \"5 seconds\" is not a whole number; write 5000"
+    );
 }
 
 /// A number offered as remedy has to be acceptable itself.
@@ -208,7 +232,7 @@ fn remedies_are_accepted() {
 
 #[test]
 fn canonical_forms() {
-    let text = |name: &str, input: PragmaInput| parse(name, &input).unwrap().statement();
+    let text = |name: &str, input: Scalar| parse(name, &input).unwrap().statement();
     assert_eq!(text("Synchronous", "FULL".into()), "PRAGMA synchronous = full");
     assert_eq!(text("synchronous", 2.into()), "PRAGMA synchronous = full");
     assert_eq!(text("foreign_keys", true.into()), "PRAGMA foreign_keys = on");
@@ -219,14 +243,24 @@ fn canonical_forms() {
     assert_eq!(text("encoding", "utf16be".into()), "PRAGMA encoding = 'UTF-16be'");
     assert_eq!(text("optimize", true.into()), "PRAGMA optimize");
     assert_eq!(text("optimize", "0x10002".into()), "PRAGMA optimize = 65538");
-    assert_eq!(parse("optimize", &true.into()).unwrap().setting(), Setting::Run);
-    assert_eq!(parse("cache_spill", &100.into()).unwrap().expected_read_back(), ReadBack::AtLeast(100));
+    assert_eq!(parse("optimize", &true.into()).unwrap().value(), Canonical::Run);
+    assert_eq!(parse("cache_spill", &100.into()).unwrap().expected(), Some(Expected::AtLeast(100)));
+}
+
+#[test]
+fn a_setting_has_what_runs_and_what_it_reads_back_as() {
+    let setting = |name: &str, input: Scalar| Setting::from(parse(name, &input).unwrap());
+    let full = setting("synchronous", "FULL".into());
+    assert_eq!((full.value.as_str(), full.sql.as_deref()), ("full", Some("PRAGMA synchronous = full")));
+    assert_eq!(full.expected, Some(Expected::Integer(2)));
+    let optimize = setting("optimize", true.into());
+    assert_eq!((optimize.sql.as_deref(), optimize.expected), (Some("PRAGMA optimize"), None));
 }
 
 #[test]
 fn values_come_from_toml_as_they_are_written() {
-    let table: std::collections::BTreeMap<String, PragmaInput> =
+    let table: std::collections::BTreeMap<String, Scalar> =
         toml::from_str("a = 1\nb = true\nc = \"wal\"\nd = 1.5").unwrap();
     let values: Vec<_> = table.into_values().collect();
-    assert_eq!(values, [1.into(), true.into(), "wal".into(), PragmaInput::Float(1.5)]);
+    assert_eq!(values, [1.into(), true.into(), "wal".into(), Scalar::Real(1.5)]);
 }

@@ -3,31 +3,32 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod actions;
-mod durability;
 mod grid;
 mod messages;
 mod order;
 mod properties;
 mod vocabulary;
 
-use super::{PragmaInput, PragmaValue, Reported, parse};
+use super::{PragmaValue, parse};
+use crate::Scalar;
+use litelab_protocol::Value;
 use rusqlite::Connection;
-use rusqlite::types::Value;
+use rusqlite::types::Value as Stored;
 use tempfile::TempDir;
 
 /// A directory for databases, and connections to new ones in it.
-struct Bench {
+pub(crate) struct Bench {
     directory: TempDir,
     files: usize,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap(), files: 0 }
     }
 
     /// A connection to a database that does not exist yet.
-    fn fresh(&mut self) -> Connection {
+    pub(crate) fn fresh(&mut self) -> Connection {
         self.files += 1;
         Connection::open(self.directory.path().join(format!("{}.db", self.files))).unwrap()
     }
@@ -43,9 +44,14 @@ impl Bench {
     }
 }
 
+/// A value as TOML has it.
+fn text_value(text: &str) -> Scalar {
+    Scalar::Text(text.to_owned())
+}
+
 /// A profile from pairs of name and text.
 fn profile(pairs: &[(&str, &str)]) -> Vec<PragmaValue> {
-    pairs.iter().map(|(name, text)| parse(name, &PragmaInput::Text((*text).to_owned())).unwrap()).collect()
+    pairs.iter().map(|(name, text)| parse(name, &text_value(text)).unwrap()).collect()
 }
 
 /// Runs a statement to its end, whatever rows it has.
@@ -57,18 +63,18 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 }
 
 /// `PRAGMA name = 'text'`, as a driver that quotes would send it.
-fn put(connection: &Connection, name: &str, text: &str) -> rusqlite::Result<()> {
+pub(crate) fn put(connection: &Connection, name: &str, text: &str) -> rusqlite::Result<()> {
     execute(connection, &format!("PRAGMA {name} = '{}'", text.replace('\'', "''")))
 }
 
 /// `PRAGMA name`.
-fn report(connection: &Connection, name: &str) -> Reported {
+pub(crate) fn report(connection: &Connection, name: &str) -> Value {
     let mut statement = connection.prepare(&format!("PRAGMA {name}")).unwrap();
     let mut rows = statement.query([]).unwrap();
-    match rows.next().unwrap().map(|row| row.get_unwrap::<_, Value>(0)) {
-        Some(Value::Integer(number)) => Reported::Integer(number),
-        Some(Value::Text(text)) => Reported::Text(text),
-        None => Reported::Nothing(()),
+    match rows.next().unwrap().map(|row| row.get_unwrap::<_, Stored>(0)) {
+        Some(Stored::Integer(number)) => Value::Integer(number),
+        Some(Stored::Text(text)) => Value::Text(text),
+        None => Value::Null,
         Some(other) => panic!("PRAGMA {name} reported {other:?}"),
     }
 }

@@ -1,12 +1,11 @@
 //! Each order that is called useless is, and those that look it and are not are let pass.
 
-use super::super::{OrderFault, PragmaError, PragmaInput, PragmaValue, Severity, check_order, find, parse};
+use super::super::{OrderFault, PragmaValue, check_order, find, parse};
 use super::{Bench, create_table, execute, profile, put, report};
 use rusqlite::Connection;
 
 fn faults(pairs: &[(&str, &str)]) -> Vec<OrderFault> {
-    let faults = check_order(&profile(pairs)).into_iter();
-    faults.map(|error| if let PragmaError::Order(fault) = error { fault } else { panic!("{error}") }).collect()
+    check_order(&profile(pairs))
 }
 
 /// Runs the profile and tells which settings do not read back as they should.
@@ -80,7 +79,7 @@ fn an_action_creates_the_file_too() {
     put(&connection, "page_size", "8192").unwrap();
     create_table(&connection);
     assert_eq!(report(&connection, "page_size").integer(), Some(4096));
-    let mut values = vec![parse("incremental_vacuum", &PragmaInput::Boolean(true)).unwrap()];
+    let mut values = vec![parse("incremental_vacuum", &Scalar::Bool(true)).unwrap()];
     values.extend(profile(&[("page_size", "8192")]));
     assert!(
         check_order(&values)
@@ -144,8 +143,8 @@ fn wal_settings_need_a_wal() {
     let frames: i64 = connection.query_row("PRAGMA wal_checkpoint = full", [], |row| row.get(1)).unwrap();
     assert_eq!(frames, -1, "there is nothing to checkpoint");
 
-    let unsaid = check_order(&profile(&[("wal_autocheckpoint", "10")]));
-    assert_eq!(unsaid.iter().map(PragmaError::severity).collect::<Vec<_>>(), [Severity::Note]);
+    // The file may be in WAL mode already.
+    assert_eq!(faults(&[("wal_autocheckpoint", "10")]), []);
 }
 
 /// Bytes that the rollback journal keeps after a transaction of 50 pages.
@@ -199,7 +198,8 @@ fn incremental_vacuum_needs_its_mode() {
     connection.execute_batch("DELETE FROM t").unwrap();
     assert_eq!(report(&connection, "freelist_count").integer(), Some(0));
     assert_eq!(faults(&[("auto_vacuum", "full"), ("incremental_vacuum", "5")]).len(), 1);
-    assert_eq!(check_order(&profile(&[("incremental_vacuum", "5")]))[0].severity(), Severity::Note);
+    // The file may have it already.
+    assert_eq!(faults(&[("incremental_vacuum", "5")]), []);
 }
 
 #[test]
@@ -230,16 +230,6 @@ fn query_only_forbids_what_writes_the_file() {
         assert_eq!(told.iter().any(|fault| matches!(fault, OrderFault::ReadOnlyByThen { .. })), fails, "{name}");
     }
     assert_eq!(faults(&[("query_only", "off"), ("user_version", "4")]), []);
-}
-
-#[test]
-fn spilling_starts_at_the_cache_size_at_the_earliest() {
-    let mut bench = Bench::new();
-    for pairs in [[("cache_size", "10000"), ("cache_spill", "50")], [("cache_spill", "50"), ("cache_size", "10000")]] {
-        assert_eq!(faults(&pairs), [OrderFault::SpillBelowCache { spill: 50, cache: 10000 }]);
-        let connection = bench.with_profile(&profile(&pairs));
-        assert_eq!(report(&connection, "cache_spill").integer(), Some(10000));
-    }
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn names_are_found_in_any_case_and_misspelt_ones_have_a_neighbour() {
 #[test]
 fn every_word_is_spelt_once_per_setting() {
     for pragma in all() {
-        let Some((super::super::Values::Words { words, numbers, .. }, _)) = pragma.values() else { continue };
+        let Some(super::super::Values::Words { words, numbers, .. }) = pragma.values() else { continue };
         let spellings: Vec<String> = words
             .iter()
             .flat_map(|word| [word.text].into_iter().chain(word.aliases.iter().copied()))
@@ -90,8 +90,8 @@ fn there_are_settings_actions_and_queries() {
 
 #[test]
 fn what_is_reported_is_said_in_words_where_there_are_some() {
-    use super::super::Reported::{self, Integer, Text};
-    let said = |name: &str, reported: Reported| find(name).unwrap().in_words(&reported);
+    use litelab_protocol::Value::{self, Integer, Text};
+    let said = |name: &str, reported: Value| find(name).unwrap().in_words(&reported);
     for (name, reported, expected) in [
         ("synchronous", Integer(2), "full"),
         ("synchronous", Text("1".into()), "normal"),

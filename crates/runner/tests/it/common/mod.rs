@@ -44,8 +44,8 @@ pub fn insert(begin: Begin) -> Transaction {
 
 /// One connection for each worker, WAL, no sync, 5 s of patience (rusqlite's default), no retry, no warm-up, no probe.
 pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
-    let pragmas = pragmas(&[("busy_timeout", "5000"), ("journal_mode", "WAL"), ("synchronous", "OFF")]);
-    let connection = Connection { pragmas, ..Connection::default() };
+    let settings = pragmas(&[("busy_timeout", "5000"), ("journal_mode", "WAL"), ("synchronous", "OFF")]);
+    let connection = Connection { settings, ..Connection::default() };
     Trial { connection, ..litelab_harness::testing::trial(driver, databases, transactions, roles) }
 }
 

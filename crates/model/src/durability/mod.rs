@@ -1,16 +1,21 @@
-//! What a journal mode and a synchronous level leave after a crash.
+//! Durability levels: what the settings in effect leave after a crash.
 //!
-//! The ladder follows crash experiments with SQLite 3.54: process kills, simulated power loss (unsynced pages and
+//! SQLite's levels follow crash experiments with SQLite 3.54: process kills, simulated power loss (unsynced pages and
 //! directory entries dropped, torn sectors) and snapshots of ext4, xfs and btrfs taken after a commit. It holds for
 //! disks that keep what they acknowledge.
 
-use super::read_back::Reported;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use litelab_protocol::{Dialect, Value};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// How far an acknowledged transaction can be trusted; a higher rung is greater.
+/// How far an acknowledged transaction can be trusted; a higher level is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum Durability {
@@ -54,28 +59,53 @@ pub enum Synchronous {
     Extra,
 }
 
-/// Where the database is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Storage {
-    /// A file.
-    File,
-    /// `:memory:`, also the shared one.
-    Memory,
+/// A durability level, and a limit of it that the level does not express.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// The level.
+    pub durability: Durability,
+    /// The limit, in words.
+    pub caveat: Option<&'static str>,
+}
+
+impl Level {
+    /// The level of a database file or server, from what one connection read back; none where that is not enough.
+    #[must_use]
+    pub fn reported(dialect: Dialect, read: &dyn Fn(&str) -> Option<Value>) -> Option<Self> {
+        match dialect {
+            Dialect::Sqlite => sqlite(read),
+            Dialect::Postgres => server::postgres(read),
+            Dialect::Mysql => server::innodb(read),
+        }
+    }
+}
+
+fn sqlite(read: &dyn Fn(&str) -> Option<Value>) -> Option<Level> {
+    let journal = JournalMode::reported(&read("journal_mode")?)?;
+    let synchronous = Synchronous::reported(&read("synchronous")?)?;
+    Some(Level {
+        durability: Durability::of(journal, synchronous),
+        caveat: caveat(journal, synchronous),
+    })
+}
+
+/// How rarely a rollback journal with NORMAL is corrupted by power loss. SQLite's documentation of `synchronous`: "There is a
+/// very small (though non-zero) chance that a power failure at just the wrong time could corrupt the database in
+/// journal_mode=DELETE on an older filesystem."
+fn caveat(journal: JournalMode, synchronous: Synchronous) -> Option<&'static str> {
+    use JournalMode::{Delete, Persist, Truncate};
+    match (journal, synchronous) {
+        (Delete | Truncate | Persist, Synchronous::Normal) => Some(
+            "power loss corrupts it rarely, on an older file system; else it may take the last acknowledged transaction",
+        ),
+        _ => None,
+    }
 }
 
 impl Durability {
-    /// The rung of a database.
-    pub fn of(storage: Storage, journal: JournalMode, synchronous: Synchronous) -> Self {
-        match storage {
-            Storage::File => Self::rung(journal, synchronous),
-            Storage::Memory => Self::Volatile,
-        }
-    }
-
-    /// The rung of a database file.
-    pub fn rung(journal: JournalMode, synchronous: Synchronous) -> Self {
+    /// The level of a SQLite database file.
+    #[must_use]
+    pub fn of(journal: JournalMode, synchronous: Synchronous) -> Self {
         use JournalMode::{Delete, Memory, Off, Persist, Truncate, Wal};
         use Synchronous::{Extra, Full, Normal};
         match (journal, synchronous) {
@@ -87,26 +117,7 @@ impl Durability {
         }
     }
 
-    /// The rung from what `PRAGMA journal_mode` and `PRAGMA synchronous` report; `None` if either report is none
-    /// that SQLite gives.
-    pub fn reported(storage: Storage, journal: &Reported, synchronous: &Reported) -> Option<Self> {
-        Some(Self::of(storage, JournalMode::reported(journal)?, Synchronous::reported(synchronous)?))
-    }
-
-    /// What the rung does not say: how rarely a rollback journal with NORMAL is corrupted by power loss. SQLite's
-    /// documentation of `synchronous`: "There is a very small (though non-zero) chance that a power failure at just the
-    /// wrong time could corrupt the database in journal_mode=DELETE on an older filesystem."
-    pub fn caveat(journal: JournalMode, synchronous: Synchronous) -> Option<&'static str> {
-        use JournalMode::{Delete, Persist, Truncate};
-        match (journal, synchronous) {
-            (Delete | Truncate | Persist, Synchronous::Normal) => Some(
-                "power loss corrupts it rarely, on an older file system; else it may take the last acknowledged transaction",
-            ),
-            _ => None,
-        }
-    }
-
-    /// The rung in one sentence, without a full stop.
+    /// The level in one sentence, without a full stop.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Volatile => "in memory: nothing survives the process",
@@ -117,10 +128,8 @@ impl Durability {
             Self::D4 => "no acknowledged transaction is lost to power loss",
         }
     }
-}
 
-impl Durability {
-    /// What is given up by whoever comes down to this rung from a higher one, to be read after "gives up".
+    /// What a change to this level from a higher one gives up, to be read after "gives up".
     pub fn price(self) -> &'static str {
         match self {
             Self::Volatile => "everything when the process ends",
@@ -135,8 +144,9 @@ impl Durability {
 
 impl JournalMode {
     /// From a word as SQLite reports it.
-    pub fn reported(reported: &Reported) -> Option<Self> {
-        let Reported::Text(word) = reported else { return None };
+    #[must_use]
+    pub fn reported(reported: &Value) -> Option<Self> {
+        let Value::Text(word) = reported else { return None };
         match word.to_ascii_lowercase().as_str() {
             "delete" => Some(Self::Delete),
             "truncate" => Some(Self::Truncate),
@@ -152,7 +162,8 @@ impl JournalMode {
 impl Synchronous {
     /// From a code as SQLite reports it, or one of the four words. Codes 4 to 6 are what `synchronous = 4` and
     /// the like leave behind: FULL, without EXTRA's sync of the directory.
-    pub fn reported(reported: &Reported) -> Option<Self> {
+    #[must_use]
+    pub fn reported(reported: &Value) -> Option<Self> {
         if let Some(code) = reported.integer() {
             return match code {
                 0 => Some(Self::Off),
@@ -162,7 +173,7 @@ impl Synchronous {
                 _ => None,
             };
         }
-        let Reported::Text(word) = reported else { return None };
+        let Value::Text(word) = reported else { return None };
         match word.to_ascii_lowercase().as_str() {
             "off" => Some(Self::Off),
             "normal" => Some(Self::Normal),
