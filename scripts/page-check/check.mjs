@@ -14,7 +14,7 @@ export const ONE = [ALL[0]];
 // More than that many presses of the tab key are not needed to know that each reaches the next.
 const MOST_TABS = 400;
 
-/** Everything that is wrong with the page of a file, at all sizes and in all themes unless told otherwise. */
+/** Everything that is wrong with the page of a file, by default at all sizes and in all themes. */
 export async function check(browser, file, looks = ALL) {
   const wrong = new Set();
   for (const [viewport, colorScheme] of looks) {

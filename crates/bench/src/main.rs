@@ -21,7 +21,7 @@ const MISSED: u8 = 3;
 #[derive(Parser)]
 #[command(about = "litelab's own speed, against yardsticks, in pairs")]
 struct Arguments {
-    /// All, unless told otherwise.
+    /// Default: all.
     #[command(subcommand)]
     bench: Option<Bench>,
 }
@@ -54,7 +54,7 @@ fn runners(home: &Path) -> anyhow::Result<Runners> {
     Ok(runners)
 }
 
-/// All benches with what they have unless told otherwise.
+/// Runs the benches that were named. Default: all.
 fn all() -> anyhow::Result<bool> {
     #[derive(Parser)]
     struct Bulk {

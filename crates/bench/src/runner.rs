@@ -24,7 +24,7 @@ const LOOPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/loops.toml");
 /// What to measure.
 #[derive(Args)]
 pub struct Options {
-    /// Runners, or `runner:driver`; all that are built and have loops written by hand, unless told otherwise.
+    /// Runners, or `runner:driver`; default: all that are built and have loops written by hand.
     names: Vec<String>,
     /// Pairs of each comparison.
     #[arg(long, default_value_t = 10)]

@@ -19,7 +19,7 @@ pub struct Place {
     /// repeated
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The run file; `litelab-runs/STUDY-DATE-TIME.db` unless told otherwise
+    /// The run file; default: `litelab-runs/STUDY-DATE-TIME.db`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Use a server you have in place of one that is started for the run: postgres=URL, mysql=URL, galera=URL

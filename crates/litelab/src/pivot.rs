@@ -15,13 +15,13 @@ pub struct Tables {
     /// Dimensions that tell columns apart, compared with the first column: profile, driver, access, transaction, …
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     columns: Vec<String>,
-    /// Dimensions that tell rows apart; all that vary unless told otherwise
+    /// Dimensions that tell rows apart; default: all that vary
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     rows: Vec<String>,
     /// Only arms with this value: scenario, transaction, driver, profile or any dimension; alternatives after a comma
     #[arg(long = "filter", value_name = "NAME=VALUE")]
     filters: Vec<String>,
-    /// Metrics, a table for each, of all transactions or of one (p99:claim); the study's unless told otherwise
+    /// Metrics, a table for each, of all transactions or of one (p99:claim); default: the study's
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<String>,
 }

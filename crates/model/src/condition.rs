@@ -34,12 +34,12 @@ pub struct Search {
     pub rate: String,
     /// First rate, per second.
     pub from: Quantity,
-    /// From one rate to the next, until one is not kept; 2 unless told otherwise.
+    /// From one rate to the next, until one is not kept; default: 2.
     pub factor: Option<Quantity>,
-    /// The search ends when the lowest rate not kept is above the highest one kept by no more than this share; 0.1
-    /// unless told otherwise.
+    /// The search ends when the lowest rate not kept is above the highest one kept by no more than this share.
+    /// Default: 0.1.
     pub precision: Option<Quantity>,
-    /// Trials of each rate, of which most decide; 3 unless told otherwise.
+    /// Trials of each rate, of which most decide; default: 3.
     pub repeats: Option<Quantity>,
     /// What has to be kept, besides the rate itself.
     pub holds: Vec<Limit>,

@@ -25,7 +25,7 @@ pub enum Generator {
     Uniform([Quantity; 2]),
     /// An integer between two, both included; the k-th of them with a probability in proportion to k^-s.
     Zipf(Zipf),
-    /// `start + step * row`: 0, 1, 2, … unless told otherwise.
+    /// `start + step * row`; default: 0, 1, 2, …
     Sequence(Sequence),
     /// This many random bytes, as twice as many hex digits.
     Hex(Quantity),
@@ -52,7 +52,7 @@ pub struct Zipf {
     pub low: Quantity,
     /// The rarest one.
     pub high: Quantity,
-    /// The exponent; 0.99 unless told otherwise, as in YCSB.
+    /// The exponent; default: 0.99, as in YCSB.
     pub s: Option<f64>,
 }
 
@@ -61,9 +61,9 @@ pub struct Zipf {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sequence {
-    /// Value of row 0; 0 unless told otherwise.
+    /// Value of row 0; default: 0.
     pub start: Option<Quantity>,
-    /// Difference from one row to the next; 1 unless told otherwise.
+    /// Difference from one row to the next; default: 1.
     pub step: Option<Quantity>,
 }
 

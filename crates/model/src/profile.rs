@@ -18,7 +18,7 @@ pub struct Profile {
     /// One or two sentences.
     #[serde(default)]
     pub about: String,
-    /// The databases it is for; SQLite unless told otherwise. One that sets nothing is for all.
+    /// The databases it is for; default: SQLite. One that sets nothing is for all.
     #[serde(default)]
     pub dialect: Dialect,
     /// PRAGMAs, run on every connection in the order of the file.
@@ -40,13 +40,13 @@ pub struct RetrySpec {
     pub attempts: u32,
     /// Pause before the second try (`"100ms"`).
     pub backoff: Quantity,
-    /// Factor from one pause to the next; 2 unless told otherwise.
+    /// Factor from one pause to the next; default: 2.
     pub multiplier: Option<f64>,
-    /// Longest pause; 1 minute unless told otherwise.
+    /// Longest pause; default: 1 minute.
     pub max: Option<Quantity>,
-    /// SQLite result codes; a primary code stands for its extended ones. `SQLITE_BUSY` and `SQLITE_LOCKED` unless told
-    /// otherwise. Of a server its own names; unless told otherwise `serialization_failure` and `deadlock_detected`,
-    /// `ER_LOCK_DEADLOCK` and `ER_LOCK_WAIT_TIMEOUT`.
+    /// SQLite result codes; a primary code includes its extended codes. Default: `SQLITE_BUSY` and
+    /// `SQLITE_LOCKED`; of PostgreSQL `serialization_failure` and `deadlock_detected`, of MySQL `ER_LOCK_DEADLOCK` and
+    /// `ER_LOCK_WAIT_TIMEOUT`.
     pub on: Option<Vec<String>>,
 }
 

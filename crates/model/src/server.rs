@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// The one that drivers of a dialect reach unless told otherwise; none of SQLite.
+    /// The default server of a dialect; none of SQLite.
     #[must_use]
     pub fn of(dialect: Dialect) -> Option<Self> {
         match dialect {

@@ -33,7 +33,7 @@ pub struct Study {
     /// need: 6 for one ratio or value at 95 %, more where several ratios share it.
     #[serde(default = "default_blocks")]
     pub blocks: u32,
-    /// Relative difference below which two arms count as equivalent; 0.05 unless told otherwise.
+    /// Relative difference below which two arms count as equivalent; default: 0.05.
     #[serde(default = "default_tolerance")]
     pub tolerance: f64,
     /// What `--quick` changes.
@@ -123,24 +123,25 @@ pub struct Scenario {
     pub question: String,
     /// A workload's name, or a path relative to the study.
     pub workload: Option<String>,
-    /// A driver's name; `rusqlite` unless told otherwise.
+    /// A driver's name; default: `rusqlite`.
     pub driver: Option<String>,
-    /// `threads` unless told otherwise.
+    /// Where calls run. Default: `threads`.
     pub executor: Option<Executor>,
-    /// `per-worker` unless told otherwise; also `shared`, `pool(n)`, `write-lock`, `split(n)`.
+    /// How workers share connections: `per-worker` (default), `shared`, `pool(n)`, `write-lock`, `split(n)`,
+    /// `group-commit(n)`.
     pub access: Option<String>,
-    /// A profile's name or path; unless told otherwise `wal-normal`, of a server `as-it-comes`.
+    /// A profile's name or path; default: `wal-normal`, of a server `as-it-comes`.
     pub profile: Option<String>,
-    /// Whether statements are prepared once (unless told otherwise) or at each execution.
+    /// Whether statements are prepared once or at each execution. Default: once.
     pub prepare: Option<bool>,
-    /// `file` unless told otherwise; also `memory`, `memory-shared`.
+    /// `file` (default), `memory` or `memory-shared`.
     pub location: Option<Location>,
     /// A schema variant of the workload.
     pub schema: Option<String>,
-    /// The server that drivers of servers reach; unless told otherwise `postgres` for those of PostgreSQL, `mariadb` for
+    /// The server that drivers of servers reach; default: `postgres` for those of PostgreSQL, `mariadb` for
     /// those of MySQL.
     pub server: Option<Server>,
-    /// Number of databases, each with all roles; 1 unless told otherwise.
+    /// Number of databases, each with all roles; default: 1.
     pub databases: Option<Quantity>,
     /// How writing transactions begin, over what the workload says.
     pub begin: Option<litelab_protocol::Begin>,
@@ -184,7 +185,7 @@ pub struct Scenario {
     /// Combinations left out, each a table of dimensions that must all agree.
     #[serde(default)]
     pub without: Vec<IndexMap<String, Scalar>>,
-    /// The arm others are compared with: a table of dimensions. The first unless told otherwise.
+    /// The arm others are compared with: a table of dimensions. Default: the first.
     pub baseline: Option<IndexMap<String, Scalar>>,
     /// Metrics shown, the first being the one arms are judged by.
     #[serde(default)]
@@ -250,7 +251,7 @@ pub enum Location {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RoleSpec {
-    /// Workers per database; 1 unless told otherwise.
+    /// Workers per database; default: 1.
     pub workers: Option<Quantity>,
     /// A transaction's name or several, run one after the other.
     pub run: Option<OneOrMany<String>>,
@@ -267,6 +268,6 @@ pub struct RoleSpec {
     pub think: Option<Quantity>,
     /// Transactions per second for the role as a whole, whatever they take: an open load.
     pub rate: Option<Quantity>,
-    /// Spacing of an open load; `poisson` unless told otherwise.
+    /// Spacing of an open load; default: `poisson`.
     pub arrivals: Option<Arrivals>,
 }

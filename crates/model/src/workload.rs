@@ -104,13 +104,13 @@ pub struct StatementSpec {
     pub rows: Option<Quantity>,
     /// How often it is executed, with new values each time.
     pub repeat: Option<Quantity>,
-    /// How many rows are fetched; unless told otherwise `first` where it yields, `all` where it selects, else `none`.
+    /// How many rows are fetched; default: `first` where it yields, `all` where it selects, else `none`.
     pub fetch: Option<Fetch>,
-    /// What is done with each fetched row; unless told otherwise every column is read.
+    /// What is done with each fetched row; default: every column is read.
     pub work: Option<WorkSpec>,
     /// Names of its columns, for later statements and transactions.
     pub yields: Vec<String>,
-    /// Without a row the transaction ends as `empty`; true unless told otherwise where it yields.
+    /// Without a row the transaction ends as `empty`; default: true where it yields.
     pub required: Option<bool>,
     /// Pause after it, locks kept.
     pub hold: Option<Quantity>,

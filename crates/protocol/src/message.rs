@@ -297,7 +297,7 @@ pub struct DriverDescription {
     /// [`crate::Invocation`]s. Absent for a driver that takes SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// The database it reaches; SQLite unless told otherwise.
+    /// The database it reaches; default: SQLite.
     #[serde(default, skip_serializing_if = "Dialect::is_sqlite")]
     pub dialect: Dialect,
 }

@@ -56,14 +56,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What an acknowledged call survives; a loss of power unless told.
+    /// What an acknowledged call survives. Default: a loss of power.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Connections that read histories which are not in memory, 2 unless told.
+    /// Connections that read histories which are not in memory. Default: 2.
     #[must_use]
     pub fn readers(mut self, readers: usize) -> Self {
         self.readers = readers;
@@ -77,14 +77,14 @@ impl Options {
         self
     }
 
-    /// When dispatchers are told that what they acknowledge is kept; when it is, unless told.
+    /// When an acknowledgement returns. Default: when what it acknowledges is durable.
     #[must_use]
     pub fn acks(mut self, acks: Acks) -> Self {
         self.acks = acks;
         self
     }
 
-    /// Bytes of histories and values that stay in memory, 64 MiB unless told. The least recently used go first, and are read
+    /// Bytes of histories and values that stay in memory; default: 64 MiB. The least recently used go first, and are read
     /// again when they are needed; those that a dispatcher has in hand stay.
     #[must_use]
     pub fn cache(mut self, bytes: usize) -> Self {

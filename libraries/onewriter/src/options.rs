@@ -78,21 +78,21 @@ impl Options {
         self
     }
 
-    /// Connections that read, 4 unless told: so many closures read at the same time.
+    /// Connections that read, and so closures that read at the same time. Default: 4.
     #[must_use]
     pub fn readers(mut self, readers: usize) -> Self {
         self.readers = readers;
         self
     }
 
-    /// Writes that may wait, 1,024 unless told: further callers wait for room, in the order in which they came.
+    /// Writes that may wait; default: 1,024. Further callers wait for room, in the order in which they came.
     #[must_use]
     pub fn queue(mut self, writes: usize) -> Self {
         self.queue = writes.max(1);
         self
     }
 
-    /// A commit is shared by at most so many writes (256 unless told), and no further one joins after this time (5 ms).
+    /// A commit is shared by at most so many writes (default: 256), and no further one joins after this time (5 ms).
     #[must_use]
     pub fn commit_at(mut self, writes: usize, time: Duration) -> Self {
         self.writes = writes.max(1);

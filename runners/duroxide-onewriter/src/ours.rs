@@ -10,11 +10,11 @@ use litelab_protocol::{Connection, Database, Part, Value};
 use onewriter::Counters;
 use rusqlite::types::ValueRef;
 
-/// Option: what an acknowledged call survives, `full` (a loss of power; unless told) or `normal` (the end of the process).
+/// Option: what an acknowledged call survives, `full` (a loss of power; default) or `normal` (the end of the process).
 const DURABILITY: &str = "durability";
-/// Option: what a fetch does that finds nothing, `long` (waits to be notified; unless told) or `short` (returns).
+/// Option: what a fetch does that finds nothing, `long` (waits to be notified; default) or `short` (returns).
 const POLLING: &str = "polling";
-/// Option: when a dispatcher is told that what it acknowledges is kept, `awaited` (when it is; unless told) or `ordered` (when
+/// Option: when a dispatcher is told that what it acknowledges is kept, `awaited` (when it is; default) or `ordered` (when
 /// it stands in line for the commit, for which activities and clients wait).
 const ACKS: &str = "acks";
 
@@ -126,7 +126,7 @@ fn options(connection: &Connection) -> Result<Options, Fault> {
     Ok(Options::default().durability(durability).polling(polling).acks(acks))
 }
 
-/// One of two, the first unless told.
+/// One of two; default: the first.
 fn choice<T: Copy>(connection: &Connection, name: &str, of: [(&str, T); 2]) -> Result<T, Fault> {
     let Some(value) = connection.options.get(name) else { return Ok(of[0].1) };
     let found = of.iter().find(|(word, _)| value.as_str() == Some(word));

@@ -36,7 +36,7 @@ pub struct Args {
     /// A third of the time, and less certain
     #[arg(long)]
     quick: bool,
-    /// How long identical arms are run against each other, in seconds; 75 unless told otherwise, 20 with --quick
+    /// How long identical arms are run against each other, in seconds; default: 75, with --quick 20
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time: Option<u64>,
     /// Driver of the A/A experiments

@@ -12,7 +12,7 @@ use crate::{interrupt, output, style};
 /// Which runners, and where.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Runners, or `runner:driver`; all that are built and meant for use, unless told otherwise
+    /// Runners, or `runner:driver`; default: all that are built and meant for use
     names: Vec<String>,
     /// Show every check, not only those that failed
     #[arg(short, long)]

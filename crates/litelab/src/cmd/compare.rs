@@ -35,10 +35,10 @@ pub struct Args {
     /// With one run: the arm that is compared
     #[arg(long, value_name = "ARM", requires = "base", conflicts_with = "other")]
     head: Option<String>,
-    /// Relative difference below which two arms count as equivalent; the study's unless told otherwise
+    /// Relative difference below which two arms count as equivalent; default: the study's
     #[arg(long, value_name = "SHARE")]
     tolerance: Option<String>,
-    /// Metrics; those the study judges by unless told otherwise
+    /// Metrics; default: those the study judges by
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<String>,
     #[command(flatten)]

@@ -14,12 +14,12 @@ use crate::{files, pivot};
 /// Arguments.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A run file; the newest unless told otherwise
+    /// A run file; default: the newest
     run: Option<PathBuf>,
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// Where to; standard output unless told otherwise
+    /// Where to; default: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ use crate::{output, style};
 pub struct Args {
     /// The database
     db: PathBuf,
-    /// PRAGMAs; the ones that matter unless told otherwise
+    /// PRAGMAs; default: the ones that matter
     names: Vec<String>,
 }
 

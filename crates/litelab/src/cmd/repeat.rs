@@ -30,7 +30,7 @@ pub struct Args {
     /// More blocks than the run has
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Another seed; the run's own unless told otherwise
+    /// Another seed; default: the run's own
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]

@@ -19,13 +19,13 @@ use crate::{files, output};
   litelab report --only writers
   litelab report --splice docs/RUNTIMES.md
 
-A page marks its tables by two comments; columns are named by their titles, all of them unless told otherwise:
+A page marks its tables by two comments; columns are named by their titles (default: all):
   <!-- splice event-loop/pool: throughput, p99 -->
   <!-- end of splice -->")]
 pub struct Args {
-    /// A run file; the newest unless told otherwise
+    /// A run file; default: the newest
     run: Option<PathBuf>,
-    /// Where the page goes; beside the run file, as .html, unless told otherwise
+    /// Where the page goes; default: beside the run file, as .html
     #[arg(short, long, value_name = "FILE", conflicts_with = "splice")]
     output: Option<PathBuf>,
     /// A page of these scenarios alone

@@ -25,10 +25,10 @@ pub enum Verb {
     Down(Args),
     /// Say what runs, and its url
     Status {
-        /// All unless told otherwise
+        /// Default: all
         #[arg(value_enum)]
         server: Option<Name>,
-        /// Its folder; litelab-servers/NAME unless told otherwise
+        /// Its folder; default: litelab-servers/NAME
         #[arg(long, value_name = "DIR", requires = "server")]
         dir: Option<PathBuf>,
         /// As JSON: a list with one object per server that is there
@@ -65,7 +65,7 @@ pub struct Args {
     /// Which
     #[arg(value_enum)]
     server: Name,
-    /// Its folder, which it makes and removes; litelab-servers/NAME unless told otherwise
+    /// Its folder, which it makes and removes; default: litelab-servers/NAME
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ use crate::{files, output, pivot, style};
 
 Columns stand in the order in which a filter names them, and otherwise with the study's baseline first.")]
 pub struct Args {
-    /// A run file; the newest unless told otherwise
+    /// A run file; default: the newest
     run: Option<PathBuf>,
     #[command(flatten)]
     tables: pivot::Tables,

@@ -15,7 +15,7 @@ use crate::{interrupt, output, style};
 pub struct Args {
     /// The database
     db: PathBuf,
-    /// Threads; all processors unless told otherwise
+    /// Threads; default: all processors
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }

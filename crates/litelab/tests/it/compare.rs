@@ -43,7 +43,7 @@ fn work_that_takes_five_times_as_long_is_confirmed_and_ends_with_3() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let [base, head] = two_runs(dir, 4000, 20_000);
-    // Another work is another work, unless told.
+    // Runs of different work are refused without a flag.
     let refused = run(dir, &["compare", base, head, "--fail"]);
     ends(&refused, 2);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-unlike=work"), "{refused:?}");

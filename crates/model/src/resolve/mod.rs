@@ -35,7 +35,7 @@ pub struct Options {
     pub quick: bool,
     /// Blocks of every scenario, even fewer than its intervals need.
     pub blocks: Option<u32>,
-    /// Seed; 1 unless told otherwise.
+    /// Seed; default: 1.
     pub seed: Option<u64>,
     /// Only these scenarios.
     pub only: Vec<String>,

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use super::{Instance, Options, STOP, State, place};
 use crate::{Kind, ServersError};
 
-/// Where a server of a kind lives unless told otherwise, below the current directory.
+/// Default folder of a server of a kind, below the current directory.
 #[must_use]
 pub fn default_folder(kind: Kind) -> PathBuf {
     Path::new("litelab-servers").join(kind.name())

@@ -13,7 +13,7 @@ use crate::core::instance::{Instance, Lease};
 use crate::core::moment::Moment;
 use crate::core::record::{RUNNING, Record};
 
-/// What an operation on many comes to, unless told otherwise.
+/// Default limits of an operation on many.
 const MOST: usize = 1_000;
 
 /// Instances that are about to be deleted.

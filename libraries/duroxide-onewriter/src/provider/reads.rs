@@ -23,7 +23,7 @@ enum Place<T> {
 }
 
 impl OneWriter {
-    /// An execution's history, the latest one's unless told; empty where there is none.
+    /// An execution's history, empty where there is none; default: the latest execution's.
     pub(super) async fn history(
         &self,
         operation: &'static str,

@@ -3,7 +3,7 @@
 //!
 //! A program of its own: the child is this program again, and a kill ends all of it.
 //!
-//! `KILLS` says how often (6 unless told). A kill leaves to the disk what the operating system has; a loss of power would not,
+//! `KILLS` says how often (default: 6). A kill leaves to the disk what the operating system has; a loss of power would not,
 //! and is another crate's test.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
