@@ -44,9 +44,9 @@ pub enum Status {
     Up(State),
     /// Some processes do not run, or the server is starting.
     Partly(State),
-    /// None of its processes is there any more; its folder is.
+    /// No process runs, but the folder exists.
     Stale(State),
-    /// There is nothing.
+    /// There is no server.
     Nothing,
 }
 
