@@ -190,7 +190,7 @@ class Work:
             signal.signal(number, lambda *_: sys.exit(1))
         (ROOT / "litelab-runs").mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"stress-{self.name}-", dir=ROOT / "litelab-runs"))
-        self.folder.chmod(0o755)  # Servers run as users of their own.
+        self.folder.chmod(0o755)  # Servers run under other users.
         tempfile.tempdir = str(self.folder)
         return self
 

@@ -28,7 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Compare `litelab generate` and `litelab verify` with the same loops in C
+    /// Compare `litelab generate` and `litelab verify` with the same loops in C.
     Bulk(bulk::Options),
     /// Compare runners with hand-written loops in the same language.
     Runner(runner::Options),

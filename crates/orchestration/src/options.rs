@@ -34,7 +34,7 @@ impl Options {
     /// Reads the options. Default: duroxide's own. `more` are the names of the driver's further options.
     ///
     /// # Errors
-    /// Names an unknown option, or an invalid value.
+    /// An unknown option, or an invalid value.
     pub fn read(connection: &Connection, more: &[&str]) -> Result<Self, Fault> {
         refuse_options(connection, &[&[ORCHESTRATION, WORKER, INTERVAL, WAIT], more].concat())?;
         let own = RuntimeOptions::default();

@@ -54,8 +54,8 @@ impl Cell {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
             (Self::Real(a), Self::Real(b)) => a.total_cmp(b),
-            // Integers and doubles occur together only for decimals of one column, where the integers are small enough
-            // to be exact doubles.
+            // Integers and doubles occur together only in a column of decimals. Its integers are assumed to be small
+            // enough to be exact doubles.
             (Self::Integer(a), Self::Real(b)) => (*a as f64).total_cmp(b),
             (Self::Real(a), Self::Integer(b)) => a.total_cmp(&(*b as f64)),
             (Self::Text(a), Self::Text(b)) | (Self::Blob(a), Self::Blob(b)) => a.cmp(b),

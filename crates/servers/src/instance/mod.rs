@@ -57,7 +57,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Starts a server in `folder`, which must not exist or be empty, and waits until it answers, which takes a few
+    /// Starts a server in `folder`, which must be empty or absent, and waits until it answers, which takes a few
     /// seconds.
     ///
     /// If this process runs as root, the server runs as the user `postgres`, `mysql` or `nobody`, who must be able to

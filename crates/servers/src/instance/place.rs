@@ -31,7 +31,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Creates the folder, which must not exist or be empty.
+    /// Creates the folder, which must be empty or absent.
     pub fn make(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
         let binaries = binaries::find(kind)?;
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
