@@ -1,37 +1,37 @@
-# litelab: `make run` shows what SQLite costs on this disk, `make test` checks everything a change needs. Both set up what
-# they need on a machine that has the language toolchains.
+# litelab: `make run` measures the cost of SQLite on this disk, `make test` checks everything that a change requires.
+# Both install what they need on a machine that has the language toolchains.
 
 LITELAB := target/release/litelab
-# Rust runners that link another SQLite than the core, each with a lock file of its own.
+# Rust runners that link another SQLite than the engine, each with its own lock file.
 OWN_LOCK := duroxide sqlx tokio
-# Runners that `cargo programs` does not build: those, and other toolchains.
+# Runners that `cargo programs` does not build: those in OWN_LOCK, and those in other languages.
 RUNNERS := $(OWN_LOCK) go node python
-# Stages that run at the same time: most of them wait, for timers, servers or a single compiler. What compiles is `nice` to
-# what reads a clock.
+# Number of stages that run in parallel: most of them wait for timers, servers or a single compiler. Compilation runs
+# under `nice`, so as not to delay tests that depend on the clock.
 JOBS ?= 6
 
 .PHONY: build run test test-all lint check-format fmt bench clean stages
 .PHONY: stage-packages stage-core stage-runners stage-format stage-tests stage-unit stage-conformance \
     stage-rust-runners stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
-# The command with its default runner; no other toolchain is needed, and no server is compiled in.
+# The command with its built-in runner; needs no other toolchain and is compiled without servers.
 run:
 	cargo build --release --locked -p litelab
 	$(LITELAB) run first-look
 
-# `cargo programs` (.cargo/config.toml): the command with servers, and the runners whose SQLite is the core's.
+# `cargo programs` (.cargo/config.toml): the command with servers, and the runners that link the engine's SQLite.
 build:
 	cargo programs
 	$(LITELAB) runners build $(RUNNERS)
 
-# Every stage writes target/stages/NAME.log; the table of them, with what was skipped and why, comes last. A stage that
-# fails does not keep the others from running.
+# Every stage writes target/stages/NAME.log. The table of all stages, with the skipped tests and the reasons, comes
+# last. A failed stage does not stop the others.
 test:
 	rm -rf target/stages
 	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages
 	scripts/summary
 
-# And the rarest and slowest: a hundred kills of each kind, every timing check five times.
+# In addition the rarest and slowest tests: a hundred kills of each kind, every timing check five times.
 test-all:
 	rm -rf target/stages
 	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages stage-rare
@@ -40,7 +40,7 @@ test-all:
 stages: stage-format stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
     stage-install
 
-# What apt can install: the servers that litelab compares with, Chromium, perf.
+# Packages that apt can install: the servers that litelab compares with, Chromium, perf.
 stage-packages:
 	@scripts/stage packages scripts/install-packages
 
@@ -53,7 +53,7 @@ stage-runners: stage-core
 stage-format:
 	@scripts/stage format $(MAKE) --no-print-directory check-format
 
-# Compiled, and linted as they are, while the runners are built.
+# Compiled with lints while the runners are built.
 stage-tests:
 	@scripts/stage tests nice scripts/test-rust --no-run
 
@@ -88,7 +88,7 @@ fmt:
 	cargo fmt --all
 	for runner in $(OWN_LOCK); do (cd runners/$$runner && cargo fmt) || exit 1; done
 
-# What `make test` does, too: it lints what it compiles.
+# `make test` runs the same lints, because clippy-driver compiles the tests.
 lint: check-format
 	cargo clippy --workspace --all-targets --locked --features servers -- -D warnings
 	scripts/test-runners rust --no-run
@@ -97,7 +97,7 @@ check-format:
 	cargo fmt --all --check
 	for runner in $(OWN_LOCK); do (cd runners/$$runner && cargo fmt --check) || exit 1; done
 
-# Ratios against hand-written loops, measured side by side.
+# Ratios to hand-written loops, measured in pairs.
 bench: build
 	cargo build --release --locked -p litelab-bench --examples
 	cargo run --release --locked -p litelab-bench

@@ -1,4 +1,4 @@
-// What is looked at on a page in a browser without a network. Everything wrong is a line; none means that it is well.
+// Checks of a page in a browser without a network. Each defect is one line; no line means that the page passes.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,12 +9,12 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const NARROW = { width: 400, height: 800 };
 const WIDE = { width: 1200, height: 900 };
 const ALL = [[NARROW, "light"], [NARROW, "dark"], [WIDE, "light"], [WIDE, "dark"]];
-/** One look instead of all. */
+/** A single size and theme, for a quick check. */
 export const ONE = [ALL[0]];
-// More than that many presses of the tab key are not needed to know that each reaches the next.
+// Number of tab stops that are checked; these are enough to show that each one leads to the next.
 const MOST_TABS = 400;
 
-/** Everything that is wrong with the page of a file, by default at all sizes and in all themes. */
+/** Returns all defects of the page in a file. Default: at all sizes and in all themes. */
 export async function check(browser, file, looks = ALL) {
   const wrong = new Set();
   for (const [viewport, colorScheme] of looks) {
@@ -23,7 +23,7 @@ export async function check(browser, file, looks = ALL) {
       for (const line of await page.evaluate(shape)) wrong.add(line);
       for (const line of await page.evaluate(overflow)) wrong.add(`${line} (${where})`);
       for (const line of await accessible(page)) wrong.add(`${line} (${where})`);
-      // One size and one theme are enough for the keyboard: the markup is the same.
+      // The keyboard is checked at one size and in one theme, because the markup is always the same.
       if (viewport === NARROW && colorScheme === "light") for (const line of await keyboard(page)) wrong.add(line);
     });
   }
@@ -33,7 +33,7 @@ export async function check(browser, file, looks = ALL) {
   return [...wrong];
 }
 
-/** Opens the page; whatever it complains about or asks for is wrong. */
+/** Opens the page and calls `look`. Console warnings, script errors, requests and policy violations are defects. */
 async function visit(browser, file, options, wrong, look) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
@@ -56,7 +56,7 @@ async function visit(browser, file, options, wrong, look) {
   await context.close();
 }
 
-/** Names, titles, units, headings, landmarks, ids. Runs in the page. */
+/** Checks names, titles, units, headings, landmarks and ids. Runs in the page. */
 function shape() {
   const wrong = [];
   const words = (ids) => ids.split(/\s+/).map((id) => document.getElementById(id)?.textContent.trim() ?? "").join(" ").trim();
@@ -99,7 +99,7 @@ function shape() {
   return wrong;
 }
 
-/** What makes the page scroll sideways. Runs in the page. */
+/** Returns the elements that make the page scroll sideways. Runs in the page. */
 function overflow() {
   const { scrollWidth, clientWidth } = document.documentElement;
   if (scrollWidth <= clientWidth) return [];
@@ -107,7 +107,7 @@ function overflow() {
   return [`the page scrolls sideways, ${scrollWidth} px: ${wide.slice(0, 2).map((e) => e.outerHTML.slice(0, 100)).join(" | ")}`];
 }
 
-/** What is there without scripts. Runs in the page. */
+/** Checks that charts are visible without scripts. Runs in the page. */
 function still() {
   const wrong = [];
   for (const chart of document.querySelectorAll("svg.chart")) {
@@ -126,7 +126,7 @@ async function accessible(page) {
     .map(({ id, help, nodes }) => `axe ${id}: ${help}: ${nodes[0].html.slice(0, 120)} ${nodes[0].failureSummary.replace(/\s+/g, " ").slice(0, 160)}`);
 }
 
-/** Whether the tab key reaches, in order, every link and region. */
+/** Checks that the tab key reaches every link and region in order. */
 async function keyboard(page) {
   await page.evaluate((most) => {
     const all = document.querySelectorAll("a[href], button, summary, [tabindex='0']");

@@ -14,7 +14,7 @@ let browser;
 let folder;
 
 before(async () => {
-  // The sandbox does not start for root, and nothing is opened but our own pages.
+  // The sandbox does not start as root, and only litelab's own pages are opened.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args });
   folder = mkdtempSync(join(tmpdir(), "litelab-page-"));
@@ -31,7 +31,7 @@ for (const page of pages) {
   test(basename(page), async () => assert.deepEqual(await check(browser, page), []));
 }
 
-// What the check must not let through: a page with this put into it, and what is to be said of it.
+// Negative controls: a page with this defect inserted, and the message that the check must report.
 const NEGATIVE = [
   ["an inline script", "</main>", "<script>document.title = 'x'</script></main>", /policy violated: script-src/],
   ["a handler", "<main ", "<main onfocus=\"x()\" ", /policy violated: script-src/],

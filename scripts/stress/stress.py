@@ -32,15 +32,15 @@ ROOT = Path(__file__).resolve().parents[2]
 LITELAB = Path(os.environ.get("LITELAB", ROOT / "target/release/litelab")).absolute()
 HEADER = f"{'script':<9}{'cases':>6}{'seconds':>9}{'wrong':>7}  counts"
 PR_SET_CHILD_SUBREAPER = 36
-# Cases of one kind that are printed; all are counted.
+# Maximum number of cases of one kind that are printed; all are counted.
 PRINTED = 8
-# Bytes of a command's output that are looked at.
+# Bytes of a command's output that are checked.
 OUTPUT = 16 << 20
 LONGEST_LINE = 2100
 PANIC = re.compile(r"panicked at|has overflowed its stack|memory allocation of \d+ bytes failed|RUST_BACKTRACE")
-# C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm.
+# C0 except tab and newline, DEL, C1; marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# Two arms in one process, and two worker processes: a run of a few seconds.
+# Two arms in one process and one with two worker processes: a run of a few seconds.
 STUDY = """\
 name = "stress"
 title = "Is every block stored?"
@@ -190,7 +190,7 @@ class Work:
             signal.signal(number, lambda *_: sys.exit(1))
         (ROOT / "litelab-runs").mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"stress-{self.name}-", dir=ROOT / "litelab-runs"))
-        self.folder.chmod(0o755)  # Servers run as users of their own.
+        self.folder.chmod(0o755)  # Servers run under other users.
         tempfile.tempdir = str(self.folder)
         return self
 

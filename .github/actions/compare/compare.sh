@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The steps of action.yml: `build`, `measure`, `judge`. Inputs come as INPUT_*, GitHub's own as GITHUB_* and RUNNER_TEMP;
-# scripts/test-action runs them without GitHub. LITELAB names another command than the one that `build` makes.
+# The steps of action.yml: `build`, `measure`, `judge`. Inputs are passed as INPUT_*, GitHub's own variables as GITHUB_*
+# and RUNNER_TEMP; scripts/test-action runs the steps without GitHub. LITELAB replaces the command that `build` builds.
 set -euo pipefail
 
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
@@ -15,7 +15,7 @@ build() {
 
 output() { echo "$1=$2" >>"$GITHUB_OUTPUT"; }
 
-# Ends the step well: the judgement is the last step's, so that the run files are kept before it.
+# Ends this step successfully. The last step reports the verdict, so that the run files are uploaded before it.
 conclude() {
     output result "$1"
     output exit-code "$2"
@@ -28,7 +28,7 @@ refuse() {
     conclude bad-input 2
 }
 
-# A tree of the base beside the checkout, which stays as it is.
+# base_tree REPOSITORY TREE: checks out the base into a separate tree; the checkout of the head is unchanged.
 base_tree() {
     local repository=$1 tree=$2
     git -C "$repository" cat-file -e "$INPUT_BASE^{commit}" 2>/dev/null ||
@@ -36,7 +36,7 @@ base_tree() {
     git -C "$repository" worktree add --force --detach "$tree" "$INPUT_BASE" >&2
 }
 
-# Runs the study of a tree; relative names in it are that tree's.
+# run_study TREE FILE: runs the study of a tree, which resolves relative names in it.
 run_study() {
     local tree=$1 file=$2 arguments
     read -r -a arguments <<<"${INPUT_RUN_ARGS:-}"
@@ -54,7 +54,7 @@ measure() {
     case $INPUT_STUDY in
     /* | *..*) refuse "study: $INPUT_STUDY: give a path within the repository" ;;
     esac
-    # litelab takes a bare word for the name of a built-in study, which is the same on both sides.
+    # litelab takes a plain word for the name of a built-in study, which would be the same on both sides.
     [ -f "$head/$INPUT_STUDY" ] || refuse "study: $INPUT_STUDY: no such file in the repository"
     case $INPUT_STUDY in
     *.toml) ;;
@@ -62,7 +62,7 @@ measure() {
     esac
     [ -n "$INPUT_BASE" ] || refuse "base: there is no commit to compare with; give one with the input base"
     local sides=(head)
-    # A push that makes a branch replaces nothing, which GitHub writes as zeros.
+    # A push that creates a branch has no base; GitHub then passes zeros.
     if [ -n "${INPUT_BASE//0/}" ]; then
         base_tree "$head" "$tree" || refuse "base: $INPUT_BASE cannot be fetched; check out with fetch-depth: 0"
         trap 'git -C "$GITHUB_WORKSPACE" worktree remove --force "$RUNNER_TEMP/litelab-base"' EXIT
@@ -91,10 +91,10 @@ measure() {
     [ -z "${INPUT_TOLERANCE:-}" ] || arguments+=(--tolerance "$INPUT_TOLERANCE")
     [ "${INPUT_FAIL:-true}" != true ] || arguments+=(--fail)
     [ "${INPUT_STRICT:-false}" != true ] || arguments+=(--strict)
-    # The re-run is kept beside the runs it is of.
+    # The run files of the confirmation are stored beside those of the comparison.
     (cd "$out" && "$litelab" compare base.db head.db "${arguments[@]}" 2>&1 >compare.md | tee compare.log >&2) || code=$?
     tee -a "$GITHUB_STEP_SUMMARY" <"$out/compare.md"
-    # What is wrong is one line.
+    # An error is one line.
     [ -s "$out/compare.md" ] || tail -n 1 "$out/compare.log" >>"$GITHUB_STEP_SUMMARY"
     case $code in
     0) conclude passed 0 ;;

@@ -1,11 +1,11 @@
-/* The yardstick for `generate` and `verify`: what a careful C programmer writes, on one thread.
+/* The yardstick for `generate` and `verify`: the loops of a careful C programmer, on one thread.
  *
  * It links the same build of SQLite as litelab, opens with the same flags and sets the same PRAGMAs. Each batch is
- * one INSERT of that many rows that commits itself, prepared once and bound with SQLITE_STATIC. Of the ways tried
- * (one row a statement inside BEGIN and COMMIT; 10, 50, 200 rows a statement) this took the least CPU time: the
- * cursors stay where the last row ended.
+ * one INSERT of that many rows in autocommit mode, prepared once and bound with SQLITE_STATIC. It took the least CPU
+ * time of all variants tried (one row per statement between BEGIN and COMMIT; 10, 50, 200 rows per statement),
+ * because the cursors stay where the last row ended.
  *
- * SHA-256 is the function that litelab calls too, so that no difference between two hash libraries is measured.
+ * Both sides call the same SHA-256 function, so that the difference between two hash libraries is not measured.
  */
 #include <sqlite3.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static uint64_t fnv1a64(const char *text) {
     return hash;
 }
 
-/* Tables: comparing each random digit with '9' would cost a mispredicted branch every other time. */
+/* Tables, because a comparison of a random digit with '9' is mispredicted about every other time. */
 static char hex_pair[256][2];
 static int8_t hex_value[256];
 
@@ -52,7 +52,7 @@ static void to_hex(const uint8_t *bytes, int count, char *text) {
     for (int i = 0; i < count; i++) memcpy(text + 2 * i, hex_pair[bytes[i]], 2);
 }
 
-/* 0 if `text` holds anything but lowercase hex. */
+/* Returns 0 if `text` contains anything but lowercase hexadecimal digits. */
 static int from_hex(const uint8_t *text, int count, uint8_t *bytes) {
     int bad = 0;
     for (int i = 0; i < count; i++) {
@@ -120,7 +120,7 @@ static int insert_all(sqlite3 *db, int64_t rows, int batch, uint64_t seed) {
     return code;
 }
 
-/* Makes the database at `path`; SQLite's result code. `batch` may be up to 10,922: 3 parameters a row. */
+/* Creates the database at `path` and returns SQLite's result code. `batch` is at most 10,922: 3 parameters per row. */
 int bench_c_generate(const char *path, int64_t rows, int batch, uint64_t seed) {
     sqlite3 *db = NULL;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -149,7 +149,7 @@ static int is_right(sqlite3_stmt *select) {
     return sqlite3_column_bytes(select, 2) == HASH_TEXT && memcmp(hash, expected, HASH_TEXT) == 0;
 }
 
-/* Reads every row and recomputes its hash; SQLite's result code. */
+/* Reads every row and recomputes its hash. Returns SQLite's result code. */
 int bench_c_verify(const char *path, int64_t *rows, int64_t *mismatches) {
     sqlite3 *db = NULL;
     sqlite3_stmt *select = NULL;

@@ -1,4 +1,4 @@
-/* The loops of examples/handwritten.rs on the driver `c`: SQLite called as well as we know how, timed without opening and closing. */
+/* The loops of examples/handwritten.rs on the driver `c`, with the fastest calls of SQLite that we know. */
 #define _POSIX_C_SOURCE 199309L
 
 #include <sqlite3.h>
@@ -101,8 +101,8 @@ static uint64_t rows(sqlite3 *db) {
     return rows;
 }
 
-/* Prints operations per second. Only the loop is timed. Opening is a matter of its own, and so is closing: the last
- * connection's checkpoints the log and waits for the disk, which at 50 batches takes longer than they do. */
+/* Prints operations per second. Only the loop is timed, without opening and closing: at close the last connection
+ * checkpoints the WAL and waits for the disk, which takes longer than 50 batches. */
 void bench_handwritten(const char *verb, const char *path, uint64_t n, uint64_t seed) {
     sqlite3 *db;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;

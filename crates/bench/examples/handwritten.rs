@@ -1,8 +1,8 @@
-//! The loops that someone would write by hand for one question, to see what the runner adds to them: the same random
-//! values, no clock, no histogram, no choice of anything.
+//! Loops as a programmer would write them for one question, to measure the overhead of the runner: the same random
+//! values, but no clock, no histogram, and no options.
 //!
-//! `handwritten rusqlite|c insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
-//! 1000, or reads N random rows of those there by their rowid. Prints operations per second. Those of `c` are in
+//! `handwritten rusqlite|c insert|batch|read DB N SEED` inserts N rows one by one in autocommit mode, inserts N batches
+//! of 1000, or reads N random existing rows by rowid. Prints operations per second. The loops of `c` are in
 //! c/handwritten.c.
 
 use std::ffi::{CString, c_char};
@@ -101,7 +101,7 @@ fn main() -> Result<()> {
     let (n, seed) = (n.parse().unwrap_or_default(), seed.parse().unwrap_or_default());
     if driver == "c" {
         let (verb, path) = (CString::new(verb)?, CString::new(path)?);
-        // SAFETY: two C strings that outlive the call.
+        // SAFETY: both C strings outlive the call.
         unsafe { bench_handwritten(verb.as_ptr(), path.as_ptr(), n, seed) };
         return Ok(());
     }

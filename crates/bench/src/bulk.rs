@@ -1,4 +1,4 @@
-//! `litelab generate` and `litelab verify` against the same loops in C.
+//! Compares `litelab generate` and `litelab verify` with the same loops in C.
 
 use crate::pairs::{self, Comparison, Outcome, Sample, Scratch};
 use crate::yardstick;
@@ -12,16 +12,16 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What to measure.
+/// Options of the comparison.
 #[derive(Args)]
 pub struct Options {
-    /// Rows of each database.
+    /// Rows per database.
     #[arg(long, default_value_t = 10_000_000)]
     rows: u64,
-    /// Rows of a batch, at most 10,922.
+    /// Rows per batch, at most 10,922.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=10_922))]
     batch: u64,
-    /// Pairs of each comparison; six are the fewest with an interval.
+    /// Pairs per comparison; an interval takes at least six.
     #[arg(long, default_value_t = 8)]
     pairs: u32,
     /// Seed of the rows and of the order of the sides.
@@ -29,28 +29,28 @@ pub struct Options {
     seed: u64,
 }
 
-/// What a process of its own does.
+/// Work of one side, in a separate process.
 #[derive(Subcommand)]
 pub enum Side {
-    /// The C loop that makes a database.
+    /// The C loop that creates a database.
     CGenerate(Make),
-    /// litelab's.
+    /// litelab's loop that creates a database.
     Generate(Make),
-    /// The C loop that verifies one.
+    /// The C loop that verifies a database.
     CVerify {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
     },
-    /// litelab's.
+    /// litelab's loop that verifies a database.
     Verify {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// Threads.
+        /// Number of threads.
         threads: NonZeroUsize,
     },
 }
 
-/// What to make.
+/// Parameters of the database.
 #[derive(Args)]
 pub struct Make {
     path: PathBuf,
@@ -59,7 +59,8 @@ pub struct Make {
     seed: u64,
 }
 
-/// Runs one side and reports it. Opening and closing are in the time: that is where the last checkpoint is.
+/// Runs one side and reports its sample. The time includes opening and closing, because the last checkpoint runs at
+/// close.
 pub fn side(side: &Side) -> Result<()> {
     let never = AtomicBool::new(false);
     pairs::report(|| match side {
@@ -83,12 +84,12 @@ fn right_rows((rows, mismatches): (u64, u64)) -> Result<u64> {
     Ok(rows)
 }
 
-/// Runs all pairs and prints them. `false` if a target was missed.
+/// Runs all pairs and prints them. Returns `false` if a target was missed.
 pub fn run(options: &Options) -> Result<bool> {
     let scratch = Scratch::new("bulk-")?;
     let mut generate = Comparison::new("generate", 0.9);
     let mut verify = Comparison::new("verify, 1 thread", 0.85);
-    // Two threads against the one of the C loop: only where two can run.
+    // Two threads against one of the C loop: only on a machine that can run two in parallel.
     let two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= 2);
     let mut verify_two = Comparison::new("verify, 2 threads", 1.6);
     let generate_order = Schedule::new(options.seed, 2);
@@ -102,7 +103,7 @@ pub fn run(options: &Options) -> Result<bool> {
         if pair == 0 {
             ensure!(same_content(&files[0], &files[1])?, "the two databases hold different rows");
         }
-        // The two files differ in nothing but who made them; they take turns all the same.
+        // Both files have the same content but different writers; the pairs alternate between them.
         let seen = verify_all(&files[pair as usize % 2], &verify_order.order(pair))?;
         ensure!(seen.iter().all(|sample| sample.units == options.rows), "not all rows were read: {seen:?}");
         verify.add(seen[0], seen[1])?;
@@ -121,7 +122,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(met)
 }
 
-/// The two databases and their samples, those of C first.
+/// Creates two databases and returns their paths and samples, those of C first.
 fn make_pair(options: &Options, scratch: &Scratch, order: &[usize]) -> Result<([PathBuf; 2], [Sample; 2])> {
     let folders = [scratch.fresh("c")?, scratch.fresh("litelab")?];
     let files = folders.each_ref().map(|folder| folder.join("bench.db"));
@@ -136,7 +137,7 @@ fn make_pair(options: &Options, scratch: &Scratch, order: &[usize]) -> Result<([
     Ok((files, all(samples)?))
 }
 
-/// The samples of C, of one thread and of two.
+/// Returns the samples of C, of one thread and of two threads.
 fn verify_all(file: &Path, order: &[usize]) -> Result<Vec<Sample>> {
     let sides: [&[&str]; 3] = [&["c-verify"], &["verify", "1"], &["verify", "2"]];
     let mut samples = vec![None; order.len()];
@@ -154,7 +155,7 @@ fn all(samples: [Option<Sample>; 2]) -> Result<[Sample; 2]> {
     Ok([yardstick, litelab])
 }
 
-/// Whether two databases hold the same rows in the same order.
+/// Whether two databases contain the same rows in the same order.
 pub fn same_content(one: &Path, other: &Path) -> Result<bool> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (one, other) = (Connection::open_with_flags(one, flags)?, Connection::open_with_flags(other, flags)?);

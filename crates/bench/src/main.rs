@@ -1,7 +1,7 @@
-//! litelab's own speed, against yardsticks, in pairs.
+//! Measures litelab's own speed against yardsticks, in pairs.
 //!
-//! `cargo run --release -p litelab-bench` runs all; `… -- bulk`, `… -- runner` or `… -- pgbench` one. Each ratio is printed with its interval. Exit codes: 0 every target
-//! met, 3 one missed, 1 the bench itself failed.
+//! `cargo run --release -p litelab-bench` runs all benches; `… -- bulk`, `… -- runner` or `… -- pgbench` runs one. Each
+//! ratio is printed with its interval. Exit codes: 0 all targets met, 3 a target missed, 1 the bench itself failed.
 
 mod bulk;
 mod pairs;
@@ -15,26 +15,26 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use litelab_engine::Runners;
 
-/// Exit code for a target that was missed.
+/// Exit code for a missed target.
 const MISSED: u8 = 3;
 
 #[derive(Parser)]
 #[command(about = "litelab's own speed, against yardsticks, in pairs")]
 struct Arguments {
-    /// Default: all.
+    /// Bench to run (default: all).
     #[command(subcommand)]
     bench: Option<Bench>,
 }
 
 #[derive(Subcommand)]
 enum Bench {
-    /// `litelab generate` and `litelab verify` against the same loops in C.
+    /// Compare `litelab generate` and `litelab verify` with the same loops in C.
     Bulk(bulk::Options),
-    /// Runners against loops written by hand in the same language.
+    /// Compare runners with hand-written loops in the same language.
     Runner(runner::Options),
-    /// The Go runner on PostgreSQL against pgbench, with its own scripts.
+    /// Compare the Go runner on PostgreSQL with pgbench on the same scripts.
     Pgbench(pgbench::Options),
-    /// One side of a pair; the bench starts itself with this, once per trial.
+    /// One side of a pair; the bench starts itself with this command once per trial.
     #[command(hide = true)]
     Side {
         #[command(subcommand)]
@@ -42,19 +42,19 @@ enum Bench {
     },
 }
 
-/// The checkout that this was built from.
+/// The checkout that this program was built from.
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Its runners; the one that is part of the command is what `make build` has built.
+/// The runners of the checkout. The built-in runner is the command that `make build` has built.
 fn runners(home: &Path) -> anyhow::Result<Runners> {
     let mut runners = Runners::find(home)?;
     runners.add(litelab_runner::MANIFEST, home.join("crates/runner"), Some(home.join("target/release/litelab")))?;
     Ok(runners)
 }
 
-/// Runs the benches that were named. Default: all.
+/// Runs the selected benches. Default: all.
 fn all() -> anyhow::Result<bool> {
     #[derive(Parser)]
     struct Bulk {

@@ -1,4 +1,4 @@
-//! Pairs: each side a fresh process, in random order, and what follows from them.
+//! Pairs of trials, each side in a new process and in random order, and their comparison.
 
 use anyhow::{Context, Result, ensure};
 use litelab_stats::{Bounds, Confidence, Estimate, PairedRatio};
@@ -9,20 +9,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Where benches put their files, below the current folder: a real disk, and ignored by git.
+/// Folder of the benches' files, below the current folder: on a real disk, and ignored by git.
 const FOLDER: &str = "litelab-runs/bench";
 
-/// Rest between two trials, for the disk and the clock frequency.
+/// Pause between two trials, for the disk and the clock frequency.
 const REST: Duration = Duration::from_millis(300);
 
-/// What one side measured of itself.
+/// Measurement that one side takes of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Wall-clock seconds of the work.
+    /// Wall-clock time of the work, in seconds.
     pub seconds: f64,
-    /// CPU seconds of the process, user and system, all threads; absent where a side cannot tell those of the loop alone.
+    /// CPU time of the process in seconds, user and system, all threads; `None` if a side cannot separate that of its
+    /// loop.
     pub cpu_seconds: Option<f64>,
-    /// Units of work done; where sides end by count, equal on both.
+    /// Units of work; equal on both sides if they end by count.
     pub units: u64,
 }
 
@@ -33,7 +34,7 @@ impl Sample {
     }
 }
 
-/// Runs `work`, which returns the units it did, and prints the sample for the bench that started this process.
+/// Runs `work`, which returns its number of units, and prints the sample for the parent process.
 pub fn report(work: impl FnOnce() -> Result<u64>) -> Result<()> {
     let cpu_before = cpu_seconds()?;
     let begun = Instant::now();
@@ -51,7 +52,7 @@ fn cpu_seconds() -> Result<f64> {
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Runs one side in a process of its own: this program with `side` and `arguments`.
+/// Runs one side in a new process: this program with `side` and `arguments`.
 pub fn trial(arguments: &[&OsStr]) -> Result<Sample> {
     let program = std::env::current_exe().context("find this program")?;
     let output = Command::new(program).arg("side").args(arguments).output().context("start a side")?;
@@ -60,14 +61,14 @@ pub fn trial(arguments: &[&OsStr]) -> Result<Sample> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?} said no sample: {errors}"))
 }
 
-/// A folder for one bench, deleted with everything in it at the end.
+/// A folder for one bench, deleted with its content on drop.
 pub struct Scratch(tempfile::TempDir);
 
 impl Scratch {
     pub fn new(bench: &str) -> Result<Self> {
         fs::create_dir_all(FOLDER).with_context(|| format!("make {FOLDER}"))?;
         let mut builder = tempfile::Builder::new();
-        // A server's own user must be able to search it.
+        // The user of a server must be able to search it.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
         Ok(Self(builder.prefix(bench).tempdir_in(FOLDER)?))
@@ -77,7 +78,7 @@ impl Scratch {
         self.0.path()
     }
 
-    /// A fresh, empty folder for one trial; an earlier one of that name is deleted.
+    /// Creates an empty folder for one trial. An existing folder of that name is deleted.
     pub fn fresh(&self, name: &str) -> Result<PathBuf> {
         let folder = self.0.path().join(name);
         if folder.exists() {
@@ -88,7 +89,7 @@ impl Scratch {
     }
 }
 
-/// Brings what a trial wrote to the disk, so that the next does not wait for it, and rests.
+/// Syncs the files of a trial, so that the next trial does not wait for them, and pauses.
 pub fn settle(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         File::open(entry?.path())?.sync_all()?;
@@ -98,31 +99,31 @@ pub fn settle(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file once, so that each trial after it finds it in the page cache.
+/// Reads a file once, so that later trials find it in the page cache.
 pub fn warm(path: &Path) -> Result<()> {
     std::io::copy(&mut File::open(path)?, &mut std::io::sink())?;
     Ok(())
 }
 
-/// One target: how fast litelab must be relative to its yardstick.
+/// One target: the speed of litelab relative to its yardstick.
 pub struct Comparison {
-    /// What is compared, for the reader.
+    /// Description for the reader.
     pub name: String,
-    /// The least ratio of rates, litelab / yardstick.
+    /// Smallest ratio of rates, litelab / yardstick, that meets the target.
     pub target: f64,
-    /// Sides end by time, and so with different numbers of units.
+    /// Whether the sides end by time, and so with different numbers of units.
     timed: bool,
     blocks: Vec<(Sample, Sample)>,
 }
 
-/// Whether a target was met.
+/// Result for one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The whole interval lies at or above the target.
+    /// The whole interval is at or above the target.
     Shown,
-    /// The estimate does; the interval, or the want of one, leaves room for doubt.
+    /// The estimate is at or above the target, but the interval is not, or there is none.
     Likely,
-    /// The estimate lies below.
+    /// The estimate is below the target.
     Missed,
 }
 
@@ -131,7 +132,7 @@ impl Comparison {
         Self { name: name.to_owned(), target, timed: false, blocks: Vec::new() }
     }
 
-    /// Of sides that do as much as they can for the same time.
+    /// A comparison of sides that work for the same time.
     pub fn for_a_time(name: &str, target: f64) -> Self {
         Self { timed: true, ..Self::new(name, target) }
     }
@@ -153,7 +154,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Prints the ratio of rates and the ratio of CPU time, and says whether the target was met.
+    /// Prints the ratios of rates and of CPU time. Returns the result for the target.
     pub fn conclude(&self) -> Result<Outcome> {
         let rate = self.paired(|sample| Some(sample.rate()))?.context("no pairs")?;
         let cpu = self.paired(|sample| sample.cpu_seconds)?;
@@ -168,7 +169,7 @@ impl Comparison {
         Ok(outcome)
     }
 
-    /// None where a sample has no such figure.
+    /// `None` if a sample lacks the metric.
     fn paired(&self, metric: impl Fn(&Sample) -> Option<f64>) -> Result<Option<Estimate>> {
         let blocks: Option<Vec<_>> =
             self.blocks.iter().map(|(base, ours)| Some((metric(base)?, metric(ours)?))).collect();
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(across.conclude().expect("judged"), Outcome::Likely);
         let below = comparison(&[0.8, 0.85, 0.7, 1.1, 0.8, 0.82]);
         assert_eq!(below.conclude().expect("judged"), Outcome::Missed);
-        // Three pairs have no interval at 95 %.
+        // Three pairs are too few for a 95 % interval.
         assert_eq!(comparison(&[1.5, 1.5, 1.5]).conclude().expect("judged"), Outcome::Likely);
     }
 

@@ -1,4 +1,4 @@
-//! What a runner adds to PostgreSQL's own pgbench: its scripts on its tables, in pairs on one server.
+//! Compares the Go runner with PostgreSQL's own pgbench: its scripts on its tables, in pairs on one server.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,41 +18,42 @@ use litelab_stats::Schedule;
 
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};
 
-/// The study whose scenarios are pgbench's scripts, and named as they are.
+/// The study whose scenarios are pgbench's scripts, under the same names.
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/pgbench.toml");
 
-/// Least ratio of transactions per second.
+/// Smallest ratio of transactions per second that meets the target.
 const TARGET: f64 = 0.9;
 
-/// What to measure.
+/// Options of the comparison.
 #[derive(Args)]
 pub struct Options {
-    /// Pairs of each script; six are the fewest with an interval.
+    /// Pairs per script; an interval takes at least six.
     #[arg(long, default_value_t = 8)]
     pairs: u32,
-    /// Branches; 100,000 accounts each. With fewer than clients, those of tpcb-like mostly wait for each other.
+    /// Branches, of 100,000 accounts each; with fewer branches than clients, clients of tpcb-like mostly wait for each
+    /// other.
     #[arg(long, default_value_t = 16)]
     scale: u32,
-    /// Clients.
+    /// Number of clients.
     #[arg(long, default_value_t = 16)]
     clients: u32,
-    /// Threads that the clients share, pgbench's `-j` and the runner's GOMAXPROCS; unless given, what each has by default:
-    /// one of pgbench's, of Go's as many as there are processors.
+    /// Threads that the clients share: pgbench's `-j` and the runner's GOMAXPROCS (default: one for pgbench, as many as
+    /// processors for Go).
     #[arg(long)]
     threads: Option<u32>,
-    /// Length of each side.
+    /// Seconds per side.
     #[arg(long, default_value_t = 5)]
     seconds: u32,
     /// Seed of litelab's values and of the order of the sides; pgbench draws its own values.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this script (select-only, tpcb-like).
+    /// Run only these scripts (select-only, tpcb-like).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
 
-/// Runs all pairs of both scripts. `false` if a target was missed; where PostgreSQL, pgbench or the runner is absent, a
-/// line says so, and nothing was missed.
+/// Runs all pairs of both scripts. Returns `false` if a target was missed. If PostgreSQL, pgbench or the runner is
+/// missing, prints a line and counts nothing as missed.
 pub fn run(options: &Options) -> Result<bool> {
     let runners = crate::runners(&crate::home())?;
     let runner = runners.get("go")?;
@@ -69,7 +70,7 @@ pub fn run(options: &Options) -> Result<bool> {
         }
     };
     let folder = std::path::absolute(scratch.path())?;
-    // Dropped, and so stopped, before the folder it lives in.
+    // Dropped, and so stopped, before its folder is removed.
     let instance = Instance::start(Kind::Postgres, &folder.join("postgres"))?;
     let mut plan = plan(options, &runners)?;
     let mut urls = Urls::default();
@@ -108,13 +109,13 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(met)
 }
 
-/// pgbench; else the line that says what is missing, and which package has it.
+/// Path of pgbench, or a message that names the missing program and its package.
 fn program() -> Result<PathBuf, String> {
     let server = binaries::find(Kind::Postgres).map_err(|e| e.to_string())?.server;
     near(&server, &std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// It lies beside the server; Debian's one in the path is a script that chooses among versions.
+/// pgbench is in the same folder as the server. Debian's pgbench in the search path is a script that selects a version.
 fn near(server: &Path, path: &OsStr) -> Result<PathBuf, String> {
     let beside = server.with_file_name("pgbench");
     let mut candidates = std::iter::once(beside).chain(std::env::split_paths(path).map(|f| f.join("pgbench")));
@@ -135,15 +136,15 @@ fn plan(options: &Options, runners: &Runners) -> Result<Plan> {
     };
     let mut plan = resolve::resolve(&study, &text, &resolve)?;
     for arm in &mut plan.arms {
-        // As the runner itself names it.
+        // The runner's own name of the driver.
         "postgres".clone_into(&mut arm.trial.driver);
         arm.trial.runtime_threads = options.threads;
     }
     Ok(plan)
 }
 
-/// Writes what a side before has left, so that no side has another's checkpoint in its time: what one writes stays below
-/// `max_wal_size`.
+/// Writes the dirty pages of the previous side, so that no checkpoint of one side runs during another: a side writes
+/// less than `max_wal_size`.
 fn checkpoint(url: &str) -> Result<()> {
     Ok(Admin::connect(url)?.script("public", "CHECKPOINT")?)
 }
@@ -169,7 +170,7 @@ fn by_runner(runner: &Runner, arm: &Arm, servers: &Servers, scratch: &Scratch) -
     }
 }
 
-/// pgbench itself.
+/// A run of pgbench.
 struct Yardstick<'a> {
     program: PathBuf,
     url: Url,
@@ -182,8 +183,8 @@ impl Yardstick<'_> {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// One run on tables made as for a trial: those of `pgbench -i`, by the loader of the other side, for what a load leaves
-    /// in the server's buffers is written during the run.
+    /// One run on newly created tables with the data of `pgbench -i`, loaded by the same code as on the other side,
+    /// because pages that a load leaves in the server's buffers are written during the run.
     fn sample(&self, servers: &Servers, arm: &Arm, script: &str) -> Result<Sample> {
         let tables = servers.tables(arm)?;
         let schemas = tables.schemas();
@@ -207,7 +208,7 @@ impl Yardstick<'_> {
     }
 }
 
-/// Reads what pgbench says of a run. Its seconds are those that its own rate is of: without connecting.
+/// Parses the output of pgbench. The duration is that of pgbench's own rate, without the time for connecting.
 fn sample(said: &str) -> Result<Sample> {
     let after = |label: &str| said.lines().find_map(|line| line.strip_prefix(label)).map(str::trim);
     let number = |text: Option<&str>| text.and_then(|text| text.split([' ', '/']).next()?.parse::<f64>().ok());
@@ -215,7 +216,7 @@ fn sample(said: &str) -> Result<Sample> {
     let units = number(after("number of transactions actually processed:")).with_context(unread)?;
     let rate = number(after("tps =")).filter(|_| said.contains("without initial connection time"));
     let rate = rate.filter(|rate| *rate > 0.0).with_context(unread)?;
-    // Only from PostgreSQL 15 on does it go on after a failure, and say so.
+    // Since PostgreSQL 15, pgbench continues after a failure and reports the number of failures.
     let failed = number(after("number of failed transactions:")).unwrap_or(0.0);
     ensure!(failed == 0.0, "{failed} of pgbench's transactions failed");
     Ok(Sample { seconds: units / rate, cpu_seconds: None, units: units as u64 })
@@ -233,7 +234,7 @@ mod tests {
     fn what_pgbench_says_is_read() {
         let read = sample(SAID).expect("a sample");
         assert_eq!((read.units, read.seconds), (3000, 2.0));
-        // Before 15 it says no word of failures, and ends with an error instead.
+        // Before version 15 it does not print failures; it ends with an error.
         let former = SAID.replace("number of failed transactions: 0 (0.000%)\n", "");
         assert_eq!(sample(&former).expect("a sample"), read);
     }

@@ -1,5 +1,5 @@
-//! What a runner adds to a loop written by hand in the same language on the same driver: the same table, statement
-//! and random values, in pairs.
+//! Compares runners with hand-written loops in the same language on the same driver: the same table, statement and
+//! random values, in pairs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,31 +18,31 @@ use litelab_stats::Schedule;
 
 use crate::pairs::{Comparison, Outcome, Sample, Scratch};
 
-/// The study whose scenarios are the loops; a scenario's name is the verb of the program written by hand.
+/// The study whose scenarios are the loops. The name of a scenario is the verb of the hand-written program.
 const LOOPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/loops.toml");
 
-/// What to measure.
+/// Options of the comparison.
 #[derive(Args)]
 pub struct Options {
-    /// Runners, or `runner:driver`; default: all that are built and have loops written by hand.
+    /// Runners, or `runner:driver` (default: all that are built and have hand-written loops).
     names: Vec<String>,
-    /// Pairs of each comparison.
+    /// Pairs per comparison.
     #[arg(long, default_value_t = 10)]
     pairs: u32,
     /// Seed of the values and of the order of the sides.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only these loops (insert, batch, read).
+    /// Run only these loops (insert, batch, read).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Seconds that a side may take, about: a driver whose loop takes longer does less of it. Node has not compiled a loop
-    /// yet that is over in less than one.
+    /// Approximate limit in seconds for one side: a driver with a slower loop runs fewer operations. Loops of less than
+    /// a second end before Node has compiled them.
     #[arg(long, default_value_t = 4.0)]
     longest: f64,
 }
 
-/// Least ratio for a language. What a runner does besides its loop, of every transaction: two readings of the clock, a value for
-/// a histogram, and its count under a lock. An interpreter needs longer for that.
+/// Smallest ratio that meets the target, per language. Per transaction, a runner adds two clock reads, a histogram
+/// value, and a counter under a lock; an interpreter needs longer for these.
 fn target(language: &str) -> f64 {
     match language {
         "python" | "node" => 0.85,
@@ -50,7 +50,7 @@ fn target(language: &str) -> f64 {
     }
 }
 
-/// Runs all pairs of all runners. `false` if a target was missed.
+/// Runs all pairs of all runners. Returns `false` if a target was missed.
 pub fn run(options: &Options) -> Result<bool> {
     ensure!(options.longest > 0.0, "--longest {}: a loop takes some time", options.longest);
     let runners = crate::runners(&crate::home())?;
@@ -109,14 +109,15 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(met)
 }
 
-/// Whether its loops are written by hand: SQL on an SQLite of its own, in threads.
+/// Whether hand-written loops exist for a driver: it runs SQL on a linked SQLite, in threads.
 fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
-    // Neither `noop` nor a server's driver has one inside. On a server the yardstick is pgbench.
+    // `noop` and drivers of servers link no SQLite. The yardstick for a server is pgbench.
     let sqlite = driver.sqlite.is_some() && driver.interface.is_none();
     sqlite && plan.arms.iter().all(|arm| driver.executors.contains(&arm.trial.executor))
 }
 
-/// Leaves as many operations as the loop written by hand does in about so many seconds, by what it takes for a fiftieth.
+/// Reduces the operations of an arm to those that the hand-written loop runs in about `longest` seconds, estimated from
+/// a fiftieth of them.
 fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &Path, scratch: &Scratch) -> Result<()> {
     let all = count(arm)?;
     let set = |arm: &mut Arm, count: u64| {
@@ -136,7 +137,8 @@ fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &
     Ok(())
 }
 
-/// The loop written by hand first, then the runner, whatever the order in which they ran.
+/// Returns the sample of the hand-written loop first and that of the runner second, whatever the order in which they
+/// ran.
 fn one_pair(
     runner: &Runner,
     verb: &str,
@@ -209,7 +211,7 @@ mod tests {
         resolve::resolve(&study, &text, &resolve::Options::default()).unwrap()
     }
 
-    /// A driver that has loops, but for these members.
+    /// A driver that has loops, except for these members.
     fn driver(but: &Value) -> DriverDescription {
         let sqlite = json!({"version": "3.54.1", "source_id": "", "compile_options": []});
         let mut all = json!({"name": "any", "version": "1", "sqlite": sqlite, "accesses": ["per-worker"], "executors": ["threads"]});

@@ -1,4 +1,4 @@
-//! The loops in C (`c/bulk.c`), called.
+//! Calls of the C loops (`c/bulk.c`).
 
 use anyhow::{Result, ensure};
 use std::ffi::{CString, c_char, c_int};
@@ -10,7 +10,7 @@ unsafe extern "C" {
     fn bench_c_verify(path: *const c_char, rows: *mut i64, mismatches: *mut i64) -> c_int;
 }
 
-/// litelab's hash for the C side, so that both hash with the same code.
+/// litelab's hash for the C side, so that both sides hash with the same code.
 ///
 /// # Safety
 ///
@@ -18,11 +18,11 @@ unsafe extern "C" {
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bench_sha256_of_8(message: *const u8, digest: *mut u8) {
-    // SAFETY: the caller's duty; arrays of bytes have no alignment.
+    // SAFETY: required of the caller; arrays of bytes have no alignment.
     unsafe { *digest.cast::<[u8; 32]>() = litelab_bulk::row::sha256_of_8(&*message.cast::<[u8; 8]>()) }
 }
 
-/// Makes the database of `litelab generate` with its default settings.
+/// Creates the database of `litelab generate` with its default settings.
 pub fn generate(path: &Path, rows: u64, batch: u64, seed: u64) -> Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path ends with a NUL and outlives the call, which keeps no pointer.
@@ -31,11 +31,11 @@ pub fn generate(path: &Path, rows: u64, batch: u64, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Rows read and rows wrong.
+/// Returns the number of rows read and of rows that are wrong.
 pub fn verify(path: &Path) -> Result<(u64, u64)> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let (mut rows, mut mismatches) = (0, 0);
-    // SAFETY: as above; both numbers are ours for the length of the call.
+    // SAFETY: as above; both integers outlive the call.
     let code = unsafe { bench_c_verify(path.as_ptr(), &raw mut rows, &raw mut mismatches) };
     ensure!(code == 0, "the C loop failed with SQLite's code {code}");
     Ok((rows.try_into()?, mismatches.try_into()?))
@@ -47,7 +47,7 @@ mod tests {
     use litelab_bulk::{GenerateOptions, VerifyOptions};
     use std::sync::atomic::AtomicBool;
 
-    /// The yardstick is only one if it does the same work.
+    /// The yardstick is valid only if it does the same work.
     #[test]
     fn both_sides_make_the_same_rows_and_find_the_same_faults() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Talking to the processes of one trial, step by step, so that a check can do something in between.
+//! The conversation with the processes of one trial, in steps, so that a check can act between two of them.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,21 @@ use litelab_protocol::{ConnectionSettings, Failed, Line, Tick, Trial, TrialResul
 use crate::check::Wrong;
 use crate::subject::Subject;
 
-/// How long the suite waits for a runner.
+/// Longest waits for a runner.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For all connections to be open, the start of the language's runtime included.
+    /// Until all connections are open; includes the start of the language's runtime.
     pub ready: Duration,
-    /// For the next line after `go`.
+    /// Between `go` and the first line, and between two lines.
     pub silence: Duration,
-    /// For a whole trial; the longest takes half a second, and one that is to be killed as long as that takes.
+    /// For a whole trial. The longest trial takes half a second, except where the runner is killed on purpose.
     pub trial: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // Only what hangs is to be caught: a busy machine, or a disk that stalls, may take seconds for anything.
+        // These limits are only meant to catch a hang: on a busy machine, or while the disk stalls, any step may take
+        // seconds.
         Self { ready: Duration::from_secs(60), silence: Duration::from_secs(20), trial: Duration::from_secs(60) }
     }
 }
@@ -33,19 +34,19 @@ pub struct Started {
     processes: Vec<RunnerProcess>,
     limits: Limits,
     begun: Option<Instant>,
-    /// Settings they reported.
+    /// Settings reported with `ready`.
     pub connections: Vec<ConnectionSettings>,
 }
 
-/// All that was heard of a trial that came to its result.
+/// Everything that a trial reported, from `ready` to its result.
 pub struct Heard {
-    /// Settings reported.
+    /// Settings reported with `ready`.
     pub connections: Vec<ConnectionSettings>,
-    /// With the time since `go` at which each was heard.
+    /// Ticks, each with the time since `go` at which the suite received it.
     pub ticks: Vec<(Duration, Tick)>,
-    /// Of several processes their sum.
+    /// The result; the sum over all processes.
     pub result: TrialResult,
-    /// From `go` to the last result.
+    /// Time from `go` to the last result.
     pub took: Duration,
 }
 
@@ -56,7 +57,7 @@ impl Started {
         let mut started = Self { processes: Vec::new(), limits, begun: None, connections: Vec::new() };
         for part in split(trial) {
             started.processes.push(RunnerProcess::start(subject.runner, &part, subject.directory, &[])?);
-            // The next one opens when this one has: switching the journal mode needs the database alone.
+            // One process after the other: a change of the journal mode needs exclusive access to the database.
             let Some(process) = started.processes.last_mut() else { continue };
             match process.next_line(limits.ready, &mut || true)? {
                 Line::Ready(ready) => started.connections.extend(ready.connections),
@@ -67,13 +68,13 @@ impl Started {
         Ok(started)
     }
 
-    /// Tells all processes to begin.
+    /// Sends `go` to all processes.
     pub fn go(&mut self) {
         self.begun = Some(Instant::now());
         self.processes.iter_mut().for_each(RunnerProcess::go);
     }
 
-    /// Hears everything up to the end of every process, which must be exit code 0.
+    /// Reads all lines until every process has ended. Each must end with exit code 0.
     pub fn finish(mut self) -> Result<Heard, String> {
         let begun = self.begun.unwrap_or_else(Instant::now);
         let (mut ticks, mut results) = (Vec::new(), Vec::new());
@@ -98,7 +99,7 @@ impl Started {
         Ok(Heard { connections: self.connections, ticks, result: merge(results), took })
     }
 
-    /// Hears ticks of the first process until there are enough, and kills all of them there. Returns the ticks.
+    /// Reads ticks of the first process until `enough` returns true, then kills all processes. Returns the ticks.
     pub fn killed_when(mut self, enough: impl Fn(&[Tick]) -> bool) -> Result<Vec<Tick>, Wrong> {
         let begun = self.begun.unwrap_or_else(Instant::now);
         let mut ticks = Vec::new();
@@ -107,17 +108,17 @@ impl Started {
             match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial)? {
                 Line::Tick(tick) => ticks.push(tick),
                 Line::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason).into()),
-                // On a disk that stalls its time is over before that.
+                // If the disk stalls, the trial may end first.
                 Line::Result(_) => return Err(Wrong::Perhaps("it was to be killed, and ended before".into())),
                 other => return Err(format!("it was to be killed, and said {} before", brief(&other)).into()),
             }
         }
-        // Whoever is dropped and has not ended is killed.
+        // Dropping a process that still runs kills it.
         drop(self);
         Ok(ticks)
     }
 
-    /// Hears the first process to its end, which must be `failed` and exit code 1.
+    /// Reads lines of the first process until `failed`, which exit code 1 must follow.
     pub fn fails(mut self) -> Result<Failed, String> {
         let begun = self.begun.unwrap_or_else(Instant::now);
         let Some(process) = self.processes.first_mut() else { return Err("it has no process".into()) };
@@ -133,7 +134,7 @@ impl Started {
         }
     }
 
-    /// Closes the input of every process; none may say another thing, and each must end with exit code 0.
+    /// Closes the input of every process. Each must end with exit code 0 and without another line.
     pub fn close_input(mut self) -> Result<(), String> {
         for process in &mut self.processes {
             process.close_input();
@@ -148,7 +149,7 @@ impl Started {
         Ok(())
     }
 
-    /// Waits for so long, in which no process may say anything.
+    /// Waits for the given time. A line from any process is an error.
     pub fn stays_silent(&mut self, wait: Duration) -> Result<(), String> {
         let until = Instant::now() + wait;
         for process in &mut self.processes {
@@ -162,13 +163,13 @@ impl Started {
     }
 }
 
-/// A trial that must fail: the reason, and exit code 1.
+/// Runs a trial that must end with `failed`, a reason and exit code 1, before or after `go`.
 pub fn refusal(subject: &Subject<'_>, trial: &Trial) -> Result<Failed, String> {
-    // Some things show only when they are executed.
+    // Some errors occur only when a statement is executed.
     refused(subject, trial, true)
 }
 
-/// A trial that must fail in place of `ready`: the reason, and exit code 1.
+/// Starts a trial that must report `failed`, with a reason and exit code 1, in place of `ready`.
 pub fn refused_at_once(subject: &Subject<'_>, trial: &Trial) -> Result<Failed, String> {
     refused(subject, trial, false)
 }

@@ -1,10 +1,11 @@
-//! What the same work is called in each dialect.
+//! SQL, settings and error names per dialect.
 //!
-//! Statements of checks are written once, with `?1`, `?2`, … for what is bound, and per dialect only where they must differ.
+//! The statements of checks are written once, with parameters `?1`, `?2`, …, and per dialect only where they must
+//! differ.
 
 use litelab_protocol::{Dialect, Statement};
 
-/// One of three, by dialect.
+/// Selects the value for a dialect.
 pub fn by<T>(dialect: Dialect, sqlite: T, postgres: T, mysql: T) -> T {
     match dialect {
         Dialect::Sqlite => sqlite,
@@ -13,8 +14,8 @@ pub fn by<T>(dialect: Dialect, sqlite: T, postgres: T, mysql: T) -> T {
     }
 }
 
-/// A statement written with `?1`, `?2`, … as the dialect wants it: `$1`, or `?` in the order of its values, of which one that
-/// is used twice is bound twice. No text of a check holds a question mark.
+/// Translates the parameters `?1`, `?2`, … to the dialect: `$1`, … or `?`, for which a parameter that occurs twice is
+/// bound twice. The text must contain no other question mark.
 pub fn placed(dialect: Dialect, statement: Statement) -> Statement {
     match dialect {
         Dialect::Sqlite => statement,
@@ -30,35 +31,36 @@ pub fn placed(dialect: Dialect, statement: Statement) -> Statement {
                 sql.push('?');
                 sql.push_str(rest);
             }
-            // Those of the tuples after the first are numbered on, and drawn for each.
+            // The parameters of all tuples after the first follow in order, and are drawn for each tuple.
             Statement { sql, bind, ..statement }
         }
     }
 }
 
-/// A name that is a word of the language.
+/// Quotes an identifier that is a reserved word.
 pub fn quoted(dialect: Dialect, name: &str) -> String {
     let mark = by(dialect, '"', '"', '`');
     format!("{mark}{name}{mark}")
 }
 
-/// Of a connection without patience: who meets a lock is refused at once, or as soon as can be asked for.
+/// Setting and value that make a connection fail on a lock at once, or after the shortest timeout that the server
+/// allows.
 pub fn impatient(dialect: Dialect) -> (&'static str, &'static str) {
     by(dialect, ("busy_timeout", "0"), ("lock_timeout", "1"), ("innodb_lock_wait_timeout", "0"))
 }
 
-/// What it is told then.
+/// Error code of a connection that finds a lock held, under [`impatient`].
 pub fn locked_out(dialect: Dialect) -> &'static str {
     by(dialect, "SQLITE_BUSY", "lock_not_available", "ER_LOCK_WAIT_TIMEOUT")
 }
 
-/// What a second row with a unique value is told.
+/// Error code of a second row with the same unique value.
 pub fn not_unique(dialect: Dialect) -> &'static str {
     by(dialect, "SQLITE_CONSTRAINT_UNIQUE", "unique_violation", "ER_DUP_ENTRY")
 }
 
-/// Settings of a check that is not about settings, no commit of which waits for a disk where a session may choose that, and
-/// which wait for a lock for five seconds.
+/// Settings for checks that are not about settings: five seconds of waiting for a lock, and no sync at commit where a
+/// session can choose that.
 pub fn usual(dialect: Dialect) -> &'static [(&'static str, &'static str)] {
     by(
         dialect,
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(of(Dialect::Sqlite), (written.sql.clone(), vec![7, 8]));
         assert_eq!(of(Dialect::Postgres), ("INSERT INTO t VALUES ($2, $1, 'a', $2)".into(), vec![7, 8]));
         assert_eq!(of(Dialect::Mysql), ("INSERT INTO t VALUES (?, ?, 'a', ?)".into(), vec![8, 7, 8]));
-        // Two rows of two columns: the second row's values have no place in `bind`.
+        // Two rows of two columns: `bind` does not list the values of the second row.
         let rows = Statement { tuples: 2, ..statement("INSERT INTO t VALUES (?1, ?2), (?3, ?4)", &[0, 1]) };
         let rows = placed(Dialect::Mysql, rows);
         assert_eq!((rows.sql.as_str(), rows.bind), ("INSERT INTO t VALUES (?, ?), (?, ?)", vec![0, 1]));

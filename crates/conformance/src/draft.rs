@@ -1,4 +1,4 @@
-//! Trials put together for a check.
+//! Builder for the trials of checks.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::dialect;
 use crate::place::Place;
 use crate::subject::Subject;
 
-/// The table of checks that are not about values.
+/// Schema for checks that are not about values.
 pub const TABLE: &str = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)";
 
-/// A trial in the making; its fields are open to change.
+/// A trial under construction. Its fields may be changed.
 pub struct Draft {
     dialect: Dialect,
-    /// Complete but for the numbering of workers and steps.
+    /// Complete except for the numbering of workers and steps.
     pub trial: Trial,
 }
 
 impl Draft {
-    /// Statements prepared once, no waiting for the disk, five seconds of patience with locks, no retry.
+    /// Default: statements prepared once, no sync at commit, five seconds of waiting for a lock, no retry.
     pub fn new(subject: &Subject<'_>) -> Self {
         let usual = dialect::usual(subject.dialect());
         Self {
@@ -52,19 +52,19 @@ impl Draft {
         }
     }
 
-    /// On one more database.
+    /// Adds a database.
     pub fn on(mut self, place: &Place) -> Self {
         self.trial.databases.push(place.database());
         self
     }
 
-    /// On one more file.
+    /// Adds a database file.
     pub fn on_file(mut self, path: &Path) -> Self {
         self.trial.databases.push(Database::File { path: path.display().to_string() });
         self
     }
 
-    /// With one more transaction, whose statements are written with `?1`, `?2`, …
+    /// Adds a transaction, whose statements use the parameters `?1`, `?2`, …
     pub fn transaction(mut self, mut transaction: Transaction) -> Self {
         let written = std::mem::take(&mut transaction.statements);
         transaction.statements = written.into_iter().map(|s| dialect::placed(self.dialect, s)).collect();
@@ -72,7 +72,7 @@ impl Draft {
         self
     }
 
-    /// With one more role that takes these transactions in turn, as fast as it can.
+    /// Adds a role whose workers run these transactions in turn, as fast as possible.
     pub fn role(mut self, name: &str, workers: u32, steps: &[&str], until: Until) -> Self {
         let step = |name: &&str| Step {
             transaction: self.trial.transactions.iter().position(|t| t.name == **name).unwrap_or_default() as u32,
@@ -96,7 +96,7 @@ impl Draft {
         self
     }
 
-    /// With a setting in place of the one of that name, or after the others.
+    /// Replaces the setting of that name, or appends it.
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         let settings = &mut self.trial.connection.settings;
         let new = setting(self.dialect, name, value);
@@ -124,23 +124,23 @@ impl Draft {
     }
 }
 
-/// So many transactions of the role.
+/// Ends a role after the given number of transactions.
 pub fn count(transactions: u64) -> Until {
     Until::Count { transactions }
 }
 
-/// One setting.
+/// A setting of a session.
 pub fn setting(dialect: Dialect, name: &str, value: &str) -> Setting {
     let set = if dialect.is_sqlite() { "PRAGMA" } else { "SET SESSION" };
     Setting { name: name.into(), sql: format!("{set} {name} = {value}") }
 }
 
-/// One PRAGMA.
+/// A PRAGMA of SQLite.
 pub fn pragma(name: &str, value: &str) -> Setting {
     setting(Dialect::Sqlite, name, value)
 }
 
-/// A transaction; it writes unless all its statements begin with `SELECT` or `WITH`.
+/// A transaction. It is marked as a writer unless all its statements begin with `SELECT` or `WITH`.
 pub fn transaction(name: &str, begin: Begin, params: Vec<(&str, Source)>, statements: Vec<Statement>) -> Transaction {
     let reads = |s: &Statement| s.sql.starts_with("SELECT") || s.sql.starts_with("WITH");
     Transaction {
@@ -154,7 +154,7 @@ pub fn transaction(name: &str, begin: Begin, params: Vec<(&str, Source)>, statem
     }
 }
 
-/// A statement executed once, whose rows are not fetched.
+/// A statement that is executed once and whose rows are not fetched.
 pub fn statement(sql: &str, bind: &[u32]) -> Statement {
     Statement {
         sql: sql.into(),
@@ -174,13 +174,13 @@ pub fn query(sql: &str, bind: &[u32], fetch: Fetch) -> Statement {
     Statement { fetch, work: Work::Read, ..statement(sql, bind) }
 }
 
-/// A statement that must return a row, whose columns it names.
+/// A statement that must return a row; `names` are the names of the yielded columns.
 pub fn yielding(sql: &str, bind: &[u32], names: &[&str]) -> Statement {
     let yields = names.iter().map(|n| (*n).to_owned()).collect();
     Statement { yields, required: true, ..query(sql, bind, Fetch::First) }
 }
 
-/// Values of a row of [`TABLE`]: its number, its worker, random text.
+/// Parameters of a row of [`TABLE`]: row number, worker, random text.
 pub fn row_params() -> Vec<(&'static str, Source)> {
     vec![
         ("id", Source::Sequence { start: 0, step: 1 }),
@@ -189,12 +189,13 @@ pub fn row_params() -> Vec<(&'static str, Source)> {
     ]
 }
 
-/// Inserts one row into [`TABLE`] in one statement of its own.
+/// Inserts one row into [`TABLE`], in autocommit mode.
 pub fn insert() -> Transaction {
     transaction("insert", Begin::None, row_params(), vec![statement("INSERT INTO t VALUES (?1, ?2, ?3)", &[0, 1, 2])])
 }
 
-/// The same between `BEGIN IMMEDIATE` and `COMMIT`, with a pause of so many microseconds in which the lock is held.
+/// As [`insert`], between `BEGIN IMMEDIATE` and `COMMIT`, with a pause of `hold_us` microseconds while the lock is
+/// held.
 pub fn slow_insert(hold_us: u64) -> Transaction {
     Transaction { hold_us, begin: Begin::Immediate, ..insert() }
 }

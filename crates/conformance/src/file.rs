@@ -1,4 +1,4 @@
-//! The suite's own look at the database, after the runner has closed it or while it must wait.
+//! Access of the suite itself to the database file, after the runner has closed it or while the runner must wait.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,28 +7,28 @@ use litelab_protocol::draw::Value;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ToSql};
 
-/// Rows of [`draw::Value`](litelab_protocol::draw::Value)s.
+/// Rows as [`draw::Value`](litelab_protocol::draw::Value)s.
 pub type Rows = Vec<Vec<Value>>;
 
-/// Makes a database with this schema and nothing left open.
+/// Creates a database with this schema and closes it.
 pub fn create(path: &Path, schema: &str) -> Result<(), String> {
     let connection = open(path)?;
     connection.execute_batch("PRAGMA synchronous = OFF").map_err(|e| e.to_string())?;
     connection.execute_batch(schema).map_err(|e| e.to_string())
 }
 
-/// Opens it as the suite does.
+/// Opens the database with the suite's own settings.
 pub fn open(path: &Path) -> Result<Connection, String> {
     let open = || {
         let connection = Connection::open(path)?;
-        // For what a runner that was killed has left running.
+        // Processes that a killed runner had started may still hold a lock.
         connection.busy_timeout(Duration::from_secs(60))?;
         Ok(connection)
     };
     open().map_err(|e: rusqlite::Error| format!("{}: {e}", path.display()))
 }
 
-/// All rows of a query; a BLOB is shown as text, for no runner writes one.
+/// Returns all rows of a query. A BLOB is returned as text: no runner writes one.
 pub fn rows(path: &Path, sql: &str) -> Result<Rows, String> {
     let connection = open(path)?;
     let read = || -> rusqlite::Result<Rows> {
@@ -54,7 +54,7 @@ pub fn rows(path: &Path, sql: &str) -> Result<Rows, String> {
     read().map_err(|e| format!("{sql}: {e}"))
 }
 
-/// A value on its way into SQLite.
+/// Implements `ToSql` for a generated value.
 pub struct Bound<'a>(pub &'a Value);
 
 impl ToSql for Bound<'_> {

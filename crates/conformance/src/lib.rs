@@ -1,12 +1,13 @@
-//! The conformance suite: what a runner must show before it is used, whatever its language.
+//! The conformance suite: the checks that a runner in any language must pass before it is used.
 //!
-//! A runner is believed in nothing that can be seen another way. What it counts is compared with the rows in the file,
-//! what it says of its settings with what SQL on the same connection says and with what the settings do, what it draws
-//! with the reference, what it times with the pauses that were asked for. What a driver does not claim to support is
-//! skipped, with the reason. Drivers of servers are examined on one server of each kind, each check in a schema of its own, by
-//! the same checks, whose SQL is given per dialect only where it must differ.
+//! The suite verifies each report of a runner independently: counts against the rows in the database, reported settings
+//! against SQL on the same connection and against their effects, generated values against the reference implementation,
+//! and measured times against the requested pauses. A feature that a driver does not claim is skipped, with the reason.
+//! All drivers of one kind of server share one server, where each check has its own schema. The checks are the same for
+//! all dialects; their SQL is given per dialect only where it must differ.
 //!
-//! [`check()`] runs all of it; [`Suite`] runs parts. The suite itself is tested with a runner that lies.
+//! [`check()`] runs the whole suite; [`Suite`] runs parts of it. The tests of the suite use a runner that reports wrong
+//! results on purpose.
 
 mod check;
 mod conversation;

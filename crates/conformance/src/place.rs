@@ -1,6 +1,6 @@
-//! A database of a check, a file or a schema on a server, and the suite's own look at it.
+//! The database of a check, a file or a schema on a server, and the suite's own access to it.
 //!
-//! The suite looks by a connection of its own: a runner is believed in nothing that can be seen another way.
+//! The suite uses its own connection, so that it does not depend on reports of the runner.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,29 +11,29 @@ use litelab_protocol::draw::Value;
 use crate::file::{self, Rows};
 use crate::server::{self, Schema};
 
-/// Where a check has its tables.
+/// Where the tables of a check are.
 pub enum Place {
-    /// A file of SQLite's, removed with the check's folder.
+    /// An SQLite file; removed with the folder of the check.
     File(PathBuf),
-    /// Dropped with this.
+    /// A schema on a server; dropped with this value.
     Schema(Schema),
 }
 
-/// A lock of the suite's, which ends when this is dropped.
+/// A lock that the suite holds until this value is dropped.
 pub enum Held {
-    /// A transaction on the file.
+    /// An open transaction on the file.
     File(#[expect(dead_code, reason = "held")] rusqlite::Connection),
-    /// One on the server.
+    /// An open transaction on the server.
     Schema(#[allow(dead_code, reason = "held")] server::Held),
 }
 
 impl Place {
-    /// An empty schema of its own on the server, and the tables of a script in it.
+    /// Creates a new schema on the server and runs a script in it.
     pub fn on_server(url: &str, script: &str) -> Result<Self, String> {
         Schema::make(url, script).map(Self::Schema)
     }
 
-    /// What a trial is given.
+    /// The database in the form in which a trial names it.
     pub fn database(&self) -> Database {
         match self {
             Self::File(path) => Database::File { path: path.display().to_string() },
@@ -41,7 +41,7 @@ impl Place {
         }
     }
 
-    /// The file; of a schema none.
+    /// Path of the file. An error for a schema.
     pub fn file(&self) -> Result<&Path, String> {
         match self {
             Self::File(path) => Ok(path),
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub fn rows(&self, sql: &str) -> Result<Rows, String> {
         match self {
             Self::File(path) => file::rows(path, sql),
@@ -57,7 +57,7 @@ impl Place {
         }
     }
 
-    /// The integers of a query's first column.
+    /// Returns the integers of a query's first column.
     pub fn integers(&self, sql: &str) -> Result<Vec<i64>, String> {
         let integer = |row: &Vec<Value>| match row.first() {
             Some(Value::Integer(i)) => Ok(*i),
@@ -66,12 +66,12 @@ impl Place {
         self.rows(sql)?.iter().map(integer).collect()
     }
 
-    /// The only integer of a query.
+    /// Returns the first integer of a query. An error if there is no row.
     pub fn integer(&self, sql: &str) -> Result<i64, String> {
         self.integers(sql)?.first().copied().ok_or_else(|| format!("{sql}: no row"))
     }
 
-    /// Inserts rows into a table, which has one column for each value.
+    /// Inserts rows into a table that has one column per value.
     pub fn insert(&self, table: &str, rows: Vec<Vec<Value>>) -> Result<(), String> {
         let columns = rows.first().map_or(0, Vec::len);
         match self {
@@ -91,7 +91,7 @@ impl Place {
         }
     }
 
-    /// The hash of a table's content, as the core takes it after a trial.
+    /// Content hash of a table, computed as the engine does after a trial.
     pub fn content(&self, table: &str) -> Result<String, String> {
         match self {
             Self::File(path) => {
@@ -101,8 +101,8 @@ impl Place {
         }
     }
 
-    /// Keeps all others from writing to an empty table: the file's write lock, a lock on a table of PostgreSQL's, the gap
-    /// that InnoDB's rows would go to.
+    /// Blocks all other writers of an empty table: by the file's write lock, a table lock in PostgreSQL, a gap lock in
+    /// InnoDB.
     pub fn hold(&self, table: &str) -> Result<Held, String> {
         match self {
             Self::File(path) => {
@@ -114,7 +114,7 @@ impl Place {
         }
     }
 
-    /// Runs a statement every 10 ms for so long, and never after. No commit waits for a disk: who syncs holds a lock for long.
+    /// Runs a statement every 10 ms for the time `long`. Commits do not sync, so that each holds its lock only briefly.
     pub fn meddle(&self, sql: &str, long: Duration) -> Result<(), String> {
         let begun = std::time::Instant::now();
         let mut once: Box<dyn FnMut() -> Result<(), String>> = match self {
@@ -134,7 +134,7 @@ impl Place {
     }
 }
 
-/// An INSERT of one row, with the mark of each of its values.
+/// SQL that inserts one row; `mark` returns the parameter for each column, counted from 1.
 pub fn insert(table: &str, columns: usize, mark: impl Fn(usize) -> String) -> String {
     let marks: Vec<String> = (1..=columns).map(mark).collect();
     format!("INSERT INTO {table} VALUES ({})", marks.join(", "))

@@ -1,4 +1,4 @@
-//! What stands between a runner and its server, to part them.
+//! A TCP proxy between a runner and its server that can cut, freeze or refuse connections.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::server::Url;
 
-/// How often a thread looks whether it is still wanted.
+/// Interval at which each thread checks whether it must end.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Passes connections on to a server, as long as it is told to. Its threads end when it is dropped.
+/// Forwards connections to a server. Its threads end when it is dropped.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -23,7 +23,7 @@ struct Shared {
     links: Mutex<Vec<Link>>,
 }
 
-/// Both ends of a connection, and whether what comes is kept back.
+/// Both sockets of a forwarded connection, and whether its bytes are discarded.
 #[derive(Clone)]
 struct Link {
     ends: Arc<[TcpStream; 2]>,
@@ -31,7 +31,7 @@ struct Link {
 }
 
 impl Proxy {
-    /// Stands before the first host of a url.
+    /// Starts a proxy for the first host of a URL.
     pub fn before(url: &str) -> Result<Self, String> {
         let server = Url::parse(url).map_err(|e| e.to_string())?.hosts.swap_remove(0);
         let listen = || -> std::io::Result<(TcpListener, SocketAddr)> {
@@ -47,25 +47,25 @@ impl Proxy {
         Ok(Self { address, shared })
     }
 
-    /// The url of the same account through it.
+    /// The same URL with the proxy's address.
     pub fn url(&self, url: &str) -> String {
         elsewhere(url, self.address)
     }
 
-    /// Ends all connections; new ones come about.
+    /// Closes all connections. New connections are still accepted.
     pub fn cut(&self) {
         self.shared.links().drain(..).for_each(|link| link.end());
     }
 
-    /// Keeps back all that is said on the connections there are; new ones come about.
+    /// Discards all further bytes on the existing connections. New connections are forwarded.
     pub fn freeze(&self) {
         self.shared.links().iter().for_each(|link| link.frozen.store(true, Ordering::Relaxed));
     }
 
-    /// Ends all connections and takes no more: nobody listens there any more.
+    /// Closes all connections and the listening socket: new connections are refused.
     pub fn close(&self) {
         self.shared.closed.store(true, Ordering::Relaxed);
-        // The listener ends with its thread.
+        // The thread that owns the listener ends within this time.
         std::thread::sleep(10 * POLL);
         self.cut();
     }
@@ -87,7 +87,7 @@ impl Shared {
         while !self.closed.load(Ordering::Relaxed) {
             match listener.accept() {
                 Ok((client, _)) => {
-                    // What cannot be passed on is closed.
+                    // A connection that cannot be forwarded is closed.
                     let _refused = self.pass(client);
                 }
                 Err(_) => std::thread::sleep(POLL),
@@ -103,7 +103,7 @@ impl Shared {
             stream.set_nodelay(true)?;
         }
         let link = Link { ends: Arc::new([client, server]), frozen: Arc::default() };
-        // Known before anything passes: whoever has an answer can part it.
+        // Registered before the first byte, so that a check that has received an answer can already cut the connection.
         self.links().push(link.clone());
         for from in [0, 1] {
             let link = link.clone();
@@ -136,7 +136,7 @@ impl Link {
     }
 }
 
-/// The url of the same account at another address.
+/// The same URL with another address.
 pub fn elsewhere(url: &str, address: SocketAddr) -> String {
     let start = url.find("://").map_or(0, |at| at + 3);
     let end = url[start..].find(['/', '?']).map_or(url.len(), |at| start + at);
@@ -149,7 +149,7 @@ pub fn elsewhere(url: &str, address: SocketAddr) -> String {
 mod tests {
     use super::*;
 
-    /// Answers each byte with the next one.
+    /// A server that answers each byte `b` with `b + 1`.
     fn echo() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,65 +1,66 @@
-//! What the suite found.
+//! Results of the suite.
 
 use litelab_engine::runner::Absent;
 use serde::{Deserialize, Serialize};
 
-/// The findings on one runner.
+/// Results for one runner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The runner's name.
     pub runner: String,
-    /// What it says of itself as a whole.
+    /// Checks of the runner as a whole.
     pub checks: Vec<CheckOutcome>,
     /// One entry for each driver that was checked.
     pub drivers: Vec<DriverReport>,
-    /// Optional drivers that are not here and so were not checked: no failure, and no pass either.
+    /// Optional drivers that are not installed and were not checked. They count neither as failed nor as passed.
     pub absent: Vec<Absent>,
-    /// Drivers of servers that are not installed, and which packages to install: no pass either.
+    /// Drivers that were not checked because their server is not installed, each with the packages to install. They do
+    /// not count as passed.
     pub unexamined: Vec<(String, String)>,
 }
 
-/// The findings on one driver.
+/// Results for one driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriverReport {
     /// The driver's name.
     pub driver: String,
-    /// In the order in which they were made.
+    /// Checks, in the order in which they ran.
     pub checks: Vec<CheckOutcome>,
 }
 
-/// What one check found.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckOutcome {
     /// The check's name.
     pub name: String,
-    /// How it went.
+    /// Verdict of the check.
     pub verdict: Verdict,
-    /// What was seen; of a failure what is wrong, of a skipped one the reason.
+    /// Observation if passed, error if failed, reason if skipped.
     pub detail: String,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// How a check went.
+/// Verdict of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does as it must.
+    /// The driver meets the requirement.
     Passed,
-    /// It does not.
+    /// The driver does not meet the requirement.
     Failed,
-    /// The driver does not claim it.
+    /// The driver does not claim the feature.
     Skipped,
 }
 
 impl Report {
-    /// Whether the runner may be used: nothing failed, and something was checked. Of absent drivers it says nothing.
+    /// Whether the runner may be used: at least one check ran, and none failed. Absent drivers are ignored.
     #[must_use]
     pub fn passed(&self) -> bool {
         !self.drivers.is_empty() && self.failures().next().is_none()
     }
 
-    /// What failed, each with its driver; the runner itself has none.
+    /// Failed checks, each with the name of its driver; `None` for checks of the runner as a whole.
     pub fn failures(&self) -> impl Iterator<Item = (Option<&str>, &CheckOutcome)> {
         let of_runner = self.checks.iter().map(|c| (None, c));
         let of_drivers = self.drivers.iter().flat_map(|d| d.checks.iter().map(|c| (Some(d.driver.as_str()), c)));

@@ -1,4 +1,4 @@
-//! The driver under examination, and what every check needs of it.
+//! The driver under test, and what every check needs to use it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,21 @@ use crate::conversation::{Heard, Limits, Started, refusal};
 use crate::place::Place;
 use crate::{dialect, file};
 
-/// A driver of a runner, and a folder of the check's own.
+/// A driver of a runner, with a folder for one check.
 pub struct Subject<'a> {
-    /// The runner.
+    /// The runner that has the driver.
     pub runner: &'a Runner,
-    /// What it says of the driver.
+    /// Description of the driver, as the runner reports it.
     pub driver: &'a DriverDescription,
-    /// How long to wait.
+    /// Longest waits for the runner.
     pub limits: Limits,
-    /// Empty at first, removed at the end.
+    /// The folder of the check: empty at first, removed after the check.
     pub directory: &'a Path,
-    /// The server that it works on; none for SQLite.
+    /// URL of the server under the driver; `None` for SQLite.
     pub server: Option<&'a str>,
 }
 
 impl<'a> Subject<'a> {
-    /// Puts it together.
     pub fn new(
         runner: &'a Runner,
         driver: &'a DriverDescription,
@@ -38,22 +37,22 @@ impl<'a> Subject<'a> {
         Self { runner, driver, limits, directory, server }
     }
 
-    /// What it is spoken to in.
+    /// Dialect of the driver.
     pub fn dialect(&self) -> Dialect {
         self.driver.dialect
     }
 
-    /// One of three, by its dialect.
+    /// Selects the value for the driver's dialect.
     pub fn by<T>(&self, sqlite: T, postgres: T, mysql: T) -> T {
         dialect::by(self.dialect(), sqlite, postgres, mysql)
     }
 
-    /// Whether anything can be looked for in a database.
+    /// Whether the driver has a database to inspect.
     pub fn has_database(&self) -> bool {
         self.driver.name != "noop"
     }
 
-    /// An empty database with this schema: a file of this name, or a schema of its own on the server.
+    /// Creates an empty database with this schema: a file of this name, or a new schema on the server.
     pub fn database(&self, name: &str, schema: &str) -> Result<Place, String> {
         match self.server {
             Some(url) => Place::on_server(url, schema),
@@ -61,25 +60,25 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same in a file of SQLite's, whatever the driver's dialect.
+    /// Creates an SQLite file with this schema, whatever the driver's dialect is.
     pub fn file(&self, name: &str, schema: &str) -> Result<PathBuf, String> {
         let path = self.directory.join(name);
         file::create(&path, schema)?;
         Ok(path)
     }
 
-    /// The executor for checks that are not about executors: the plainest it has.
+    /// Executor for checks that are not about executors: the simplest one that the driver has.
     pub fn executor(&self) -> Executor {
         let preferred = [Executor::Threads, Executor::Offload, Executor::Dedicated, Executor::Inline];
         preferred.into_iter().find(|e| self.driver.executors.contains(e)).unwrap_or(Executor::Processes)
     }
 
-    /// The access for checks that are not about access.
+    /// Access for checks that are not about access.
     pub fn access(&self) -> Access {
         self.accesses().into_iter().next().unwrap_or(Access::PerWorker)
     }
 
-    /// Every access it has, the pools small enough to be waited for.
+    /// Every access that the driver has; pools are small enough that workers must wait for a connection.
     pub fn accesses(&self) -> Vec<Access> {
         let all = [
             Access::PerWorker,
@@ -92,12 +91,12 @@ impl<'a> Subject<'a> {
         all.into_iter().filter(|a| self.has_access(a.kind())).collect()
     }
 
-    /// Whether it says it has an access.
+    /// Whether the driver claims an access.
     pub fn has_access(&self, kind: &str) -> bool {
         self.driver.accesses.iter().any(|a| a == kind)
     }
 
-    /// Every executor and access that go together: a process has one worker and so nothing to share.
+    /// Every valid combination of executor and access. A worker process shares no connection.
     pub fn ways(&self) -> Vec<(Executor, Access)> {
         let mut ways = Vec::new();
         for &executor in &self.driver.executors {
@@ -110,13 +109,13 @@ impl<'a> Subject<'a> {
         ways
     }
 
-    /// Starts a trial; it is ready and has not been told to go.
+    /// Starts a trial and waits for `ready`, without sending `go`.
     pub fn start(&self, trial: &Trial) -> Result<Started, String> {
         Started::new(self, trial)
     }
 
-    /// Runs a trial to its result, which must agree with itself, and whose connections end with the settings that they began
-    /// with.
+    /// Runs a trial to its result. The result must be consistent, and the settings of the connections must not have
+    /// changed.
     pub fn run(&self, trial: &Trial) -> Result<Heard, String> {
         let mut started = self.start(trial)?;
         started.go();
@@ -126,7 +125,7 @@ impl<'a> Subject<'a> {
         Ok(heard)
     }
 
-    /// Hears a trial to its result, which must agree with itself.
+    /// Reads a started trial to its result, which must be consistent.
     pub fn finish(&self, trial: &Trial, started: Started) -> Result<Heard, String> {
         let heard = started.finish()?;
         verify::counts(&self.arm(trial), &heard.result)?;
@@ -143,18 +142,18 @@ impl<'a> Subject<'a> {
         Ok(heard)
     }
 
-    /// A trial as the core's own checks want it.
+    /// The arm that the engine's own checks take, made from a trial.
     pub fn arm(&self, trial: &Trial) -> Arm {
         arm(trial, self.dialect())
     }
 
-    /// A trial that must end with `failed` and exit code 1.
+    /// Runs a trial that must end with `failed` and exit code 1.
     pub fn refusal(&self, trial: &Trial) -> Result<Failed, String> {
         refusal(self, trial)
     }
 }
 
-/// A trial as the core's own checks want it.
+/// The arm that the engine's own checks take, made from a trial.
 fn arm(trial: &Trial, dialect: Dialect) -> Arm {
     Arm {
         scenario: 0,
@@ -175,7 +174,7 @@ fn arm(trial: &Trial, dialect: Dialect) -> Arm {
         search: None,
         kill: None,
         ceiling: None,
-        // A check that makes transactions fail counts them itself.
+        // A check that makes transactions fail counts the failures itself.
         failed_at_most: 1.0,
         vars: Default::default(),
         skipped: Default::default(),

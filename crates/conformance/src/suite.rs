@@ -1,4 +1,4 @@
-//! The checks of each driver, many at a time.
+//! Runs the checks of each driver, several in parallel.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,32 +17,32 @@ use crate::server::Servers;
 use crate::subject::Subject;
 use crate::unavailable::Unavailable;
 
-/// One step of the suite.
+/// Progress of the suite.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A check begins.
     Started {
-        /// Of this runner.
+        /// Name of the runner.
         runner: &'a str,
-        /// Of this driver; none for the runner as a whole.
+        /// Name of the driver; `None` for the runner as a whole.
         driver: Option<&'a str>,
-        /// Its name.
+        /// Name of the check.
         check: &'a str,
     },
-    /// A check is over.
+    /// A check has ended.
     Ended {
-        /// Of this runner.
+        /// Name of the runner.
         runner: &'a str,
-        /// Of this driver; none for the runner as a whole.
+        /// Name of the driver; `None` for the runner as a whole.
         driver: Option<&'a str>,
-        /// What it found.
+        /// Result of the check.
         outcome: &'a CheckOutcome,
     },
-    /// All checks of a runner are over.
+    /// All checks of a runner have ended.
     Examined(&'a Report),
 }
 
-/// The suite, or a part of it.
+/// The suite, or a selection of its checks.
 #[derive(Clone, Debug)]
 pub struct Suite<'a> {
     runners: &'a Runners,
@@ -54,11 +54,12 @@ pub struct Suite<'a> {
     urls: Option<&'a Urls>,
 }
 
-/// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Files are made in `scratch` and removed.
+/// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Temporary files are created in
+/// `scratch` and removed.
 ///
 /// # Errors
-/// When there is no such runner or driver, `scratch` cannot be written, or a server of the user's does not answer. What is
-/// wrong with the runner is in the report.
+/// Fails if the runner or driver does not exist, `scratch` is not writable, or a server given by the user does not
+/// answer. Defects of the runner are results in the report, not errors.
 pub fn check(
     runners: &Runners,
     name: &str,
@@ -68,65 +69,65 @@ pub fn check(
     Suite::new(runners, scratch).check(name, progress)
 }
 
-/// A driver that is to be examined: the smallest part that can be done beside others.
+/// A driver to check: the smallest unit of parallel work.
 struct Part<'a> {
     runner: &'a Runner,
     description: Arc<Description>,
     driver: String,
-    /// Its runner's place among the reports, and its own in that.
+    /// Index of the report of its runner, and index of the driver in that report.
     place: (usize, usize),
 }
 
 impl Part<'_> {
-    /// What the runner says of it.
+    /// Description of the driver, as the runner reports it.
     fn described(&self) -> Option<&DriverDescription> {
         self.description.drivers.iter().find(|d| d.name == self.driver)
     }
 }
 
-/// What a part tells of itself; the first number is its index.
+/// Messages from the threads of the parts; the first number is the index of the part.
 enum Told {
     Started(usize, &'static str),
     Ended(usize, CheckOutcome),
     Over(usize, Vec<CheckOutcome>),
-    /// It was not examined, for lack of a server.
+    /// The driver was not checked because its server is missing.
     Impossible(usize, String),
 }
 
 impl<'a> Suite<'a> {
-    /// All checks, one after the other, with the usual limits.
+    /// All checks, one at a time, with the default limits.
     #[must_use]
     pub fn new(runners: &'a Runners, scratch: &'a Path) -> Self {
         Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None, urls: None }
     }
 
-    /// With other limits.
+    /// Sets the limits. Default: [`Limits::default`].
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Only the checks of these names.
+    /// Runs only the checks of these names.
     #[must_use]
     pub fn only(self, names: &[&str]) -> Self {
         Self { only: Some(names.iter().map(|n| (*n).to_owned()).collect()), ..self }
     }
 
-    /// So many checks at the same time, at least one. A runner is waited for nine tenths of the time: most checks are of
-    /// pauses, deadlines and lost processes. The checks of one driver of a server stay one after the other, for they share
-    /// that server.
+    /// Number of checks that run in parallel, at least one. Checks wait for the runner nine tenths of the time: most
+    /// test pauses, deadlines and lost processes. The checks of one server driver run one after the other, because they
+    /// share that server.
     #[must_use]
     pub fn jobs(self, jobs: usize) -> Self {
         Self { jobs, ..self }
     }
 
-    /// Begins no further check once this is set; runners that were not examined to the end have no report then.
+    /// Starts no further check once `stop` is true. Runners whose checks were not completed then have no report.
     #[must_use]
     pub fn stop(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
 
-    /// On servers of the user's own, in place of those that it would start.
+    /// Uses these servers in place of servers that the suite starts.
     #[must_use]
     pub fn urls(self, urls: &'a Urls) -> Self {
         Self { urls: Some(urls), ..self }
@@ -141,7 +142,7 @@ impl<'a> Suite<'a> {
         self.check_all(&[name], progress)?.pop().ok_or_else(stopped)
     }
 
-    /// Checks runners or drivers (`runner:driver`). A report for each, in their order.
+    /// Checks runners or drivers (`runner:driver`). Returns one report per runner, in the order of the names.
     ///
     /// # Errors
     /// As [`check()`], before any check is made.
@@ -150,7 +151,7 @@ impl<'a> Suite<'a> {
         names: &[&str],
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Report>, EngineError> {
-        // A name with a colon is that of a driver: `runner:driver`, or its own name (`node:sqlite`).
+        // A name with a colon is a driver: `runner:driver`, or the driver's own name (`node:sqlite`).
         let wanted = names.iter().map(|name| {
             if name.contains(':') {
                 self.runners.driver(name).map(|driver| (driver.runner, Some(driver.name)))
@@ -162,7 +163,7 @@ impl<'a> Suite<'a> {
         let refused = |e| EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()));
         let directory = scratch::Folder::make(self.scratch).map_err(refused)?;
         let servers = Servers::new(self.scratch, self.urls, self.stop).map_err(refused)?;
-        // Runners work in another directory than the suite.
+        // Absolute, because runners have another working directory than the suite.
         let absolute = std::path::absolute(directory.path())
             .map_err(|e| EngineError::BadInput(format!("{}: {e}", directory.path().display())))?;
         let (mut reports, mut parts) = (Vec::new(), Vec::new());
@@ -179,7 +180,7 @@ impl<'a> Suite<'a> {
         Ok(all.filter(|(_, unfinished)| *unfinished == 0).map(|(report, _)| report).collect())
     }
 
-    /// What a runner says of itself, and what there is to examine in it.
+    /// Requests the description of a runner and lists the drivers to check.
     fn begin(
         &self,
         runner: &'a Runner,
@@ -209,7 +210,7 @@ impl<'a> Suite<'a> {
         (Report { absent, drivers, ..report }, parts)
     }
 
-    /// Examines the parts. How many of each report were not examined to the end.
+    /// Checks the parts in parallel. Returns the number of incomplete parts for each report.
     fn side_by_side(
         &self,
         parts: &[Part<'_>],
@@ -255,7 +256,7 @@ impl<'a> Suite<'a> {
                         }
                         left[report] -= 1;
                         if left[report] == 0 {
-                            // Drivers that could not be examined have passed nothing.
+                            // Drivers that could not be checked must not count as passed.
                             report_of
                                 .drivers
                                 .retain(|d| report_of.unexamined.iter().all(|(name, _)| *name != d.driver));
@@ -272,7 +273,7 @@ impl<'a> Suite<'a> {
         self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == check.name))
     }
 
-    /// All checks of a driver; nothing if it was stopped before the last.
+    /// Runs all checks of a driver. `None` if the suite was stopped before the last check.
     fn examine(
         &self,
         i: usize,
@@ -306,7 +307,7 @@ impl<'a> Suite<'a> {
             return Some(Told::Over(i, Vec::new()));
         };
         let first = self.make(i, subject, directory, (0, first), permits, tell)?;
-        // What does not even insert ten rows would take every deadline of every other check.
+        // A driver that fails at inserting ten rows would run into the time limit of every other check.
         if first.name == all[0].name && first.verdict == Verdict::Failed {
             let _permit = permits.take();
             let untried = rest.iter().map(|check| {
@@ -344,7 +345,7 @@ impl<'a> Suite<'a> {
         is_whole.then(|| Told::Over(i, outcomes.collect()))
     }
 
-    /// Makes one check of a driver, in a folder of its own; nothing if the suite was stopped before.
+    /// Runs one check of a driver in a new folder. `None` if the suite was stopped first.
     fn make(
         &self,
         i: usize,
@@ -375,13 +376,13 @@ impl<'a> Suite<'a> {
     }
 }
 
-/// Limits how many checks are made at the same time.
+/// Limits the number of checks that run in parallel.
 struct Permits {
     free: Mutex<usize>,
     returned: Condvar,
 }
 
-/// Held while a check is made.
+/// Permission for one check, returned on drop.
 struct Permit<'a>(&'a Permits);
 
 impl Permits {

@@ -1,14 +1,14 @@
-//! A server that a driver cannot be examined on.
+//! Reasons why a driver cannot be checked on a server.
 
-/// Why there is none.
+/// Why no server is available.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "servers"), expect(dead_code, reason = "without servers, all are missing"))]
 pub enum Unavailable {
-    /// It is not installed, or litelab was built without servers; names the remedy.
+    /// The server is not installed, or litelab was built without servers. The text names the remedy.
     Missing(String),
-    /// It did not start, or the user's own does not answer.
+    /// The server did not start, or the one given by the user does not answer.
     Failed(String),
-    /// The user asked to stop while it was being started.
+    /// The user requested a stop during the start of the server.
     Interrupted,
 }
 

@@ -1,4 +1,4 @@
-//! What takes the place of `server` where the feature `servers` is off: the same interface, and no server.
+//! Replacement for the module `server` where the feature `servers` is off: the same interface without servers.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -11,21 +11,20 @@ use litelab_protocol::{Database, Dialect};
 use crate::file::Rows;
 use crate::unavailable::Unavailable;
 
-/// The servers that drivers are examined on: none.
+/// The servers under the drivers: always none.
 pub struct Servers<'a>(PhantomData<&'a ()>);
 
 impl<'a> Servers<'a> {
-    /// None, now and later.
     pub fn new(_directory: &Path, _urls: Option<&'a Urls>, _stop: Option<&'a AtomicBool>) -> std::io::Result<Self> {
         Ok(Self(PhantomData))
     }
 
-    /// The user can name none.
+    /// Always succeeds: without the feature, the user cannot name a server.
     pub fn reach(&self, _dialect: Dialect) -> Result<(), String> {
         Ok(())
     }
 
-    /// Nothing for SQLite, which needs no server, and the reason why there is none for the others.
+    /// `None` for SQLite, which needs no server; an error for every other dialect.
     pub fn get(&self, dialect: Dialect) -> Result<Option<&str>, Unavailable> {
         match dialect {
             Dialect::Sqlite => Ok(None),
@@ -34,10 +33,10 @@ impl<'a> Servers<'a> {
     }
 }
 
-/// A schema on a server, of which there is never any.
+/// A schema on a server; has no values.
 pub enum Schema {}
 
-/// A lock on a server, of which there is never any.
+/// A lock on a server; has no values.
 pub enum Held {}
 
 impl Schema {
@@ -70,7 +69,7 @@ impl Schema {
     }
 }
 
-/// The address of a server, of which there is never any.
+/// URL of a server. No value is ever constructed.
 pub struct Url {
     pub hosts: Vec<(String, u16)>,
     pub password: Option<String>,

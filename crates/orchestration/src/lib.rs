@@ -1,8 +1,8 @@
-//! Interface `orchestration` of `docs/PROTOCOL.md` on any provider of duroxide. Two runners have it: two providers may need
-//! two SQLites, of which a program has one.
+//! The interface `orchestration` of `docs/PROTOCOL.md` on any provider of duroxide. Two runners use it, because two
+//! providers may need different SQLite builds and a program can link only one.
 //!
-//! [`work`] is what is orchestrated, [`session`] brings duroxide and the harness together, [`meter`] takes the time of the
-//! provider's calls, [`warnings`] hears what duroxide says of locks, [`options`] is what an application may choose.
+//! [`work`] defines the orchestrations, [`session`] connects duroxide to the harness, [`meter`] measures the provider's
+//! calls, [`warnings`] counts lock errors that duroxide logs, and [`options`] parses the driver's options.
 
 #![forbid(unsafe_code)]
 

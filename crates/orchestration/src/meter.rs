@@ -1,4 +1,5 @@
-//! A provider that passes everything on and takes the time of it, so that all providers are taken apart in the same way.
+//! A provider that forwards every call to another one and measures it, so that all providers are measured in the same
+//! way.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use duroxide::{Event, SystemStats};
 use litelab_protocol::Part;
 use tokio::sync::oneshot;
 
-/// Calls, and nanoseconds in them.
+/// Number of calls, and their total duration in nanoseconds.
 #[derive(Default)]
 pub struct Counter {
     calls: AtomicU64,
@@ -38,24 +39,24 @@ impl Counter {
     }
 }
 
-/// What a provider is asked for.
+/// Counters per kind of call.
 #[derive(Default)]
 pub struct Counters {
     /// Fetches that found an item.
     fetch: Counter,
-    /// Fetches that found none. A provider that waits for work does its waiting here and in `fetch`.
+    /// Fetches that found no item. A provider that waits for work does so inside these calls and inside `fetch`.
     look: Counter,
-    /// What a dispatcher slept after one that found none, by the rule of `dispatcher_min_poll_interval`.
+    /// Sleep of a dispatcher after a fetch without an item, computed from `dispatcher_min_poll_interval`.
     idle: Counter,
-    /// Acknowledgements and what is given back.
+    /// Acknowledgements and abandoned items.
     ack: Counter,
-    /// Entries into queues.
+    /// Enqueued items.
     enqueue: Counter,
-    /// Histories and statuses read, which is how a client waits.
+    /// Reads of histories and statuses, by which a client waits.
     read: Counter,
-    /// Renewals of leases, and the rest.
+    /// Renewals of leases, and all other calls.
     other: Counter,
-    /// From the end of an orchestration, committed, until the client saw it.
+    /// From the commit that ends an orchestration until the client has seen the end.
     notice: Counter,
 }
 
@@ -74,24 +75,24 @@ impl Counters {
     }
 }
 
-/// Orchestrations that somebody waits for.
+/// Orchestrations that a client waits for.
 #[derive(Default)]
 struct Waiting {
-    /// By instance.
+    /// Clients by instance.
     clients: HashMap<String, Client>,
-    /// Instances by the token of the lease under which they run.
+    /// Instances by the token of their current lease.
     leases: HashMap<String, String>,
 }
 
-/// One that waits.
+/// A waiting client.
 #[derive(Default)]
 struct Client {
-    /// When the end was committed.
+    /// When the end of the orchestration was committed.
     ended: Option<Instant>,
     tell: Option<oneshot::Sender<()>>,
 }
 
-/// The provider.
+/// The measuring provider.
 pub struct Meter {
     inner: Arc<dyn Provider>,
     min_poll_interval: Duration,
@@ -100,30 +101,31 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// `min_poll_interval` is the runtime's.
+    /// Wraps a provider. `min_poll_interval` must be that of the runtime.
     pub fn new(inner: Arc<dyn Provider>, min_poll_interval: Duration) -> Self {
         Self { inner, min_poll_interval, counters: Counters::default(), waiting: Mutex::default() }
     }
 
-    /// Counts from zero.
+    /// Resets all counters to zero.
     pub fn begin(&self) {
         self.counters.all().iter().for_each(|(_, counter)| counter.clear());
     }
 
-    /// Parts in which there was anything.
+    /// Returns the parts that have at least one call.
     pub fn parts(&self) -> Vec<Part> {
         let parts = self.counters.all().map(|(name, counter)| counter.part(name));
         parts.into_iter().filter(|part| part.calls > 0).collect()
     }
 
-    /// Somebody waits for this instance, and is told when its end has been committed.
+    /// Registers a client that waits for this instance. The receiver resolves when the end of the instance is
+    /// committed.
     pub fn expect(&self, instance: &str) -> oneshot::Receiver<()> {
         let (tell, told) = oneshot::channel();
         self.waiting().clients.insert(instance.into(), Client { ended: None, tell: Some(tell) });
         told
     }
 
-    /// He has seen its end, or given up.
+    /// Removes the client: it has seen the end of the instance or given up.
     pub fn seen(&self, instance: &str) {
         let client = self.waiting().clients.remove(instance);
         if let Some(ended) = client.and_then(|client| client.ended) {
@@ -135,7 +137,7 @@ impl Meter {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A fetch is over. Returns what it found.
+    /// Counts a fetch and returns its result.
     fn fetched<T>(&self, begun: Instant, found: Result<Option<T>, ProviderError>) -> Result<Option<T>, ProviderError> {
         match &found {
             Ok(None) => {
@@ -159,7 +161,7 @@ fn since(begun: Instant) -> u64 {
     nanos(begun.elapsed())
 }
 
-/// Awaits a call of the provider, and adds it to a counter.
+/// Awaits a call of the provider and adds its duration to a counter.
 macro_rules! timed {
     ($self:ident.$counter:ident, $call:expr) => {{
         let begun = Instant::now();
@@ -224,7 +226,7 @@ impl Provider for Meter {
             let instance = waiting.leases.remove(lock_token);
             if let Some(client) = instance.filter(|_| ends).and_then(|i| waiting.clients.get_mut(&i)) {
                 client.ended = Some(Instant::now());
-                // He may be waiting in another way.
+                // The client may be waiting by polling, without the receiver.
                 let _told = client.tell.take().map(|tell| tell.send(()));
             }
         }

@@ -1,4 +1,4 @@
-//! Options of every driver of this interface, by the names that duroxide has for them.
+//! Options of every driver of this interface, under duroxide's own names.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ const WAIT: &str = "wait";
 /// How a client learns that an orchestration has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// By `Client::wait_for_orchestration`, which asks the provider again and again, in the end every 100 ms.
+    /// By `Client::wait_for_orchestration`, which polls the provider, finally every 100 ms.
     Poll,
-    /// From the dispatcher that committed the end, in this process, and then by asking once.
+    /// By a message from the dispatcher in this process that committed the end, followed by one read of the status.
     Told,
 }
 
-/// What an application chooses when it starts duroxide's runtime.
+/// Options that an application chooses when it starts duroxide's runtime.
 #[derive(Clone, Copy)]
 pub struct Options {
     pub orchestration_concurrency: usize,
@@ -31,10 +31,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// duroxide's own defaults where nothing is said; `more` are the driver's names.
+    /// Reads the options. Default: duroxide's own. `more` are the names of the driver's further options.
     ///
     /// # Errors
-    /// Names an option that there is not, or a value that it does not have.
+    /// An unknown option, or an invalid value.
     pub fn read(connection: &Connection, more: &[&str]) -> Result<Self, Fault> {
         refuse_options(connection, &[&[ORCHESTRATION, WORKER, INTERVAL, WAIT], more].concat())?;
         let own = RuntimeOptions::default();
@@ -57,7 +57,7 @@ impl Options {
         })
     }
 
-    /// For duroxide. Everything else is as it comes.
+    /// The options in duroxide's type. All others keep their defaults.
     pub fn of_runtime(self) -> RuntimeOptions {
         RuntimeOptions {
             orchestration_concurrency: self.orchestration_concurrency,

@@ -1,4 +1,5 @@
-//! Interface `orchestration` on any provider of duroxide: an operation starts an orchestration and waits for its end.
+//! The interface `orchestration` on any provider of duroxide: an operation starts an orchestration and waits for its
+//! end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,41 +17,41 @@ use super::options::{Options, Wait};
 use super::warnings;
 use super::work::{self, FanOut, LargePayload, Output};
 
-/// As long as the stress tests wait for an orchestration.
+/// Longest wait for an orchestration, the same as in duroxide's stress tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A provider, and the connections that it keeps.
+/// A provider and its connections.
 pub trait Store: Send + Sync + Sized + 'static {
-    /// Options besides those of [`Options`].
+    /// Names of the driver's options in addition to [`Options`].
     const OPTIONS: &'static [&'static str];
 
-    /// Opens so many connections and sets their settings. What is then set on each of them comes back in the order of
-    /// opening: every PRAGMA in `read_back`.
+    /// Opens this number of connections and applies their settings. Returns, in the order of opening, the values in
+    /// effect on each connection for every PRAGMA in `read_back`.
     fn open(
         database: &Database,
         connection: &Connection,
         connections: u32,
     ) -> impl Future<Output = Result<(Self, Vec<Settings>), Fault>> + Send;
 
-    /// What duroxide is given.
+    /// The provider for duroxide's runtime.
     fn provider(&self) -> Arc<dyn Provider>;
 
-    /// Where its own time went, since it was opened; nothing that it knows of, unless it says.
+    /// Time spent in parts of the store since it was opened. Default: none.
     fn parts(&self) -> Vec<Part> {
         Vec::new()
     }
 
-    /// Runs each statement to its end, while duroxide's runtime does not run.
+    /// Runs the statements one after the other, while duroxide's runtime is stopped.
     fn script(&self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// What is set on every connection, each of which may be one that the library has put in the place of another.
+    /// Settings in effect on every current connection. The library may have replaced a connection since `open`.
     fn settings(&self) -> impl Future<Output = Result<Vec<Settings>, Fault>> + Send;
 
-    /// Closes it.
+    /// Closes all connections.
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
 }
 
-/// What is set on a connection.
+/// Settings in effect on a connection, by name.
 pub type Settings = BTreeMap<String, Value>;
 
 /// The driver.
@@ -58,11 +59,11 @@ pub struct Orchestrator<S> {
     store: Arc<S>,
     engine: Arc<Engine>,
     settings: Vec<Settings>,
-    /// Sessions lent so far.
+    /// Number of sessions handed out so far.
     lent: AtomicUsize,
 }
 
-/// duroxide's runtime on the provider, and how its clients wait.
+/// duroxide's runtime on the provider, and its clients.
 struct Engine {
     meter: Arc<Meter>,
     options: Options,
@@ -73,19 +74,19 @@ struct Engine {
     begun: AtomicBool,
 }
 
-/// By transaction and statement.
+/// Operations by transaction and statement.
 type Operations = Vec<Vec<Option<Operation>>>;
 
-/// What a statement asks for.
+/// The operation that a statement calls.
 enum Operation {
     FanOut(Job),
     LargePayload(Job),
 }
 
-/// Columns of the operations, in the interface's order; `fan_out` has the first.
+/// Columns of the operations, in the order of the interface; `fan_out` returns only the first.
 const COLUMNS: [&str; 2] = ["succeeded", "bytes"];
 
-/// What came of an orchestration.
+/// Result of an orchestration.
 struct Ended {
     succeeded: i64,
     bytes: i64,
@@ -116,7 +117,7 @@ impl<S: Store> Awaited for Orchestrator<S> {
         Ok(Self { store: Arc::new(store), engine: Arc::new(engine), settings, lent: AtomicUsize::new(0) })
     }
 
-    /// However many connections there are, a client waits for none: the provider lends them call by call.
+    /// A client never waits for a connection, whatever their number: the provider lends them per call.
     async fn take(&self) -> Result<Session<S>, Fault> {
         let at = self.lent.fetch_add(1, Ordering::Relaxed);
         let settings = self.settings.get(at).cloned().unwrap_or_default();
@@ -141,7 +142,7 @@ impl<S: Store> Awaited for Orchestrator<S> {
 
     async fn close(self) -> Result<(), Fault> {
         self.engine.stop().await;
-        // duroxide may keep its provider until the tasks that it aborted are gone.
+        // duroxide may hold the provider until its aborted tasks have ended.
         drop(self.engine);
         match Arc::into_inner(self.store) {
             Some(store) => store.close().await,
@@ -155,7 +156,7 @@ impl Engine {
         self.operations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Starts duroxide's dispatchers, unless they run already.
+    /// Starts duroxide's dispatchers unless they run.
     async fn start(&self) {
         let mut runtime = self.runtime.lock().await;
         if runtime.is_none() {
@@ -165,14 +166,15 @@ impl Engine {
         }
     }
 
-    /// Stops them, if they run. What they are doing is dropped then, and sqlx replaces a connection that was in use.
+    /// Stops the dispatchers if they run. Their current work is dropped, and sqlx replaces a connection that was in
+    /// use.
     async fn stop(&self) {
         if let Some(runtime) = self.runtime.lock().await.take() {
             runtime.shutdown(None).await;
         }
     }
 
-    /// Starts the orchestration, and returns its output when it has ended.
+    /// Starts an orchestration and waits for its end. Returns its output.
     async fn run(&self, instance: &str, name: &str, input: String) -> Result<Output, Fault> {
         if !self.begun.swap(true, Ordering::Relaxed) {
             self.meter.begin();
@@ -182,7 +184,7 @@ impl Engine {
         let ended = async {
             self.client.start_orchestration(instance, name, input).await?;
             if self.options.wait == Wait::Told {
-                // Whether it was told or has lost patience: what has become of it is asked for.
+                // After the message or the timeout, the client reads the status.
                 let _told = tokio::time::timeout(PATIENCE, told).await;
             }
             self.client.wait_for_orchestration(instance, PATIENCE).await
@@ -199,12 +201,12 @@ impl Engine {
     }
 }
 
-/// An orchestration that failed is a failed transaction, and no reason to end the trial.
+/// A failed orchestration is a failed transaction; the trial continues.
 fn failure(details: &ErrorDetails) -> Fault {
     lost(format!("{}: {}", details.category(), details.display_message()))
 }
 
-/// By the SQLite code that the reason names; `SQLITE_BUSY` where it speaks of a lock, `SQLITE_ERROR` where of neither.
+/// The error has the SQLite code that the message names; else `SQLITE_BUSY` if it mentions a lock, or `SQLITE_ERROR`.
 fn lost(message: String) -> Fault {
     eprintln!("{message}");
     Fault::Sqlite { code: warnings::code(&message), message }
@@ -219,7 +221,7 @@ pub struct Session<S> {
 }
 
 impl Operation {
-    /// The harness has compared the statement with the interface's definition.
+    /// The harness has already checked the statement against the definition of the interface.
     fn new(statement: &Statement) -> Result<Option<Self>, Fault> {
         let invocation = Invocation::parse(&statement.sql).map_err(Fault::Other)?;
         let job = |columns: &[&str]| Job::new(&statement.work, columns);
@@ -260,7 +262,7 @@ impl<S: Store> AwaitedSession for Session<S> {
         Ok(())
     }
 
-    /// What was started goes on, and is waited for by nobody.
+    /// An orchestration that was started continues, but no client waits for it.
     async fn rollback(&mut self) -> Result<(), Fault> {
         Ok(())
     }
@@ -304,7 +306,7 @@ impl<S: Store> AwaitedSession for Session<S> {
     }
 }
 
-/// Numbers of things and sizes.
+/// A count or size.
 fn number(value: Bound<'_>, call: &Call<'_>) -> Result<u64, Fault> {
     match value {
         Bound::Integer(number @ 0..=1_000_000) => Ok(number as u64),

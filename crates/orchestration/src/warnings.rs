@@ -1,5 +1,5 @@
-//! What duroxide says of locks and of its own pauses, heard as `tracing` events: nothing else tells of errors that it met
-//! and tried again.
+//! Lock errors and pauses that duroxide logs as `tracing` events. No other interface reports errors after which
+//! duroxide retried.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
@@ -10,40 +10,40 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry;
 
-/// SQLite's own number for a lock that is held, where the text names none.
+/// SQLITE_BUSY, for a message about a lock that names no code.
 const BUSY: i32 = 5;
-/// An error of which the text says no more.
+/// SQLITE_ERROR, for any other message without a code.
 const ERROR: i32 = 1;
 
-/// What was heard since the last [`begin`].
+/// Counts since the last [`begin`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// Errors after which duroxide tried again, by extended result code.
+    /// Errors after which duroxide retried, by extended result code.
     pub retried: BTreeMap<i32, u64>,
-    /// Pauses before it did.
+    /// Number of pauses before a retry.
     pub pauses: u64,
-    /// Milliseconds of those.
+    /// Total length of these pauses, in milliseconds.
     pub paused_ms: u64,
 }
 
 static HEARD: Mutex<Option<Heard>> = Mutex::new(None);
 
-/// Listens from now on. The process has one subscriber: duroxide would install one of its own, which prints to standard
-/// output, where the protocol's lines are.
+/// Installs the subscriber of this process. Without it duroxide would install its own, which prints to standard output,
+/// where the lines of the protocol are written.
 pub fn listen() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
-        // It fails where there is one already, and then that one prints.
+        // Fails if a subscriber is already installed, which then prints the events itself.
         let _set = tracing::subscriber::set_global_default(registry().with(Ear));
     });
 }
 
-/// Counts from zero.
+/// Resets the counts to zero.
 pub fn begin() {
     *HEARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Heard::default());
 }
 
-/// What was heard since then.
+/// Returns the counts since the last [`begin`].
 pub fn heard() -> Heard {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
 }
@@ -62,17 +62,17 @@ impl<S: Subscriber> Layer<S> for Ear {
         let understood = heard.as_mut().is_some_and(|heard| heard.take_in(&said));
         drop(heard);
         if !understood {
-            // Evidence of what went wrong, if something did.
+            // Goes to the log of the runner, as evidence of a failure.
             eprintln!("{} {}", event.metadata().level(), said.text);
         }
     }
 }
 
-/// The message and fields of an event.
+/// Message and fields of an event.
 #[derive(Default)]
 struct Said {
     text: String,
-    /// Field `backoff_ms`.
+    /// The field `backoff_ms`.
     backoff_ms: Option<u64>,
 }
 
@@ -85,14 +85,15 @@ impl Visit for Said {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // Writing to a String does not fail.
+        // Writing to a String cannot fail.
         let _written = write!(self.text, "{}={value:?} ", field.name());
     }
 }
 
 impl Heard {
-    /// Whether it was an error after which duroxide tries again: one of fetching, with its pause in the text; of
-    /// acknowledging an orchestration, with its pause in a field; of acknowledging an activity, which is given back.
+    /// Counts an event and returns true if it reports an error after which duroxide retries: an error of a fetch, with
+    /// the pause in the text; of the acknowledgement of an orchestration, with the pause in a field; or of the
+    /// acknowledgement of an activity, which is then abandoned.
     fn take_in(&mut self, said: &Said) -> bool {
         let text = &said.text;
         let fetching = number_after(text, "backing off ").filter(|_| text.contains("(retryable, attempt"));
@@ -109,7 +110,7 @@ impl Heard {
     }
 }
 
-/// The extended result code that an error of sqlx names, `(code: 517)`.
+/// The extended result code in the text of an sqlx error, such as `(code: 517)`.
 pub fn code(text: &str) -> i32 {
     let named = number_after(text, "(code: ").and_then(|code| i32::try_from(code).ok());
     named.unwrap_or(if text.contains("locked") { BUSY } else { ERROR })
@@ -143,7 +144,7 @@ mod tests {
                 None
             ))
         );
-        // That the whole orchestration failed is heard from its status.
+        // The failure of the whole orchestration is counted from its status.
         let last = "message=Failed to ack_orchestration_item after max retries attempts=5 error=(code: 5) locked";
         assert!(!heard.take_in(&said(last, None)));
         assert!(!heard.take_in(&said("message=Aborting dispatchers and waiting for task cleanup", None)));

@@ -1,5 +1,5 @@
-//! The orchestrations of the interface, and the activities that they call: those of the stress tests that duroxide
-//! publishes (`provider_stress_test` in its source), step by step. What is a constant there is part of the input here.
+//! The orchestrations of the interface and their activities: those of the stress tests that duroxide publishes
+//! (`provider_stress_test` in its source), step by step. Constants of the source are parts of the input here.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use duroxide::runtime::registry::ActivityRegistry;
 use duroxide::{ActivityContext, OrchestrationContext, OrchestrationRegistry};
 use serde::{Deserialize, Serialize};
 
-/// Name of the first orchestration.
+/// Name of the orchestration of `fan_out`.
 pub const FAN_OUT: &str = "FanoutOrchestration";
-/// Name of the second.
+/// Name of the orchestration of `large_payload`.
 pub const LARGE_PAYLOAD: &str = "LargePayloadOrchestration";
 
-/// What it calls for a share of its load.
+/// Name of the sub-orchestration of [`LARGE_PAYLOAD`].
 const SUB_ORCHESTRATION: &str = "LargePayloadSubOrchestration";
 const PROCESS: &str = "ProcessTask";
 const PRODUCE: &str = "PayloadTask";
-/// Activities after the sub-orchestrations, with a short input each.
+/// Activities after the sub-orchestrations, each with a short input.
 const LAST: u64 = 10;
-/// Of a sub-orchestration.
+/// Activities per sub-orchestration.
 const WITHIN: u64 = 2;
 
 /// Input of [`FAN_OUT`].
@@ -39,17 +39,17 @@ pub struct LargePayload {
     pub delay_ms: u64,
 }
 
-/// Output of both.
+/// Output of both orchestrations.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Output {
-    /// Activities that succeeded, those of sub-orchestrations among them.
+    /// Activities that succeeded, including those of sub-orchestrations.
     pub succeeded: u64,
-    /// Ballast.
+    /// Filler text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub payload: String,
 }
 
-/// What an activity of [`LARGE_PAYLOAD`] is to hand back, and what it is handed for nothing.
+/// Input of an activity of [`LARGE_PAYLOAD`]: the size of its result, and filler text.
 #[derive(Serialize, Deserialize)]
 struct Produce {
     size_kb: usize,
@@ -58,13 +58,13 @@ struct Produce {
 }
 
 impl LargePayload {
-    /// Activities that succeed in all, if all do.
+    /// Number of activities if all succeed.
     pub fn expected(&self) -> u64 {
         self.activities + LAST + WITHIN * self.sub_orchestrations
     }
 }
 
-/// Everything that orchestrations call.
+/// Registers all activities.
 pub fn activities() -> ActivityRegistry {
     ActivityRegistry::builder()
         .register(PROCESS, |_: ActivityContext, input: String| async move {
@@ -75,14 +75,14 @@ pub fn activities() -> ActivityRegistry {
         .register(PRODUCE, |_: ActivityContext, input: String| async move {
             let Produce { size_kb, delay_ms, data } = serde_json::from_str(&input).map_err(text)?;
             pause(delay_ms).await;
-            // It answers with what it was given, too.
+            // The result also contains the input text, as in the source.
             let answer = Produce { size_kb, delay_ms, data: data + &payload(size_kb) };
             serde_json::to_string(&answer).map_err(text)
         })
         .build()
 }
 
-/// All orchestrations.
+/// Registers all orchestrations.
 pub fn orchestrations() -> OrchestrationRegistry {
     OrchestrationRegistry::builder()
         .register(FAN_OUT, fan_out)
@@ -91,7 +91,7 @@ pub fn orchestrations() -> OrchestrationRegistry {
         .build()
 }
 
-/// Even for no time at all, as there: tokio's timer then goes round once.
+/// Sleeps even for 0 ms, as in the source: the task then yields to tokio's timer once.
 async fn pause(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
@@ -103,8 +103,8 @@ async fn fan_out(context: OrchestrationContext, input: String) -> Result<String,
     output(&results, 0, String::new())
 }
 
-/// A third of the activities with small payloads, a third with medium and the rest with large ones, one after the other;
-/// sub-orchestrations all at once; ten activities more.
+/// A third of the activities have small payloads, a third medium ones, and the rest large ones, one after the other.
+/// Then all sub-orchestrations run in parallel, followed by ten more activities.
 async fn large_payload(context: OrchestrationContext, input: String) -> Result<String, String> {
     let load: LargePayload = serde_json::from_str(&input).map_err(text)?;
     let third = load.activities / 3;
@@ -152,7 +152,7 @@ fn output(results: &[Result<String, String>], within: u64, payload: String) -> R
     serde_json::to_string(&Output { succeeded, payload }).map_err(text)
 }
 
-/// So many KiB of text that JSON does not change.
+/// A text of `kb` KiB without characters that JSON escapes.
 fn payload(kb: usize) -> String {
     "0123456789abcdef".repeat(kb * 64)
 }

@@ -1,48 +1,48 @@
-//! What can go wrong with a server, each in one line.
+//! Errors of servers. Each message is one line.
 
 use std::path::PathBuf;
 
 use crate::Kind;
 
-/// Why a server could not be started, reached or asked. Every message is one line.
+/// An error while a server is started, connected to, or queried. Each message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum ServersError {
-    /// A url that is none, or of a server that litelab does not know. The url's password is never repeated.
+    /// An invalid URL, or one of an unsupported server. The message never contains the password.
     #[error("url `{url}`: {why}")]
     Url {
-        /// As given, without its password.
+        /// The URL, without its password.
         url: String,
-        /// What is wrong with it, and what is allowed.
+        /// The error, and the valid forms.
         why: String,
     },
-    /// No host of a url answered in time.
+    /// No host of a URL answered in time.
     #[error("no server answers at {hosts}: {why}; is it running? (`litelab servers status`)")]
     Unreachable {
         /// `host:port`, separated by commas.
         hosts: String,
-        /// What the operating system or the driver says of the last one.
+        /// Error of the operating system or the driver for the last host.
         why: String,
     },
-    /// The server knows the user not, or not with this password, or not for this database.
+    /// The server rejected the user, the password, or the access to the database.
     #[error("{host} refuses the connection: {why}; check user, password and database in the url")]
     Refused {
         /// `host:port`.
         host: String,
-        /// What the server says.
+        /// Message of the server.
         why: String,
     },
-    /// The server has no connection left.
+    /// The server has reached its limit of connections.
     #[error("{host} has no connection left: {why}; raise its max_connections, or use fewer workers")]
     TooManyConnections {
         /// `host:port`.
         host: String,
-        /// What the server says.
+        /// Message of the server.
         why: String,
     },
-    /// A schema of this name is someone's already.
+    /// A schema of this name exists already.
     #[error("schema `{0}` exists already; litelab only uses one that it made itself: drop it, or rename it")]
     SchemaExists(String),
-    /// The server refused a statement.
+    /// The server rejected a statement.
     #[error("{message} ({name})")]
     Sql {
         /// PostgreSQL's SQLSTATE, or MySQL's error number.
@@ -50,48 +50,48 @@ pub enum ServersError {
         /// The server's message, in one line.
         message: String,
     },
-    /// The connection ended amid the conversation.
+    /// The connection ended during a request.
     #[error("the connection to the server is lost: {0}")]
     Lost(String),
-    /// An answer that is not what was asked for.
+    /// The server's response has an unexpected form.
     #[error("{0}")]
     Answer(String),
     /// The programs of a server are not installed.
     #[error("{kind} is not installed ({missing} not found): apt-get install {}", crate::instance::binaries::packages(*kind))]
     Missing {
-        /// The server.
+        /// Kind of the server.
         kind: Kind,
-        /// The program that was looked for.
+        /// Name of the missing program.
         missing: String,
     },
-    /// A folder that litelab did not make, or that the server's user cannot use.
+    /// A folder that litelab did not create, or that the server's user cannot use.
     #[error("{}: {why}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What is wrong, and the remedy.
+        /// The error, and its remedy.
         why: String,
     },
-    /// An operation on a file.
+    /// A file operation failed.
     #[error("{}: cannot {what}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// On what.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A server that did not start, or did not stop.
+    /// A server did not start or did not stop.
     #[error("{0}")]
     Failed(String),
-    /// The user asked to stop while a server was being started; nothing of it is left.
+    /// The user requested a stop during the start of a server. Nothing of the server is left.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl ServersError {
-    /// Whether the user has to change what was given: a url, a folder, what is installed.
+    /// Whether the user must change the input: a URL, a folder, or the installed packages.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         matches!(
@@ -106,7 +106,7 @@ impl ServersError {
     }
 }
 
-/// A text of several lines as one.
+/// Joins a text of several lines into one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

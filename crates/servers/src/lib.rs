@@ -1,9 +1,9 @@
-//! Database servers as litelab uses them.
+//! Database servers for trials: private instances, and administrative connections.
 //!
-//! [`Instance`] is a private server: its own data directory, port and log in a folder of its own, on loopback, run by
-//! an unprivileged user, and gone with that folder when it is stopped. [`Admin`] is the core's own connection to a
-//! server, by which it makes a trial's schema, loads its data and checks its content afterwards, so that no runner has
-//! to be believed.
+//! [`Instance`] is a private server on loopback: its data directory, log and configuration are in one folder, it
+//! listens on its own port, runs under an unprivileged account, and is removed with its folder when it stops. [`Admin`]
+//! is the engine's own connection to a server. It creates the schema of a trial, loads its data, and checks its content
+//! afterwards, so that the checks do not depend on reports of a runner.
 
 pub mod admin;
 mod error;

@@ -1,4 +1,4 @@
-//! Counts against rows, for every way of sharing connections.
+//! Counts compared with rows, for every access.
 
 use litelab_protocol::draw::Value;
 use litelab_protocol::{Access, Executor, Trial, TrialResult};
@@ -10,11 +10,11 @@ use crate::subject::Subject;
 
 const INSERTS: u64 = 61;
 const READS: u64 = 20;
-/// Of three writers at once, half a millisecond each. Who is done before a busy machine lets the next one begin meets
-/// nobody, so that it is some 20 ms for each.
+/// Transactions of three concurrent writers, of half a millisecond each. On a busy machine a writer may finish before
+/// the next one starts and never meet it; this count gives each writer about 20 ms of work.
 const CONTENDED: u64 = 120;
 
-/// Two writers and a reader, every combination that the driver says it has.
+/// Runs two writers and a reader under every combination of executor and access that the driver claims.
 pub fn access(subject: &Subject<'_>) -> Found {
     let ways = subject.ways();
     ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
@@ -32,7 +32,7 @@ pub fn access(subject: &Subject<'_>) -> Found {
             let wanted = if operation.role == "w" { INSERTS } else { READS };
             let (did, o) = (operation.committed, &operation.transaction);
             ensure!(did == wanted, "{name}: {did} of {wanted} `{o}` were committed; errors: {:?}", operation.errors);
-            // A worker with a connection of its own has nothing to wait for.
+            // A worker with its own connection waits for nothing.
             let shares = match access {
                 Access::PerWorker => false,
                 Access::WriteLock => operation.role == "w",
@@ -53,7 +53,7 @@ pub fn access(subject: &Subject<'_>) -> Found {
     passed(names.join(", "))
 }
 
-/// Worker k of W does the transactions k, k + W, … of a counted role.
+/// Worker k of W must run the transactions k, k + W, … of a role with a count.
 fn share(trial: &Trial, result: &TrialResult) -> Result<(), String> {
     for role in &trial.roles {
         let litelab_protocol::Until::Count { transactions } = role.until else { continue };
@@ -69,7 +69,8 @@ fn share(trial: &Trial, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Each worker of the role that inserts has left the rows of its first operations, as many as it says it committed.
+/// The rows in the table must be those of the first operations of each worker of the first role, as many as the worker
+/// reports as committed.
 pub fn of_workers(trial: &Trial, result: &TrialResult, place: &Place, database: u32) -> Result<(), String> {
     let role = &trial.roles[0];
     let step = &role.steps[0];
@@ -100,7 +101,8 @@ pub fn of_workers(trial: &Trial, result: &TrialResult, place: &Place, database: 
     Ok(())
 }
 
-/// Writers who share a connection or a lock never meet at SQLite's own: without a busy timeout nobody is refused.
+/// Writers that share a connection or a lock never compete for SQLite's lock: without a busy timeout, none of them
+/// fails.
 pub fn exclusion(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(super::NO_DATABASE);
@@ -122,7 +124,7 @@ pub fn exclusion(subject: &Subject<'_>) -> Found {
     passed(format!("{} combinations without an error", ways.len()))
 }
 
-/// Two databases: each has all roles with all their workers.
+/// Every role must run with all its workers on each of two databases.
 pub fn databases(subject: &Subject<'_>) -> Found {
     let paths = [subject.database("first.db", TABLE)?, subject.database("second.db", TABLE)?];
     let draft = Draft::new(subject).on(&paths[0]).on(&paths[1]).transaction(insert());

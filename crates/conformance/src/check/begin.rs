@@ -1,4 +1,4 @@
-//! The least: it starts, waits, works and ends.
+//! The minimum: a runner starts, waits for `go`, works and ends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -8,9 +8,9 @@ use super::{Found, ensure, passed};
 use crate::draft::{Draft, TABLE, count, insert};
 use crate::subject::Subject;
 
-/// Long enough for ten inserts; a runner that does not wait has begun by then.
+/// Long enough for ten inserts: a runner that does not wait for `go` has written rows by then.
 const WAIT: Duration = Duration::from_millis(120);
-/// How long a runner may outlive the core.
+/// Longest time that a runner may outlive the engine.
 const ALONE: Duration = Duration::from_secs(10);
 
 pub fn answers(subject: &Subject<'_>) -> Found {
@@ -39,8 +39,8 @@ pub fn waits_for_go(subject: &Subject<'_>) -> Found {
     passed(format!("nothing within {} ms, then exit code 0", WAIT.as_millis()))
 }
 
-/// The core is killed in the middle of a trial: nobody hears the runner, and nobody will ever end it. Ticks are rare,
-/// so that it finds out when it has its result to give.
+/// The engine is killed during a trial: no process reads the runner's output, and none will kill it. Ticks are rare
+/// here, so that the runner notices only when it writes its result.
 pub fn ends_alone(subject: &Subject<'_>) -> Found {
     let path = subject.database("alone.db", TABLE)?;
     let until = litelab_protocol::Until::Time { ms: 100 };

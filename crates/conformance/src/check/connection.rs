@@ -1,4 +1,4 @@
-//! Connections that are refused, lost, or silent. The suite stands between the runner and the server.
+//! Connections that are refused, lost or silent. A proxy of the suite is between the runner and the server.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::place::Place;
 use crate::proxy::{Proxy, elsewhere};
 use crate::subject::Subject;
 
-/// Transactions of a trial, one every few milliseconds.
+/// Transactions of a trial, each followed by a pause of some milliseconds.
 const INSERTS: u64 = 40;
-/// When the connection is lost, in their middle.
+/// Time from `go` until the connection is lost, while transactions run.
 const AMID: Duration = Duration::from_millis(150);
 
 /// A trial that reaches its server through a proxy.
@@ -25,7 +25,7 @@ struct Through {
     trial: Trial,
 }
 
-/// Each insert pauses with its transaction open, and writes down a setting of its connection.
+/// Each insert pauses inside its transaction, and stores a setting of its connection in the row.
 fn through(subject: &Subject<'_>, on: &[&str]) -> Result<Through, String> {
     let place = subject.database("through", TABLE)?;
     let (name, value, asked) = setting(subject);
@@ -42,13 +42,13 @@ fn through(subject: &Subject<'_>, on: &[&str]) -> Result<Through, String> {
     Ok(Through { place, proxy, trial })
 }
 
-/// A setting, what it is set to, and what a statement reads.
+/// Name of a setting, its value, and the SQL expression that reads it.
 fn setting(subject: &Subject<'_>) -> (&'static str, &'static str, &'static str) {
     let postgres = ("lock_timeout", "4321", "current_setting('lock_timeout')");
     subject.by(("", "", ""), postgres, ("innodb_lock_wait_timeout", "4321", "@@innodb_lock_wait_timeout"))
 }
 
-/// The connection is cut while transactions run, without and with a retry.
+/// The connection is cut while transactions run, once without and once with a retry.
 pub fn lost(subject: &Subject<'_>) -> Found {
     tries(|_| cut(subject, &[]))?;
     tries(|_| cut(subject, &[CONNECTION_LOST]))?;
@@ -65,11 +65,12 @@ fn cut(subject: &Subject<'_>, on: &[&str]) -> Result<(), Wrong> {
     noticed(&place, &heard, CONNECTION_LOST, !on.is_empty())
 }
 
-/// One transaction was told by this name that its connection was lost; all others are done, on one with its settings.
+/// One transaction must fail with this code. All others must commit, on a connection with the same settings.
 fn noticed(place: &Place, heard: &Heard, code: &str, retried: bool) -> Result<(), Wrong> {
     let operation = &heard.result.operations[0];
     let names: Vec<_> = operation.errors.keys().map(String::as_str).collect();
-    // On a busy machine all was over before the connection was lost; or a COMMIT without an answer was done and tried again.
+    // On a busy machine the trial may end before the cut, or a COMMIT whose response was lost may have succeeded before
+    // its retry.
     timely!(!names.is_empty(), "its connection was lost, and it counts no error");
     timely!(
         !names.iter().any(|name| *name == "unique_violation" || *name == "ER_DUP_ENTRY"),
@@ -88,7 +89,7 @@ fn noticed(place: &Place, heard: &Heard, code: &str, retried: bool) -> Result<()
         (errors, failed, committed)
     );
     let rows = place.integer("SELECT count(*) FROM t")? as u64;
-    // Whether a COMMIT without an answer was done is not known.
+    // A COMMIT without a response may or may not have succeeded.
     ensure!(
         (committed..=committed + failed).contains(&rows),
         "{committed} were committed and {failed} not, and there are {rows} rows"
@@ -98,8 +99,8 @@ fn noticed(place: &Place, heard: &Heard, code: &str, retried: bool) -> Result<()
     Ok(())
 }
 
-/// Three ways of a server to be gone, side by side: it says nothing more on a connection, nothing to a new one, or nobody
-/// listens any more. Each takes as long as the protocol says that it is waited for.
+/// Tests three failures of a server in parallel: an open connection becomes silent, a new connection receives no
+/// response, and the server no longer listens. The protocol defines the timeout of each.
 pub fn gone(subject: &Subject<'_>) -> Found {
     std::thread::scope(|scope| {
         let silent = scope.spawn(|| silent(subject).map_err(|e| format!("a connection that says nothing: {e}")));
@@ -127,7 +128,7 @@ fn silent(subject: &Subject<'_>) -> Result<(), String> {
 
 fn nobody(subject: &Subject<'_>) -> Result<(), String> {
     let Through { place: _until_the_end, proxy, mut trial } = through(subject, &[])?;
-    // For it to be amid its work, whatever the machine does.
+    // Long enough that transactions still run when the server closes, even on a slow machine.
     trial.roles[0].until = litelab_protocol::Until::Time { ms: 60_000 };
     let mut started = subject.start(&trial)?;
     started.go();
@@ -143,7 +144,7 @@ fn nobody(subject: &Subject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The kernel accepts connections for it.
+/// The kernel accepts connections to a listening socket, but no program answers them.
 fn mute(subject: &Subject<'_>) -> Result<(), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     let address = listener.local_addr().map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! Two transactions that wait for each other: one of them is told so, and may try again.
+//! A deadlock of two transactions: one of them must fail with the right code, and must be retried if requested.
 
 use litelab_protocol::codes::contention;
 use litelab_protocol::{Begin, Statement, Transaction};
@@ -15,7 +15,8 @@ pub fn deadlock(subject: &Subject<'_>) -> Found {
     passed(format!("{code}, {seen} times and cured"))
 }
 
-/// Two workers take two rows in the two orders; with so many attempts. Returns how often one was told.
+/// Two workers update two rows in opposite order, with `attempts` attempts each. Returns the number of deadlocks
+/// reported.
 fn once(subject: &Subject<'_>, code: &str, attempts: u32, tried: u32) -> Result<u64, Wrong> {
     let schema = "CREATE TABLE pair(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO pair VALUES (1, 0), (2, 0)";
     let place = subject.database("deadlock", schema)?;
@@ -35,7 +36,7 @@ fn once(subject: &Subject<'_>, code: &str, attempts: u32, tried: u32) -> Result<
     ensure!(told.iter().all(|name| *name == code), "a deadlock is {code}, and it saw {told:?}");
     let sum = |of: &dyn Fn(&litelab_protocol::Operation) -> u64| operations.iter().map(of).sum::<u64>();
     let seen = sum(&|o| o.errors.values().map(|e| e.seen).sum());
-    // On a busy machine one was over before the other began.
+    // On a busy machine one transaction may end before the other one begins.
     timely!(seen > 0, "two transactions took two rows in the two orders, and none was told of a deadlock");
     let cured = sum(&|o| o.errors.values().map(|e| e.cured).sum());
     let (failed, committed) = (sum(&|o| o.failed), sum(&|o| o.committed));

@@ -1,4 +1,4 @@
-//! What a runner says of itself.
+//! The description that a runner prints of itself.
 
 use litelab_engine::runner::{Absent, Runner};
 use litelab_protocol::invocation::INTERFACES;
@@ -6,13 +6,13 @@ use litelab_protocol::{Access, Description, DriverDescription};
 
 use super::ensure;
 
-/// The check's name.
+/// Name of the check.
 pub const NAME: &str = "describes-itself";
 
-/// Asks it, and compares the answer with its manifest. Returns the description, the optional drivers it lacks, and what
-/// was seen.
+/// Compares the runner's description with its manifest. Returns the description, the missing optional drivers, and a
+/// summary.
 pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String), String> {
-    // Reads the answer strictly: unknown and missing fields, and another version of the protocol, are errors.
+    // `look` parses strictly: unknown or missing fields, or another protocol version, are errors.
     let (description, mut absent) = runner.look().map_err(|e| e.to_string())?;
     let manifest = &runner.manifest;
     ensure!(description.runner == manifest.name, "it calls itself `{}`", description.runner);

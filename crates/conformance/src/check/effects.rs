@@ -1,4 +1,4 @@
-//! Settings by what they do.
+//! Settings, tested by their effects.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::draft::{Draft, TABLE, count, insert, statement, transaction};
 use crate::place::Place;
 use crate::subject::Subject;
 
-/// Between the timeout asked for and the one measured: SQLite sleeps in steps of up to 100 ms, the machine is busy. Less
-/// than the five seconds that many a library waits when it is left to itself.
+/// Tolerance between the requested timeout and the measured one: SQLite sleeps in steps of up to 100 ms, and the
+/// machine may be busy. It is shorter than the default timeout of five seconds that many libraries have.
 pub const SLACK: Duration = Duration::from_millis(4_000);
 
 pub fn effects(subject: &Subject<'_>) -> Found {
@@ -30,7 +30,7 @@ pub fn effects(subject: &Subject<'_>) -> Found {
     passed("journal_mode, page_size, busy_timeout, foreign_keys, query_only")
 }
 
-/// One transaction under these settings.
+/// A trial of one transaction under these settings.
 pub(super) fn one(subject: &Subject<'_>, place: &Place, transaction: Transaction, settings: &[(&str, &str)]) -> Trial {
     let name = transaction.name.clone();
     let mut draft = Draft::new(subject).on(place).transaction(transaction);
@@ -40,12 +40,12 @@ pub(super) fn one(subject: &Subject<'_>, place: &Place, transaction: Transaction
     draft.role("r", 1, &[&name], count(1)).build()
 }
 
-/// Times the only transaction's error was seen.
+/// Number of times that the trial's only transaction failed with this error.
 pub(super) fn seen(heard: &Heard, code: &str) -> u64 {
     heard.result.operations.iter().filter_map(|o| o.errors.get(code)).map(|e| e.seen).sum()
 }
 
-/// The file remembers write-ahead logging: bytes 18 and 19 of its header.
+/// Bytes 18 and 19 of the file header record write-ahead logging.
 fn journal_mode(subject: &Subject<'_>) -> Result<(), String> {
     let path = subject.database("journal.db", TABLE)?;
     for (mode, wal, id) in [("WAL", true, 0), ("DELETE", false, 1), ("TRUNCATE", false, 2)] {
@@ -62,12 +62,12 @@ fn journal_mode(subject: &Subject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Of a file that is made by the trial's own first statement.
+/// Page size of a file that the trial's first statement creates.
 fn page_size(subject: &Subject<'_>) -> Result<(), String> {
     for size in [1024, 16_384] {
         let path = Place::File(subject.directory.join(format!("pages-{size}.db")));
         let create = transaction("create", Begin::None, vec![], vec![statement(TABLE, &[])]);
-        // The size has to be known before anything is written, and write-ahead logging writes.
+        // The page size must be set before the first write, and the switch to WAL writes.
         let mut trial = one(subject, &path, create, &[("page_size", &size.to_string())]);
         trial.connection.settings.rotate_right(1);
         subject.run(&trial)?;
@@ -77,7 +77,7 @@ fn page_size(subject: &Subject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The suite holds the write lock: how long does an insert wait?
+/// The suite holds the write lock and measures how long an insert waits.
 fn busy_timeout(subject: &Subject<'_>) -> Result<(), String> {
     for wanted in [0, 250] {
         let path = subject.database(&format!("busy-{wanted}.db"), TABLE)?;
@@ -94,7 +94,7 @@ fn busy_timeout(subject: &Subject<'_>) -> Result<(), String> {
         );
         let wanted = Duration::from_millis(wanted);
         let took = Duration::from_nanos(heard.result.elapsed_ns);
-        // SQLite's last step may leave out up to a millisecond.
+        // SQLite may omit up to a millisecond of its last sleep.
         let least = wanted.saturating_sub(Duration::from_millis(2));
         ensure!(took >= least && took <= wanted + SLACK, "{wanted:?} was asked for, and it gave up after {took:?}");
     }

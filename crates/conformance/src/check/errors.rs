@@ -1,4 +1,4 @@
-//! Errors by their extended names, provoked one by one.
+//! Extended error names, each provoked by one statement.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::dialect::{by, not_unique};
 use crate::draft::{Draft, count, query, statement, transaction};
 use crate::subject::Subject;
 
-/// Tables with constraints, one row that others meet, and on servers one to which an error without a name belongs.
+/// Tables with constraints and one row to collide with; on servers also a trigger that raises an error without a name.
 fn schema(dialect: Dialect) -> String {
     let tables = "CREATE TABLE parent(id INTEGER PRIMARY KEY); \
         CREATE TABLE t(id INTEGER PRIMARY KEY, u VARCHAR(9) UNIQUE, n INTEGER DEFAULT 0 NOT NULL, \
@@ -28,7 +28,7 @@ fn schema(dialect: Dialect) -> String {
     format!("{tables}{refuses}")
 }
 
-/// Statements that are refused, and the names of what they are told; where MariaDB and MySQL differ, of both.
+/// Statements that must fail, each with the name of its error. Both names are given where MariaDB and MySQL differ.
 fn violations(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![
         ("INSERT INTO t(id, u) VALUES (2, 'a')", not_unique(dialect)),
@@ -65,7 +65,7 @@ fn violations(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// What a transaction is told whose view of the data is too old to write by; none where that is no error by default.
+/// Error name when a transaction writes after its snapshot has become stale; `None` where that is no error by default.
 pub fn stale(dialect: Dialect) -> Option<&'static str> {
     by(dialect, Some("SQLITE_BUSY_SNAPSHOT"), Some("serialization_failure"), None)
 }
@@ -102,8 +102,9 @@ pub fn names(subject: &Subject<'_>) -> Found {
     let Some(stale) = stale(dialect) else {
         return passed(format!("{} errors", violations.len()));
     };
-    // Once in a while the suite is just writing when the reader becomes a writer, which then meets its lock instead; or the
-    // suite does not come to write in the reader's pause, or the reader to read before the suite has written its last.
+    // Three races are possible: the suite holds the write lock when the reader upgrades, which then fails with
+    // SQLITE_BUSY; the suite does not write during the reader's pause; or the reader reads after the suite's last
+    // write.
     tries(|tried| {
         let Heard { result, .. } = snapshot(subject, &format!("snapshot-{tried}.db"), 1, &[])?;
         let seen: Vec<&str> = result.operations[0].errors.keys().map(String::as_str).collect();
@@ -115,13 +116,13 @@ pub fn names(subject: &Subject<'_>) -> Found {
     passed(format!("{} errors, {stale}", violations.len()))
 }
 
-/// Reads, pauses, writes; in its pause the suite writes, so that the snapshot is stale.
+/// Reads, pauses, and writes. The suite writes during the pause, so that the snapshot is stale.
 fn upgrade() -> Transaction {
     let read = Statement { hold_us: 150_000, ..query("SELECT count(*) FROM counter", &[], Fetch::All) };
     transaction("upgrade", Begin::Deferred, vec![], vec![read, statement("UPDATE counter SET n = n + 1", &[])])
 }
 
-/// One such transaction with so many attempts, in a database of that name.
+/// Runs one such transaction with `attempts` attempts, in a database of this name.
 pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -> Result<Heard, String> {
     let place = subject.database(name, "CREATE TABLE counter(n INTEGER); INSERT INTO counter VALUES (0)")?;
     let mut draft = Draft::new(subject).on(&place).transaction(upgrade());
@@ -133,8 +134,8 @@ pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -
     trial.retry.on = on.iter().map(|c| (*c).to_owned()).collect();
     let mut started = subject.start(&trial)?;
     started.go();
-    // The longer the surer; who tries again often enough is left in peace in the end, for a try whose pause begins
-    // meanwhile reads what is stale by its end.
+    // A longer time makes a stale snapshot more certain, and the retries still end: only an attempt whose pause falls
+    // into this time can fail.
     place.meddle("UPDATE counter SET n = n + 1", Duration::from_millis(400))?;
     subject.finish(&trial, started)
 }

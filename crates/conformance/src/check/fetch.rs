@@ -1,4 +1,4 @@
-//! Rows fetched, and looked at.
+//! Rows that are fetched, and rows that are read.
 
 use litelab_protocol::{Begin, Dialect, Fetch, Statement, Transaction, Work};
 
@@ -8,7 +8,7 @@ use crate::subject::Subject;
 
 const ROWS: u64 = 12;
 const TIMES: u64 = 5;
-/// Rows of a query that takes far longer than [`AT_ONCE`] to run to its end.
+/// Rows of a query whose complete execution takes far longer than [`AT_ONCE`].
 const MANY: u64 = 40_000_000;
 const AT_ONCE: u64 = 400_000_000;
 
@@ -45,7 +45,7 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
             if timed {
                 let (query, first, service) =
                     (max(&operation.query), max(&operation.first_row), operation.service.max());
-                // A thousandth is the histogram's precision.
+                // The bound allows for the histogram's precision of one thousandth.
                 let bound = service.map(|s| s + s / 500);
                 ensure!(
                     query <= bound && first <= bound,
@@ -55,7 +55,7 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
         }
     }
     if subject.dialect() != Dialect::Sqlite {
-        // A server sends what was asked for, whether or not it is looked at.
+        // A server sends the complete result even if the client does not read it.
         return passed("none, first, all, buffer; timed and not");
     }
     tries(|tried| {
@@ -74,7 +74,7 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
     passed("none, first, all, buffer; timed and not")
 }
 
-/// Two of eight rows are wrong, one in its value and one in its hash.
+/// Two of eight rows are wrong: one in its value, one in its hash.
 pub fn verify(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);

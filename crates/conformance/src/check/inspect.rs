@@ -41,7 +41,7 @@ pub fn inspect(subject: &Subject<'_>) -> Found {
         .spawn()
         .map_err(|e| e.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read shows in its answer.
+        // A runner that does not read its input fails below, by its answer.
         let _written = writeln!(stdin, "{text}");
     }
     let output = child.wait_with_output().map_err(|e| e.to_string())?;

@@ -43,7 +43,7 @@ fn one(subject: &Subject<'_>, shared: bool) -> Result<(), String> {
     });
     let workers = if shared { 2 } else { 1 };
     let mut trial: Trial = draft.role("w", workers, &["insert"], count(20)).build();
-    // Connections of a shared cache lock each other's tables, and no busy timeout waits for that.
+    // Connections with a shared cache lock each other's tables, and the busy timeout does not apply to these locks.
     trial.retry.attempts = 100_000;
     trial.retry.on = vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()];
     (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);

@@ -1,7 +1,7 @@
-//! The checks. Each is independent of the others, takes a few tens to a few hundred milliseconds, and says in one line
-//! what is wrong.
+//! The checks. Each is independent of the others, takes some tens to some hundreds of milliseconds, and describes a
+//! failure in one line.
 
-// Before the modules, for those that use it.
+// Defined before the modules, because some of them use it.
 macro_rules! check {
     ($name:literal, $about:literal, $run:path) => {
         Check { name: $name, about: $about, run: $run }
@@ -43,29 +43,29 @@ pub use queue::CHECKS as QUEUE_CHECKS;
 
 use crate::subject::Subject;
 
-/// What a check that found nothing wrong has to say.
+/// Result of a check that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// What was seen.
+    /// The check passed; a summary of the observation.
     Passed(String),
-    /// Why it does not apply.
+    /// The check does not apply; the reason.
     Skipped(String),
 }
 
-/// A finding, or what is wrong.
+/// Result of a check, or the description of a failure.
 pub type Found = Result<Finding, String>;
 
 /// One check.
 pub struct Check {
-    /// Its name, in words with hyphens.
+    /// Name, in lower-case words with hyphens.
     pub name: &'static str,
-    /// What it makes sure of.
+    /// The requirement that the check tests.
     pub about: &'static str,
     pub(crate) run: fn(&Subject<'_>) -> Found,
 }
 
-/// All checks of a driver that takes SQL, in the order in which they are made. The first is the least: where it fails, the rest is
-/// not tried.
+/// All checks of a driver that runs SQL, in the order in which they run. The first one is the minimum: if it fails, the
+/// others are not run.
 pub const CHECKS: &[Check] = &[
     check!("answers", "it opens, waits, runs ten transactions and ends", begin::answers),
     check!("waits-for-go", "without `go` it runs nothing, and ends with its input", begin::waits_for_go),
@@ -104,7 +104,7 @@ pub const CHECKS: &[Check] = &[
     check!("inspect", "it opens as an application would and reports what took effect", inspect::inspect),
 ];
 
-/// What a driver of a server has to show besides.
+/// Additional checks of a driver of a server.
 pub const SERVER_CHECKS: &[Check] = &[
     check!("deadlock", "who waits for each other is told so, and tries again as told", deadlock::deadlock),
     check!(
@@ -115,18 +115,18 @@ pub const SERVER_CHECKS: &[Check] = &[
     check!("connection-gone", "a server that is gone or says nothing hangs nobody", connection::gone),
 ];
 
-/// The checks of a driver: where it offers an interface in place of SQL, those of this interface.
+/// The checks of a driver. A driver that has an interface in place of SQL gets the checks of that interface.
 pub fn of(driver: &DriverDescription) -> Vec<&'static Check> {
     match driver.interface.as_deref() {
         Some("queue") => QUEUE_CHECKS.iter().collect(),
         Some("orchestration") => ORCHESTRATION_CHECKS.iter().collect(),
-        // There is no other: what describes itself with one is not examined further.
+        // No other interface is defined; a driver that names another one gets the checks for SQL.
         _ if driver.dialect.is_sqlite() => CHECKS.iter().collect(),
         _ => CHECKS.iter().chain(SERVER_CHECKS).collect(),
     }
 }
 
-/// Ends a check with what is wrong.
+/// Ends a check with a failure unless the condition holds.
 macro_rules! ensure {
     ($ok:expr, $($what:tt)+) => {
         if !$ok {
@@ -139,15 +139,15 @@ pub(crate) use tries::{timely, tries};
 
 pub use tries::Wrong;
 
-/// A check that has seen what it wanted.
+/// The result of a check that passed.
 fn passed(detail: impl Into<String>) -> Found {
     Ok(Finding::Passed(detail.into()))
 }
 
-/// A check that does not apply.
+/// The result of a check that does not apply.
 fn skipped(reason: impl Into<String>) -> Found {
     Ok(Finding::Skipped(reason.into()))
 }
 
-/// The reason why a check of databases says nothing about the driver `noop`.
+/// Reason why checks of databases do not apply to the driver `noop`.
 const NO_DATABASE: &str = "it calls no database";

@@ -1,4 +1,4 @@
-//! Arrivals that do not wait for the one before.
+//! Open load: arrivals that do not wait for the previous transaction.
 
 use litelab_protocol::generator::{Stream, unit};
 use litelab_protocol::histogram::Histogram;
@@ -17,10 +17,11 @@ fn part<'a>(operation: &'a Operation, name: &str) -> Result<&'a Histogram, Strin
     histogram.as_ref().ok_or_else(|| format!("an open load has no `{name}` histogram"))
 }
 
-/// How long an open load lasts.
+/// Duration of an open load, in milliseconds.
 const MS: u64 = 200;
 
-/// The number of arrivals is that of the schedule, however it is spaced, and each is started or unserved.
+/// The number of arrivals must be that of the schedule, for each kind of spacing. Each arrival is either started or
+/// unserved.
 pub fn arrivals(subject: &Subject<'_>) -> Found {
     let mut seen = Vec::new();
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
@@ -37,8 +38,8 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
     let path = subject.database(&format!("open-{arrivals:?}-{tried}.db"), TABLE)?;
     let draft = Draft::new(subject).on(&path).transaction(insert());
     let mut trial = draft.role("w", 2, &["insert"], Until::Time { ms: MS }).build();
-    // One process cannot share a schedule with another one: each gets its part of the rate, and a stream that is
-    // the same, so only the single worker's count is known beforehand.
+    // Processes do not share a schedule: each gets its part of the rate and the same stream, so that only the count of
+    // a single worker can be computed here.
     if trial.executor == litelab_protocol::Executor::Processes {
         (trial.roles[0].workers, trial.roles[0].workers_in_role) = (1, 1);
         trial.roles[0].steps[0].stride = 1;
@@ -52,12 +53,12 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
         + operation.failed
         + operation.unserved
         + operation.unfinished.len() as u64;
-    // One at go itself, and one at the very end, may be seen either way.
+    // An arrival exactly at `go` or at the very end may be counted or not.
     ensure!(found.abs_diff(due) <= 1, "{arrivals:?}: {due} arrivals are due in {MS} ms, and it knows of {found}");
     if subject.has_database() {
         access::of_workers(&trial, &result, &path, 0)?;
     }
-    // Where the machine was so busy that none was begun in time, none was timed.
+    // On a very busy machine possibly no transaction began in time, and none was timed.
     let (service, response) = (operation.service.mean(), part(operation, "response")?.mean());
     timely!(
         response.zip(service).is_some_and(|(r, s)| r >= s * 0.998),
@@ -65,7 +66,7 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
     );
     let lag = part(operation, "lag")?.mean().unwrap_or_default();
     let sum = lag + service.unwrap_or_default();
-    // A runner may have been interrupted between two looks at the clock.
+    // The runner may be interrupted between two reads of the clock.
     timely!(
         response.is_some_and(|r| (r - sum).abs() <= 0.02 * sum + 2_000.0),
         "{arrivals:?}: response is lag and service, on average {lag:.0} + {service:?} ns, and it is {response:?}"
@@ -73,7 +74,7 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
     Ok(found)
 }
 
-/// The rate is the role's: with a second database there are more workers, not more arrivals.
+/// The rate is that of the role: a second database adds workers, not arrivals.
 fn of_two_databases(subject: &Subject<'_>) -> Result<(), String> {
     const MS: u64 = 100;
     const RATE: f64 = 200.0;
@@ -113,7 +114,6 @@ pub fn late_starts(subject: &Subject<'_>) -> Found {
     tries(|tried| overload(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn overload(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     const MS: u64 = 250;
     let path = subject.database(&format!("late-{tried}.db"), TABLE)?;
@@ -127,11 +127,11 @@ fn overload(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         (committed + unserved).abs_diff(100) <= 1,
         "100 arrivals are due, and it knows of {committed} served and {unserved} unserved"
     );
-    // At 5 ms each 50 can be served.
+    // At 5 ms each, 50 arrivals can be served.
     ensure!(unserved >= 45, "each takes 5 ms, so that 50 of 100 can be served, and it says {unserved} were not");
     let (service, response) = (operation.service.max().unwrap_or_default(), part(operation, "response")?.max());
     let lag = part(operation, "lag")?.max().unwrap_or_default();
-    // The last one served was due about halfway.
+    // The last arrival that was served was due about halfway.
     timely!(lag > 60_000_000, "the last start comes 125 ms late, and its longest lag is {:.1} ms", lag as f64 / 1e6);
     timely!(
         response.is_some_and(|r| r as f64 > 0.95 * lag as f64 && r > service),

@@ -1,4 +1,4 @@
-//! Which step comes next, and when a role ends that waits for another.
+//! The order of steps, and roles that end with another role.
 
 use litelab_protocol::generator::{Stream, below};
 use litelab_protocol::{Executor, Order, Transaction, TrialResult, Until};
@@ -30,7 +30,8 @@ pub fn order(subject: &Subject<'_>) -> Found {
     for (step, weight) in trial.roles[0].steps.iter_mut().zip([3, 7]) {
         step.weight = weight;
     }
-    // Worker k does numbers k, k + 2, …, and each number is its own row of the stream: together they draw 0 to 89.
+    // Worker k runs the numbers k, k + 2, …, and each number has its own row of the stream: together the workers draw
+    // rows 0 to 89.
     let stream = Stream::new(trial.seed, "mix.step");
     let due = (0..all).filter(|&number| below(stream.word(number), 10) < 3).count() as u64;
     let heard = subject.run(&trial)?;
@@ -43,7 +44,7 @@ pub fn order(subject: &Subject<'_>) -> Found {
     passed(format!("6 and 2 in turn; {due} and {} of {all} by weight", all - due))
 }
 
-/// Readers that last as long as the writer does, whose time is known by its pauses.
+/// Readers run until the writer has ended, whose duration is known from its pauses.
 pub fn until_role(subject: &Subject<'_>) -> Found {
     if subject.executor() == Executor::Processes {
         return skipped("a process cannot see the end of another one's role");
@@ -51,10 +52,9 @@ pub fn until_role(subject: &Subject<'_>) -> Found {
     tries(|tried| reads_until(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn reads_until(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("until-{tried}.db"), TABLE)?;
-    // The pause is outside the transaction, so that it is one under every access.
+    // The pause is outside the transaction, so that it has the same length under every access.
     let mut trial = Draft::new(subject)
         .on(&path)
         .transaction(slow_insert(0))

@@ -7,12 +7,12 @@ use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
 use crate::subject::Subject;
 
-/// A trial that does next to nothing for a third of a second: silence is how the core knows a hung runner.
+/// A trial that is nearly idle for a third of a second must still send ticks: the engine detects a hung runner by the
+/// absence of output.
 pub fn ticks(subject: &Subject<'_>) -> Found {
     tries(|tried| ticks_of(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("ticks-{tried}.db"), TABLE)?;
     let mut trial =
@@ -20,14 +20,14 @@ fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     trial.roles[0].load = Load::Closed { think_us: 150_000 };
     trial.tick_ms = 20;
     let heard = subject.run(&trial)?;
-    // 300 ms hold 15 of them; a busy machine may let some fall together.
+    // 15 ticks are due in 300 ms; a busy machine may merge some.
     timely!(
         heard.ticks.len() >= 6,
         "in {:?} {} ticks were heard, one is due every 20 ms",
         heard.took,
         heard.ticks.len()
     );
-    // Of the trial as long as it was: on a busy machine that is longer than its pauses.
+    // Three quarters of the trial's measured duration: on a busy machine a trial is longer than its pauses.
     let late = heard.took.mul_f64(0.75);
     let early = heard.ticks.iter().filter(|(at, _)| *at < late).count();
     timely!(early >= 4, "its ticks came late: {early} of {} before {late:?} of {:?}", heard.ticks.len(), heard.took);
@@ -35,7 +35,7 @@ fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     for (at, tick) in &heard.ticks {
         ensure!(tick.t_ms >= last, "a tick of {} ms follows one of {last} ms", tick.t_ms);
         let outside = at.as_millis() as u64;
-        // Both clocks count from go, the runner's a little later.
+        // Both clocks start at `go`, the runner's slightly later.
         ensure!(tick.t_ms <= outside + 1, "a tick says {} ms, and was heard {outside} ms after go", tick.t_ms);
         last = tick.t_ms;
     }
@@ -52,7 +52,7 @@ fn probed(subject: &Subject<'_>, name: &str, probe_ms: u32) -> Result<Heard, Str
     subject.run(&trial)
 }
 
-/// Ticks that tell how late the timers ran.
+/// Number of ticks that report the lag of the timers.
 fn lags(heard: &Heard) -> usize {
     heard.ticks.iter().filter(|(_, tick)| tick.lag_ns.is_some()).count()
 }
@@ -66,14 +66,14 @@ pub fn probe(subject: &Subject<'_>) -> Found {
     passed(format!("{timers} timers in 150 ms"))
 }
 
-/// Returns how many there were.
+/// Returns the number of timers.
 fn timers(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let heard = probed(subject, &format!("probe-{tried}.db"), 10)?;
     let (told, ticks, result) = (lags(&heard), heard.ticks.len(), heard.result);
     let Some(probe) = result.probe else { return Err("a probe every 10 ms was asked for, and there is none".into()) };
     ensure!(told == ticks, "a probe was asked for, and {told} of {ticks} ticks tell how late its timers ran");
     let timers = probe.lateness.count();
-    // 15 are due; the last may be cut off, and coarse timers fall together.
+    // 15 timers are due. The last one may be cut off, and coarse timers merge.
     let most = result.elapsed_ns / 10_000_000 + 1;
     timely!((5..=most).contains(&timers), "a timer every 10 ms for 150 ms, and {timers} are recorded");
     ensure!(probe.utilization.is_none_or(|u| (0.0..=1.0).contains(&u)), "its utilization is {:?}", probe.utilization);

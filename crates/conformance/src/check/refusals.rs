@@ -1,4 +1,4 @@
-//! Trials that cannot be run: each must end in `failed` with exit code 1, and not in silence.
+//! Invalid trials: each must end with `failed` and exit code 1, with a reason.
 
 use litelab_protocol::{Database, Dialect, Executor, Trial};
 
@@ -29,7 +29,7 @@ pub fn refusals(subject: &Subject<'_>) -> Found {
     });
     case("a step without its transaction", None, &|t| t.roles[0].steps[0].transaction = 7);
     if let Some(missing) = Executor::ALL.into_iter().find(|e| !subject.driver.executors.contains(e)) {
-        // The core starts processes, so that one a runner cannot tell from threads.
+        // The engine starts the processes, so that a runner cannot distinguish this executor from threads.
         if missing != Executor::Processes {
             case("an executor it does not have", None, &move |t| t.executor = missing);
         }
@@ -69,10 +69,10 @@ pub fn refusals(subject: &Subject<'_>) -> Found {
     passed(format!("{} of {}", cases.len(), cases.len()))
 }
 
-/// Where there is nothing, or nothing for us.
+/// Databases that do not exist or cannot be reached.
 fn unreachable(dialect: Dialect, url: &str) -> Result<Vec<(&'static str, &'static str, Database)>, String> {
     let at = |url: &str, schema: &str| Database::Server { url: url.into(), schema: schema.into() };
-    // A port that was free just now, and that the system hands to nobody so soon.
+    // A port that was free a moment ago, and that the system does not assign again so soon.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(|e| e.to_string())?;
     let parsed = Url::parse(url).map_err(|e| e.to_string())?;
     let mut cases = vec![

@@ -1,4 +1,4 @@
-//! Retries: which errors, how often, with which values.
+//! Retries: on which errors, how often, and with which values.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::draft::{Draft, TABLE, count, insert, slow_insert};
 use crate::place::Place;
 use crate::subject::Subject;
 
-/// Between the tries against the suite's lock.
+/// Pause between attempts while the suite holds the lock, in microseconds.
 const BACKOFF_US: u64 = 2_000;
 
 pub fn retry(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    // Three tries, then no more; the error is not one to retry; a name that covers its extended ones.
+    // Three attempts and no more; an error that is not listed; no retry at all.
     let busy = locked_out(subject.dialect());
     let other = subject.by("SQLITE_LOCKED", "serialization_failure", "ER_LOCK_DEADLOCK");
     for (attempts, on, seen) in [(3, vec![busy], 3), (3, vec![other], 1), (1, vec![busy], 1)] {
@@ -26,7 +26,7 @@ pub fn retry(subject: &Subject<'_>) -> Found {
             locked(subject, &format!("limit-{attempts}-{}", on[0]), (attempts, &on), FOREVER)?;
         let operation = &result.operations[0];
         let errors = operation.errors.get(busy).cloned().unwrap_or_default();
-        // Two transactions, none of which can succeed.
+        // Two transactions, neither of which can succeed.
         ensure!(
             (errors.seen, errors.cured) == (2 * seen, 0) && operation.failed == 2,
             "{attempts} tries on {on:?}: {} errors and 2 failures are due, and it counts {errors:?} and {}",
@@ -35,7 +35,7 @@ pub fn retry(subject: &Subject<'_>) -> Found {
         );
         let counts = || ticks.iter().flat_map(|(_, tick)| &tick.counts);
         let told: (u64, u64) = (counts().map(|c| c.errors).sum(), counts().map(|c| c.busy).sum());
-        // What a lock says on PostgreSQL is not what two transactions that met each other are told.
+        // In PostgreSQL, a lock timeout is not counted as a conflict of two transactions.
         let of_busy = if is_busy(subject.dialect(), busy) { 2 * seen } else { 0 };
         ensure!(
             told == (2 * seen, of_busy),
@@ -51,8 +51,8 @@ pub fn retry(subject: &Subject<'_>) -> Found {
     passed(format!("{seen} errors cured, limits kept"))
 }
 
-/// A lock that is released, later with each try: on a busy machine the runner may come when it is already. Returns the
-/// number of errors.
+/// A lock that is released during the trial. Each retry holds it longer, because on a busy machine the runner may start
+/// after the release. Returns the number of errors.
 fn cured(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let held = Duration::from_millis(120 << (2 * tried.min(3)));
     let busy = locked_out(subject.dialect());
@@ -66,13 +66,13 @@ fn cured(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     timely!(errors.seen > 0, "its lock was held for {held:?}, and it counts no error");
     ensure!(errors.cured == errors.seen, "all its errors were cured by a retry, and it counts {errors:?}");
     let longest = operation.service.max().unwrap_or_default();
-    // Half of it, for a timer may be early and is for whole milliseconds here and there.
+    // Half of the pauses: a timer may be early, and some round to whole milliseconds.
     let paused = errors.seen * BACKOFF_US * 1_000;
     ensure!(
         longest > paused / 2,
         "service is over all tries, with pauses of {paused} ns, and its longest is {longest} ns"
     );
-    // A retry that drew anew would leave a gap.
+    // A retry that drew new values would leave a gap.
     let ids = place.integers("SELECT id FROM t ORDER BY id")?;
     ensure!(ids == [0, 1], "rows 0 and 1 are due after its retries, and there are {ids:?}");
     Ok(errors.seen)
@@ -88,7 +88,7 @@ fn stale(subject: &Subject<'_>, tried: u32) -> Result<(), Wrong> {
     ensure!(told >= stale.seen, "{code} was seen {} times, and its ticks tell of {told} that are busy", stale.seen);
     let what = format!("`{on}` stands for {code}, too");
     ensure!(operation.committed == 1 && stale.cured == stale.seen, "{what}, and of that it counts {stale:?}");
-    // What it read was not stale, as it came when the suite had written its last.
+    // The snapshot was not stale if the runner read after the suite's last write.
     timely!(stale.seen >= 1, "{what}, and of that it counts {stale:?}");
     Ok(())
 }
@@ -96,7 +96,7 @@ fn stale(subject: &Subject<'_>, tried: u32) -> Result<(), Wrong> {
 /// Longer than any trial.
 const FOREVER: Duration = Duration::from_secs(3_600);
 
-/// Two inserts against the suite's lock, which is released after `held`, or after the trial.
+/// Two inserts while the suite holds a lock, which is released after `held`, or after the trial.
 fn locked(subject: &Subject<'_>, name: &str, retry: (u32, &[&str]), held: Duration) -> Result<(Place, Heard), String> {
     let path = subject.database(&format!("retry-{name}.db"), TABLE)?;
     let (patience, none) = impatient(subject.dialect());
@@ -120,7 +120,7 @@ fn locked(subject: &Subject<'_>, name: &str, retry: (u32, &[&str]), held: Durati
     Ok((path, heard?))
 }
 
-/// Pauses of 10, 20, 30, 30 ms between five tries.
+/// Pauses of 10, 20, 30 and 30 ms between five attempts.
 fn backoff(subject: &Subject<'_>, tried: u32) -> Result<(), Wrong> {
     let path = subject.database(&format!("backoff-{tried}.db"), TABLE)?;
     let (patience, none) = impatient(subject.dialect());

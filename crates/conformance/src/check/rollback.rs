@@ -1,4 +1,4 @@
-//! A transaction that fails leaves nothing, and the next one is not in its way.
+//! A failed transaction must leave no changes, and must not block the next one.
 
 use litelab_protocol::{Begin, Statement};
 

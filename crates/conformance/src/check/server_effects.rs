@@ -1,4 +1,4 @@
-//! Settings of servers by what they do.
+//! Settings of servers, tested by their effects.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::draft::{TABLE, insert, query, statement, transaction};
 use crate::subject::Subject;
 
 pub fn effects(subject: &Subject<'_>) -> Found {
-    // Who waits for a lock without a limit waits as long as a connection's answer is waited for, so that comes last.
+    // An unlimited wait for a lock ends only at the timeout of the connection, so this check comes last.
     if subject.dialect() == Dialect::Postgres {
         read_only(subject).map_err(|e| format!("default_transaction_read_only: {e}"))?;
         isolation(subject).map_err(|e| format!("default_transaction_isolation: {e}"))?;
@@ -24,12 +24,12 @@ pub fn effects(subject: &Subject<'_>) -> Found {
     passed("foreign_key_checks, sql_select_limit, innodb_lock_wait_timeout")
 }
 
-/// The suite holds a lock: how long does an insert wait?
+/// The suite holds a lock and measures how long an insert waits.
 fn lock_timeout(subject: &Subject<'_>) -> Result<(), String> {
     let (name, values) = subject.by(
         ("busy_timeout", [("0", 0), ("250", 250)]),
         ("lock_timeout", [("1", 1), ("250", 250)]),
-        // It counts in seconds.
+        // The unit of this setting is a second.
         ("innodb_lock_wait_timeout", [("0", 0), ("1", 1_000)]),
     );
     for (value, wanted) in values {
@@ -43,14 +43,14 @@ fn lock_timeout(subject: &Subject<'_>) -> Result<(), String> {
         let (heard, code) = (heard?, locked_out(subject.dialect()));
         ensure!(seen(&heard, code) == 1, "with the lock held for good, the insert was not refused once as {code}");
         let (wanted, took) = (Duration::from_millis(wanted), Duration::from_nanos(heard.result.elapsed_ns));
-        // The servers' timers are for whole milliseconds, and InnoDB looks once in a while.
+        // The servers' timers have a resolution of one millisecond, and InnoDB checks only now and then.
         let least = wanted.mul_f64(0.5);
         ensure!(took >= least && took <= wanted + SLACK, "{wanted:?} was asked for, and it gave up after {took:?}");
     }
     Ok(())
 }
 
-/// The negative of [`errors::snapshot`]: by default nobody's view of the data is too old to write by.
+/// Negative control of [`errors::snapshot`]: under the default isolation level no snapshot is too old to write.
 fn isolation(subject: &Subject<'_>) -> Result<(), String> {
     let place = subject.database("isolation", "CREATE TABLE counter(n INTEGER); INSERT INTO counter VALUES (0)")?;
     for (level, refused) in [("'read committed'", 0), ("'repeatable read'", 1)] {
@@ -65,7 +65,7 @@ fn isolation(subject: &Subject<'_>) -> Result<(), String> {
             place.meddle("UPDATE counter SET n = n + 1", Duration::from_millis(150))?;
             let heard = subject.finish(&trial, started)?;
             let code = errors::stale(subject.dialect()).unwrap_or_default();
-            // On a busy machine all was written before it read.
+            // On a busy machine the suite may have finished its writes before the transaction read.
             super::timely!(
                 seen(&heard, code) == refused,
                 "under {level} a write by an old view is refused {refused} times, and it counts {}",

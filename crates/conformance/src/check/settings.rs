@@ -1,4 +1,4 @@
-//! Settings as the runner reports them, and as SQL on the same connections sees them.
+//! Settings as the runner reports them, compared with SQL on the same connections.
 
 use litelab_model::{Scalar, pragma};
 use litelab_protocol::{Access, Begin, ConnectionSettings, Dialect, Source, Trial, Value};
@@ -8,7 +8,7 @@ use crate::dialect::usual;
 use crate::draft::{self, Draft, TABLE, count, insert, read, statement, transaction};
 use crate::subject::Subject;
 
-/// Profiles that differ in as much as they can. Values that no build has as its default.
+/// Profiles that differ as much as possible, of values that are no build's default.
 const PROFILES: &[&[(&str, &str)]] = &[
     &[
         ("journal_mode", "WAL"),
@@ -30,7 +30,7 @@ const PROFILES: &[&[(&str, &str)]] = &[
     &[("journal_mode", "TRUNCATE"), ("synchronous", "OFF"), ("recursive_triggers", "ON"), ("secure_delete", "ON")],
 ];
 
-/// Settings of PostgreSQL's sessions: name, value in SQL, and what the server prints.
+/// Session settings of PostgreSQL: name, value in SQL, and the text that the server prints.
 const POSTGRES: &[&[(&str, &str, &str)]] = &[
     &[
         ("synchronous_commit", "off", "off"),
@@ -49,7 +49,7 @@ const POSTGRES: &[&[(&str, &str, &str)]] = &[
     &[("synchronous_commit", "local", "local"), ("lock_timeout", "'2min'", "2min"), ("work_mem", "321", "321kB")],
 ];
 
-/// The same of MySQL's and MariaDB's.
+/// Session settings of MySQL and MariaDB, in the same form.
 const MYSQL: &[&[(&str, &str, &str)]] = &[
     &[
         ("innodb_lock_wait_timeout", "7", "7"),
@@ -64,10 +64,10 @@ const MYSQL: &[&[(&str, &str, &str)]] = &[
     ],
 ];
 
-/// What a server is told, and what it is to print.
+/// A profile for a server: name, value in SQL, and the text that the server prints.
 type Told<'a> = Vec<(&'a str, &'a str, &'a str)>;
 
-/// The profiles of a driver's dialect; of SQLite's, what it reports has more than one form.
+/// The profiles of a dialect. For SQLite the printed text is empty, because a report may take more than one form.
 fn profiles(dialect: Dialect) -> Vec<Told<'static>> {
     match dialect {
         Dialect::Sqlite => {
@@ -83,12 +83,12 @@ fn draft(subject: &Subject<'_>, profile: &[(&str, &str, &str)]) -> Draft {
     let mut draft = Draft::new(subject);
     draft.trial.connection.settings = profile.iter().map(|(n, v, _)| draft::setting(subject.dialect(), n, v)).collect();
     draft.trial.connection.read_back = profile.iter().map(|(n, ..)| (*n).to_owned()).collect();
-    // What was not set is reported, too.
+    // A setting that the profile does not set must be reported, too.
     draft.trial.connection.read_back.push(subject.by("page_size", "server_version", "version").into());
     draft
 }
 
-/// Every connection of every access, under every profile.
+/// Every connection of every access must report the settings, under every profile.
 pub fn read_back(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -102,7 +102,8 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
             (draft.trial.executor, draft.trial.access) = (executor, access);
             let trial = draft.role("w", 1, &["insert"], count(1)).role("r", 2, &["read"], count(2)).build();
             if matches!(access, Access::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL", "")) {
-                // Writers who share commits beside readers need it: it is refused, and nothing else taken for it.
+                // Group commit with separate readers requires WAL: without it the trial must be refused, not run with
+                // another access.
                 let refused = subject.start(&trial).is_err();
                 ensure!(refused, "{access} on {executor}: a profile without WAL was taken");
                 continue;
@@ -126,7 +127,7 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
     passed(format!("{} profiles, {seen} connections", profiles.len()))
 }
 
-/// As many connections as the access opens, under the names the protocol gives them.
+/// Checks that the trial reports as many connections as its access opens, under the names that the protocol defines.
 pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result<(), String> {
     use litelab_protocol::Access::*;
     let of_roles = || trial.roles.iter().flat_map(|r| (0..r.workers).map(|_| r.name.as_str())).collect::<Vec<_>>();
@@ -145,7 +146,7 @@ pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result<(), St
     Ok(())
 }
 
-/// Compares one connection's report with a profile.
+/// Compares the settings that one connection reports with a profile.
 pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
     for (name, value) in profile {
         let input = value.parse().map_or_else(|_| Scalar::Text((*value).to_owned()), Scalar::Integer);
@@ -157,7 +158,7 @@ pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Re
     Ok(())
 }
 
-/// Compares one connection's report with what the server prints.
+/// Compares the settings that one connection reports with the text that the server prints.
 fn printed(profile: &[(&str, &str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
     for (name, value, wanted) in profile {
         let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
@@ -166,8 +167,8 @@ fn printed(profile: &[(&str, &str, &str)], connection: &ConnectionSettings) -> R
     Ok(())
 }
 
-/// Every worker writes down what the PRAGMAs are on its connection, through the same path as any other work: a runner
-/// that reports what was asked for without having set it would have to falsify this as well.
+/// Every worker stores the PRAGMA values of its connection in a table, through the same path as any other transaction.
+/// A runner that reports settings without applying them would have to falsify these rows as well.
 pub fn by_sql(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -213,8 +214,9 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
     passed(format!("{} profiles on two workers' connections", profiles.len()))
 }
 
-/// A setting that a transaction changes has its new value at the end, on the connection that ran it, and on others that only
-/// prepared it: SQLite changes some as it compiles the PRAGMA.
+/// A setting that a transaction changes must be reported with its new value at the end, on the connection that ran the
+/// transaction. Connections that only prepared it may report either value: SQLite applies some PRAGMAs during
+/// compilation.
 pub fn at_end(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -253,8 +255,8 @@ pub fn at_end(subject: &Subject<'_>) -> Found {
     passed(format!("{} ways", ways.len()))
 }
 
-/// Settings, what they are set to, and what a statement on the connection sees then. A build's own default must not look
-/// like obedience, so that the levels are tried more than one way.
+/// Settings with their values, and the values that SQL on the connection must return. Levels are tried with more than
+/// one value, so that a build's default cannot pass as an applied setting.
 fn seen_by_sql(dialect: Dialect) -> Vec<Vec<(&'static str, &'static str, Value)>> {
     let told = |profiles: &[&[(&'static str, &'static str, &'static str)]]| {
         let seen = |profile: &&[(&'static str, &'static str, &'static str)]| {

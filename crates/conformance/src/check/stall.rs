@@ -1,4 +1,5 @@
-//! The host probe where workers are tasks of a loop or an async runtime: it sees a call that holds it, at its length.
+//! The host probe for workers on an event loop or async runtime: a call that blocks it must appear in the probe with
+//! its full length.
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Executor, Probe};
@@ -8,11 +9,12 @@ use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, slow_insert};
 use crate::subject::Subject;
 
-/// How long one transaction keeps its thread, in microseconds, and the probe's period in milliseconds.
+/// How long one transaction blocks its thread, in microseconds, and the probe's period in milliseconds.
 const HOLD_US: u64 = 200_000;
 const PERIOD_MS: u64 = 2;
 
-/// Under `inline` the lateness is the stall within a tenth; elsewhere the loop is not held up by half of it.
+/// Under `inline` the lateness must equal the stall within 10 %. Under other executors it must be less than half of the
+/// stall.
 pub fn stall(subject: &Subject<'_>) -> Found {
     let on_loop = [Executor::Inline, Executor::Offload, Executor::Dedicated];
     let executors: Vec<Executor> = on_loop.into_iter().filter(|e| subject.driver.executors.contains(e)).collect();
@@ -37,20 +39,20 @@ pub fn stall(subject: &Subject<'_>) -> Found {
     passed(seen.join("; "))
 }
 
-/// Of one trial, in nanoseconds.
+/// Measurements of one trial, in nanoseconds.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    /// How long the transaction took.
+    /// Duration of the transaction.
     stall: f64,
-    /// How late the latest timer was.
+    /// Greatest lateness of a timer.
     late: f64,
-    /// The longest lag that a tick told of.
+    /// Greatest lag reported in a tick.
     told: f64,
 }
 
 fn fits(executor: Executor, seen: Seen) -> bool {
     let Seen { stall, late, told } = seen;
-    // A tick may be said while the timer is overdue, and the timer may have run before the tick that tells of it.
+    // A tick may be sent while the timer is overdue, and the timer may run before the tick that reports it.
     let agree = (0.9 * late..=1.1 * late + 5e6).contains(&told);
     match executor {
         Executor::Inline => (0.9 * stall..=1.1 * stall).contains(&late) && agree,

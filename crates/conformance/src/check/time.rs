@@ -1,4 +1,4 @@
-//! Time: limits, pauses, the warm-up, and whether all of it is accounted for.
+//! Time: limits, pauses, the warm-up, and a complete account of each worker's time.
 
 use litelab_engine::verify;
 use litelab_protocol::{Load, Until};
@@ -8,14 +8,13 @@ use super::{Found, Wrong, access, ensure, passed, timely, tries};
 use crate::draft::{Draft, TABLE, count, slow_insert};
 use crate::subject::Subject;
 
-/// Milliseconds that the last transaction and a busy machine may add.
+/// Allowance for the last transaction and a busy machine, in milliseconds.
 const SLACK_MS: u64 = 500;
 
 pub fn limit(subject: &Subject<'_>) -> Found {
     tries(|tried| limited(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn limited(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("time-{tried}.db"), TABLE)?;
     let trial = Draft::new(subject)
@@ -36,7 +35,7 @@ fn limited(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         access::of_workers(&trial, result, &path, 0)?;
     }
     timely!(ran < 200 + SLACK_MS, "it was to run for 200 ms, and says it ran for {ran} ms");
-    // A busy machine may make each as long as ten: that they fill its time is what the sums below say.
+    // On a busy machine each transaction may take as long as ten; the sums below check that they fill the time.
     timely!(operation.committed > 5, "{} transactions of half a millisecond in 200 ms", operation.committed);
     let least = operation.service.quantile(0.0).unwrap_or_default();
     ensure!(least >= 495_000, "every transaction pauses for 500 µs, and one took {least} ns by its `service`");
@@ -61,14 +60,13 @@ pub fn think(subject: &Subject<'_>) -> Found {
     tries(|tried| thought(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn thought(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("think-{tried}.db"), TABLE)?;
     let mut trial =
         Draft::new(subject).on(&path).transaction(slow_insert(0)).role("w", 1, &["insert"], count(9)).build();
     trial.roles[0].load = Load::Closed { think_us: 40_000 };
     let result = subject.run(&trial)?.result;
-    // The pause after the last one may be left out.
+    // The pause after the last transaction may be omitted.
     let outside = result.workers[0].outside_ns / 1_000_000;
     ensure!(outside >= 319, "9 transactions with 40 ms between them, and its worker was {outside} ms outside them");
     let typical = result.operations[0].service.quantile(0.5).unwrap_or_default() / 1_000_000;
@@ -80,7 +78,6 @@ pub fn warm_up(subject: &Subject<'_>) -> Found {
     tries(|tried| warmed(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn warmed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("warm-up-{tried}.db"), TABLE)?;
     let mut trial = Draft::new(subject)
@@ -100,10 +97,10 @@ fn warmed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         ensure!(rows == committed, "{committed} were committed, warm-up included, and there are {rows} rows");
     }
     timely!(measured > 0, "nothing was measured after the warm-up");
-    // Half of the time, which a busy machine can move.
+    // Half of the time is warm-up; a busy machine can shift the boundary.
     timely!(measured * 10 < committed * 9, "{measured} of {committed} are measured, and half of the time is warm-up");
     timely!(ended * 10 < committed * 9, "{ended} of {committed} ended after the warm-up, which is half of the time");
-    // What ends after the warm-up begins there, but for one at each end.
+    // Transactions that end in the window also began there, except one at each end.
     timely!(ended.abs_diff(measured) <= 1, "{ended} ended in the window, and {measured} began there");
     let fits = (result.measured_ns / 1_000_000).max(1);
     ensure!(measured <= fits, "{measured} transactions of 1 ms were measured in {fits} ms");

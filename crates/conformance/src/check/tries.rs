@@ -1,19 +1,19 @@
-//! What is looked at more than once.
+//! Checks that are repeated, because a busy machine may cause the failure.
 
 use std::time::Duration;
 
-/// How often, at most.
+/// Maximum number of tries.
 const TRIES: u32 = 6;
-/// Before the second try; before each further one twice as long as before the one before, for a burst of load to pass: six
-/// seconds in all.
+/// Pause before the second try. It doubles for each further try, six seconds in total, so that a burst of load can
+/// pass.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What is wrong.
+/// A failure of one try.
 #[derive(Debug)]
 pub enum Wrong {
-    /// No load of the machine explains it.
+    /// No load of the machine can cause this failure.
     Surely(String),
-    /// A busy machine does the same now and then.
+    /// A busy machine causes this failure now and then.
     Perhaps(String),
 }
 
@@ -29,8 +29,10 @@ impl From<&str> for Wrong {
     }
 }
 
-/// Looks until nothing is wrong; the closure is told how many tries there were before. A busy machine makes a runner late
-/// or slow by itself, but not each time; a runner that is wrong is wrong each time. What no load explains is wrong at once.
+/// Repeats a check until it passes. `look` receives the number of earlier tries.
+///
+/// A busy machine can make a runner late or slow, but not on every try; a defective runner fails on every try. A
+/// failure that no load explains ends the check at once.
 pub fn tries<T>(mut look: impl FnMut(u32) -> Result<T, Wrong>) -> Result<T, String> {
     let mut last = String::new();
     for tried in 0..TRIES {
@@ -46,7 +48,7 @@ pub fn tries<T>(mut look: impl FnMut(u32) -> Result<T, Wrong>) -> Result<T, Stri
     Err(format!("{last}, in the last of {TRIES} tries"))
 }
 
-/// Ends a try with what a busy machine may have done.
+/// Ends a try with a failure that a busy machine may cause.
 macro_rules! timely {
     ($ok:expr, $($what:tt)+) => {
         if !$ok {

@@ -1,4 +1,4 @@
-//! Generated values against the reference.
+//! Generated values, compared with the reference implementation.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use crate::draft::{Draft, TABLE, count, row_params, statement, transaction};
 use crate::place::Place;
 use crate::subject::Subject;
 
-/// Every source whose value is a function of seed, row and worker. The first two tell row and worker.
+/// Every source whose value is a function of seed, row and worker. The first two are row and worker.
 fn sources() -> Vec<(&'static str, Source)> {
     let safe = 1_i64 << 52;
     let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
@@ -47,7 +47,7 @@ fn sources() -> Vec<(&'static str, Source)> {
         ("hash_of_text", Source::Sha256Of { param: 15 }),
         ("hash_of_integer", Source::Sha256Of { param: 9 }),
         ("format", Source::Format { template: "{worker}/{row}: {row}".into() }),
-        // Not `{}`, `{x}` or a lone brace: those stay as they are.
+        // The formatter must leave `{}`, `{x}` and lone braces unchanged.
         ("braces", Source::Format { template: "{ {x} } {}".into() }),
     ]
 }
@@ -77,7 +77,7 @@ fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<
     let insert = statement(&format!("INSERT INTO v VALUES ({})", marks.join(",")), &bind);
     let draft =
         Draft::new(subject).on(&path).transaction(transaction("draw", Begin::None, sources.clone(), vec![insert]));
-    // A first role shifts the workers' numbers of the second.
+    // The first role offsets the worker numbers of the second.
     let mut trial = draft.role("first", 1, &["draw"], count(2)).role("second", workers, &["draw"], count(rows)).build();
     trial.seed = seed;
     subject.run(&trial)?;
@@ -97,8 +97,8 @@ fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<
     Ok(found.len() * columns.len())
 }
 
-/// The type of the column that a source's values go to. Of SQLite none: such a column keeps every value in the type it was
-/// bound with.
+/// Column type for the values of a source. Empty for SQLite: a column without a type keeps each value in the type in
+/// which it was bound.
 fn column(subject: &Subject<'_>, source: &Source) -> &'static str {
     let plain = |value: &Value| if matches!(value, Value::Real(_)) { "DOUBLE PRECISION" } else { "TEXT" };
     match (subject.dialect(), source) {
@@ -115,7 +115,7 @@ fn column(subject: &Subject<'_>, source: &Source) -> &'static str {
     }
 }
 
-/// A value as a column of this type holds it.
+/// The value as a column of this type stores it.
 fn held(column: &str, value: Value) -> Value {
     match value {
         Value::Integer(i) if column == "TEXT" => Value::Text(i.to_string()),
@@ -124,7 +124,7 @@ fn held(column: &str, value: Value) -> Value {
     }
 }
 
-/// The wall clock in each of its forms.
+/// The wall clock in each of its formats.
 fn clock(subject: &Subject<'_>) -> Result<(), String> {
     let typed = "CREATE TABLE c(s BIGINT, ms BIGINT, us BIGINT, iso TEXT)";
     let path = subject.database("clock.db", subject.by("CREATE TABLE c(s, ms, us, iso)", typed, typed))?;
@@ -161,8 +161,8 @@ fn clock(subject: &Subject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Two roles share a transaction of several tuples and repetitions: the rows drawn must be exactly those of the
-/// operations, each once. Both ways to prepare.
+/// Two roles share a transaction of several tuples and repetitions. The rows must be exactly those of the operations,
+/// each once, with statements prepared once and each time.
 pub fn operations(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -199,7 +199,7 @@ pub fn operations(subject: &Subject<'_>) -> Found {
     passed("54 rows, prepared once and each time")
 }
 
-/// Row and worker of everything that roles with one step and a count draw, in the order of rows.
+/// Row and worker of every value that counted roles of one step draw, in the order of rows.
 fn expected_rows(trial: &Trial, rows_each: u64) -> Vec<(Value, Value)> {
     let mut expected = Vec::new();
     for role in &trial.roles {
@@ -219,7 +219,7 @@ fn expected_rows(trial: &Trial, rows_each: u64) -> Vec<(Value, Value)> {
     expected.into_iter().map(|(r, w)| (Value::Integer(r), Value::Integer(w))).collect()
 }
 
-/// A thousand rows: the hash that the core takes after every trial.
+/// Loads a thousand rows and compares the content hash that the engine computes after every trial.
 pub fn content(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -240,7 +240,7 @@ pub fn content(subject: &Subject<'_>) -> Found {
         .role("r", 1, &["load"], count(ROWS / 100))
         .build();
     subject.run(&trial)?;
-    // On a server as well: it is the same content that has the same hash on each.
+    // An SQLite file for servers as well: the same content has the same hash on every database.
     let reference = Place::File(subject.file("reference.db", schema)?);
     let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
     let drawer = Drawer::new(trial.seed, "load", &params, 0);

@@ -1,4 +1,5 @@
-//! The window: what ends in it is counted, what began in it is followed to its end, and what never ends is reported.
+//! The measurement window: transactions that end in it are counted, those that begin in it are run to their end, and
+//! those that never end are reported.
 
 use std::time::{Duration, Instant};
 
@@ -9,17 +10,18 @@ use crate::draft::{Draft, TABLE, slow_insert};
 use crate::place::Place;
 use crate::subject::Subject;
 
-/// One transaction, in milliseconds.
+/// Duration of one transaction, in milliseconds.
 const HOLD_MS: u64 = 90;
-/// End of the role: in the middle of a transaction, so that what begins in the window and what ends there differ by one.
+/// End of the role, in milliseconds: in the middle of a transaction, so that the number that begins in the window and
+/// the number that ends there differ by one.
 const END_MS: u64 = 405;
 
-/// Transactions of 90 ms for 405 ms: all but the last one end within it, which began within it and is followed to its end. On a
-/// machine that is not busy there are five.
+/// Transactions of 90 ms for 405 ms. All but the last one must end in the window; the last one begins there and is run
+/// to its end. On an idle machine there are five.
 pub fn window(subject: &Subject<'_>) -> Found {
     let all = tries(|tried| seen(subject, 0, tried))?;
-    // After a warm-up of 135 ms, in the middle of the second one: neither the first two begin in the window, nor does the first
-    // one end there, nor the last one.
+    // The warm-up of 135 ms ends in the middle of the second transaction: the first two do not begin in the window, and
+    // neither the first nor the last one ends there.
     let found = tries(|tried| seen(subject, 135, tried))?;
     passed(format!("{all}, and {found}"))
 }
@@ -36,7 +38,7 @@ fn seen(subject: &Subject<'_>, warmup_ms: u64, tried: u32) -> Result<String, Wro
     let (operation, worker) = (&result.operations[0], &result.workers[0]);
     let window = (END_MS - warmup_ms) * 1_000_000;
     let whole = worker.inside_ns + worker.outside_ns;
-    // Timers of a loop or runtime are of whole milliseconds.
+    // Timers of an event loop or runtime may have a resolution of one millisecond.
     ensure!(
         whole.abs_diff(window) <= 2_000_000,
         "its worker accounts for {whole} ns inside and outside of transactions, and the window has {window}"
@@ -50,7 +52,8 @@ fn seen(subject: &Subject<'_>, warmup_ms: u64, tried: u32) -> Result<String, Wro
     ensure!(operation.unfinished.is_empty(), "nothing hangs, and {} are unfinished", operation.unfinished.len());
     let (all, ended, measured) = (operation.committed, operation.ended, operation.measured);
     timely!(all >= 3, "{all} transactions of {HOLD_MS} ms in {END_MS} ms");
-    // Who is late has fewer of them, and begins the second one after the warm-up; each time one is under way at either end.
+    // A late runner has fewer transactions and begins the second one after the warm-up. In each case one transaction is
+    // under way at either end.
     let kept = if warmup_ms == 0 { measured == all } else { (1..=2).contains(&(all - measured.min(all))) };
     let due = if warmup_ms == 0 { all - 1 } else { measured };
     timely!(
@@ -61,14 +64,15 @@ fn seen(subject: &Subject<'_>, warmup_ms: u64, tried: u32) -> Result<String, Wro
     Ok(format!("{ended} of {all} end in the window after a warm-up of {warmup_ms} ms"))
 }
 
-/// The end of the role, the drain, and how long the suite holds its lock where it has to let go of it, in milliseconds.
+/// End of the role, drain, and how long the suite holds its lock where it must release it, in milliseconds.
 const ROLE_MS: u64 = 150;
 const DRAIN_MS: u64 = 250;
 const HELD_MS: u64 = 900;
-/// What a busy machine may add.
+/// Allowance for a busy machine.
 const SLACK: Duration = Duration::from_secs(3);
 
-/// A worker that waits for the suite's lock beyond the drain is reported, with its age, and not waited for.
+/// A worker that still waits for the suite's lock after the drain must be reported with the age of its transaction, and
+/// must not delay the result.
 pub fn drain(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -83,7 +87,7 @@ pub fn drain(subject: &Subject<'_>) -> Found {
     passed(seen.join("; "))
 }
 
-/// One worker that inserts rows for the time of the role.
+/// One worker that inserts rows until the end of the role.
 fn one_insert(subject: &Subject<'_>, place: &Place, executor: Executor) -> Trial {
     let mut trial = Draft::new(subject)
         .on(place)
@@ -118,7 +122,7 @@ fn drained(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<Stri
         "{executor}: its only transaction is unfinished, and it counts {operation:?}"
     );
     ensure!(ages[0] <= took.as_millis() as u64, "{executor}: unfinished since {} ms, after {took:?}", ages[0]);
-    // It began with the trial, unless the machine was busy.
+    // The transaction began with the trial, unless the machine was busy.
     timely!(ages[0] + 100 >= over, "{executor}: unfinished since {} ms, {over} ms after it began", ages[0]);
     let inside = worker.inside_ns / 1_000_000;
     timely!(
@@ -128,7 +132,7 @@ fn drained(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<Stri
     Ok(format!("{executor}: unfinished after {} ms", ages[0]))
 }
 
-/// On the loop's own thread nothing can be reported while a call holds it: the transaction is followed to its end.
+/// While a call blocks the loop's own thread, the runner can report nothing: it runs the transaction to its end.
 fn followed(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("drain-inline-{tried}.db"), TABLE)?;
     let trial = one_insert(subject, &path, Executor::Inline);

@@ -1,4 +1,4 @@
-//! Rows that a transaction needs, and values it passes on.
+//! Rows that a transaction requires, and values that it passes on.
 
 use litelab_protocol::draw::Value;
 use litelab_protocol::{Begin, Dialect, Fetch, Source, Statement};
@@ -11,7 +11,7 @@ fn yielded(name: &'static str) -> (&'static str, Source) {
     (name, Source::Yielded { name: name.into() })
 }
 
-/// A queue of five tasks and one worker: claim and finish in turn until nothing is left.
+/// One worker and a queue of five tasks: claim and finish in turn until no task is left.
 pub fn empty(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -21,9 +21,9 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     let path = subject.database("queue.db", schema)?;
     let returning =
         "UPDATE task SET state = 1 WHERE id = (SELECT id FROM task WHERE state = 0 ORDER BY id LIMIT 1) RETURNING id";
-    // MariaDB's UPDATE returns nothing.
+    // MariaDB's UPDATE has no RETURNING.
     let locking = "SELECT id FROM task WHERE state = 0 ORDER BY id LIMIT 1 FOR UPDATE";
-    // What comes before the missing row stays, what comes after it is not done.
+    // Statements before the missing row are committed, statements after it are not run.
     let mut claim = vec![
         statement("INSERT INTO log VALUES ('tried')", &[]),
         yielding(subject.by(returning, returning, locking), &[], &["id"]),
@@ -44,7 +44,7 @@ pub fn empty(subject: &Subject<'_>) -> Found {
         let operation = result.operations.iter().find(|o| o.transaction == name);
         operation.map(|o| (o.committed, o.empty)).unwrap_or_default()
     };
-    // Five times both, then four claims that find nothing and begin again.
+    // Five rounds of both, then four claims that find no task and start again.
     ensure!(of("claim") == (5, 4), "5 claims and 4 in vain are due, and it counts {:?}", of("claim"));
     ensure!(of("finish") == (5, 0), "5 tasks are finished, and it counts {:?} done and in vain", of("finish"));
     let done = path.integer("SELECT count(*) FROM task WHERE state = 2")?;
@@ -54,12 +54,13 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     passed("5 claims, 4 in vain")
 }
 
-/// Yielded in a statement and bound in the next; yielded in one transaction and bound in another; null before.
+/// A value yielded by one statement and bound in the next, yielded by one transaction and bound in another, and null
+/// before the first yield.
 pub fn yields(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
     }
-    // A column without a type keeps a value in its own, where there is such a thing.
+    // A column without a type keeps the type of each value; only SQLite has such columns.
     let schema = subject.by(
         "CREATE TABLE t(n INTEGER PRIMARY KEY, place, a, b)",
         "CREATE TABLE t(n BIGSERIAL, place TEXT, a BIGINT, b TEXT)",
@@ -93,7 +94,7 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         row("before", Value::Null, Value::Null),
         row("inside", Value::Integer(100), text(100)),
         row("after", Value::Integer(100), text(100)),
-        // The worker remembers from one round to the next.
+        // The worker keeps its values from one round to the next.
         row("before", Value::Integer(100), text(100)),
         row("inside", Value::Integer(101), text(101)),
         row("after", Value::Integer(101), text(101)),

@@ -1,4 +1,4 @@
-//! The servers that drivers are examined on: one of each kind for all of them.
+//! The servers under the drivers: one of each kind, shared by all drivers.
 
 mod schema;
 
@@ -17,7 +17,7 @@ pub use schema::{Held, Schema};
 use crate::dialect::by;
 use crate::unavailable::Unavailable;
 
-/// Started when the first driver wants one, stopped and removed when this is dropped.
+/// Each server is started on first use, and stopped and removed when this value is dropped.
 pub struct Servers<'a> {
     scratch: PathBuf,
     urls: Option<&'a Urls>,
@@ -25,31 +25,31 @@ pub struct Servers<'a> {
     postgres: OnceLock<Result<Server, Unavailable>>,
     mysql: OnceLock<Result<Server, Unavailable>>,
     path: PathBuf,
-    // Removed after the servers in it.
+    // Last field: removed after the servers inside it.
     _folder: scratch::Folder,
 }
 
-/// A server that answers.
+/// A server that accepts connections.
 pub struct Server {
     url: String,
     _instance: Option<Instance>,
 }
 
 impl<'a> Servers<'a> {
-    /// None yet. They will live in a folder of their own in `directory`, which is removed with this.
+    /// Starts no server. Servers will use a new folder in `directory`, which is removed with this value.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Fails if the folder cannot be created.
     pub fn new(directory: &Path, urls: Option<&'a Urls>, stop: Option<&'a AtomicBool>) -> std::io::Result<Self> {
         let folder = servers::folder(directory, Kind::Postgres)?;
         let path = std::path::absolute(folder.path())?;
-        // Should this program be killed, what begins so goes with them.
+        // The guard of each server removes the folders whose names begin with this, even if this program is killed.
         let scratch = path.with_file_name(scratch::prefix());
         let (postgres, mysql) = (OnceLock::new(), OnceLock::new());
         Ok(Self { scratch, urls, stop, postgres, mysql, path, _folder: folder })
     }
 
-    /// Makes sure that the user's own server answers, if there is one for a dialect.
+    /// Checks that the server given by the user for a dialect answers, if there is one.
     pub fn reach(&self, dialect: Dialect) -> Result<(), String> {
         let name = by(dialect, None, Some(Kind::Postgres), Some(Kind::Mariadb));
         match name.and_then(|name| self.urls?.get(name)) {
@@ -58,7 +58,7 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// The url of the one that understands a dialect; none for SQLite's, which needs none.
+    /// URL of the server of a dialect; `None` for SQLite.
     pub fn get(&self, dialect: Dialect) -> Result<Option<&str>, Unavailable> {
         let (cell, kind) = match dialect {
             Dialect::Sqlite => return Ok(None),
@@ -83,7 +83,7 @@ impl<'a> Servers<'a> {
         let options = Options { stop: self.stop, scratch: Some(&self.scratch), ..Options::default() };
         let instance = Instance::start_with(kind, &self.path.join(kind.name()), &options)?;
         if kind == Kind::Mariadb {
-            // A session cannot choose it, and no check asks what survives a power loss.
+            // A session cannot set this variable, and no check is about power loss.
             Admin::connect(instance.url())?.set_server("innodb_flush_log_at_trx_commit", "2")?;
         }
         Ok(Server { url: instance.url().to_owned(), _instance: Some(instance) })

@@ -1,4 +1,4 @@
-//! A schema of a check on a server.
+//! The schema of a check on a server.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,32 +10,32 @@ use litelab_servers::{Admin, ServersError};
 use crate::file::Rows;
 use crate::place;
 
-/// A schema on a server (of MySQL: a database), dropped with this.
+/// A schema on a server (a database in MySQL), dropped with this value.
 pub struct Schema {
-    // A check is on one thread.
+    // `RefCell` suffices: a check runs on one thread.
     admin: RefCell<Admin>,
     url: String,
     name: String,
 }
 
-/// A connection whose transaction holds a lock.
+/// A connection whose open transaction holds a lock.
 pub type Held = Box<Admin>;
 
 impl Schema {
-    /// An empty one on the server, and the tables of a script in it.
+    /// Creates a schema on the server and runs a script in it.
     pub fn make(url: &str, script: &str) -> Result<Self, String> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("litelab_check_{}_{number}", std::process::id());
         let mut admin = Admin::connect(url).map_err(said)?;
         admin.create_schema(&name).map_err(said)?;
-        // From here on dropping it drops the schema.
+        // From here on, an early return drops the schema.
         let schema = Self { admin: RefCell::new(admin), url: url.to_owned(), name };
         schema.script(script)?;
         Ok(schema)
     }
 
-    /// What a trial is given.
+    /// The database in the form in which a trial names it.
     pub fn database(&self) -> Database {
         Database::Server { url: self.url.clone(), schema: self.name.clone() }
     }
@@ -45,12 +45,12 @@ impl Schema {
         self.ask(|admin, name| admin.script(name, sql))
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub fn rows(&self, sql: &str) -> Result<Rows, String> {
         self.ask(|admin, name| admin.rows(name, sql))
     }
 
-    /// Inserts rows into a table, which has one column for each value.
+    /// Inserts rows into a table that has one column per value.
     pub fn insert(&self, table: &str, rows: Vec<Vec<Value>>) -> Result<(), String> {
         let columns = rows.first().map_or(0, Vec::len);
         self.ask(|admin, name| {
@@ -60,12 +60,12 @@ impl Schema {
         })
     }
 
-    /// The hash of a table's content, as the core takes it after a trial.
+    /// Content hash of a table, computed as the engine does after a trial.
     pub fn content(&self, table: &str) -> Result<String, String> {
         self.ask(|admin, name| admin.content_hash(name, table))
     }
 
-    /// Keeps all others from writing to an empty table, see [`place::Place::hold`].
+    /// Blocks all other writers of an empty table, see [`place::Place::hold`].
     pub fn hold(&self, table: &str) -> Result<Held, String> {
         let mut admin = Admin::connect(&self.url).map_err(said)?;
         let sql = match admin.dialect() {
@@ -83,7 +83,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // Where the server itself is gone, so are its schemas.
+        // If the server has already stopped, its schemas are gone too.
         if self.admin.get_mut().drop_schema(&self.name).is_err() {
             let _left = Admin::connect(&self.url).and_then(|mut admin| admin.drop_schema(&self.name));
         }

@@ -1,4 +1,5 @@
-//! What the core's own checks of a trial make of each lie: a failed row of the right kind, or a flag beside the numbers.
+//! How the engine's own checks judge a trial of each lying driver: as failed, with the right kind of failure, or as
+//! measured, with a flag.
 
 use crate::common;
 use std::path::Path;
@@ -25,13 +26,13 @@ sql = "SELECT count(*) FROM t"
 equals = "committed.insert"
 "#;
 
-/// For 200 ms, so that ticks come, and that no count is known beforehand; and so long that a busy machine does not make a
-/// twentieth of it.
+/// Roles that end by time send ticks, and their count is not known in advance. 2 s is long enough that the delays of a
+/// busy machine stay below a twentieth of it.
 const LONG: &str = r#"role.w = { run = "insert", workers = 1, for = "2s" }"#;
 const BY_TIME: &str = r#"role.w = { run = "insert", workers = 1, for = "200ms" }"#;
 const BY_COUNT: &str = r#"role.w = { run = "insert", workers = 2, count = 20 }"#;
 
-/// Little with those that hang, and much with all others, whom a busy machine may hold up.
+/// Short limits for drivers that hang, long limits for all others, which a busy machine may delay.
 fn patience(driver: &str) -> Patience {
     let second = Duration::from_secs(1);
     let usual = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second };
@@ -55,7 +56,7 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
     let mut plan = common::plan(folder.path(), WORKLOAD, &study);
     litelab_engine::compile::compile(&mut plan).expect("compiles");
     let found = runners.driver(driver).expect("driver");
-    // A run does this once it knows which runner has the driver.
+    // A run sets the driver's name when it has found the runner.
     plan.arms[0].trial.driver.clone_from(&found.name);
     let arm = &plan.arms[0];
     let prepared = Prepared::new(folder.path()).file(arm, &mut |_, _| {}).expect("prepared");
@@ -97,7 +98,8 @@ fn an_honest_trial_is_measured_without_a_flag_that_accuses_it() {
     let runners = common::runners();
     let accused = |m: &Measurement| m.flags.iter().any(|f| matches!(f, Flag::LittlesLaw { .. }));
     for role in [LONG, BY_COUNT] {
-        // A worker that a busy machine lets begin late misses a part of its time, and the flag says so; not each time.
+        // On a busy machine a worker that begins late misses part of its time, and the flag is right to report it; but
+        // not on every try.
         let mut tries = (0..3).map(|_| {
             let (outcome, series) = trial(&runners, "rusqlite:rusqlite", role);
             (measured(outcome), series)
@@ -139,7 +141,8 @@ fn each_lie_is_a_failed_row_of_its_kind() {
         let failure = failed(outcome);
         assert_eq!(failure.kind, kind, "{driver}: {}", failure.reason);
         assert!(failure.reason.contains(words), "{driver}: {}", failure.reason);
-        // A second or three of patience, and no further grace, of ten seconds, for a process that is to be killed anyway.
+        // The limits are one to three seconds; the further ten seconds of grace must not apply to a process that is
+        // killed anyway.
         if driver.starts_with("hangs") {
             assert!(begun.elapsed() < Duration::from_secs(10), "{driver} took {:?}", begun.elapsed());
         }
@@ -156,8 +159,8 @@ fn a_clock_that_runs_slow_is_flagged_by_littles_law() {
             _ => None,
         })
     };
-    // Half of the time in transactions is missing, and nearly all of the time is in transactions. Where a busy machine
-    // lets the worker begin late, that time is missing, too; not each time.
+    // The driver omits half of its time in transactions, and transactions take nearly all of its time. If a busy
+    // machine lets the worker begin late, that time is missing too; but not on every try.
     let mut seen = Vec::new();
     let is_half = (0..3).any(|_| {
         let missing = difference().expect("it is flagged each time");
@@ -169,7 +172,7 @@ fn a_clock_that_runs_slow_is_flagged_by_littles_law() {
 
 #[test]
 fn transactions_that_failed_are_said_beside_the_numbers() {
-    // Keys 0 to 9 and 1 to 10: nine are drawn twice, and the second insert fails, honestly counted.
+    // Keys 0 to 9 and 1 to 10: nine keys are drawn twice, and the driver counts the failed inserts correctly.
     let measurement = measured(trial(&common::runners(), "mock:draws-anew", BY_COUNT).0);
     assert!(measurement.flags.contains(&Flag::Failures { failed: 9, of: 20 }), "{:?}", measurement.flags);
 }
@@ -179,7 +182,7 @@ fn values_that_differ_show_in_the_content() {
     let runners = common::runners();
     let content = |driver: &str| measured(trial(&runners, driver, BY_COUNT).0).content["t"].clone();
     let honest = content("rusqlite:rusqlite");
-    // A lie about something else leaves it as it is.
+    // A lie that is not about content leaves the content unchanged.
     assert_eq!(content("mock:no-probe"), honest);
     assert_ne!(content("mock:wrong-values"), honest);
 }
@@ -193,7 +196,7 @@ fn a_stop_ends_a_trial_at_once() {
         let role = r#"role.w = { run = "insert", workers = 1, for = "30s" }"#;
         let failure = failed(trial_until(&runners, driver, role, &mut keep_going).0);
         assert_eq!(failure.reason, "stopped", "{driver}");
-        // Long before the trial would have ended by itself.
+        // Far earlier than the end of the trial.
         assert!(begun.elapsed() < Duration::from_secs(20), "{driver}: {:?}", begun.elapsed());
     }
 }

@@ -1,5 +1,5 @@
-//! Negative controls: every lie of the mock runner is caught, by the check that is there for it and in words that name
-//! it; and every check catches at least one.
+//! Negative controls. The mock runner has one driver per lie: each lie must be caught by the check that exists for it,
+//! with a message that names the lie, and each check must catch at least one lie.
 
 use crate::common;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use litelab_conformance::{
     CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite, Verdict,
 };
 
-/// Driver, the check that must fail, and what it must say.
+/// Driver, the check that must fail, and a part of its message.
 const LIES: &[(&str, &str, &str)] = &[
     ("accepts-any-option", "refusals", "an unknown option"),
     ("closes-loop", "open-load", "60 arrivals are due"),
@@ -90,11 +90,11 @@ const LIES: &[(&str, &str, &str)] = &[
     ("waits-for-ever", "drain", "and it gave its result after"),
     ("wrong-values", "values", "the reference draws"),
     ("wrong-values", "content", "the content's hash is"),
-    // The mock has no `inspect`.
+    // The mock does not implement `inspect`.
     ("miscounts", "inspect", "exit status: 1"),
 ];
 
-/// The same of lies about a server.
+/// The same for lies about a server.
 const SERVER_LIES: &[(&str, &str, &str)] = &[
     ("server-counts-more", "access", "was to do 61 transactions and did 62"),
     ("server-counts-more", "time-limit", "rows are there"),
@@ -124,7 +124,7 @@ fn every_lie_is_caught_and_named() {
     let runners = common::runners();
     let scratch = common::scratch();
     let suite = Suite::new(&runners, scratch.path());
-    // Who hangs is not waited for as long as others are, whom a busy machine may hold up.
+    // Drivers that hang get short limits, the others the default, because a busy machine may delay them.
     let impatient = suite.clone().limits(Limits { ready: Duration::from_secs(4), ..Limits::default() });
     let silent = suite.clone().limits(Limits { silence: Duration::from_secs(1), ..Limits::default() });
     all_are_caught(LIES, &|driver| match driver {
@@ -143,7 +143,7 @@ fn every_lie_about_a_server_is_caught_and_named() {
     let mut urls = litelab_engine::Urls::default();
     urls.add(&format!("postgres={}", server.url())).expect("its url");
     let suite = Suite::new(&runners, scratch.path()).urls(&urls);
-    // The honest driver passes them all: what is caught is the lie.
+    // The honest driver must pass all of these checks, so that only the lie can be the cause of a failure.
     let checks: BTreeSet<&str> = SERVER_LIES.iter().map(|(_, check, _)| *check).collect();
     let checks: Vec<&str> = checks.into_iter().collect();
     std::thread::scope(|scope| {
@@ -157,11 +157,11 @@ fn every_lie_about_a_server_is_caught_and_named() {
     assert_eq!(left.expect("a number"), 0.0, "schemas are left");
 }
 
-/// Looks at each lie with the suite that its driver calls for.
+/// Runs the check for each lie, with the limits that suit its driver.
 fn all_are_caught<'a>(lies: &[(&str, &str, &str)], suite: &(dyn Fn(&str) -> &'a Suite<'a> + Sync)) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let wrong = std::sync::Mutex::new(Vec::new());
-    // Most of a check is waiting.
+    // Four threads: a check mostly waits.
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -1,4 +1,5 @@
-//! Tests of the suite and of trials that read a clock, apart from the other tests, which would make them late.
+//! Tests of the suite and of trials that depend on the clock. They are a separate program, because the other tests
+//! would delay them.
 
 #[path = "../it/common/mod.rs"]
 mod common;

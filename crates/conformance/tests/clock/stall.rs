@@ -1,11 +1,12 @@
-//! A known stall under an open load, in virtual time: the response time's quantiles are known beforehand, and the service
-//! time's show nothing of it (coordinated omission).
+//! A scripted stall under an open load, in virtual time. The quantiles of the response time are known in advance; those
+//! of the service time do not show the stall (coordinated omission).
 //!
-//! **Derivation.** Transactions are due every T and take s < T each, but one takes S, with nothing left of the ones before
-//! it. That one responds after S. The j-th behind it is due j·T later and has the j transactions before and including
-//! itself to wait for: it responds after S + j·s − j·T = S − j·(T − s), until the backlog is gone at j = (S − s)/(T − s);
-//! all others respond after s. In descending order the response times therefore are S, S − (T − s), S − 2·(T − s), …, and
-//! of N transactions the quantile q has (1 − q)·N above it: **S − (1 − q)·N·(T − s)**, as long as so many were late.
+//! **Derivation.** Transactions are due every T and take s < T each, but one takes S and finds no backlog. Its response
+//! time is S. The j-th transaction after it is due j·T later, and ends when the stalled transaction and j more have run:
+//! its response time is S + j·s − j·T = S − j·(T − s), until the backlog is gone at j = (S − s)/(T − s). All others have
+//! the response time s. In descending order the response times are therefore S, S − (T − s), S − 2·(T − s), …, and of N
+//! transactions (1 − q)·N are above the quantile q, which is **S − (1 − q)·N·(T − s)** as long as at least that many
+//! were late.
 
 use crate::common;
 use std::path::Path;
@@ -19,12 +20,12 @@ const MS: f64 = 1e6;
 /// 1 kHz for 10 s.
 const INTERVAL: f64 = MS;
 const COUNT: f64 = 10_000.0;
-/// What each takes.
+/// Service time of each transaction.
 const SERVICE: f64 = 0.1 * MS;
-/// Three significant digits: a value may be read up to a thousandth too high, and not too low.
+/// Three significant digits: a value may be read up to a thousandth too high, but not too low.
 const PRECISION: f64 = 1e-3;
 
-/// One trial at 1 kHz in which one transaction takes so many nanoseconds; none without a stall.
+/// Runs one trial at 1 kHz in which one transaction takes `stall` nanoseconds. `None`: no stall.
 fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Measurement {
     let study = format!(
         "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
@@ -62,12 +63,12 @@ fn response_quantiles_of_a_stall_are_the_analytic_ones_and_service_quantiles_do_
             assert!((read - SERVICE).abs() <= PRECISION * SERVICE, "{metric} of {stall} ns: {read}");
         }
     }
-    // A second in ten, at 1 kHz.
+    // A stall of one second in ten, at 1 kHz.
     let measurement = trial(folder.path(), &runners, OPEN, Some(1_000.0 * MS));
     assert_eq!(value(&measurement, "response_p99").map(|ns| (ns / MS).floor()), Some(910.0));
 }
 
-/// The two ways not to see it: there is none, or the load waits for the answers.
+/// The two cases in which nothing is visible: there is no stall, or the load waits for responses.
 #[test]
 fn without_a_stall_or_without_a_schedule_there_is_nothing_to_see() {
     let (folder, runners) = (common::scratch(), common::runners());

@@ -1,4 +1,4 @@
-//! The honest runner passes.
+//! The honest runner passes the suite.
 
 use crate::common;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ fn the_reference_runner_passes() {
     let failures: Vec<_> = report.failures().map(|(d, c)| format!("{d:?} {}: {}", c.name, c.detail)).collect();
     assert!(report.passed(), "{failures:#?}");
     assert_eq!(report.drivers.len(), 4);
-    // Its own driver has everything: nothing may be skipped.
+    // The runner's driver of its own name supports every feature, so that no check may be skipped.
     let own = report.drivers.iter().find(|d| d.driver == "rusqlite").expect("reported");
     assert_eq!(own.checks.len(), CHECKS.len());
     assert!(own.checks.iter().all(|c| c.verdict == Verdict::Passed), "{:#?}", own.checks);

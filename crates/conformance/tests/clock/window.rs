@@ -1,8 +1,9 @@
-//! What throughput and latency say of a known server, in virtual time.
+//! Throughput and latency of a simulated server with known values, in virtual time.
 //!
-//! **Derivation.** One server takes 25 ms for each transaction, one at a time: 40/s, whatever the number of workers. With 40 of
-//! them each waits for 39 others, so that a transaction takes 1 s, and a trial of about that length holds the whole ramp from
-//! an empty queue. A sum of each worker's own rate says 51.9/s of 1.2 s, for each of them has ended two transactions by then.
+//! **Derivation.** One server takes 25 ms per transaction, one at a time: 40/s for any number of workers. With 40
+//! workers each transaction waits for 39 others and takes 1 s, so that a trial of about that length contains the whole
+//! ramp from an empty queue. The sum of each worker's own rate would be 51.9/s after 1.2 s, because each worker has
+//! ended two transactions by then.
 
 use crate::common;
 use std::path::Path;
@@ -12,7 +13,7 @@ use litelab_record::measure::Meter;
 use litelab_record::outcome::{Flag, Measurement, Outcome};
 use serde_json::{Value, json};
 
-/// One trial of so many workers that lasts for so many milliseconds after a warm-up of as many as that.
+/// Runs one trial with the given number of workers: `ms` milliseconds after a warm-up of `warmup_ms`.
 fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, u64), script: &Value) -> Outcome {
     let study = format!(
         "blocks = 1\n[[scenario]]\nname = \"window\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
@@ -67,7 +68,7 @@ fn a_starved_writer_lowers_no_rate_and_does_not_vanish() {
     let rate = value(&measurement, "throughput");
     assert!((990.0..=1_010.0).contains(&rate), "the others have the whole server: {rate}/s");
     assert_eq!(value(&measurement, "fairness"), 0.0);
-    // One of 501 transactions: above the last of P99, below that of P99.9. It had taken all of the trial and its drain.
+    // One of 501 transactions: beyond P99, and reported at P99.9. It took the whole trial and its drain.
     let (p99, p999) = (value(&measurement, "p99"), value(&measurement, "p999"));
     assert!(p99 < 20e6, "{p99}");
     assert!(p999 >= 10_990e6, "{p999}");

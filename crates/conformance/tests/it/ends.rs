@@ -1,4 +1,4 @@
-//! Runners that hang, what they leave behind, and a run's file and folder while other processes are at them.
+//! Runners that hang, what remains after them, and the file and folder of a run while other processes use them.
 
 use crate::common::{self, options};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ fn plan(folder: &Path, driver: &str, blocks: u32) -> Plan {
     common::plan(folder, common::INSERTS, &study)
 }
 
-/// A runner that is a shell script of these lines and then the mock.
+/// A runner that is a shell script of these lines, followed by the mock.
 fn script(home: &Path, lines: &str) -> Runners {
     let runners = common::runners();
     let mock = runners.get("mock").expect("found");
@@ -40,11 +40,11 @@ fn script(home: &Path, lines: &str) -> Runners {
     Runners::find(home).expect("manifest")
 }
 
-/// Whether a process whose number is in a file has ended.
+/// Whether the process whose number is in this file has ended.
 fn is_gone(file: &Path) -> bool {
     let pid = std::fs::read_to_string(file).expect("its number");
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    // One that nobody waits for any more is no process.
+    // A zombie counts as ended.
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
@@ -87,7 +87,7 @@ fn a_run_does_not_go_on_with_another_program_of_a_runner() {
         .and_then(|run| run.execute(&mut |_| {}));
     assert!(ended.expect("stopped at once").interrupted);
     stop.store(false, Ordering::Relaxed);
-    // It describes itself as before.
+    // Its description has not changed.
     let changed = script(folder.path(), "# two");
     let error = Run::resume(options(folder.path()), &changed, &stop).err().expect("changed");
     let names = |e: &str| e.contains("the program of runner `mock` has changed") && e.contains("begin a new run");
@@ -110,7 +110,7 @@ fn a_reader_of_the_run_file_delays_a_block_and_loses_none() {
                 connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
                 reader = Some(connection);
             }
-            // Longer than SQLite itself would have waited.
+            // Longer than SQLite's own timeout.
             Event::FileHeld { seconds, .. } => {
                 held += 1;
                 if seconds > 5 {
@@ -157,7 +157,7 @@ fn a_run_file_is_one_processs_from_its_beginning() {
     assert_eq!(ended.expect("goes on").blocks, 1);
 }
 
-/// The processes of a program that this one has started, oldest first.
+/// Processes of a program that this process has started, oldest first.
 fn children(program: &str) -> Vec<u32> {
     let own = std::process::id().to_string();
     let is_mine = |pid: &u32| {
@@ -175,7 +175,7 @@ fn children(program: &str) -> Vec<u32> {
 #[test]
 fn of_several_processes_each_is_noticed_when_it_hangs() {
     let (folder, stop) = (common::scratch(), AtomicBool::new(false));
-    // A program of its own name, so that no other test's is stopped.
+    // The program has a unique name, so that no other test's processes are stopped.
     let home = folder.path().join("home");
     let honest = common::home().join("target/release/litelab-runner-rusqlite");
     common::runners();
@@ -194,7 +194,7 @@ fn of_several_processes_each_is_noticed_when_it_hangs() {
     let run = Run::new(plan, "", options.clone(), &runners, &stop).expect("checked");
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
-            // The second is started when the first is ready; both work when rows are there.
+            // The second process starts when the first is ready; both work once there are rows.
             until("both work", || children("hangs-in-a-test").len() == 2);
             std::thread::sleep(Duration::from_millis(500));
             let second = children("hangs-in-a-test")[1].to_string();
@@ -214,7 +214,7 @@ fn of_several_processes_each_is_noticed_when_it_hangs() {
             })
         })
         .expect("readable");
-    // And not that the trial was not over, which the first process alone would have made of it.
+    // The message must not be that the trial was not over, which the first process alone would have caused.
     assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
 }
 
@@ -233,7 +233,7 @@ fn nothing_of_a_run_lies_in_its_directory_but_in_a_folder_that_others_remove() {
             }
             seen
         });
-        // It probes the disk here.
+        // The run probes the disk here.
         let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options.clone(), &runners, &stop);
         let ended = run.and_then(|run| run.execute(&mut |_| {}));
         over.store(true, Ordering::Relaxed);

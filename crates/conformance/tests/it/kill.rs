@@ -1,5 +1,5 @@
-//! Runner processes that are killed while they work: by the trial, which goes on without them, or by someone else, which
-//! fails it.
+//! Runner processes that are killed while they work: by the trial, which continues without them, or from outside, which
+//! fails the trial.
 
 #![cfg(unix)]
 
@@ -29,7 +29,7 @@ param.worker = "worker"
 sql = "SELECT count(*) FROM t"
 "#;
 
-/// Long enough that no process is late for its own kill, with pauses in which each gets at the lock.
+/// Long enough that no process is late for its own kill, with pauses in which each process gets the lock.
 const WORKERS: &str = "role.w = { run = \"insert\", workers = 3, for = \"3s\", think = \"5ms\" }";
 const KILL: &str = "kill = { role = \"w\", processes = 2, after = \"400ms\" }";
 
@@ -75,13 +75,13 @@ fn failed(outcome: Outcome) -> Failure {
     }
 }
 
-/// Processes of a trial, in the order in which they are started.
+/// Processes of a trial, in the order in which they start.
 struct Processes {
     file: PathBuf,
 }
 
 impl Processes {
-    /// The numbers of so many of them; waits until they are there.
+    /// Waits until `count` processes have started and returns their numbers.
     fn first(&self, count: usize) -> Vec<String> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(60) {
@@ -95,7 +95,7 @@ impl Processes {
         panic!("{count} processes were not started");
     }
 
-    /// Sends a signal to one of them, counted from 0, when so many have been started and a while has passed.
+    /// Sends a signal to process `index`, counted from 0, some time after `of` processes have started.
     fn signal(&self, signal: &str, index: usize, of: usize) {
         let number = self.first(of)[index].clone();
         std::thread::sleep(Duration::from_millis(300));
@@ -104,7 +104,7 @@ impl Processes {
     }
 }
 
-/// A runner under its own name, started by a shell that writes down its number and then becomes it.
+/// A runner under this name, started by a shell that writes its process number to a file and then becomes the runner.
 fn watched(folder: &Path, name: &str) -> (Runners, Processes) {
     let runners = common::runners();
     let runner = runners.get(name).expect("found");
@@ -124,7 +124,7 @@ fn watched(folder: &Path, name: &str) -> (Runners, Processes) {
 
 #[test]
 fn the_killed_are_gone_and_what_the_others_say_is_checked() {
-    // The first ones are killed, so the last one is left; its rows are exactly those it has counted.
+    // The first processes are killed and the last one survives; its rows must be exactly those that it counted.
     let own = r#"
         [[scenario.invariant]]
         sql = "SELECT count(*) FROM t WHERE worker >= $killed"
@@ -150,7 +150,7 @@ fn the_killed_are_gone_and_what_the_others_say_is_checked() {
     assert_eq!(workers, [2]);
     assert!(measurement.result.operations[0].committed > 0);
     assert_eq!(measurement.settings.len(), 3, "all of them had begun");
-    // What the killed did until then is seen in the time series, not in the result.
+    // The work of the killed processes appears in the time series, not in the result.
     let ticked: u64 = series.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
     let committed = measurement.result.operations[0].committed;
     assert!(ticked > committed, "ticks add up to {ticked}, of which {committed} are the survivor's");
@@ -158,7 +158,7 @@ fn the_killed_are_gone_and_what_the_others_say_is_checked() {
         let alive = Command::new("kill").args(["-0", &number]).output().expect("kill").status.success();
         assert!(!alive, "process {number} is still there");
     }
-    // Nor what they had started themselves, such as a watcher that ticks.
+    // Processes that they had started, such as a watcher that ticks, must end too.
     let begun = Instant::now();
     while !working_in(&directory).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", working_in(&directory));
@@ -166,7 +166,7 @@ fn the_killed_are_gone_and_what_the_others_say_is_checked() {
     }
 }
 
-/// Processes whose working directory this is; none where the system has no `/proc`.
+/// Processes with this working directory; empty on systems without `/proc`.
 fn working_in(directory: &Path) -> Vec<PathBuf> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     processes.filter(|process| process.join("cwd").read_link().is_ok_and(|cwd| cwd == directory)).collect()
@@ -174,7 +174,7 @@ fn working_in(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn an_invariant_that_the_survivors_break_is_a_failed_row() {
-    // The killed have committed rows that no one has counted.
+    // The killed processes committed rows that no result counts.
     for (bound, words) in [("equals", "expected "), ("at_most", "expected at most ")] {
         let own = format!("invariant = [{{ sql = \"SELECT count(*) FROM t\", {bound} = \"committed.insert\" }}]");
         for (kill, breaks) in [(KILL, true), ("", false)] {
@@ -222,7 +222,7 @@ fn one_that_ended_before_its_kill_is_a_failed_row() {
 fn a_kill_from_outside_is_a_failed_row() {
     let role = "role.w = { run = \"insert\", workers = 2, for = \"4s\", think = \"5ms\" }";
     let kill = "kill = { role = \"w\", processes = 1, after = \"100ms\" }";
-    // Whether the trial kills its first process, and which one is killed from outside.
+    // Cases: whether the trial kills its first process, and which process is killed from outside.
     for (kill, stranger, survives) in
         [("", None, true), ("", Some(0), false), ("", Some(1), false), (kill, Some(1), false)]
     {
@@ -247,7 +247,7 @@ fn a_kill_from_outside_is_a_failed_row() {
 
 #[test]
 fn one_that_died_by_itself_before_its_kill_was_not_killed() {
-    // It is noticed at once, while those of the role before it work on.
+    // The kill is detected at once, while the processes of the earlier role continue to work.
     let roles = "role.r = { run = \"look\", for = \"4s\", think = \"10ms\" }\n\
         role.w = { run = \"insert\", workers = 2, for = \"4s\", think = \"5ms\" }";
     let kill = "kill = { role = \"w\", processes = 1, after = \"3s\" }";
@@ -279,7 +279,7 @@ fn arrivals_of_the_killed_are_no_overload() {
     let kill = "kill = { role = \"w\", processes = 2, after = \"100ms\" }";
     let with = plan(folder.path(), &[role, kill]).arms.remove(0);
     let without = plan(folder.path(), &[role]).arms.remove(0);
-    // What is left over at the end of any open load, however well it is served.
+    // Arrivals that remain at the end of any open load, however fast it is served.
     let result = |committed: u64, unserved: u64| {
         let operation = json!({
             "role": "w", "transaction": "insert", "committed": committed, "empty": 0, "failed": 0, "ended": 0, "measured": 0, "unfinished": [],

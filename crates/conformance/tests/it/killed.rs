@@ -1,4 +1,4 @@
-//! Ends that nobody can prepare for: a kill at any moment, and a disk that is full.
+//! Ends without warning: a kill at any moment, and a full disk.
 
 use crate::common::{self, options};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use litelab_record::outcome::{FailureKind, Outcome};
 use rusqlite::Connection;
 use serde_json::json;
 
-/// The folder in which [`child`] is to run; without it, it does nothing.
+/// Environment variable with the folder for [`child`]; without it the child does nothing.
 const FOLDER: &str = "LITELAB_TEST_FOLDER";
 const BLOCKS: u32 = 45;
 
@@ -32,7 +32,7 @@ fn plan(folder: &Path) -> Plan {
     plan
 }
 
-/// The child of the test below: begins a run, or goes on with it.
+/// The child process of the test below: starts a run or resumes it.
 #[test]
 #[ignore = "started by another test"]
 fn child() {
@@ -47,7 +47,7 @@ fn child() {
     run.and_then(|r| r.execute(&mut |_| {})).expect("executes");
 }
 
-/// Blocks in a file, all of which must be whole.
+/// Number of blocks in a file. All must be complete.
 fn whole_blocks(file: &Path) -> u32 {
     let info = RunFile::open(file).and_then(|f| f.info()).expect("a run file");
     let connection = Connection::open(file).expect("opens");
@@ -74,7 +74,8 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
     let folder = common::scratch();
     let file = options(folder.path()).file;
     let (mut blocks, mut kills) = (0, 0);
-    // Moments spread over the start, the trials and the commits of a run; later ones where a slow disk has stored nothing.
+    // Delays spread over the start, the trials and the commits of a run; the long ones are for a slow disk that has
+    // stored nothing yet.
     for wait in [60, 210, 137, 333, 171, 258, 419, 93, 1_500, 5_000, 15_000] {
         if wait > 1_000 && blocks > 0 {
             break;
@@ -87,7 +88,7 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
             .stderr(Stdio::null())
             .spawn()
             .expect("starts");
-        // The time counts from its run file.
+        // The delay counts from the creation of the run file.
         let known = file.metadata().and_then(|m| m.modified()).ok();
         for _ in 0..3_000 {
             if file.metadata().and_then(|m| m.modified()).ok() != known || child.try_wait().expect("asked").is_some() {
@@ -104,7 +105,7 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
         }
         kills += 1;
         if RunFile::open(&file).is_err() && blocks == 0 {
-            // Killed before the file was more than its first page: nothing is lost, for nothing was there.
+            // Killed before the file had more than its first page: nothing is lost, because nothing was stored.
             let _unfinished = std::fs::remove_file(&file);
             continue;
         }
@@ -120,13 +121,13 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
     }
     assert_eq!(whole_blocks(&file), BLOCKS);
     assert!(RunFile::open(&file).and_then(|f| f.info()).expect("a run file").finished.is_some());
-    // What the killed runs left in their directory went with the next one.
+    // The next run must have removed the files that the killed runs left in their directory.
     let left: Vec<_> =
         std::fs::read_dir(options(folder.path()).directory).expect("there").flatten().map(|e| e.path()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The child of the test below: dies in the middle of a transaction that has reached the file.
+/// The child process of the test below: ends in the middle of a transaction that has already reached the file.
 #[test]
 #[ignore = "started by another test"]
 fn child_that_dies_while_it_writes() {
@@ -161,7 +162,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
     assert!(!status.success());
     let journal = folder.path().join("run.litelab-journal");
     assert!(journal.metadata().is_ok_and(|m| m.len() > 0), "there is no hot journal, so this shows nothing");
-    // The same of a database that is not ours: it is refused, and nothing is played back in it.
+    // A database that is not a run file: it is refused, and its journal is not rolled back.
     let (foreign, beside) = (folder.path().join("app.db"), folder.path().join("app.db-journal"));
     let mut bytes = std::fs::read(&options.file).expect("read");
     bytes[68..72].fill(0);
@@ -176,7 +177,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
     assert_eq!(whole_blocks(&options.file), 0);
 }
 
-/// A small file system in memory; none where the test may not mount one.
+/// A small file system in memory; `None` where the test may not mount one.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {

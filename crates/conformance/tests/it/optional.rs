@@ -1,4 +1,4 @@
-//! A driver that a machine lacks is reported with its remedy and skipped; nothing else fails for it.
+//! A driver that is not installed is reported with its remedy and skipped; no other driver fails because of it.
 
 use crate::common;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use litelab_record::outcome::Outcome;
 
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 
-/// The mock with one driver more in its manifest than it has.
+/// The mock with an additional driver in its manifest that the program does not have.
 fn runners(home: &std::path::Path, more: &str) -> Runners {
     let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
     let all: Vec<&str> = all.iter().map(String::as_str).chain(["postgres"]).collect();

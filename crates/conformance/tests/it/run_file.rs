@@ -1,4 +1,4 @@
-//! A run and its file, with the scripted runner: exact contents, the order of trials, stopping and going on.
+//! A run and its file, with the scripted runner: exact contents, the order of trials, stop and resume.
 
 use crate::common;
 use std::path::Path;
@@ -17,7 +17,7 @@ use serde_json::json;
 
 const MS: u64 = 1_000_000;
 
-/// Three arms that differ in their scripts.
+/// Three arms with different scripts.
 fn scripted(folder: &Path, blocks: u32) -> Plan {
     let study = format!(
         "blocks = {blocks}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
@@ -106,7 +106,7 @@ fn a_stall_counts_for_everyone_who_was_due_in_it() {
     assert!(begun.elapsed() < Duration::from_secs(10), "its ten seconds are virtual, and took {:?}", begun.elapsed());
     let stored = trials(&options(folder.path()).file);
     let operation = &measured(&stored[0]).result.operations[0];
-    // Arrival n is due at n ms; number 5000 takes a second, and those behind it 100 µs each.
+    // Arrival n is due at n ms. Number 5000 takes a second, and the following ones 100 µs each.
     let (mut response, mut lag, mut free) = (Histogram::new(), Histogram::new(), 0);
     for n in 1..=10_000 {
         let (due, service) = (n * MS, if n == 5_000 { 1_000 * MS } else { 100_000 });
@@ -118,7 +118,8 @@ fn a_stall_counts_for_everyone_who_was_due_in_it() {
     assert_eq!((operation.committed, operation.unserved), (10_000, 0));
     assert_eq!(operation.response.as_ref(), Some(&response));
     assert_eq!(operation.lag.as_ref(), Some(&lag));
-    // A closed loop would have seen one slow transaction in ten thousand; nearly one in ten was late by over 100 ms.
+    // A closed loop would show one slow transaction in ten thousand; in fact nearly one in ten was late by more than
+    // 100 ms.
     assert!(operation.service.quantile(0.999).is_some_and(|ns| ns < 101_000));
     assert!(
         response.quantile(0.91).is_some_and(|ns| ns > 100 * MS)
@@ -150,7 +151,7 @@ fn blocks_run_in_the_order_of_the_schedule() {
     }
 }
 
-/// Everything of a run that must not depend on when it was stopped.
+/// Everything in a run file that must not depend on when the run was stopped.
 fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
     let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, &measured(t).settings)).expect("JSON");
     trials(file).iter().map(|t| (t.record.block, t.record.arm, t.record.position, text(t))).collect()
@@ -183,7 +184,7 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
             })
         })
         .expect("executes");
-    // Round by round: two, two, and what is left of the longer one.
+    // Round by round: two trials, two, and the remainder of the longer arm.
     let mut rounds = stored.clone();
     rounds.sort_unstable();
     assert_eq!(rounds, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]);
@@ -245,7 +246,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
             })
             .expect("executes");
         assert!(ended.interrupted, "after {after}");
-        // Only whole blocks are there, and nothing of the one under way.
+        // The file contains whole blocks only, and no trial of the unfinished block.
         let blocks = trials(&options.file).len() / 3;
         assert_eq!(trials(&options.file).len(), blocks * 3);
         assert_eq!(ended.blocks as usize, blocks);
@@ -261,7 +262,8 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
     }
 }
 
-/// What no study may say: the check of the plan is passed by, as a driver or a pool would that changes a setting by itself.
+/// A study cannot contain this setting. The test bypasses the check of the plan and imitates a driver or pool that
+/// changes a setting by itself.
 #[test]
 fn a_trial_whose_settings_move_fails_and_names_both_values() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
@@ -316,7 +318,7 @@ fn the_harness_itself_is_measured_once_for_each_scenario() {
     assert_eq!((calibrating, info.calibrations.len()), (1, 1));
     let calibration = &info.calibrations[0];
     assert_eq!((calibration.scenario, calibration.runner.as_str()), (0, "mock"));
-    // The script is an option, and options are the other driver's: without one each of the mock's takes 1 ms.
+    // The script is an option of the other driver: without options each of the mock's transactions takes 1 ms.
     assert_eq!((calibration.result.operations[0].committed, calibration.result.elapsed_ns), (10, 10 * MS));
 }
 
@@ -340,7 +342,8 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let mut plan = scripted(folder.path(), 3);
     let last = *Schedule::new(plan.seed, 3).order(1).last().expect("three arms");
-    // Only the second block's last trial is ever in the way of the flag, and far longer than a busy machine delays it.
+    // Only the last trial of the second block can delay the reaction to the flag, and it pauses far longer than a busy
+    // machine would delay it.
     let pause = Duration::from_secs(6);
     script(&mut plan.arms[last], json!({ "pause_ms": pause.as_millis() as u64 }));
     let (mut begun, mut done) = (None, 0);

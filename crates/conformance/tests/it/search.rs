@@ -1,4 +1,4 @@
-//! The search for the highest rate that is kept: in virtual time its outcome is known beforehand, to the last probe.
+//! The search for the highest sustainable rate. In virtual time its result is known in advance, to the last probe.
 
 use crate::common::{self, options};
 use std::path::Path;
@@ -29,12 +29,12 @@ equals = "committed.insert"
 
 const MS: u64 = 1_000_000;
 const SCRIPTED: &str = "driver = \"mock:scripted\"\ninvariant = [{ sql = \"SELECT count(*) FROM t\", equals = 0 }]";
-/// Arrivals that come like a clock, so that nothing is left to chance.
+/// Arrivals at constant intervals, so that nothing is random.
 const TWO_SECONDS: &str = "role.w = { run = \"insert\", for = \"2s\", rate = 1, arrivals = \"constant\" }";
 const ONE_SECOND: &str = "role.w = { run = \"insert\", for = \"1s\", rate = 1, arrivals = \"constant\" }";
 const QUICK: &str = "holds = [{ metric = \"response_p99\", at_most = \"10 ms\" }]";
 
-/// A study of one scenario whose search has these keys.
+/// A study of one scenario with these keys of its search.
 fn plan(folder: &Path, lines: &[&str], search: &str) -> Plan {
     let study = format!(
         "{}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-off\"\n{}\nsearch = {{ rate = \"w\", {search} }}",
@@ -50,7 +50,7 @@ fn script(plan: &mut Plan, script: &Value) {
     }
 }
 
-/// Runs a plan to its end. Returns its trials, and the probes as they were reported.
+/// Runs a plan to its end. Returns the trials, and the probes that events reported.
 fn run(folder: &Path, plan: Plan, runners: &Runners) -> (Vec<StoredTrial>, Vec<Probe>) {
     let (stop, mut reported) = (AtomicBool::new(false), Vec::new());
     let run = Run::new(plan, "", options(folder), runners, &stop).expect("checked");
@@ -99,8 +99,8 @@ fn rates(probes: &[Probe]) -> Vec<f64> {
     probes.iter().map(|p| p.rate).collect()
 }
 
-/// The mock under its own name, through a shell that counts its trials and does these lines with `$n` first. Trial
-/// number n plays `n.json` of the folder, if it is there.
+/// The mock under another name, started by a shell that counts its trials and first runs these lines, with the count in
+/// `$n`. Trial number n uses the script `n.json` of the folder, if it exists.
 fn counted(folder: &Path, lines: &str) -> Runners {
     let runners = common::runners();
     let mock = runners.get("mock").expect("found");
@@ -126,7 +126,7 @@ fn counted(folder: &Path, lines: &str) -> Runners {
 #[test]
 fn the_limit_is_found_by_a_ramp_and_by_halving() {
     let runners = common::runners();
-    // One worker of 5 ms serves 200 per second, one of 2.5 ms 400.
+    // One worker serves 200 per second at 5 ms, 400 at 2.5 ms.
     for (service, last_kept) in [(5 * MS, 180.0), (5 * MS / 2, 360.0)] {
         let folder = common::scratch();
         let search = format!("from = 90, {QUICK}");
@@ -134,8 +134,8 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
         script(&mut plan, &json!({ "service_ns": { "insert": [service] } }));
         let (stored, reported) = run(folder.path(), plan, &runners);
         assert_eq!(stored.len(), 2);
-        // The ramp ends at twice the last rate kept; what lies between is halved on the scale of logarithms until the
-        // rate not kept is within a tenth of the one kept.
+        // The ramp ends at twice the last sustained rate. The search then bisects on a logarithmic scale until the
+        // lowest rate that failed is within a tenth of the highest one sustained.
         let ramp = (0..).map(|k| 90.0 * f64::from(1 << k)).take_while(|rate| *rate <= last_kept * 2.0);
         let halved = [0.5, 0.25, 0.125].map(|exponent| last_kept * 2_f64.powf(exponent));
         let expected: Vec<f64> = ramp.chain(halved).collect();
@@ -151,9 +151,9 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
             assert!((search.sustainable / (last_kept * 2_f64.powf(0.125)) - 1.0).abs() < 1e-9, "{search:?}");
             for probe in &search.probes {
                 let kept = probe.rate < last_kept * 1.1;
-                // Two of three decide, so the third is not run.
+                // Two of three trials decide, so that the third is not run.
                 assert_eq!((probe.kept, probe.broken), if kept { (2, 0) } else { (0, 2) }, "{probe:?}");
-                // Far beyond the limit arrivals are left over; little beyond it those that were begun are late.
+                // Far above the limit, arrivals remain unserved; just above it, those that were started are late.
                 let (condition, reason) = match probe.rate / last_kept {
                     _ if kept => ("", ""),
                     1.3.. => ("arrivals", " were not begun"),
@@ -162,7 +162,7 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
                 assert_eq!(probe.condition, condition, "{probe:?}");
                 assert!(probe.reason.contains(reason) && probe.reason.is_empty() == kept, "{probe:?}");
             }
-            // The rest is of a trial at that rate.
+            // The measurement is that of a trial at this rate.
             assert_eq!(committed(measurement), (search.sustainable * 2.0) as u64);
             let metric = "sustainable".parse().expect("a metric");
             assert_eq!(Meter::new(measurement).value(&metric), Some(search.sustainable));
@@ -187,7 +187,7 @@ fn a_trial_without_a_search_has_no_sustainable_rate() {
 #[test]
 fn arrivals_that_are_not_served_break_a_rate_whatever_is_asked() {
     let (folder, runners) = (common::scratch(), common::runners());
-    // Those that were served never failed, at any rate.
+    // Arrivals that were served never fail, at any rate.
     let search = "from = 100, factor = 4, precision = 3, repeats = 1, holds = [{ metric = \"failed\", at_most = 0 }]";
     let mut plan = plan(folder.path(), &["blocks = 1", SCRIPTED, TWO_SECONDS], search);
     script(&mut plan, &json!({ "service_ns": { "insert": [5 * MS] } }));
@@ -207,7 +207,7 @@ fn where_no_rate_is_kept_the_sustainable_rate_is_zero() {
     let measurement = measured(&stored[0]);
     let search = found(measurement);
     assert_eq!(search.sustainable, 0.0);
-    // Down to a millionth of the first rate, and no further.
+    // The search goes down to a millionth of the first rate, and no further.
     assert_eq!(search.probes.len(), 3);
     assert!(search.probes.iter().all(|p| (p.kept, p.broken, p.condition.as_str()) == (0, 1, "throughput")));
     assert!(search.probes.windows(2).all(|pair| pair[1].rate < pair[0].rate));
@@ -218,7 +218,7 @@ fn where_no_rate_is_kept_the_sustainable_rate_is_zero() {
 fn most_trials_of_a_rate_decide_and_the_outcome_is_of_the_rate_that_was_kept() {
     let bad = json!({ "service_ns": { "*": [{ "ns": 1000, "failed": "SQLITE_BUSY" }] } });
     let search = "from = 100, precision = 1, holds = [{ metric = \"failed\", at_most = 0 }]";
-    // By trial: whether it fails. Rates are 100, 200, and 400 where 200 was kept.
+    // For each trial, whether it fails. The rates are 100, then 200, then 400 if 200 was sustained.
     for (fails, sustainable, verdicts) in [
         (&[false, false, false, true, true][..], 100.0, vec![(2, 0), (1, 2)]),
         (&[false, false, true, true], 100.0, vec![(2, 0), (0, 2)]),
@@ -252,7 +252,7 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
         let (stored, reported) = run(folder.path(), plan(folder.path(), &lines, &search), &runners);
         assert_eq!(stored.len(), 2);
         if dies {
-            // Rates 90 and 180 were kept.
+            // Rates 90 and 180 were sustained.
             let failure = failed(&stored[0]);
             assert_eq!(failure.kind, FailureKind::Runner);
             assert!(
@@ -268,7 +268,7 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
     }
 }
 
-/// Everything of a run that must not depend on when it was stopped.
+/// Everything in a run file that must not depend on when the run was stopped.
 fn timeless(file: &Path) -> Vec<(u32, usize, String)> {
     let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, found(measured(t)))).expect("JSON");
     trials(file).iter().map(|t| (t.record.block, t.record.arm, text(t))).collect()
@@ -292,7 +292,7 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
     assert_eq!(whole.len(), 4);
     assert_ne!(whole[0].2, whole[1].2, "the arms differ");
     let never = AtomicBool::new(false);
-    // In the middle of the first search, in that of the second block, and after the very last probe.
+    // In the middle of the first search, in the middle of the second block's search, and after the very last probe.
     for after in [1, probes.len() / 2 + 2, probes.len()] {
         let (folder, stop) = (common::scratch(), AtomicBool::new(false));
         let options = options(folder.path());
@@ -315,7 +315,7 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
 #[test]
 fn a_real_driver_serves_no_more_than_its_transactions_allow() {
     let (folder, runners) = (common::scratch(), common::runners());
-    // The median, which no single stall of a busy machine moves: half of the arrivals wait less than 40 ms.
+    // The median is not affected by a single stall of a busy machine: half of the arrivals wait less than 40 ms.
     let role = "role.w = { run = \"insert\", for = \"600ms\" }";
     let search =
         "from = 25, precision = 0.5, repeats = 1, holds = [{ metric = \"response_p50\", at_most = \"40 ms\" }]";
@@ -323,13 +323,13 @@ fn a_real_driver_serves_no_more_than_its_transactions_allow() {
     let (stored, _) = run(folder.path(), plan, &runners);
     let measurement = measured(&stored[0]);
     let search = found(measurement);
-    // 5 ms each with the write lock held are 200 per second at most. At 250 the 60th of the 120 that are served would
-    // have waited for 60 ms.
+    // 5 ms each under the write lock is at most 200 per second. At 250, the 60th of the 120 arrivals served would have
+    // waited 60 ms.
     assert!(search.sustainable > 0.0 && search.sustainable < 250.0, "{search:?}");
     assert!(search.probes.iter().any(|p| !p.held()), "{search:?}");
     let service = Meter::new(measurement).value(&"p50".parse().expect("a metric"));
     assert!(service.is_some_and(|ns| ns >= Duration::from_millis(5).as_nanos() as f64), "{service:?}");
-    // What was kept is what was served: arrivals are random, so four standard deviations to both sides.
+    // The sustained rate must be the served rate. Arrivals are random: the bounds are four standard deviations.
     let (due, served) = (search.sustainable * 0.6, committed(measurement) as f64);
     assert!((served - due).abs() < 4.0 * due.sqrt() + 1.0, "{served} of about {due}");
 }

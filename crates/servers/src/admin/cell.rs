@@ -1,4 +1,4 @@
-//! A value in a table, as SQLite would hold it.
+//! A value of a table, in SQLite's type system.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    /// A decimal number by its text: an integer where it is integral and fits, else a double.
+    /// Parses a decimal number: an integer if it is integral and fits into 64 bits, else a double.
     pub fn decimal(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         match whole.parse() {
@@ -27,7 +27,7 @@ impl Cell {
         }
     }
 
-    /// As the generator of parameters has it, which makes no bytes.
+    /// The value in the type of the parameter generator, which has no BLOBs.
     pub fn value(self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -38,7 +38,7 @@ impl Cell {
         }
     }
 
-    /// Adds it to a hash.
+    /// Adds the value to a hash.
     pub fn hash(&self, hash: &mut ContentHash) {
         match self {
             Self::Null => hash.null(),
@@ -54,7 +54,8 @@ impl Cell {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
             (Self::Real(a), Self::Real(b)) => a.total_cmp(b),
-            // Where both are numbers of one column, they are far from the doubles that an integer cannot be told from.
+            // Integers and doubles occur together only in a column of decimals. Its integers are assumed to be small
+            // enough to be exact doubles.
             (Self::Integer(a), Self::Real(b)) => (*a as f64).total_cmp(b),
             (Self::Real(a), Self::Integer(b)) => a.total_cmp(&(*b as f64)),
             (Self::Text(a), Self::Text(b)) | (Self::Blob(a), Self::Blob(b)) => a.cmp(b),
@@ -72,8 +73,8 @@ impl Cell {
     }
 }
 
-/// Hashes rows as they come and sees to it that they come in SQLite's order: a server that sorts long texts by their
-/// beginnings only must not pass for one with other content.
+/// Hashes rows and checks that they arrive in SQLite's order. Without this check, a server that sorts long texts by a
+/// prefix only would appear to have other content.
 #[derive(Default)]
 pub(super) struct Rows {
     hash: ContentHash,
@@ -81,7 +82,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Adds the next row.
+    /// Adds the next row. An error if it is out of order.
     pub fn add(&mut self, row: Vec<Cell>) -> Result<(), ServersError> {
         let order = self.last.iter().zip(&row).map(|(a, b)| a.cmp(b)).find(|o| o.is_ne());
         if order == Some(Ordering::Greater) {
@@ -94,13 +95,13 @@ impl Rows {
         Ok(())
     }
 
-    /// The hash of all rows.
+    /// Hash of all rows.
     pub fn finish(self) -> String {
         self.hash.finish()
     }
 }
 
-/// A column whose type SQLite has nothing like.
+/// Error for a column whose type has no equivalent in SQLite.
 pub(super) fn foreign(column: &str, its_type: &str) -> ServersError {
     ServersError::Answer(format!(
         "column `{column}` is of type {its_type}, which has no like in SQLite: make it an integer, double, text or blob"

@@ -1,4 +1,4 @@
-//! From a url to a connection.
+//! Connections by URL.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::Url;
 use super::{mysql, postgres};
 use crate::ServersError;
 
-/// A connection of either kind.
+/// A connection to either kind of server.
 pub(super) enum Connection {
     Postgres(Box<::postgres::Client>),
     Mysql(Box<::mysql::Conn>),
 }
 
-/// Connects to the first host that answers; the connection, and the url of that host alone. A host that answers with a
-/// refusal ends the search: all hosts of a url are one cluster, and the next one knows no other password.
+/// Connects to the first host that answers. Returns the connection, and the URL of that host alone. A host that rejects
+/// the connection ends the search: all hosts of a URL belong to one cluster, which has the same accounts on every host.
 pub(super) fn connect(url: &Url, timeout: Duration) -> Result<(Connection, Url), ServersError> {
     let mut why = String::new();
     for host in &url.hosts {
@@ -30,8 +30,9 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<(Connection, Url),
     Err(ServersError::Unreachable { hosts: hosts.join(", "), why })
 }
 
-/// On a thread of its own, since neither driver bounds what follows the TCP handshake: a stopped server accepts
-/// connections (the kernel does) and then says nothing. The thread of an attempt that is given up ends with it.
+/// Connects on a separate thread, because neither driver limits the time after the TCP handshake: for a stopped server
+/// the kernel still accepts connections, but no response follows. The thread of an abandoned attempt ends with the
+/// attempt.
 fn one(url: Url, timeout: Duration) -> Result<Connection, ServersError> {
     let (sender, receiver) = channel();
     let hosts = format!("{}:{}", url.hosts[0].0, url.hosts[0].1);

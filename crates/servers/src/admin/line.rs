@@ -1,8 +1,9 @@
-//! A connection on a thread of its own: nobody waits for ever for a server that says nothing.
+//! A connection on its own thread, so that no caller waits forever for a silent server.
 //!
-//! A server that is stopped, or whose machine is gone, keeps its connections: the kernel takes what is sent to it. Neither
-//! driver has a deadline that tells this from a statement that takes long, so whoever asks looks after a while whether the
-//! server answers anybody at all. A thread that is given up ends when the kernel gives its connection up, or with the program.
+//! If a server is stopped, or its machine is lost, its connections stay open and the kernel accepts what is sent.
+//! Neither driver has a deadline that distinguishes this from a long statement. The caller therefore checks from time
+//! to time whether the server answers a new connection. An abandoned thread ends when the kernel closes its connection,
+//! or with the program.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -13,25 +14,27 @@ use crate::ServersError;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// A statement of the core's own that takes longer than this has lost its server, whatever that says to others.
+/// Limit for one of the engine's own statements. A longer one counts as a lost server, even if the server answers other
+/// connections.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
-/// How often a server that may be busy is asked whether it lives.
+/// Number of attempts to connect to a server that may be busy.
 const PROBES: usize = 2;
-/// How long the end of a connection is waited for.
+/// Longest wait for a connection to close.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The one end of a conversation with a server.
+/// Handle of a connection, for the thread that uses it.
 pub(super) struct Line {
-    /// The host that the connection is to, alone.
+    /// URL of the connected host alone.
     url: Url,
     timeout: Duration,
-    /// None once the server is lost.
+    /// `None` once the server is lost.
     jobs: Option<Sender<Job>>,
     ended: Receiver<()>,
 }
 
 impl Line {
-    /// Connects to the first host of a url that answers within `timeout`. Later silence of twice as long is looked into.
+    /// Connects to the first host of a URL that answers within `timeout`. After a later silence of twice that time,
+    /// [`Self::ask`] checks whether the server is alive.
     pub fn open(url: &Url, timeout: Duration) -> Result<Self, ServersError> {
         let (mut connection, url) = connect(url, timeout)?;
         let (jobs, todo) = channel::<Job>();
@@ -44,7 +47,7 @@ impl Line {
         Ok(Self { url, timeout, jobs: Some(jobs), ended })
     }
 
-    /// Asks, and waits for the answer as long as the server lives.
+    /// Runs a job on the connection and waits for its result as long as the server is alive.
     pub fn ask<T: Send + 'static>(
         &mut self,
         job: impl FnOnce(&mut Connection) -> Result<T, ServersError> + Send + 'static,
@@ -52,7 +55,7 @@ impl Line {
         let gone = || ServersError::Lost("it was given up before".into());
         let (answer, answers) = channel();
         let job = Box::new(move |connection: &mut Connection| {
-            // Whoever has given up hears nothing.
+            // No receiver is left after the caller has given up.
             let _heard = answer.send(job(connection));
         });
         self.jobs.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
@@ -71,7 +74,7 @@ impl Line {
         }
     }
 
-    /// Whether the server says anything to a new connection, be it that it wants no more of them.
+    /// Whether the server answers a new connection, if only with a refusal.
     fn lives(&self) -> bool {
         let silent = |outcome| matches!(outcome, Err(ServersError::Unreachable { .. }));
         (0..PROBES).any(|_| !silent(connect(&self.url, self.timeout).map(drop)))
@@ -79,7 +82,7 @@ impl Line {
 }
 
 impl Drop for Line {
-    /// The server has seen the connection's end when this returns, unless it is one that does not answer.
+    /// Waits until the connection is closed, so that the server has seen its end, unless the server does not answer.
     fn drop(&mut self) {
         if self.jobs.take().is_some() {
             let _ended = self.ended.recv_timeout(FAREWELL);

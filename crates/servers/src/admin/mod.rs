@@ -1,4 +1,4 @@
-//! The core's own connection to a server.
+//! The engine's own connection to a server.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ mod url;
 
 pub use url::{Url, without_password};
 
-/// Passes a question about texts on to the module of the connection's kind.
+/// Calls a function of the module for the connection's kind.
 macro_rules! ask {
     ($self:ident, $what:ident($($text:ident),*)) => {{
         $(let $text = $text.to_owned();)*
@@ -32,21 +32,21 @@ macro_rules! ask {
     }};
 }
 
-/// What a server says of a statement it has compiled and not run.
+/// Description of a statement that the server has compiled but not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// Names of the columns it returns.
+    /// Names of the result columns.
     pub columns: Vec<String>,
-    /// Values it wants bound.
+    /// Number of bound parameters.
     pub parameters: usize,
 }
 
-/// Rows that one transaction of [`Admin::insert`] holds.
+/// Rows per transaction of [`Admin::insert`].
 const COMMIT: usize = 10_000;
-/// Bytes beyond which rows go one by one: MariaDB's `max_allowed_packet` is 16 MiB.
+/// Size in bytes above which rows are inserted one by one: `max_allowed_packet` of MariaDB is 16 MiB.
 const LARGE: usize = 4 << 20;
 
-/// Whether rows fit one statement.
+/// Whether the rows fit into one statement.
 fn fit(rows: &[Vec<Value>]) -> bool {
     let size = |value: &Value| if let Value::Text(text) = value { text.len() + 8 } else { 16 };
     rows.iter().flatten().map(size).sum::<usize>() < LARGE
@@ -57,22 +57,23 @@ pub struct Admin {
     url: Url,
     timeout: Duration,
     line: Box<Line>,
-    /// The schema that unqualified names are looked up in now.
+    /// Schema in which unqualified names are currently resolved.
     inside: Option<String>,
 }
 
 impl Admin {
-    /// How long a connection may take to come about.
+    /// Default timeout of a connection attempt, per host.
     pub const TIMEOUT: Duration = Duration::from_secs(5);
-    /// How long a statement waits for a lock that someone holds.
+    /// Longest wait of a statement for a lock.
     pub const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Connects to the first host of a url that answers within [`Self::TIMEOUT`]. A server that later says nothing for
-    /// twice as long, and nothing to two further connections either, is [`ServersError::Lost`]; one that is at work on a
-    /// long statement is waited for, up to ten minutes.
+    /// Connects to the first host of a URL that answers within [`Self::TIMEOUT`].
+    ///
+    /// If the server is later silent for twice that time, and does not answer two further connections either, calls
+    /// return [`ServersError::Lost`]. A server that still works on a long statement is waited for, up to ten minutes.
     ///
     /// # Errors
-    /// A wrong url, no host that answers, a wrong password, no connection left.
+    /// An invalid URL, no host that answers, a wrong password, or no free connection.
     pub fn connect(url: &str) -> Result<Self, ServersError> {
         Self::connect_within(url, Self::TIMEOUT)
     }
@@ -90,21 +91,21 @@ impl Admin {
         Ok(Self { url, timeout, line, inside: None })
     }
 
-    /// What the server understands.
+    /// Dialect of the server.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.url.dialect
     }
 
-    /// The server's name and version: `PostgreSQL 15.18`, `MariaDB 10.11.19`.
+    /// Name and version of the server: `PostgreSQL 15.18`, `MariaDB 10.11.19`.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     pub fn version(&mut self) -> Result<String, ServersError> {
         ask!(self, version())
     }
 
-    /// Servers in the cluster of the connection's node, and that node's state (`Synced`).
+    /// Number of servers in the cluster, and state of the connected node (`Synced`).
     pub(crate) fn cluster_state(&mut self) -> Result<(usize, String), ServersError> {
         let mut status = |name: &str| self.status(name);
         let size = status("wsrep_cluster_size")?.parse().unwrap_or(0);
@@ -119,18 +120,18 @@ impl Admin {
         })
     }
 
-    /// Makes a schema (of MySQL: a database).
+    /// Creates a schema (in MySQL a database).
     ///
     /// # Errors
-    /// [`ServersError::SchemaExists`], or what the server says.
+    /// [`ServersError::SchemaExists`], or another error of the server.
     pub fn create_schema(&mut self, name: &str) -> Result<(), ServersError> {
         ask!(self, create_schema(name))
     }
 
-    /// Drops a schema with all that is in it; one that is absent is no error.
+    /// Drops a schema with its content. It is no error if the schema does not exist.
     ///
     /// # Errors
-    /// What the server says; also that someone has used it for [`Self::PATIENCE`] and does not let it go.
+    /// The server's error; also if another connection uses the schema for longer than [`Self::PATIENCE`].
     pub fn drop_schema(&mut self, name: &str) -> Result<(), ServersError> {
         if self.inside.as_deref() == Some(name) {
             self.inside = None;
@@ -138,10 +139,10 @@ impl Admin {
         ask!(self, drop_schema(name))
     }
 
-    /// Runs the statements of a script one after the other, each committed by itself.
+    /// Runs the statements of a script in order, each in its own transaction.
     ///
     /// # Errors
-    /// The first that the server refuses.
+    /// The error of the first statement that the server rejects.
     pub fn script(&mut self, schema: &str, sql: &str) -> Result<(), ServersError> {
         self.enter(schema)?;
         for statement in sql::statements(sql, self.dialect()) {
@@ -150,21 +151,21 @@ impl Admin {
         Ok(())
     }
 
-    /// Compiles one statement and runs nothing. Of PostgreSQL's `COPY … FROM STDIN`, whose compiling checks nothing, table
-    /// and columns are looked up; its parameters are its columns.
+    /// Compiles one statement without running it. PostgreSQL does not check `COPY … FROM STDIN` at that point: its
+    /// table and columns are looked up, and its parameters are its columns.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     pub fn prepare_check(&mut self, schema: &str, sql: &str) -> Result<Prepared, ServersError> {
         self.enter(schema)?;
         ask!(self, prepare(sql))
     }
 
-    /// Runs an INSERT once per row, as fast as the server takes them; the number of rows. Each row has one value per
-    /// placeholder of the statement.
+    /// Runs an INSERT once per row, as fast as the server accepts them, and returns the number of rows. Each row has
+    /// one value per placeholder of the statement.
     ///
     /// # Errors
-    /// What the server says. Rows before may be there then.
+    /// The server's error. Earlier rows may have been committed.
     pub fn insert(
         &mut self,
         schema: &str,
@@ -184,7 +185,7 @@ impl Admin {
             }
             done += chunk.len() as u64;
             let (one, many) = (sql.to_owned(), many.clone());
-            // Statements of many rows as long as there are that many, and of one for what is left.
+            // Statements of many rows as long as enough rows are left, then statements of one row.
             self.line.ask(move |connection| {
                 let many = many.as_deref().map(|many| (many, at_once));
                 match connection {
@@ -195,10 +196,11 @@ impl Admin {
         }
     }
 
-    /// Refreshes what the planner knows of all tables of a schema; PostgreSQL's are vacuumed too, as after any load.
+    /// Updates the planner's statistics for all tables of a schema. In PostgreSQL the tables are vacuumed too, as after
+    /// any load.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     pub fn analyze(&mut self, schema: &str) -> Result<(), ServersError> {
         self.enter(schema)?;
         for table in ask!(self, tables(schema))? {
@@ -207,10 +209,10 @@ impl Admin {
         Ok(())
     }
 
-    /// The only column of a query's only row as a number; not a number where it is NULL.
+    /// Returns the only column of a query's only row as a number; NaN if it is NULL.
     ///
     /// # Errors
-    /// What the server says, or that the answer is no single number.
+    /// The server's error, or a result that is not a single number.
     pub fn number(&mut self, schema: &str, sql: &str) -> Result<f64, ServersError> {
         self.enter(schema)?;
         let Some(text) = ask!(self, text(sql))? else { return Ok(f64::NAN) };
@@ -222,41 +224,41 @@ impl Admin {
         }
     }
 
-    /// The hash of a table's content ([`litelab_protocol::content::ContentHash`]): of the same rows the same as SQLite's. Integers of
-    /// any width are integers, integral decimals too; a boolean is 0 or 1.
+    /// Hash of a table's content ([`litelab_protocol::content::ContentHash`]). The same rows have the same hash in
+    /// SQLite. Integers of any width and integral decimals count as integers, a boolean as 0 or 1.
     ///
     /// # Errors
-    /// What the server says, or a column whose type SQLite has not.
+    /// The server's error, or a column whose type has no equivalent in SQLite.
     pub fn content_hash(&mut self, schema: &str, table: &str) -> Result<String, ServersError> {
         self.enter(schema)?;
         ask!(self, content_hash(table))
     }
 
-    /// All rows of a query, each value in the type that SQLite would hold it in; bytes that are no text as a text that says
-    /// how many there are.
+    /// Returns all rows of a query, each value in its SQLite type. Bytes that are not text are returned as a text that
+    /// states their number.
     ///
     /// # Errors
-    /// What the server says, or a column whose type SQLite has not.
+    /// The server's error, or a column whose type has no equivalent in SQLite.
     pub fn rows(&mut self, schema: &str, sql: &str) -> Result<Vec<Vec<Value>>, ServersError> {
         self.enter(schema)?;
         let rows = ask!(self, rows(sql))?;
         Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::value).collect()).collect())
     }
 
-    /// A setting in effect on this connection.
+    /// Returns a setting in effect on this connection.
     ///
     /// # Errors
-    /// A setting the server has not.
+    /// A setting that the server does not have.
     pub fn setting(&mut self, name: &str) -> Result<String, ServersError> {
         let name = checked(name)?;
         ask!(self, setting(name))
     }
 
-    /// Sets a server-wide setting on every host of the url, waits until it is in effect, and says what it was on the
-    /// first. Connections made from then on have it; one that was there before may keep what it had.
+    /// Sets a server-wide setting on every host of the URL, waits until it is in effect, and returns its previous value
+    /// on the first host. New connections have the new value; existing ones may keep the old one.
     ///
     /// # Errors
-    /// A setting or value that the server refuses or does not put into effect while it runs.
+    /// A setting or value that the server rejects or does not apply at run time.
     pub fn set_server(&mut self, name: &str, value: &str) -> Result<String, ServersError> {
         let name = checked(name)?;
         if self.url.hosts.len() == 1 {
@@ -271,7 +273,7 @@ impl Admin {
         Ok(former.unwrap_or_default())
     }
 
-    /// Has unqualified names looked up in a schema.
+    /// Sets the schema in which unqualified names are resolved.
     fn enter(&mut self, schema: &str) -> Result<(), ServersError> {
         if self.inside.as_deref() != Some(schema) {
             self.inside = None;
@@ -282,7 +284,7 @@ impl Admin {
     }
 }
 
-/// A setting's name stands in a statement as it is.
+/// Checks a setting's name, which is inserted into a statement without quotes.
 fn checked(name: &str) -> Result<&str, ServersError> {
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.') {
         Ok(name)

@@ -1,4 +1,4 @@
-//! What is MySQL's and MariaDB's own.
+//! The part of [`super::Admin`] for MySQL and MariaDB.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{Admin, Prepared, Url, fit};
 use crate::ServersError;
 use crate::error::one_line;
 
-/// Connects to the only host of a url.
+/// Connects to the only host of a URL.
 pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError> {
     let (host, port) = &url.hosts[0];
     let options = OptsBuilder::new()
@@ -22,23 +22,24 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError
         .user(Some(&url.user))
         .pass(url.password.as_ref())
         .db_name(url.database.as_ref())
-        // It would look for the server's socket and take that.
+        // The driver would otherwise ask the server for its socket and switch to it.
         .prefer_socket(false)
         .tcp_connect_timeout(Some(timeout))
         .read_timeout(Some(LONGEST))
-        // It would know a statement by its text alone, and take one of the schema before for one of this.
+        // The driver's cache identifies a statement by its text alone, and would return one that was compiled for the
+        // previous schema.
         .stmt_cache_size(Some(0))
-        // A node that is no part of its cluster answers `SET` and nothing else.
+        // A node outside its cluster answers `SET` and nothing else.
         .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs()), "SELECT 1".into()]);
     let mut conn = Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))?;
     if variable(&mut conn, "wsrep_on")?.eq_ignore_ascii_case("on") {
-        // What other nodes have committed is there before anything is read.
+        // On Galera, a read waits for the commits of all other nodes.
         execute(&mut conn, "SET SESSION wsrep_sync_wait = 1")?;
     }
     Ok(conn)
 }
 
-/// Why there is no connection.
+/// Maps an error of the connection attempt.
 fn refusal(host: &str, error: Error) -> ServersError {
     let Error::MySqlError(said) = error else {
         return ServersError::Unreachable { hosts: host.into(), why: one_line(&plain(&error)) };
@@ -55,7 +56,7 @@ fn refusal(host: &str, error: Error) -> ServersError {
     }
 }
 
-/// What a statement was answered.
+/// Maps an error of a statement.
 pub(super) fn error(error: Error) -> ServersError {
     match error {
         Error::MySqlError(said) => {
@@ -65,7 +66,7 @@ pub(super) fn error(error: Error) -> ServersError {
     }
 }
 
-/// Without the names of the driver's own enums.
+/// Text of an error without the names of the driver's own enums.
 fn plain(error: &Error) -> String {
     match error {
         Error::IoError(io) => io.to_string(),
@@ -74,19 +75,19 @@ fn plain(error: &Error) -> String {
     }
 }
 
-/// `MariaDB 10.11.19`.
+/// Name and version, such as `MariaDB 10.11.19`.
 pub(super) fn version(conn: &mut Conn) -> Result<String, ServersError> {
     let said: String = conn.query_first("SELECT VERSION()").map_err(error)?.unwrap_or_default();
     let name = if said.contains("MariaDB") { "MariaDB" } else { "MySQL" };
     Ok(format!("{name} {}", said.split('-').next().unwrap_or_default()))
 }
 
-/// A variable of the server's state; empty where it has none of that name.
+/// Value of a status variable; empty if the server does not have it.
 pub(super) fn status(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
     named(conn, "STATUS", name)
 }
 
-/// A setting; empty where the server has none of that name (MySQL has none of Galera's).
+/// Value of a system variable; empty if the server does not have it (MySQL has none of Galera's).
 fn variable(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
     named(conn, "VARIABLES", name)
 }
@@ -96,12 +97,12 @@ fn named(conn: &mut Conn, of: &str, name: &str) -> Result<String, ServersError> 
     Ok(row.map(|(_, value)| value).unwrap_or_default())
 }
 
-/// A name in a statement.
+/// Quotes a name for a statement.
 fn name(text: &str) -> String {
     format!("`{}`", text.replace('`', "``"))
 }
 
-/// A text in a statement.
+/// Quotes a text for a statement.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
@@ -110,18 +111,18 @@ pub(super) fn execute(conn: &mut Conn, sql: &str) -> Result<(), ServersError> {
     conn.query_drop(sql).map_err(error)
 }
 
-/// The first column of a query's first row as text; none where there is no row or it is NULL.
+/// First column of a query's first row as text; `None` if there is no row or the value is NULL.
 pub(super) fn text(conn: &mut Conn, sql: &str) -> Result<Option<String>, ServersError> {
     let row: Option<mysql::Row> = conn.query_first(sql).map_err(error)?;
     Ok(row.and_then(|row| match row.as_ref(0) {
         Some(mysql::Value::Bytes(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        // What the text protocol does not send.
+        // The text protocol sends no other type.
         _ => None,
     }))
 }
 
 pub(super) fn create_schema(conn: &mut Conn, schema: &str) -> Result<(), ServersError> {
-    // Text compares by its bytes, as in SQLite, whatever the server's own default is.
+    // Texts compare by their bytes, as in SQLite, whatever the server's default collation is.
     let sql = format!("CREATE DATABASE {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", name(schema));
     execute(conn, &sql).map_err(|e| match e {
         // ER_DB_CREATE_EXISTS
@@ -202,15 +203,15 @@ pub(super) fn analyze(conn: &mut Conn, table: &str) -> Result<(), ServersError> 
 }
 
 pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, ServersError> {
-    // Texts are sorted by this many of their first bytes (more are noticed, see `Rows`), and the buffer has to hold the keys
-    // of fifteen rows.
+    // The server sorts texts by this many leading bytes (`Rows` detects differences beyond them), and the sort buffer
+    // must hold the keys of fifteen rows.
     execute(conn, "SET SESSION max_sort_length = 16384, SESSION sort_buffer_size = 67108864")?;
     let all = conn.prep(format!("SELECT * FROM {}", name(table))).map_err(error)?;
     let columns = all.columns().to_vec();
     conn.close(all).map_err(error)?;
     let order = columns.iter().map(|c| {
         let column = name(&c.name_str());
-        // By the bytes of the text as this connection is sent it, whatever the column's own collation.
+        // Sorted by the bytes of the text as this connection receives it, whatever the column's collation.
         if is_text(c) { format!("CAST(CONVERT({column} USING utf8mb4) AS BINARY)") } else { column }
     });
     let sql = format!("SELECT * FROM {} ORDER BY {}", name(table), order.collect::<Vec<_>>().join(","));
@@ -233,7 +234,7 @@ pub(super) fn rows(conn: &mut Conn, sql: &str) -> Result<Vec<Vec<Cell>>, Servers
     found.map(row).collect()
 }
 
-/// The character set of what is no text.
+/// Number of the character set `binary`.
 const BINARY: u16 = 63;
 
 fn is_bytes(column: &Column) -> bool {
@@ -255,7 +256,7 @@ fn is_text(column: &Column) -> bool {
     is_bytes(column) && column.character_set() != BINARY
 }
 
-/// A value as SQLite would hold it.
+/// Converts a value to its SQLite type.
 fn cell(value: mysql::Value, column: &Column) -> Result<Cell, ServersError> {
     let no_like = || {
         let its_type = format!("{:?}", column.column_type());
@@ -288,7 +289,7 @@ pub(super) fn setting(conn: &mut Conn, setting: &str) -> Result<String, ServersE
 pub(super) fn set_server(conn: &mut Conn, setting: &str, value: &str) -> Result<String, ServersError> {
     let read = format!("SELECT @@GLOBAL.{setting}");
     let former = text(conn, &read)?.unwrap_or_default();
-    // A number in quotes is refused, a word without them (ON) is not.
+    // The server rejects a number in quotes, and accepts a word such as ON without quotes.
     let bare = !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
     let written = if bare { value.to_owned() } else { literal(value) };
     execute(conn, &format!("SET GLOBAL {setting} = {written}"))?;

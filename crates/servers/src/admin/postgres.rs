@@ -1,4 +1,4 @@
-//! What is PostgreSQL's own.
+//! The part of [`super::Admin`] for PostgreSQL.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,13 @@ use super::{Admin, Prepared, Url, fit};
 use crate::ServersError;
 use crate::error::one_line;
 
-/// Connects to the only host of a url.
+/// Connects to the only host of a URL.
 pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Client, ServersError> {
     let (host, port) = &url.hosts[0];
     let mut config = Config::new();
     config.host(host).port(*port).user(&url.user).connect_timeout(timeout).ssl_mode(SslMode::Disable);
     config.application_name("litelab");
-    // A user's own default database has the user's name; that of a server is always there.
+    // The default would be a database named after the user; `postgres` always exists.
     config.dbname(url.database.as_deref().unwrap_or("postgres"));
     if let Some(password) = &url.password {
         config.password(password);
@@ -31,10 +31,10 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Client, ServersErr
     Ok(client)
 }
 
-/// Why there is no connection.
+/// Maps an error of the connection attempt.
 fn refusal(host: &str, error: &Error) -> ServersError {
     let Some(said) = error.as_db_error() else {
-        // Its own text is `error connecting to server`; the reason lies below.
+        // The error's own text is `error connecting to server`; the cause is its source.
         let why = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
         return match error.to_string() {
             text if text.starts_with("invalid configuration") => {
@@ -48,19 +48,19 @@ fn refusal(host: &str, error: &Error) -> ServersError {
         // invalid_authorization_specification, invalid_password, invalid_catalog_name
         "28000" | "28P01" | "3D000" => ServersError::Refused { host, why },
         "53300" => ServersError::TooManyConnections { host, why },
-        // cannot_connect_now, admin_shutdown, crash_shutdown: starting up, recovering or going down.
+        // cannot_connect_now, admin_shutdown, crash_shutdown: the server starts, recovers or shuts down.
         "57P03" | "57P01" | "57P02" => ServersError::Unreachable { hosts: host, why },
         code => ServersError::Sql { name: code.into(), message: why },
     }
 }
 
-/// What a statement was answered.
+/// Maps an error of a statement.
 pub(super) fn error(error: &Error) -> ServersError {
     match error.as_db_error() {
         Some(said) => {
             let detail = said.detail().map(|d| format!("; {d}")).unwrap_or_default();
             let message = one_line(&format!("{}{detail}", said.message()));
-            // admin_shutdown, crash_shutdown: its last words.
+            // admin_shutdown, crash_shutdown: the last message before the connection closes.
             if matches!(said.code().code(), "57P01" | "57P02") {
                 return ServersError::Lost(message);
             }
@@ -78,7 +78,7 @@ pub(super) fn error(error: &Error) -> ServersError {
     }
 }
 
-/// The first column of a query's first row as text; none where there is no row or it is NULL.
+/// First column of a query's first row as text; `None` if there is no row or the value is NULL.
 pub(super) fn text(client: &mut Client, sql: &str) -> Result<Option<String>, ServersError> {
     let messages = client.simple_query(sql).map_err(|e| error(&e))?;
     Ok(messages
@@ -90,19 +90,19 @@ pub(super) fn text(client: &mut Client, sql: &str) -> Result<Option<String>, Ser
         .flatten())
 }
 
-/// `PostgreSQL 15.18`.
+/// Name and version, such as `PostgreSQL 15.18`.
 pub(super) fn version(client: &mut Client) -> Result<String, ServersError> {
     let said = text(client, "SHOW server_version")?.unwrap_or_default();
-    // Debian adds its own in parentheses.
+    // Debian appends its own version in parentheses.
     Ok(format!("PostgreSQL {}", said.split_whitespace().next().unwrap_or_default()))
 }
 
-/// A name in a statement.
+/// Quotes a name for a statement.
 fn name(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// A text in a statement; backslashes are plain since PostgreSQL 9.1.
+/// Quotes a text for a statement. Backslashes have no special meaning since PostgreSQL 9.1.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -123,7 +123,8 @@ pub(super) fn drop_schema(client: &mut Client, schema: &str) -> Result<(), Serve
     execute(client, &format!("DROP SCHEMA IF EXISTS {} CASCADE", name(schema)))
 }
 
-/// A schema that is absent is no error to `SET search_path`, but would have everything after it fail oddly.
+/// Checks that the schema exists: `SET search_path` accepts a missing one, and later statements would fail with
+/// misleading errors.
 pub(super) fn enter(client: &mut Client, schema: &str) -> Result<(), ServersError> {
     let sql = format!("SELECT 1 FROM pg_namespace WHERE nspname = {}", literal(schema));
     if text(client, &sql)?.is_none() {
@@ -133,7 +134,7 @@ pub(super) fn enter(client: &mut Client, schema: &str) -> Result<(), ServersErro
 }
 
 pub(super) fn prepare(client: &mut Client, sql: &str) -> Result<Prepared, ServersError> {
-    // Preparing it would check nothing, and beginning it takes rows; it is right where its columns can be selected.
+    // Preparing a COPY checks nothing, and running it consumes rows. Instead, a SELECT of its columns is prepared.
     if let Some(select) = copied(sql) {
         let statement = client.prepare(&select).map_err(|e| error(&e))?;
         return Ok(Prepared { columns: Vec::new(), parameters: statement.columns().len() });
@@ -143,7 +144,7 @@ pub(super) fn prepare(client: &mut Client, sql: &str) -> Result<Prepared, Server
     Ok(Prepared { columns, parameters: statement.params().len() })
 }
 
-/// The query of the columns that `COPY table (columns) FROM STDIN …` fills; none for any other statement.
+/// A SELECT of the columns that `COPY table (columns) FROM STDIN …` fills; `None` for any other statement.
 fn copied(sql: &str) -> Option<String> {
     let words: Vec<&str> = sql.split_whitespace().collect();
     let is = |at: usize, word: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(word));
@@ -195,8 +196,8 @@ fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Val
     transaction.execute(statement, &values).map(drop).map_err(|e| error(&e))
 }
 
-/// A value sent as text, which the server reads as the parameter's own type, whichever that is: an integer may be bound to
-/// a `smallint`, a `numeric` or a `double precision`.
+/// A value sent as text, which the server parses as the type of the parameter: an integer may be bound to a `smallint`,
+/// a `numeric` or a `double precision`.
 #[derive(Debug)]
 struct Bound<'a>(&'a Value);
 
@@ -208,7 +209,7 @@ impl ToSql for Bound<'_> {
             Value::Real(r) if r.is_infinite() => {
                 out.extend_from_slice(if *r > 0.0 { b"Infinity" } else { b"-Infinity" });
             }
-            // Rust's is the shortest text that stands for this double.
+            // Rust prints the shortest text that parses to the same double.
             Value::Real(r) => out.extend_from_slice(r.to_string().as_bytes()),
             Value::Text(t) => out.extend_from_slice(t.as_bytes()),
         }
@@ -219,7 +220,7 @@ impl ToSql for Bound<'_> {
         true
     }
 
-    /// The text of a `bytea` gives backslashes a meaning; its binary form are the bytes.
+    /// In the text format of `bytea` a backslash has a special meaning; the binary format contains the plain bytes.
     fn encode_format(&self, its_type: &Type) -> Format {
         if *its_type == Type::BYTEA { Format::Binary } else { Format::Text }
     }
@@ -242,7 +243,7 @@ pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, S
     let all = client.prepare(&format!("SELECT * FROM {}", name(table))).map_err(failed)?;
     let (mut select, mut order) = (Vec::new(), Vec::new());
     for column in all.columns() {
-        // Qualified: a bare name in ORDER BY is the selected text, not the number it was made of.
+        // Qualified, because a bare name in ORDER BY refers to the selected text, not to the number.
         let value = format!("t.{}", name(column.name()));
         let numeric = *column.type_() == Type::NUMERIC;
         order.push(format!("{value}{} NULLS FIRST", if is_text(column.type_()) { " COLLATE \"C\"" } else { "" }));
@@ -261,7 +262,7 @@ pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, S
 
 pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<Cell>>, ServersError> {
     let found = client.query(sql, &[]).map_err(|e| error(&e))?;
-    // Its binary form is of any length; a whole table's is selected as text.
+    // The binary format of NUMERIC has no fixed size; the hash of a whole table selects such a column as text.
     let decimal = |row: &Row| row.columns().iter().find(|c| *c.type_() == Type::NUMERIC).map(|c| c.name().to_owned());
     if let Some(column) = found.first().and_then(decimal) {
         return Err(ServersError::Answer(format!("column `{column}` is numeric: cast it")));
@@ -274,7 +275,7 @@ fn is_text(its_type: &Type) -> bool {
     [Type::TEXT, Type::VARCHAR, Type::BPCHAR, Type::NAME].contains(its_type)
 }
 
-/// A value as SQLite would hold it.
+/// Converts a value to its SQLite type.
 fn cell(row: &Row, at: usize, column: &str, its_type: &Type) -> Result<Cell, ServersError> {
     fn get<'a, T: postgres::types::FromSql<'a>>(row: &'a Row, at: usize) -> Result<Option<T>, ServersError> {
         row.try_get(at).map_err(|e| error(&e))
@@ -301,7 +302,7 @@ pub(super) fn setting(client: &mut Client, setting: &str) -> Result<String, Serv
     Ok(text(client, &format!("SHOW {setting}"))?.unwrap_or_default())
 }
 
-/// How long a server may take to read its settings again.
+/// Longest wait for a server to reload its settings.
 const RELOAD: Duration = Duration::from_secs(10);
 
 pub(super) fn set_server(client: &mut Client, setting_name: &str, value: &str) -> Result<String, ServersError> {
@@ -310,7 +311,8 @@ pub(super) fn set_server(client: &mut Client, setting_name: &str, value: &str) -
     let before = text(client, loaded)?;
     execute(client, &format!("ALTER SYSTEM SET {setting_name} = {}", literal(value)))?;
     text(client, "SELECT pg_reload_conf()")?;
-    // The main process reads the file first and then tells this connection's, so that every later one has it too.
+    // The main process reads the file first and then signals the process of this connection, so that every later
+    // connection has the new value too.
     let begun = Instant::now();
     while text(client, loaded)? == before {
         if begun.elapsed() > RELOAD {

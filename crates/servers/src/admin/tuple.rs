@@ -1,28 +1,29 @@
-//! An INSERT of one row made one of many: a round trip per row is most of what a row costs.
+//! Expands an INSERT of one row to many rows: most of the cost of a row is its round trip.
 
 use litelab_protocol::Dialect;
 use litelab_protocol::sql::{Token, tokens, values};
 
-/// PostgreSQL's and MySQL's largest number of bound values.
+/// Largest number of bound values in PostgreSQL and MySQL.
 const PARAMETERS: usize = 65_535;
-/// Beyond this many rows a statement gains nothing more.
+/// More rows per statement gain nothing.
 const ROWS: usize = 500;
 
-/// An INSERT whose values stand in one tuple.
+/// An INSERT whose values are one tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tuple<'a> {
     head: &'a str,
     tuple: &'a str,
     tail: &'a str,
-    /// Where in `tuple` its placeholders are, and the number of each.
+    /// Byte range of each placeholder in `tuple`, and its number.
     placeholders: Vec<(std::ops::Range<usize>, usize)>,
-    /// Values of one row.
+    /// Number of values per row.
     pub parameters: usize,
     dialect: Dialect,
 }
 
 impl<'a> Tuple<'a> {
-    /// Understands `… VALUES (tuple) …` with all placeholders in the tuple; anything else is none and is run row by row.
+    /// Parses `… VALUES (tuple) …` with all placeholders in the tuple. `None` for any other statement, which is then
+    /// run once per row.
     pub fn find(dialect: Dialect, sql: &'a str) -> Option<Self> {
         let tokens = tokens(sql, dialect);
         let tuple = values(&tokens)?;
@@ -68,12 +69,12 @@ impl<'a> Tuple<'a> {
         Some(Self { head, tuple, tail, placeholders, parameters, dialect })
     }
 
-    /// Rows of one statement.
+    /// Number of rows per statement.
     pub fn rows(&self) -> usize {
         (PARAMETERS / self.parameters).clamp(1, ROWS)
     }
 
-    /// The statement that inserts that many rows.
+    /// The statement that inserts `rows` rows.
     pub fn of(&self, rows: usize) -> String {
         let mut sql = self.head.to_owned();
         for row in 0..rows {

@@ -1,32 +1,31 @@
-//! Addresses of servers.
+//! URLs of servers.
 
 use litelab_protocol::Dialect;
 use percent_encoding::percent_decode_str;
 
 use crate::ServersError;
 
-/// A server's address as a user writes it.
+/// URL of a server, as the user writes it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     /// PostgreSQL or MySQL.
     pub dialect: Dialect,
-    /// In the order in which they are tried.
+    /// Host names and ports, in the order in which they are tried.
     pub hosts: Vec<(String, u16)>,
-    /// Who.
+    /// User name, decoded.
     pub user: String,
-    /// Decoded.
+    /// Password, decoded.
     pub password: Option<String>,
-    /// The database to connect to first.
+    /// Database to connect to.
     pub database: Option<String>,
 }
 
 impl Url {
-    /// Understands `postgres://user:password@host:port,host:port/database` and `mysql://…`, names and password with
-    /// `%XX` where they hold a character that the address gives a meaning. What follows a `?` is the drivers' affair,
-    /// except that a demand for TLS is refused.
+    /// Parses `postgres://user:password@host:port,host:port/database` or `mysql://…`. Names and password use `%XX` for
+    /// reserved characters. Parameters after `?` are left to the drivers, except that a request for TLS is an error.
     ///
     /// # Errors
-    /// What is wrong with it, in one line that does not repeat the password.
+    /// The syntax error, in one line without the password.
     pub fn parse(text: &str) -> Result<Self, ServersError> {
         let fail = |why: String| ServersError::Url { url: without_password(text), why };
         let form = "expected postgres://user:password@host:port/database or mysql://user:password@host:port";
@@ -38,7 +37,7 @@ impl Url {
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        // A password that was not encoded may hold an @ of its own; a host cannot.
+        // A password that is not encoded may contain `@`; a host cannot.
         let (account, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = match account.split_once(':') {
             Some((user, password)) => (user, Some(password)),
@@ -66,14 +65,14 @@ impl Url {
         })
     }
 
-    /// The same account on one of its hosts alone.
+    /// The same account on this host alone.
     #[must_use]
     pub fn only(&self, host: &(String, u16)) -> Self {
         Self { hosts: vec![host.clone()], ..self.clone() }
     }
 }
 
-/// Never shows the password.
+/// Omits the password.
 impl std::fmt::Debug for Url {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let hosts: Vec<_> = self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
@@ -81,7 +80,7 @@ impl std::fmt::Debug for Url {
     }
 }
 
-/// `name`, `name:port`, `[address]:port`.
+/// Parses `name`, `name:port` or `[address]:port`.
 fn host(text: &str, port: u16) -> Option<(String, u16)> {
     let (name, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -96,7 +95,7 @@ fn host(text: &str, port: u16) -> Option<(String, u16)> {
     (!name.is_empty()).then(|| (name.to_owned(), port))
 }
 
-/// A url as it may be shown.
+/// Returns a URL without its password, for messages.
 #[must_use]
 pub fn without_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };

@@ -1,4 +1,4 @@
-//! Whom a server runs as.
+//! The unprivileged account that a server runs under.
 
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::{Kind, ServersError};
 
-/// A user without privileges.
+/// An unprivileged user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Account {
     pub name: String,
@@ -15,10 +15,10 @@ pub(super) struct Account {
     pub gid: u32,
 }
 
-/// Whether the user whom a server of this kind runs as may enter a folder and all above it.
+/// Checks that the user of a server of this kind may enter a folder and all folders above it.
 ///
 /// # Errors
-/// The first folder that is closed to them, or that there is no such user.
+/// The first folder that is closed to that user, or that the user does not exist.
 pub fn may_enter(kind: Kind, folder: &Path) -> Result<(), ServersError> {
     let whole = folder.canonicalize().map_err(|source| ServersError::Io {
         what: "enter the folder",
@@ -29,7 +29,7 @@ pub fn may_enter(kind: Kind, folder: &Path) -> Result<(), ServersError> {
 }
 
 impl Account {
-    /// Whom a server of this kind has to become: none unless this program is root, whom no server wants to be.
+    /// The account for a server of this kind. `None` unless this program runs as root: servers refuse to run as root.
     pub fn for_kind(kind: Kind) -> Result<Option<Self>, ServersError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -43,12 +43,12 @@ impl Account {
             .ok_or_else(|| ServersError::Failed(format!("root must not run a server, and there is no user `{own}`")))
     }
 
-    /// Makes a command run as this user, in none of root's groups (`uid` drops them).
+    /// Makes a command run as this user, without root's supplementary groups (`uid` drops them).
     pub fn apply(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
     }
 
-    /// Makes a file or folder theirs.
+    /// Changes the owner of a file or folder to this user.
     pub fn own(&self, path: &Path) -> Result<(), ServersError> {
         std::os::unix::fs::chown(path, Some(self.uid), Some(self.gid)).map_err(|source| ServersError::Io {
             what: "give it to the server's user",
@@ -57,7 +57,7 @@ impl Account {
         })
     }
 
-    /// Checks that they may enter every folder above an existing one.
+    /// Checks that this user may enter every folder above an existing one.
     pub fn can_reach(&self, folder: &Path) -> Result<(), ServersError> {
         for above in folder.ancestors() {
             let Ok(metadata) = above.metadata() else { continue };
@@ -82,7 +82,7 @@ impl Account {
     }
 }
 
-/// A line of passwd(5).
+/// Finds a user in the text of passwd(5).
 fn find(users: &str, name: &str) -> Option<Account> {
     users.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -113,7 +113,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let below = top.path().join("closed/below");
         std::fs::create_dir_all(&below).unwrap();
-        // Nobody's numbers, so that only what is open to all is open to them.
+        // Numbers of no existing user, who may only enter what is open to all users.
         let stranger = Account { name: "stranger".into(), uid: 4_000_001, gid: 4_000_001 };
         let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         mode(top.path(), 0o711);

@@ -1,14 +1,14 @@
-//! Where a server's programs are.
+//! Locations of the servers' programs.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Kind, ServersError};
 
-/// Debian keeps PostgreSQL's server programs per version and out of the path.
+/// Debian installs PostgreSQL's server programs per version, outside the search path.
 const POSTGRES: &str = "/usr/lib/postgresql";
-/// Folders of system programs, which a user's path may lack.
+/// Folders of system programs, which may be missing from a user's search path.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec"];
-/// Where distributions put Galera's library.
+/// Paths of Galera's library in different distributions.
 const GALERA: [&str; 4] = [
     "/usr/lib/galera/libgalera_smm.so",
     "/usr/lib64/galera-4/libgalera_smm.so",
@@ -19,15 +19,15 @@ const GALERA: [&str; 4] = [
 /// The programs of one kind of server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binaries {
-    /// Makes a data directory: `initdb`, `mariadb-install-db`.
+    /// Creates a data directory: `initdb`, `mariadb-install-db`.
     pub install: PathBuf,
     /// The server: `postgres`, `mariadbd`.
     pub server: PathBuf,
-    /// Galera's library; of a cluster only.
+    /// Galera's library; `None` except for a cluster.
     pub galera: Option<PathBuf>,
 }
 
-/// Debian's packages that hold the programs of a kind of server.
+/// Debian packages that contain the programs of a kind of server.
 #[must_use]
 pub fn packages(kind: Kind) -> &'static str {
     match kind {
@@ -37,11 +37,11 @@ pub fn packages(kind: Kind) -> &'static str {
     }
 }
 
-/// Finds the programs of a server: the newest PostgreSQL of Debian's folders, else in the path, else among system
-/// programs.
+/// Finds the programs of a server: in the newest of Debian's PostgreSQL folders, in the search path, or in the folders
+/// of system programs.
 ///
 /// # Errors
-/// [`ServersError::Missing`] with the packages that hold them.
+/// [`ServersError::Missing`], which names the packages.
 pub fn find(kind: Kind) -> Result<Binaries, ServersError> {
     let missing = |what: &str| ServersError::Missing { kind, missing: what.into() };
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -55,7 +55,7 @@ pub fn find(kind: Kind) -> Result<Binaries, ServersError> {
     };
     let galera = match kind {
         Kind::Galera => {
-            // What copies a node's data to one that joins.
+            // rsync copies the data of a node to one that joins.
             program("rsync")?;
             let library = GALERA.iter().map(PathBuf::from).find(|p| p.is_file());
             Some(library.ok_or_else(|| missing("libgalera_smm.so"))?)
@@ -65,7 +65,7 @@ pub fn find(kind: Kind) -> Result<Binaries, ServersError> {
     Ok(Binaries { install: program(install)?, server: program(server)?, galera })
 }
 
-/// `FOLDER/*/bin`, the highest version first.
+/// The folders `FOLDER/*/bin`, highest version first.
 fn versions(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir(folder)
         .into_iter()

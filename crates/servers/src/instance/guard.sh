@@ -1,9 +1,10 @@
-# Ends servers when the program that started them has ended, whichever way it did.
+# Stops servers when the program that started them has ended for any reason.
 #
-# Its standard input is a pipe whose only other end that program holds, so that the kernel closes it even when the program
-# is killed. Lines: `server PID START SIGNAL` (START is field 22 of /proc/PID/stat: a later process with the same number
-# is left alone), `up` (they have something to write when they end), `release` (nothing is to be done any more). $1 is the
-# servers' folder, made by that program; what the names of its other folders begin with is $2, an absolute path, if any.
+# Standard input is a pipe whose other end only that program holds, so that the kernel closes it even if the program is
+# killed. Input lines: `server PID START SIGNAL` (START is field 22 of /proc/PID/stat, so that a later process with the
+# same number is left alone), `up` (the servers now need time to write when they stop), `release` (exit without any
+# action). $1 is the servers' folder, which that program created. $2, if given, is the absolute path with which the
+# names of its other folders begin.
 servers='' patience=20
 while read -r word pid start signal; do
     case $word in
@@ -18,23 +19,23 @@ lives() {
     { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
     # shellcheck disable=SC2086
     set -- "$2" ${line##*) }
-    # $2 is field 3, the state. A process whose first thread has ended is none yet that has ended (field 20).
+    # $2 is field 3, the state. A zombie with other threads (field 20) still runs: only its first thread has ended.
     { [ "$2" != Z ] || [ "${19}" -gt 1 ]; } && [ "${21}" = "$1" ]
 }
 
-# family PID: its children, and the process group that it leads.
+# family PID: prints the children of a process, and the members of the process group that it leads.
 family() {
     for stat in /proc/[0-9]*/stat; do
         { read -r line <"$stat"; } 2>/dev/null || continue
-        # What follows the name is the state, the parent and the group.
+        # After the name: the state, the parent and the group.
         parent=${line##*) ? } pid=${stat#/proc/}
         group=${parent#* }
         [ "${parent%% *}" != "$1" ] && [ "${group%% *}" != "$1" ] || echo "${pid%/stat}"
     done
 }
 
-# forget PID: unlinks PostgreSQL's shared memory that a process has mapped. What makes a data directory has it in /dev/shm,
-# where nobody would remove it.
+# forget PID: unlinks PostgreSQL's shared memory that a process has mapped. The program that creates a data directory
+# has it in /dev/shm, where no other program would remove it.
 forget() {
     while read -r _ _ _ _ _ file _; do
         case $file in
@@ -43,12 +44,13 @@ forget() {
     done <"/proc/$1/maps"
 }
 
-# send SIGNAL PID: SIGKILL goes to the whole group that the server leads, for what it has started goes on without it; as
-# SIGCONT does, also to those it has started that lead groups of their own: stopped, they would not notice.
+# send SIGNAL PID: SIGKILL goes to the whole group that the server leads, because its children would continue without
+# it. SIGKILL and SIGCONT also go to children that lead their own groups: a stopped child would not notice the end of
+# the server.
 send() {
     case $1 in
     KILL | CONT)
-        # Stopped, it starts nothing more.
+        # A stopped process starts no further children.
         [ "$1" = CONT ] || kill -s STOP -- "-$2"
         brood=$(family "$2")
         if [ "$1" = KILL ]; then
@@ -62,7 +64,8 @@ send() {
     esac
 }
 
-# each SIGNAL: sends it, or with `own` each server's own, to those that live; fails when there is none.
+# each SIGNAL: sends the signal (`own`: the signal of each server, `none`: no signal) to the servers that run. Fails if
+# none runs.
 each() {
     found=1
     for server in $servers; do
@@ -89,7 +92,7 @@ while each KILL; do sleep 0.1; done
 if [ -f "$1/node-0/data/postmaster.pid" ]; then
     ipcrm -m "$(sed -n '7s/.*[[:blank:]]//p' "$1/node-0/data/postmaster.pid")"
 fi 2>/dev/null
-# What a killed server's own processes still write would keep the folder from going.
+# Children of a killed server may still write files and make the removal fail.
 for _ in 0 1 2 3 4 5 6 7 8 9; do
     case $2 in
     /*/?*) rm -rf -- "$1" "$2"* ;;

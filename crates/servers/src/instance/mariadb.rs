@@ -1,4 +1,4 @@
-//! MariaDB and Galera: how a data directory is made, and how a server is started.
+//! MariaDB and Galera: creation of data directories, configuration and start.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use crate::{Kind, ServersError};
 const DEFAULTS: &str = include_str!("../../defaults/mariadb.cnf");
 const CLUSTER: &str = include_str!("../../defaults/galera.cnf");
 
-/// SIGTERM: what runs is ended, and what is dirty written.
+/// SIGTERM: the server ends running statements and writes dirty pages.
 pub(super) const SIGNAL: &str = "TERM";
 
-/// A node answers there; the others reach it there; it is sent what it missed there; and a whole copy there.
+/// Ports of a node: clients, group communication, incremental state transfer, full state transfer.
 pub(super) const PORTS: usize = 4;
 
 fn configuration(place: &Place, node: usize) -> PathBuf {
     place.node(node).join("my.cnf")
 }
 
-/// Arguments of the program that makes the data directory of the first node, whose files it needs are written; the other
-/// nodes of a cluster are sent theirs.
+/// Arguments of the program that creates the data directory of the first node; the files it needs are written here. The
+/// other nodes of a cluster receive their data from the first one.
 pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
     let users = place.secret();
-    // Nobody but litelab comes in: without this, root would, from loopback and without a password.
+    // Only litelab may connect: the default would let root connect from loopback without a password.
     let sql = format!(
         "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';\nFLUSH PRIVILEGES;\n\
          CREATE USER 'litelab'@'127.0.0.1' IDENTIFIED BY '{}';\n\
@@ -31,7 +31,7 @@ pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
         place.password
     );
     place.own_file(&users, &sql)?;
-    // As a single server's: a cluster that is being installed would look for its others.
+    // The configuration of a single server: a cluster node would look for the other nodes during the installation.
     place.own_file(&configuration(place, 0), &single(place, 0))?;
     Ok(vec![
         format!("--defaults-file={}", configuration(place, 0).display()),
@@ -39,7 +39,7 @@ pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
         "--auth-root-authentication-method=normal".into(),
         "--skip-test-db".into(),
         "--skip-name-resolve".into(),
-        // What is made here need not survive a power cut; its many small tables take seconds to sync one by one.
+        // A new data directory need not survive a power loss, and the sync of its many small tables takes seconds.
         "--innodb-flush-method=nosync".into(),
         "--sync-frm=OFF".into(),
     ])
@@ -47,8 +47,8 @@ pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
 
 fn single(place: &Place, node: usize) -> String {
     let (data, tmp) = (place.data(node), place.node(node).join("tmp"));
-    // In quotes, a path may hold blanks and hashes. It has no socket: only loopback leads in, and a socket's path must be
-    // shorter than a folder's may be.
+    // Quoted, because a path may contain blanks and `#`. No socket: clients connect by loopback only, and the path of a
+    // socket must be shorter than that of a folder may be.
     format!(
         "{DEFAULTS}\ndatadir = \"{}\"\ntmpdir = \"{}\"\nbind_address = 127.0.0.1\nsocket =\npid_file = \"{}\"\n",
         data.display(),
@@ -81,7 +81,7 @@ pub(super) fn configure(place: &Place, nodes: &[Node], node: usize) -> Result<()
     place.own_file(&configuration(place, node), &text)
 }
 
-/// A server's arguments. `first` founds the cluster, which otherwise is looked for.
+/// Arguments of a node's server. With `first` it founds the cluster, otherwise it joins it.
 pub(super) fn arguments(place: &Place, node: usize, first: bool) -> Vec<String> {
     let mut arguments = vec![format!("--defaults-file={}", configuration(place, node).display())];
     if first && place.kind == Kind::Galera {
@@ -90,10 +90,11 @@ pub(super) fn arguments(place: &Place, node: usize, first: bool) -> Vec<String> 
     arguments
 }
 
-/// Arguments by which a server only says where its redo log ends; none where there is nothing to recover.
+/// Arguments with which a server only prints the position at the end of its redo log. `None` if there is nothing to
+/// recover.
 ///
-/// A node that was killed and is told where it stood is sent what it missed since, and a whole copy only where the others
-/// no longer keep that. The unit files of Debian do the same at every start.
+/// With its position, a node that was killed receives only the transactions that it missed, and a full copy only if the
+/// other nodes no longer have these. Debian's unit files do the same at every start.
 pub(super) fn recovery(place: &Place, node: usize) -> Option<Vec<String>> {
     let killed = place.kind == Kind::Galera && place.data(node).join("grastate.dat").exists();
     killed.then(|| {
@@ -103,7 +104,7 @@ pub(super) fn recovery(place: &Place, node: usize) -> Option<Vec<String>> {
     })
 }
 
-/// The argument that tells a node where it stood, by what it said.
+/// The argument that gives a node its position, parsed from the output of the recovery.
 pub(super) fn position(said: &str) -> Option<String> {
     let (_, position) = said.lines().rev().find_map(|line| line.split_once("Recovered position:"))?;
     Some(format!("--wsrep-start-position={}", position.trim()))

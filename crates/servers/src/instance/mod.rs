@@ -1,4 +1,4 @@
-//! A private server in a folder of its own.
+//! A private server in its own folder.
 
 use std::path::Path;
 use std::process::Child;
@@ -28,48 +28,49 @@ pub use process::Process;
 pub use state::{Node, State};
 pub use up::{Down, Status, Up, default_folder, down, status, up};
 
-/// A server that has not ended by then is killed.
+/// A server that has not ended after this time is killed.
 const STOP: Duration = Duration::from_secs(20);
 
-/// What a start may be told.
+/// Options of a start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// The port to try first; a free one is taken where it is in use, or where none is named.
+    /// First port to try. Default, and where that port is in use: a free port.
     pub port: Option<u16>,
-    /// When it becomes true, the start is given up and nothing is left of it.
+    /// Cancels the start when it becomes true. Nothing of the server is left then.
     pub stop: Option<&'a AtomicBool>,
-    /// What the names of more folders begin with, as an absolute path: should this process be killed, they are removed as
-    /// the server's is.
+    /// Absolute path with which the names of further folders begin. If this process is killed, they are removed like
+    /// the server's folder.
     pub scratch: Option<&'a Path>,
 }
 
-/// A running server that litelab started. Dropping it stops the server and removes its folder; so does the end of this
-/// process, whichever way it ends.
+/// A running server that litelab started. Dropping it stops the server and removes its folder. So does the end of this
+/// process, for any reason.
 #[derive(Debug)]
 pub struct Instance {
     place: Place,
     state: State,
-    /// What this process has to wait for, one per node.
+    /// Child processes to reap, one per node.
     children: Vec<Option<Child>>,
     guard: Option<Guard>,
-    /// Whether something of it is still there.
+    /// Whether the server or its folder still exists.
     running: bool,
 }
 
 impl Instance {
-    /// Starts a server in `folder`, which must be absent or empty, and waits until it answers: a few seconds.
+    /// Starts a server in `folder`, which must be empty or absent, and waits until it answers, which takes a few
+    /// seconds.
     ///
-    /// Where this process is root, the server runs as the user `postgres`, `mysql` or `nobody`, who must be able to
-    /// enter every folder above (mode o+x; a [`tempfile`](https://docs.rs/tempfile) folder is closed to them).
+    /// If this process runs as root, the server runs as the user `postgres`, `mysql` or `nobody`, who must be able to
+    /// enter every folder above (mode o+x; a [`tempfile`](https://docs.rs/tempfile) folder does not allow it).
     ///
     /// # Errors
-    /// Programs that are missing, a folder that cannot be used, a server that does not come up (with the line of its log
-    /// that says why).
+    /// Missing programs, a folder that cannot be used, or a server that does not start (with the line of its log that
+    /// states the reason).
     pub fn start(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
         Self::start_with(kind, folder, &Options::default())
     }
 
-    /// As [`Self::start`], told more.
+    /// As [`Self::start`], with options.
     ///
     /// # Errors
     /// As [`Self::start`], and [`ServersError::Interrupted`].
@@ -83,7 +84,7 @@ impl Instance {
         let state = State { kind, version: String::new(), url: String::new(), started, nodes };
         place::claim(&place, &state)?;
         let children = state.nodes.iter().map(|_| None).collect();
-        // From here on dropping it removes the folder.
+        // From here on, an early return removes the folder.
         let mut instance = Self { place, state, children, guard: None, running: true };
         let guard = Guard::begin(&instance.place.folder, options.scratch.filter(|path| path.is_absolute()));
         instance.guard =
@@ -102,44 +103,44 @@ impl Instance {
         Ok(instance)
     }
 
-    /// What it is.
+    /// Kind of the server.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.state.kind
     }
 
-    /// With user and password: `postgres://…`, `mysql://…`, the latter with three hosts for a cluster.
+    /// URL with user and password: `postgres://…` or `mysql://…`; for a cluster with three hosts.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.state.url
     }
 
-    /// As the server says it: `PostgreSQL 15.18`.
+    /// Name and version as the server reports them: `PostgreSQL 15.18`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.state.version
     }
 
-    /// Where it lives.
+    /// Folder of the server.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.place.folder
     }
 
-    /// Its processes' numbers, one per node.
+    /// Process numbers, one per node.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         self.state.nodes.iter().filter_map(|n| Some(n.process.as_ref()?.pid)).collect()
     }
 
-    /// The url of one node alone. A node that is none gives the first.
+    /// URL of one node alone. A number that is out of range returns the first node.
     #[must_use]
     pub fn node_url(&self, node: usize) -> String {
         let node = self.state.nodes.get(node).unwrap_or(&self.state.nodes[0]);
         self.url_of(std::slice::from_ref(node))
     }
 
-    /// Whether all its processes live.
+    /// Whether all processes run.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.state.is_up()
@@ -148,7 +149,7 @@ impl Instance {
     /// Kills one node (SIGKILL) and waits until its process is gone.
     ///
     /// # Errors
-    /// When there is no such node.
+    /// The node does not exist.
     pub fn kill(&mut self, node: usize) -> Result<(), ServersError> {
         let process = self.node(node)?.process.clone();
         if let Some(process) = process {
@@ -158,16 +159,16 @@ impl Instance {
         Ok(())
     }
 
-    /// Starts a killed node again with its data, and waits until it answers (of a cluster: until it is synced). The last
-    /// node of a cluster that lives has to live still.
+    /// Restarts a killed node with its data, and waits until it answers (in a cluster, until it is synced). At least
+    /// one other node of a cluster must be running.
     ///
     /// # Errors
-    /// When there is no such node, or it does not come up.
+    /// The node does not exist or does not start.
     pub fn restart(&mut self, node: usize) -> Result<(), ServersError> {
         self.restart_with(node, &Options::default())
     }
 
-    /// As [`Self::restart`], told when to give up; its port stays what it was.
+    /// As [`Self::restart`], with options; the node keeps its port.
     ///
     /// # Errors
     /// As [`Self::restart`], and [`ServersError::Interrupted`].
@@ -175,27 +176,28 @@ impl Instance {
         if self.node(node)?.lives() {
             return Err(ServersError::Failed(format!("node {node} lives: kill it before it is started again")));
         }
-        // Killed by somebody else, it is a zombie, whose number PostgreSQL takes for that of a server in its folder.
+        // A node killed from outside is a zombie, and PostgreSQL takes its number for that of a running server in the
+        // folder.
         self.reap(node);
         self.bring_up(node, false, options)
     }
 
-    /// Indices of the nodes whose processes do not live.
+    /// Indices of the nodes whose processes do not run.
     #[must_use]
     pub fn dead(&self) -> Vec<usize> {
         let nodes = self.state.nodes.iter().enumerate();
         nodes.filter(|(_, node)| !node.lives()).map(|(index, _)| index).collect()
     }
 
-    /// Stops it, waits until its processes are gone, and removes its folder.
+    /// Stops the server, waits until its processes are gone, and removes its folder.
     ///
     /// # Errors
-    /// When the folder cannot be removed.
+    /// The folder cannot be removed.
     pub fn stop(mut self) -> Result<(), ServersError> {
         self.end()
     }
 
-    /// Leaves it running after this process's end; [`down`] stops it.
+    /// Leaves the server running after the end of this process; [`down`] stops it.
     #[must_use]
     pub fn keep(mut self) -> State {
         self.running = false;
@@ -219,7 +221,7 @@ impl Instance {
         format!("{scheme}://litelab:{}@{}{database}", self.place.password, hosts.join(","))
     }
 
-    /// Takes note of a node's end, so that its number is free again.
+    /// Waits for the ended process of a node, so that its number is free again.
     fn reap(&mut self, node: usize) {
         if let Some(mut child) = self.children[node].take() {
             let _gone = child.wait();
@@ -246,7 +248,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Whoever wants to know calls `stop`.
+        // Callers that need the error call `stop`.
         let _left = self.end();
     }
 }

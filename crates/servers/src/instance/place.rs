@@ -1,4 +1,4 @@
-//! A server's folder, and the programs that run in it.
+//! The folder of a server, and the programs that run in it.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -15,23 +15,23 @@ use super::state::State;
 use crate::error::one_line;
 use crate::{Kind, ServersError};
 
-/// Waits for a word and becomes the program then; ends where the pipe is closed without one. Meanwhile the guard learns
-/// which process it is to end: there is no moment at which a server runs that nobody would stop.
+/// Waits for a line and then executes the program; exits if the pipe is closed without a line. Before the line is sent,
+/// the guard receives the process number, so that no server ever runs without a guard.
 const GATE: &str = "read -r go && exec \"$@\" </dev/null";
 
-/// Where a server lives, and as whom.
+/// Folder, account and programs of a server.
 #[derive(Debug)]
 pub(super) struct Place {
     pub kind: Kind,
     pub folder: PathBuf,
     pub binaries: Binaries,
     pub account: Option<Account>,
-    /// Of the user `litelab`.
+    /// Password of the user `litelab`.
     pub password: String,
 }
 
 impl Place {
-    /// Makes the folder, which must be absent or empty.
+    /// Creates the folder, which must be empty or absent.
     pub fn make(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
         let binaries = binaries::find(kind)?;
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
@@ -49,7 +49,7 @@ impl Place {
         std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(failed("make the folder"))?;
         let folder = folder.canonicalize().map_err(failed("enter the folder"))?;
         let place = Self { kind, folder, binaries, account, password: password()? };
-        // Where the server's user cannot come in, the folder goes again; those above are as they were.
+        // If the server's user cannot enter the folder, it is removed again; the folders above are unchanged.
         if let Some(account) = &place.account
             && let Err(e) = std::fs::set_permissions(&place.folder, PermissionsExt::from_mode(0o755))
                 .map_err(failed("open the folder"))
@@ -61,22 +61,22 @@ impl Place {
         Ok(place)
     }
 
-    /// A node's own folder.
+    /// Folder of a node.
     pub fn node(&self, node: usize) -> PathBuf {
         self.folder.join(format!("node-{node}"))
     }
 
-    /// Where a node keeps its data.
+    /// Data directory of a node.
     pub fn data(&self, node: usize) -> PathBuf {
         self.node(node).join("data")
     }
 
-    /// What a node says.
+    /// Log file of a node.
     pub fn log(&self, node: usize) -> PathBuf {
         self.node(node).join("log")
     }
 
-    /// Makes a folder that belongs to the server's user and is closed to others.
+    /// Creates a folder that belongs to the server's user and is closed to others.
     pub fn own_folder(&self, path: &Path) -> Result<(), ServersError> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| ServersError::Io {
             what: "make the folder",
@@ -95,7 +95,8 @@ impl Place {
         self.account.as_ref().map_or(Ok(()), |a| a.own(path))
     }
 
-    /// A program as the server's user, in the folder, with nothing of this program's environment (PGDATA, MYSQL_HOME).
+    /// A command that runs as the server's user in the folder, without the environment of this program (PGDATA,
+    /// MYSQL_HOME).
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -112,7 +113,7 @@ impl Place {
         command
     }
 
-    /// Where what only the installing program may read stands meanwhile.
+    /// Path of a temporary file that only the installing program may read.
     pub fn secret(&self) -> PathBuf {
         self.node(0).join("secret")
     }
@@ -142,7 +143,7 @@ impl Place {
         Ok((child, process))
     }
 
-    /// A node's log, to be written to.
+    /// Opens a node's log for writing.
     pub fn open_log(&self, node: usize) -> Result<File, ServersError> {
         let path = self.log(node);
         File::options().create(true).append(true).open(&path).map_err(|source| ServersError::Io {
@@ -152,24 +153,24 @@ impl Place {
         })
     }
 
-    /// What a node said since its log had `from` bytes.
+    /// Output of a node after the first `from` bytes of its log.
     pub fn said(&self, node: usize, from: u64) -> String {
         let bytes = std::fs::read(self.log(node)).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(from as usize..).unwrap_or_default()).into_owned()
     }
 }
 
-/// Whether a shell script that quotes nothing understands a path.
+/// Whether a path is safe in a shell script that quotes nothing.
 fn plain(path: &str) -> bool {
     path.chars().all(|c| c.is_alphanumeric() || "/._-+=,@:%".contains(c))
 }
 
-/// Removes the folder of a server whose processes are gone. What a killed one's own processes still write may keep it for
-/// a moment.
+/// Removes the folder of a server whose processes are gone. Children of a killed server may still write files and delay
+/// the removal.
 pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
     let same_boot = state.nodes.iter().filter_map(|n| n.process.as_ref()).any(Process::is_of_this_boot);
     if let Some(segment) = postgres::segment(folder).filter(|_| same_boot && state.kind == Kind::Postgres) {
-        // It is 56 bytes; where there is no ipcrm they stay until the machine's next start.
+        // The segment has 56 bytes; without ipcrm it stays until the next boot.
         let _left = Command::new("ipcrm").args(["-m", &segment]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
     let mut left = Ok(());
@@ -184,14 +185,15 @@ pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
     left.map_err(|source| ServersError::Io { what: "remove the folder", path: folder.into(), source })
 }
 
-/// The line of an output that says why: the last that speaks of an error, else the last. That it is `Aborting` says nothing.
+/// The line of an output that states the reason: the last line with an error, else the last line. Lines that end in
+/// `Aborting` are ignored.
 pub(super) fn telling(said: &str) -> String {
     let lines = || said.lines().rev().map(str::trim).filter(|l| !l.is_empty() && !l.ends_with("Aborting"));
     let error = lines().find(|l| ["ERROR", "FATAL", "error:"].iter().any(|word| l.contains(word)));
     one_line(error.or_else(|| lines().next()).unwrap_or("it said nothing"))
 }
 
-/// Sixteen random bytes as hex digits.
+/// Sixteen random bytes in hexadecimal.
 fn password() -> Result<String, ServersError> {
     let mut bytes = [0; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
@@ -199,11 +201,11 @@ fn password() -> Result<String, ServersError> {
     Ok(litelab_protocol::draw::hex(&bytes))
 }
 
-/// Claims a folder: its first state, which only one program can write.
+/// Claims a folder by writing its first state; only one program can succeed.
 pub(super) fn claim(place: &Place, state: &State) -> Result<(), ServersError> {
     let ignore = place.folder.join(".gitignore");
     match File::options().write(true).create_new(true).open(&ignore) {
-        // All of it, this file too.
+        // Ignores the whole folder, including this file.
         Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n").map_err(|source| ServersError::Io {
             what: "write",
             path: ignore,

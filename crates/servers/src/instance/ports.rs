@@ -4,11 +4,11 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use crate::ServersError;
 
-/// Ports nobody listens on now, all different. Somebody else may take one before the server does; a server that finds its
-/// port taken is started again on others.
+/// Returns different ports that are free at the moment. Another program may take one before the server does; the server
+/// is then started again on other ports.
 pub(super) fn free(count: usize, first: Option<u16>) -> Result<Vec<u16>, ServersError> {
     let failed = |e: std::io::Error| ServersError::Failed(format!("no free port on 127.0.0.1: {e}"));
-    // All are held until the last is found, so that none is given twice.
+    // All ports are held until the last one is found, so that none is returned twice.
     let mut held = Vec::with_capacity(count);
     while held.len() < count {
         held.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?);
@@ -21,7 +21,7 @@ pub(super) fn free(count: usize, first: Option<u16>) -> Result<Vec<u16>, Servers
     Ok(ports)
 }
 
-/// Whether a server's log says that a port was taken: PostgreSQL's and MariaDB's words are the C library's.
+/// Whether a server's log reports that a port is in use. PostgreSQL and MariaDB both print the text of the C library.
 pub(super) fn taken(log: &str) -> bool {
     log.contains("Address already in use")
 }

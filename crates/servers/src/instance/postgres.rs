@@ -1,4 +1,4 @@
-//! PostgreSQL: how a data directory is made, and how the server is started.
+//! PostgreSQL: creation of the data directory, configuration and start.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use crate::ServersError;
 
 const DEFAULTS: &str = include_str!("../../defaults/postgres.conf");
 
-/// SIGINT: `fast`, which ends what runs and checkpoints.
+/// SIGINT requests the `fast` shutdown, which ends running transactions and checkpoints.
 pub(super) const SIGNAL: &str = "INT";
 
-/// Arguments of the program that makes the data directory, whose files it needs are written.
+/// Arguments of the program that creates the data directory; the files it needs are written here.
 pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
     let password = place.secret();
     place.own_file(&password, &place.password)?;
-    // Locale C: text compares by its bytes, as in SQLite. What initdb does not sync is synced by the first checkpoint.
+    // Locale C: texts compare by their bytes, as in SQLite. The first checkpoint syncs what initdb did not.
     Ok(vec![
         format!("--pgdata={}", place.data(0).display()),
         "--username=litelab".into(),
@@ -28,7 +28,7 @@ pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
     ])
 }
 
-/// Writes the server's settings; what ALTER SYSTEM sets later overrides them. It has no socket: only loopback leads in.
+/// Writes the server's settings, which ALTER SYSTEM overrides later. No socket: clients connect by loopback only.
 pub(super) fn configure(place: &Place, node: &Node) -> Result<(), ServersError> {
     let text =
         format!("{DEFAULTS}\nlisten_addresses = '127.0.0.1'\nport = {}\nunix_socket_directories = ''\n", node.ports[0]);
@@ -40,8 +40,8 @@ pub(super) fn arguments(place: &Place) -> Vec<String> {
     vec!["-D".into(), place.data(0).display().to_string()]
 }
 
-/// The number of the System V segment by which a server that was killed would be known to live still, and which it leaves
-/// behind; none where it ended well (line 7 of `postmaster.pid`).
+/// Number of the System V segment that a killed server leaves behind, and by which PostgreSQL would assume that it
+/// still runs (line 7 of `postmaster.pid`). `None` if the server ended normally.
 pub(super) fn segment(folder: &Path) -> Option<String> {
     let file = std::fs::read_to_string(folder.join("node-0/data/postmaster.pid")).ok()?;
     let number = file.lines().nth(6)?.split_whitespace().nth(1)?;

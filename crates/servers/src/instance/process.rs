@@ -1,21 +1,21 @@
-//! Processes, told apart from those that later got the same number.
+//! Processes, distinguished from later ones with the same number.
 
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
-/// How often an end is looked for.
+/// Interval at which the end of a process is checked.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A process by its number and when it started, which no later process with that number shares.
+/// A process, identified by its number and start time, which no later process shares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// Process number.
     pub pid: u32,
-    /// Clock ticks between the machine's start and its own (field 22 of `/proc/PID/stat`, proc(5)).
+    /// Start time, in clock ticks since boot (field 22 of `/proc/PID/stat`, proc(5)).
     pub start: u64,
-    /// Which start of the machine that was.
+    /// Identifier of the boot.
     pub boot: String,
 }
 
@@ -26,26 +26,28 @@ impl Process {
         Some(Self { pid, start: stat(pid)?, boot: boot()? })
     }
 
-    /// Whether it lives: there, the same, and no zombie.
+    /// Whether the process runs: it exists, has the same start time, and is not a zombie.
     #[must_use]
     pub fn lives(&self) -> bool {
         stat(self.pid) == Some(self.start) && self.is_of_this_boot()
     }
 
-    /// Whether the machine has not been started again since.
+    /// Whether the machine has not been rebooted since.
     #[must_use]
     pub(super) fn is_of_this_boot(&self) -> bool {
         boot().as_ref() == Some(&self.boot)
     }
 
-    /// Sends a signal, if it lives. SIGKILL goes to its process group too where it leads one, as every server does: the
-    /// programs that a node is sent its data by would go on without it. SIGKILL and SIGCONT go to all that it has started: a
-    /// process of PostgreSQL's leads a group of its own, and while it is stopped it does not notice that its parent is gone.
+    /// Sends a signal if the process runs.
+    ///
+    /// SIGKILL also goes to the process group that it leads, as every server does: programs that copy data to a node
+    /// would continue without it. SIGKILL and SIGCONT go to all its children: a process of PostgreSQL leads its own
+    /// group, and while it is stopped it does not notice the end of its parent.
     pub fn signal(&self, signal: Signal) {
         let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = raw(self.pid).filter(|_| self.lives()) {
             if signal == Signal::KILL {
-                // Stopped, it starts nothing more.
+                // A stopped process starts no further children.
                 let _leads_none = kill_process_group(pid, Signal::STOP);
             }
             let family = matches!(signal, Signal::KILL | Signal::CONT);
@@ -53,7 +55,7 @@ impl Process {
             if signal == Signal::KILL {
                 family.iter().for_each(|member| forget(member.pid));
             }
-            // It may have ended just now, which is all a signal is sent for.
+            // An error means that the process has just ended.
             let _ended = match signal {
                 Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
                 _ => kill_process(pid, signal),
@@ -64,7 +66,7 @@ impl Process {
         }
     }
 
-    /// What it has started, and the process group that it leads.
+    /// Children of the process, and members of the process group that it leads.
     fn family(&self) -> impl Iterator<Item = u32> {
         let this = self.pid.to_string();
         let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -74,7 +76,7 @@ impl Process {
             .filter(move |pid| fields(*pid).is_some_and(&is_of_it))
     }
 
-    /// Waits until it is gone; false where it still lives after `patience`.
+    /// Waits until the process is gone. False if it still runs after `patience`.
     #[must_use]
     pub fn ends_within(&self, patience: Duration) -> bool {
         let begun = Instant::now();
@@ -88,8 +90,8 @@ impl Process {
     }
 }
 
-/// Unlinks PostgreSQL's shared memory that a process has mapped. What makes a data directory has it in `/dev/shm`, where
-/// nobody would remove it.
+/// Unlinks PostgreSQL's shared memory that a process has mapped. The program that creates a data directory has it in
+/// `/dev/shm`, where no other program would remove it.
 fn forget(pid: u32) {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     for file in maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5)) {
@@ -99,20 +101,19 @@ fn forget(pid: u32) {
     }
 }
 
-/// When a process started, in clock ticks; none where there is no such process, or only what its parent has not yet
-/// taken note of.
+/// Start time of a process in clock ticks. `None` if it does not exist or is a zombie.
 fn stat(pid: u32) -> Option<u64> {
     let fields = fields(pid)?;
-    // Field 20 counts threads: the first may end before the others.
+    // Field 20 is the number of threads: the first thread may end before the others.
     let ended = matches!(fields.first()?.as_str(), "Z" | "X")
         && fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads < 2);
     if ended { None } else { fields.get(19)?.parse().ok() }
 }
 
-/// The fields of `/proc/PID/stat` from the third on: the state, the parent, …
+/// The fields of `/proc/PID/stat` from the third on: state, parent, …
 fn fields(pid: u32) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it may hold blanks and parentheses.
+    // The name in front may contain blanks and parentheses.
     Some(text.rsplit_once(')')?.1.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
@@ -145,7 +146,7 @@ mod tests {
         assert!(real.lives() && child.try_wait().unwrap().is_none(), "the sleeper lives");
         assert!(!real.ends_within(Duration::ZERO));
         real.signal(Signal::KILL);
-        // Nobody has waited for it: a zombie is no living process.
+        // The child is not reaped yet: a zombie does not count as running.
         assert!(real.ends_within(Duration::from_secs(30)));
         child.wait().unwrap();
         assert!(!real.lives());

@@ -1,4 +1,4 @@
-//! How a server comes up: its data directories, then each node, until it answers.
+//! Start of a server: its data directories, then each node, until it answers.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -12,15 +12,15 @@ use super::process::Process;
 use super::{Instance, Options, STOP, mariadb, place, ports, postgres};
 use crate::{Admin, Kind, ServersError};
 
-/// A server that has not come up by then does not.
+/// Longest start of a server.
 const START: Duration = Duration::from_secs(120);
-/// How often a server that starts is asked.
+/// Interval at which a starting server is queried.
 const POLL: Duration = Duration::from_millis(50);
-/// How often other ports are tried.
+/// Number of attempts, each with other ports.
 const ATTEMPTS: usize = 5;
 
 impl Instance {
-    /// Has the server make its data directories.
+    /// Creates the data directories with the server's own programs.
     pub(super) fn install(&mut self, options: &Options<'_>) -> Result<(), ServersError> {
         for node in 0..self.state.nodes.len() {
             let folder = self.place.node(node);
@@ -38,10 +38,11 @@ impl Instance {
         done.map(drop)
     }
 
-    /// Runs a program to its end; its output where it went well. It is killed when its time is over, or it is to stop.
+    /// Runs a program to its end and returns its output. The program is killed when its time is over or a stop is
+    /// requested.
     fn run(&mut self, program: &Path, arguments: &[String], options: &Options<'_>) -> Result<String, ServersError> {
         let (mut child, process) = self.place.launch(program, arguments, Stdio::piped(), Stdio::piped())?;
-        // Unfinished, its work is worth nothing.
+        // An unfinished installation is useless, so that the program may be killed.
         self.open_gate(&mut child, &process, "KILL")?;
         let name = program.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let (sender, ended) = channel();
@@ -71,7 +72,7 @@ impl Instance {
         Err(ServersError::Failed(format!("{name} ended with {}: {}", output.status, place::telling(&said))))
     }
 
-    /// Has a process begin, under the guard's eyes before its first instruction.
+    /// Registers a process with the guard, then opens its gate.
     fn open_gate(&mut self, child: &mut Child, process: &Process, signal: &str) -> Result<(), ServersError> {
         let lost = |source| ServersError::Io { what: "tell its guard of", path: self.place.folder.clone(), source };
         if let Some(guard) = &mut self.guard {
@@ -83,7 +84,7 @@ impl Instance {
         }
     }
 
-    /// Starts a node and waits for its answer; on other ports where one was taken.
+    /// Starts a node and waits for its answer. If a port is in use, it tries others.
     pub(super) fn bring_up(&mut self, node: usize, first: bool, options: &Options<'_>) -> Result<(), ServersError> {
         let deadline = Instant::now() + START;
         for attempt in 1.. {
@@ -98,7 +99,7 @@ impl Instance {
                     let count = self.state.nodes[node].ports.len();
                     self.state.nodes[node].ports = ports::free(count, None)?;
                 }
-                // What a killed PostgreSQL's own processes held goes when they have noticed.
+                // Children of a killed PostgreSQL release the block when they notice its end.
                 Err(_) if said.contains("pre-existing shared memory block") && Instant::now() < deadline => {
                     self.reap(node);
                     std::thread::sleep(POLL);
@@ -135,7 +136,7 @@ impl Instance {
         begun
     }
 
-    /// Waits until a node answers as it should.
+    /// Waits until a node answers as required.
     fn await_answer(
         &mut self,
         node: usize,
@@ -168,7 +169,7 @@ impl Instance {
         }
     }
 
-    /// Waits until each node of a cluster knows all others.
+    /// Waits until each node of a cluster is connected to all others.
     pub(super) fn await_cluster(&self, options: &Options<'_>) -> Result<(), ServersError> {
         if self.state.kind != Kind::Galera {
             return Ok(());

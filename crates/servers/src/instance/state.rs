@@ -1,4 +1,4 @@
-//! What a server's folder says of it.
+//! The state of a server, stored in its folder.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,38 +9,38 @@ use serde::{Deserialize, Serialize};
 use super::process::Process;
 use crate::{Kind, ServersError};
 
-/// By this file a folder is known to be litelab's own.
+/// The file that marks a folder as litelab's own.
 const FILE: &str = "litelab-server.json";
 
-/// What the state file says of a server.
+/// State of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// Which.
+    /// Kind of the server.
     pub kind: Kind,
-    /// As the server says it; empty while it starts.
+    /// Name and version as the server reports them; empty during the start.
     pub version: String,
-    /// With user and password; three hosts of a cluster.
+    /// URL with user and password; with three hosts for a cluster.
     pub url: String,
-    /// Seconds since 1970.
+    /// Start time, in seconds since 1970.
     pub started: u64,
-    /// Its servers.
+    /// Nodes: one, or three for a cluster.
     pub nodes: Vec<Node>,
 }
 
-/// One server of it.
+/// One node of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// The process; none before its start.
+    /// Process of the node; `None` before its start.
     pub process: Option<Process>,
-    /// Where it answers; and of a cluster's node where the others reach it, where it is sent what it missed, and where a
-    /// whole copy.
+    /// Port for clients; for a node of a cluster also those for group communication, incremental state transfer and
+    /// full state transfer.
     pub ports: Vec<u16>,
 }
 
 impl Node {
-    /// Whether its process lives.
+    /// Whether the node's process runs.
     #[must_use]
     pub fn lives(&self) -> bool {
         self.process.as_ref().is_some_and(Process::lives)
@@ -48,16 +48,16 @@ impl Node {
 }
 
 impl State {
-    /// Whether all its processes live.
+    /// Whether the processes of all nodes run.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.nodes.iter().all(Node::lives) && !self.version.is_empty()
     }
 
-    /// Reads the state of a folder; none where the folder is not litelab's.
+    /// Reads the state from a folder. `None` if the folder is not litelab's.
     ///
     /// # Errors
-    /// A state file that cannot be read as one.
+    /// A state file that cannot be read or parsed.
     pub fn read(folder: &Path) -> Result<Option<Self>, ServersError> {
         let path = folder.join(FILE);
         let text = match std::fs::read_to_string(&path) {
@@ -73,7 +73,7 @@ impl State {
         })
     }
 
-    /// Writes it whole or not at all. Only its owner may read it: it holds the password.
+    /// Writes the state file atomically. Only its owner may read it, because it contains the password.
     pub(super) fn write(&self, folder: &Path) -> Result<(), ServersError> {
         let path = folder.join(FILE);
         let unfinished = folder.join(format!("{FILE}.new"));

@@ -1,4 +1,4 @@
-//! Servers that outlive the command which started them: up, down, status.
+//! Servers that outlive the command that started them: up, down, status.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,51 +8,52 @@ use rustix::process::Signal;
 use super::{Instance, Options, STOP, State, place};
 use crate::{Kind, ServersError};
 
-/// Default folder of a server of a kind, below the current directory.
+/// Default folder of a server of this kind, below the current directory.
 #[must_use]
 pub fn default_folder(kind: Kind) -> PathBuf {
     Path::new("litelab-servers").join(kind.name())
 }
 
-/// How [`up`] went.
+/// Result of [`up`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Up {
-    /// It was started.
+    /// The server was started.
     Started(State),
-    /// It was started; what a server before it left behind without a [`down`] (a machine that was switched off) is gone.
+    /// The server was started, after the remains of an earlier one were removed that had ended without [`down`] (for
+    /// example at a power loss).
     StartedAnew(State),
-    /// It was up already.
+    /// The server was already running.
     Already(State),
 }
 
-/// How [`down`] went.
+/// Result of [`down`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
-    /// It was stopped, and its folder removed.
+    /// The server was stopped and its folder removed.
     Stopped(State),
-    /// None of its processes was there any more; its folder was removed.
+    /// No process was left; the folder was removed.
     Removed(State),
-    /// There was nothing.
+    /// There was no server.
     Nothing,
 }
 
-/// What [`status`] found.
+/// Result of [`status`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// All its processes live.
+    /// All processes run.
     Up(State),
-    /// Some of its processes are gone, or it is being started.
+    /// Some processes do not run, or the server is starting.
     Partly(State),
-    /// None of its processes is there any more; its folder is.
+    /// No process runs, but the folder exists.
     Stale(State),
-    /// There is nothing.
+    /// There is no server.
     Nothing,
 }
 
 /// Starts a server that outlives this process.
 ///
 /// # Errors
-/// As [`Instance::start`], and a folder with another server in it.
+/// As [`Instance::start`], and a folder that contains another server.
 pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, ServersError> {
     let anew = match status(kind, folder)? {
         Status::Up(state) => return Ok(Up::Already(state)),
@@ -80,10 +81,10 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, Server
     Ok(if anew { Up::StartedAnew(state) } else { Up::Started(state) })
 }
 
-/// Stops a server by its folder, waits until its processes are gone, and removes the folder.
+/// Stops the server of a folder, waits until its processes are gone, and removes the folder.
 ///
 /// # Errors
-/// A folder with another kind of server in it, or one that cannot be removed.
+/// A folder that contains another kind of server, or that cannot be removed.
 pub fn down(kind: Kind, folder: &Path) -> Result<Down, ServersError> {
     let (state, stale) = match status(kind, folder)? {
         Status::Nothing => return Ok(Down::Nothing),
@@ -96,17 +97,17 @@ pub fn down(kind: Kind, folder: &Path) -> Result<Down, ServersError> {
     Ok(if stale { Down::Removed(state) } else { Down::Stopped(state) })
 }
 
-/// The folder that holds all servers goes with the last of them.
+/// Removes the common folder of all servers with the last of them.
 fn remove_parent(kind: Kind, folder: &Path) {
     if let Some(parent) = folder.parent().filter(|_| folder == default_folder(kind)) {
         let _others = std::fs::remove_dir(parent);
     }
 }
 
-/// What there is in a folder.
+/// Returns the status of the server in a folder.
 ///
 /// # Errors
-/// A folder with another kind of server in it, or a state that cannot be read.
+/// A folder that contains another kind of server, or a state that cannot be read.
 pub fn status(kind: Kind, folder: &Path) -> Result<Status, ServersError> {
     let Some(state) = State::read(folder)? else { return Ok(Status::Nothing) };
     if state.kind != kind {
@@ -123,8 +124,8 @@ pub fn status(kind: Kind, folder: &Path) -> Result<Status, ServersError> {
     })
 }
 
-/// Ends all processes of a server: asks, waits, kills what is left. `reap` takes note of those that are this process's own
-/// children.
+/// Ends all processes of a server: by its shutdown signal first, then by SIGKILL. `reap` must reap those that are
+/// children of this process.
 pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
     let processes: Vec<_> = state.nodes.iter().filter_map(|n| n.process.as_ref()).collect();
     let gentle = match state.kind {
@@ -132,9 +133,10 @@ pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
         Kind::Postgres => Signal::INT,
         Kind::Mariadb | Kind::Galera => Signal::TERM,
     };
-    // What never came up has nothing to write; a node that waits for its data does not even listen.
+    // A server that never came up has nothing to write, and a node that waits for its data does not even handle the
+    // signal.
     let patience = if state.version.is_empty() { STOP / 10 } else { STOP };
-    // A server that someone has stopped would hear nothing.
+    // A stopped server would not handle the signal.
     processes.iter().for_each(|process| process.signal(Signal::CONT));
     for (signal, patience) in [(gentle, patience), (Signal::KILL, STOP)] {
         for process in &processes {
@@ -142,7 +144,7 @@ pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
         }
         let deadline = Instant::now() + patience;
         for process in &processes {
-            // A zombie counts as gone.
+            // A zombie counts as ended.
             let _killed_next = process.ends_within(deadline.saturating_duration_since(Instant::now()));
         }
         reap();
@@ -150,6 +152,6 @@ pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
             return;
         }
     }
-    // What even SIGKILL does not end waits for a disk.
+    // A process that SIGKILL does not end is waiting for a disk.
     std::thread::sleep(Duration::from_millis(100));
 }

@@ -1,4 +1,4 @@
-//! The core's own connection, on real servers.
+//! Administrative connections to real servers.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -11,7 +11,7 @@ use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
 use litelab_servers::{Admin, Kind, ServersError};
 
-/// A schema of one test, in each server there is.
+/// Runs a test in a new schema on each installed server.
 fn with_schema(name: &str, test: impl Fn(&mut Admin)) {
     for mut admin in admins() {
         admin.create_schema(name).unwrap();
@@ -24,7 +24,7 @@ fn by_dialect<'a>(admin: &Admin, postgres: &'a str, mysql: &'a str) -> &'a str {
     if admin.dialect() == Dialect::Postgres { postgres } else { mysql }
 }
 
-/// What an error says; always one line.
+/// Text of an error, which must be one line.
 fn said<T: std::fmt::Debug>(outcome: Result<T, ServersError>) -> String {
     let text = outcome.unwrap_err().to_string();
     assert!(!text.contains('\n'), "{text}");
@@ -37,7 +37,7 @@ fn a_schema_is_made_once_and_dropped_whole() {
         assert!(said(admin.create_schema("made")).starts_with("schema `made` exists already"));
         admin.script("made", "CREATE TABLE a (x integer); CREATE TABLE b (x integer)").unwrap();
         admin.drop_schema("made").unwrap();
-        // What is absent is no error; what is in it is gone.
+        // Dropping a missing schema is no error, and the content of a dropped one is gone.
         admin.drop_schema("made").unwrap();
         assert!(said(admin.number("made", "SELECT 1")).contains("made"));
         admin.create_schema("made").unwrap();
@@ -100,7 +100,7 @@ fn rows_are_inserted_in_bulk_and_one_by_one() {
             vec![Value::Integer(id), Value::Integer(-(id % 100)), Value::Real(0.25), name]
         };
         let sql = by_dialect(admin, "INSERT INTO t VALUES ($1, $2, $3, $4)", "INSERT INTO t VALUES (?, ?, ?, ?)");
-        // More than one transaction, and what fills no statement of many rows.
+        // More than one transaction, with a remainder that does not fill a statement of many rows.
         assert_eq!(admin.insert("loaded", sql, (0..10_777).map(row)).unwrap(), 10_777);
         let mut number = |sql: &str| admin.number("loaded", sql).unwrap();
         assert_eq!(number("SELECT count(*) FROM t"), 10_777.0);
@@ -108,12 +108,12 @@ fn rows_are_inserted_in_bulk_and_one_by_one() {
         assert_eq!(number("SELECT sum(id) FROM t"), (10_776 * 10_777 / 2) as f64);
         assert_eq!(number("SELECT count(*) FROM t WHERE name IS NULL"), 1540.0);
         assert!(number("SELECT max(id) FROM t WHERE id < 0").is_nan());
-        // Rows that are too large to go together.
+        // Rows that are too large for one statement.
         let large = (20_000..20_600)
             .map(|id| vec![Value::Integer(id), Value::Integer(0), Value::Integer(1), Value::Text("x".repeat(20_000))]);
         assert_eq!(admin.insert("loaded", sql, large).unwrap(), 600);
         assert_eq!(admin.number("loaded", "SELECT count(*) FROM t WHERE length(name) = 20000").unwrap(), 600.0);
-        // A statement of another form, and one that is bound wrongly.
+        // A statement of another form, and one with a wrong number of values.
         let other = by_dialect(
             admin,
             "INSERT INTO t (id) SELECT $1 + 0 * CAST($2 AS bigint)",
@@ -122,7 +122,7 @@ fn rows_are_inserted_in_bulk_and_one_by_one() {
         let pairs = (0..3).map(|i| vec![Value::Integer(30_000 + i), Value::Integer(i)]);
         assert_eq!(admin.insert("loaded", other, pairs).unwrap(), 3);
         assert!(said(admin.insert("loaded", sql, [vec![Value::Null]])).contains("1 values for 4 parameters"));
-        // A duplicate undoes its own transaction only.
+        // A duplicate key rolls back its own transaction only.
         assert!(said(admin.insert("loaded", sql, [row(40_000), row(1)])).to_lowercase().contains("duplicate"));
         assert_eq!(admin.number("loaded", "SELECT count(*) FROM t").unwrap(), 11_380.0);
         admin.analyze("loaded").unwrap();
@@ -221,10 +221,10 @@ fn what_keeps_a_connection_from_coming_about_is_said_in_one_line() {
 
 #[test]
 fn a_host_that_does_not_answer_is_given_up_and_the_next_one_tried() {
-    // The kernel accepts for it; it never says a word.
+    // The kernel accepts connections, but no program answers.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = listener.local_addr().unwrap();
-    // Port 1 is nobody's; one that was free a moment ago may be a server's of another test by now.
+    // No server listens on port 1. A port that was free a moment ago may by now belong to another test's server.
     let closed = "127.0.0.1:1";
     let patience = Duration::from_millis(300);
     for kind in [Kind::Postgres, Kind::Mariadb] {
@@ -251,7 +251,8 @@ fn one_connection_works_in_one_schema_after_the_other() {
                 admin.create_schema(schema).unwrap();
                 admin.script(schema, "CREATE TABLE t (id bigint PRIMARY KEY, name text)").unwrap();
             }
-            // The same keys in both: a statement that still meant the former table would find them there.
+            // The same keys in both schemas: a statement that was compiled for the previous schema would find them
+            // there.
             let first = if rows == 1 { 1_000 } else { 0 };
             let rows = (first..first + rows).map(|id| vec![Value::Integer(id), Value::Text(schema.into())]);
             admin.insert(schema, insert, rows).unwrap();
@@ -272,13 +273,13 @@ fn one_connection_works_in_one_schema_after_the_other() {
 
 #[test]
 fn a_server_that_stops_answering_is_lost_and_one_that_is_busy_is_not() {
-    // A busy machine is to answer a new connection within one of two such times.
+    // Long enough that a busy machine answers one of two new connections in time.
     let patience = Duration::from_millis(1_500);
     let one = |kind: Kind| {
         let server = own(kind, "stopped");
         let connect = || Admin::connect_within(server.url(), patience);
         let mut admin = connect().unwrap();
-        // Longer than its silence is waited for, and the answer comes.
+        // Longer than the allowed silence; the result must still arrive.
         let busy = by_dialect(&admin, "SELECT count(*) FROM pg_sleep(4)", "SELECT sleep(4)");
         let schema = by_dialect(&admin, "public", "information_schema");
         assert!(admin.number(schema, busy).is_ok());
@@ -288,7 +289,7 @@ fn a_server_that_stops_answering_is_lost_and_one_that_is_busy_is_not() {
         assert!(matches!(&lost, ServersError::Lost(why) if why.contains("no answer within")), "{lost:?}");
         assert!(said(connect().map(drop)).contains("no answer within"));
         family(server.folder()).into_iter().for_each(|pid| send("-CONT", pid));
-        // What was given up stays so; another connection has its answer.
+        // An abandoned connection stays lost; a new connection works.
         assert!(matches!(admin.number(schema, "SELECT 1"), Err(ServersError::Lost(_))));
         assert_eq!(Admin::connect(server.url()).unwrap().number(schema, "SELECT 1").unwrap(), 1.0);
     };

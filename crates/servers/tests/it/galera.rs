@@ -1,4 +1,4 @@
-//! Three nodes: one content, and one that is killed catches up.
+//! A cluster of three nodes: all have the same content, and a killed node catches up.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -23,7 +23,7 @@ fn a_cluster_has_one_content_and_a_killed_node_catches_up() {
     let before = content(&mut first);
     assert_eq!(content(&mut third), before);
 
-    // On every node, of which the url names three.
+    // The URL names three hosts, and the setting applies to each.
     let name = "innodb_flush_log_at_trx_commit";
     let mut all = Admin::connect(cluster.url()).unwrap();
     let was = all.set_server(name, "2").unwrap();
@@ -34,7 +34,7 @@ fn a_cluster_has_one_content_and_a_killed_node_catches_up() {
 
     cluster.kill(0).unwrap();
     assert!(!cluster.is_running());
-    // The url's next host answers.
+    // The next host of the URL answers.
     let mut rest = Admin::connect(cluster.url()).unwrap();
     rest.script("shared", "INSERT INTO t VALUES (3)").unwrap();
     cluster.restart(0).unwrap();

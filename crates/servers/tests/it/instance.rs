@@ -1,4 +1,4 @@
-//! Private servers: what they leave alone, and that nothing is left of them.
+//! Private servers: they change nothing outside their folder, and nothing of them remains.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -107,7 +107,7 @@ fn up_down_and_status_agree() {
         let said = instance::down(other, &place).unwrap_err().to_string();
         assert!(said.contains(&format!("a {kind} lives there, no {other}")), "{said}");
 
-        // As after a power cut: the processes are gone, the folder is not.
+        // As after a power loss: the processes are gone, the folder is not.
         let process = state.nodes[0].process.clone().unwrap();
         assert!(Command::new("kill").args(["-KILL", &process.pid.to_string()]).status().unwrap().success());
         until("the server is gone", || !process.lives());
@@ -140,7 +140,7 @@ fn down_kills_no_process_that_got_the_number_of_one_of_its_own() {
         assert!(matches!(instance::down(Kind::Mariadb, &place).unwrap(), Down::Removed(_)));
         assert!(sleeper.try_wait().unwrap().is_none(), "the sleeper lives");
     }
-    // The control: with its true start it is the state's own.
+    // Positive control: with its true start time, the process belongs to the state.
     state(start, &boot);
     assert!(matches!(instance::status(Kind::Mariadb, &place).unwrap(), Status::Up(_)));
     assert!(matches!(instance::down(Kind::Mariadb, &place).unwrap(), Down::Stopped(_)));
@@ -171,7 +171,7 @@ fn a_start_that_is_given_up_leaves_nothing() {
     }
 }
 
-/// What the test below kills: starts a server, says that it has, and waits.
+/// The program that the test below kills: it starts a server, prints a line and waits.
 #[test]
 #[ignore = "run as a program of its own by the test of the killed program"]
 fn starts_a_server_and_waits() {
@@ -198,7 +198,8 @@ fn program(kind: Kind, place: &Path) -> std::process::Child {
 
 #[test]
 fn when_the_program_is_killed_its_servers_end_and_their_folder_goes() {
-    // A server that was stopped does not hear that it is to end, nor do PostgreSQL's processes that their parent has.
+    // A stopped server does not handle its signal, and PostgreSQL's stopped children do not notice the end of their
+    // parent.
     for (kind, stopped) in single().flat_map(|kind| [(kind, false), (kind, true)]) {
         let place = folder("parent");
         let mut program = program(kind, &place);
@@ -233,7 +234,7 @@ fn a_server_that_someone_has_stopped_is_ended_without_delay() {
         stop(&all);
         server.stop().unwrap();
         assert!(!place.exists() && all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
-        // What decides is not the machine's speed but whether the end of its patience, 20 s, was needed.
+        // The criterion is not the speed of the machine, but whether the guard had to wait for its limit of 20 s.
         println!("{kind} ended within {:?}", begun.elapsed());
     }
 }
@@ -243,17 +244,17 @@ fn when_the_program_is_killed_amid_a_start_nothing_is_left_either() {
     for kind in single() {
         let (place, before) = (folder("amid"), orphans());
         let mut program = program(kind, &place);
-        // Its first state is there: the data directory is being made.
+        // The first state exists: the data directory is being created.
         until("it begins", || place.join("litelab-server.json").exists());
         if kind == Kind::Postgres {
-            // It has shared memory, which it would leave for good.
+            // It has shared memory, which would otherwise remain for good.
             until("it has shared memory", || !segments_of(&place).is_empty());
         }
         program.kill().unwrap();
         program.wait().unwrap();
         until("all its processes end", || processes(&place).is_empty());
         until("its folder goes", || !place.exists());
-        // Others may be making theirs.
+        // Other tests may be creating theirs.
         until("its shared memory goes", || orphans().iter().all(|segment| before.contains(segment)));
     }
 }

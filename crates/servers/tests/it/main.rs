@@ -1,4 +1,4 @@
-//! The integration tests of this package in one program.
+//! The integration tests of this package, in one program.
 
 mod admin;
 mod common;

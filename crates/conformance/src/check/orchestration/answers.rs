@@ -1,4 +1,4 @@
-//! What the operations answer, and when.
+//! Results of the operations, and their timing.
 
 use litelab_protocol::Until;
 
@@ -8,7 +8,7 @@ use crate::check::{Found, Wrong, ensure, passed, timely, tries};
 use crate::draft::count;
 use crate::subject::Subject;
 
-/// Ten, one after the other: each has its row.
+/// Ten orchestrations, one after the other. Each must have its row in the operations' counts.
 pub fn answers(subject: &Subject<'_>) -> Found {
     let path = empty(subject, "answers.db")?;
     let trial = draft(subject, &path).role("r", 1, &["quick"], count(10)).build();
@@ -22,14 +22,14 @@ pub fn answers(subject: &Subject<'_>) -> Found {
     passed(format!("10 orchestrations of {ACTIVITIES} activities"))
 }
 
-/// Activities that last: so does the operation.
+/// Activities with a delay: the operation must last at least as long.
 pub fn waits(subject: &Subject<'_>) -> Found {
     let path = empty(subject, "waits.db")?;
     let trial = draft(subject, &path).role("r", 1, &["slow"], count(3)).build();
     let result = subject.run(&trial)?.result;
     ensure!(done(&result, "slow") == (3, 0), "3 orchestrations are due, and it counts {:?}", done(&result, "slow"));
     let shortest = result.operations.iter().filter_map(|o| o.service.quantile(0.0)).min().unwrap_or_default();
-    // The histogram's buckets are two in a thousand wide.
+    // The buckets of the histogram are 0.2 % wide.
     ensure!(
         shortest >= DELAY_MS * 990_000,
         "activities take {DELAY_MS} ms, and an orchestration of {ACTIVITIES} took {} µs",
@@ -38,12 +38,11 @@ pub fn waits(subject: &Subject<'_>) -> Found {
     passed(format!("{} ms with activities of {DELAY_MS} ms", shortest / 1_000_000))
 }
 
-/// For 600 ms, in which 30 ticks are due.
+/// Orchestrations for 600 ms, in which 30 ticks are due.
 pub fn ticks(subject: &Subject<'_>) -> Found {
     tries(|tried| ticks_of(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = empty(subject, &format!("ticks-{tried}.db"))?;
     let mut trial = draft(subject, &path).role("r", 2, &["quick"], Until::Time { ms: 600 }).build();
@@ -58,7 +57,7 @@ fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     );
     let ticked: u64 = heard.ticks.iter().flat_map(|(_, tick)| &tick.counts).map(|count| count.committed).sum();
     ensure!(ticked <= committed, "ticks add up to {ticked}, the result says {committed}");
-    // What came after the last tick may be missing.
+    // Transactions after the last tick may be missing.
     timely!(2 * ticked + 4 >= committed, "ticks add up to {ticked}, the result says {committed}");
     Ok(format!("{} ticks, {committed} orchestrations", heard.ticks.len()))
 }

@@ -1,4 +1,4 @@
-//! What is in the file when an orchestration has ended.
+//! Content of the file after orchestrations have ended.
 
 use litelab_protocol::Until;
 
@@ -10,14 +10,14 @@ use crate::check::{Found, Wrong, ensure, passed, settings, skipped, tries};
 use crate::draft::count;
 use crate::subject::Subject;
 
-/// Of four workers.
+/// Orchestrations of four workers.
 const MANY: u64 = 24;
-/// Acknowledged before the runner is killed.
+/// Orchestrations acknowledged before the runner is killed.
 const ENOUGH: u64 = 10;
-/// Longer than that takes; twice as long with each further try, for a disk that stalls.
+/// Longer than [`ENOUGH`] orchestrations take, in milliseconds. Doubled for each retry, in case the disk stalls.
 const LONG_MS: u64 = 4_000;
 
-/// Three with large payloads: what activities hand back is in the file, each by itself.
+/// Three orchestrations with large payloads: each result of an activity must be in the file.
 pub fn large(subject: &Subject<'_>) -> Found {
     let path = empty(subject, "large.db")?;
     let trial = draft(subject, &path).role("r", 1, &["large"], count(3)).build();
@@ -31,7 +31,7 @@ pub fn large(subject: &Subject<'_>) -> Found {
     passed(format!("{} KiB in the file", size / 1_024))
 }
 
-/// Four workers at once, under every access and executor it has.
+/// Four workers at once, under every access and executor that the driver has.
 pub fn workers(subject: &Subject<'_>) -> Found {
     let ways = subject.ways();
     ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
@@ -58,7 +58,7 @@ pub fn workers(subject: &Subject<'_>) -> Found {
     passed(format!("{}: {MANY} orchestrations each", names.join(", ")))
 }
 
-/// Killed while it works.
+/// The runner is killed while orchestrations run. All that were acknowledged must be in the file.
 pub fn killed(subject: &Subject<'_>) -> Found {
     if !keeps(subject) {
         return skipped(KEEPS_NOTHING);
@@ -67,7 +67,7 @@ pub fn killed(subject: &Subject<'_>) -> Found {
     passed(format!("{acknowledged} acknowledged, all of them there"))
 }
 
-/// Returns how many were acknowledged.
+/// Returns the number of acknowledged orchestrations.
 fn killed_once(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let path = empty(subject, &format!("killed-{tried}.db"))?;
     let until = Until::Time { ms: LONG_MS << tried };
@@ -77,7 +77,7 @@ fn killed_once(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     started.go();
     let acknowledged = committed(&started.killed_when(|ticks| committed(ticks) >= ENOUGH)?);
     let content = settled(&path)?;
-    // One worker starts them in the order of their numbers.
+    // One worker starts the orchestrations in the order of their numbers.
     let missing = missing(&content, &instances(&trial, 0..acknowledged));
     ensure!(
         missing.is_empty(),

@@ -1,8 +1,8 @@
 //! The checks of a driver that offers the interface `orchestration` in place of SQL.
 //!
-//! How a library keeps its orchestrations is its own affair, and what they do is heard by nobody. But the suite names each
-//! of them, by a name that is drawn and that no other has; so it counts the names that are found in the file, in whatever
-//! tables. A driver that has no SQLite inside keeps nothing in a file, and is examined no further in that.
+//! The suite assumes nothing about how a library stores its orchestrations, and only the runner sees their results. It
+//! therefore gives each orchestration a unique, drawn name, and counts the rows of the file that contain it, in
+//! whatever tables. A driver without SQLite stores nothing in a file; its file is not checked.
 
 mod answers;
 mod kept;
@@ -20,7 +20,7 @@ use super::queue::content::Content;
 use crate::draft::{Draft, transaction, yielding};
 use crate::subject::Subject;
 
-/// All of them, in the order in which they are made. The first is the least: where it fails, the rest is not tried.
+/// All checks, in the order in which they run. The first one is the minimum: if it fails, the others are not run.
 pub const CHECKS: &[Check] = &[
     check!("orchestration-answers", "it opens, runs ten orchestrations to their ends, and ends", answers::answers),
     check!(
@@ -40,11 +40,11 @@ pub const CHECKS: &[Check] = &[
     ),
 ];
 
-/// Activities of the quick one and of the slow one.
+/// Activities of `quick` and of `slow`.
 const ACTIVITIES: u64 = 3;
-/// Of the slow one's activities.
+/// Delay of each activity of `slow`.
 const DELAY_MS: u64 = 60;
-/// Sizes of the large one, in KiB.
+/// Payload sizes of `large`, in KiB.
 const LARGE: [u64; 3] = [1, 2, 5];
 
 /// The transactions, each of one operation.
@@ -72,14 +72,14 @@ fn transactions() -> [Transaction; 3] {
     ]
 }
 
-/// A trial with all transactions, on this file; the settings are the library's own.
+/// A trial with all transactions on this file, under the library's own settings.
 fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
     let mut draft = Draft::new(subject).on_file(path);
     draft.trial.connection.settings.clear();
     transactions().into_iter().fold(draft, Draft::transaction)
 }
 
-/// Names of orchestrations, by the number of their `quick`.
+/// Names of orchestrations by the number of their `quick` operation.
 fn instances(trial: &Trial, numbers: Range<u64>) -> Vec<String> {
     let [quick, ..] = transactions();
     let drawer = Drawer::new(trial.seed, &quick.name, &quick.params, 0);
@@ -90,15 +90,15 @@ fn instances(trial: &Trial, numbers: Range<u64>) -> Vec<String> {
     numbers.map(text).collect()
 }
 
-/// Of those names, the ones that are nowhere in the file.
+/// Indices of the names that no row of the file contains.
 fn missing(content: &Content, instances: &[String]) -> Vec<usize> {
     (0..instances.len()).filter(|i| content.rows_with(&instances[*i]) == 0).collect()
 }
 
-/// Whether there is a file in which something is kept.
+/// Whether the driver stores orchestrations in an SQLite file.
 fn keeps(subject: &Subject<'_>) -> bool {
     subject.driver.sqlite.is_some()
 }
 
-/// Why the file is not looked at.
+/// Reason why the file is not checked.
 const KEEPS_NOTHING: &str = "it has no SQLite inside, and keeps nothing";

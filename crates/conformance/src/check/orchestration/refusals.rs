@@ -1,4 +1,4 @@
-//! What is no trial of orchestrations.
+//! Trials that are not valid for the interface `orchestration`.
 
 use litelab_protocol::{Access, Trial};
 

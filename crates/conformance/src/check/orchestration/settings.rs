@@ -7,10 +7,10 @@ use crate::check::{Found, ensure, passed, settings, skipped};
 use crate::draft::{count, pragma};
 use crate::subject::Subject;
 
-/// What no library has as its default, and what it is reported as.
+/// Settings that differ from every library's defaults.
 const ASKED: [(&str, &str); 3] = [("journal_mode", "WAL"), ("synchronous", "EXTRA"), ("cache_size", "-3456")];
 
-/// As it comes, and as a profile would have it: that is done, or refused.
+/// Settings without a profile, and under a profile, which must be applied or refused.
 pub fn read_back(subject: &Subject<'_>) -> Found {
     if !keeps(subject) {
         return skipped(KEEPS_NOTHING);
@@ -25,7 +25,7 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
         let trial = draft.role("w", 2, &["quick"], count(2)).build();
         let started = match subject.start(&trial) {
             Ok(started) => started,
-            // It says so; that is no lie.
+            // A refusal with a reason is allowed.
             Err(reason) if !profile.is_empty() => {
                 subject.refusal(&trial)?;
                 lines.push(format!("a profile is refused: {reason}"));

@@ -1,4 +1,4 @@
-//! Who gets which task.
+//! Claims: which worker gets which task.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use crate::file;
 use crate::subject::Subject;
 
 const TASKS: u64 = 40;
-/// Of two workers who claim as fast as they can. Each does the same number of whole rounds.
+/// Tasks of two workers that claim as fast as they can. Each worker runs the same number of whole rounds.
 const MANY: u64 = 120;
-/// How often the suite takes the lock meanwhile, and for how long.
+/// How often, and for how long, the suite takes the lock meanwhile.
 const TIMES: u32 = 25;
 const HELD: Duration = Duration::from_millis(10);
 const FREE: Duration = Duration::from_millis(4);
 /// Claims after the last task.
 const IN_VAIN: u64 = 4;
 
-/// One worker: enqueue, claim, complete, ten times.
+/// One worker runs enqueue, claim and complete, ten times.
 pub fn answers(subject: &Subject<'_>) -> Found {
     let path = empty(subject, "answers.db")?;
     let trial = draft(subject, &path).role("r", 1, &["enqueue", "claim", "complete"], count(30)).build();
@@ -38,7 +38,8 @@ pub fn answers(subject: &Subject<'_>) -> Found {
     passed("10 tasks")
 }
 
-/// Enqueued in one process, claimed in another: each once, with its payload; and then there is none.
+/// Tasks are enqueued in one process and claimed in another. Each must be claimed once, with its payload, and no task
+/// may be left.
 pub fn claims(subject: &Subject<'_>) -> Found {
     let kept = kept(subject)?;
     let path = filled(subject, "claims.db", TASKS)?;
@@ -53,8 +54,8 @@ pub fn claims(subject: &Subject<'_>) -> Found {
     passed(format!("{TASKS} tasks; {} when they are completed", if kept == 0 { "rows go" } else { "rows stay" }))
 }
 
-/// In how many rows the payload of a task is found when it is completed, 0 or 1. Looks at what is enqueued, too, and
-/// claims until there is nothing left.
+/// Number of rows that contain a task's payload after it is completed, 0 or 1. Also checks the rows before, and claims
+/// until no task is left.
 fn kept(subject: &Subject<'_>) -> Result<usize, String> {
     let path = filled(subject, "kept.db", TASKS)?;
     let trial = draft(subject, &path).role("c", 1, &["claim", "complete"], count(2 * TASKS + IN_VAIN)).build();
@@ -82,7 +83,7 @@ fn kept(subject: &Subject<'_>) -> Result<usize, String> {
     Ok(kept)
 }
 
-/// Two workers at once, under every access and executor it has.
+/// Two workers at once, under every access and executor that the driver has.
 pub fn workers(subject: &Subject<'_>) -> Found {
     let kept = kept(subject)?;
     let ways = subject.ways();
@@ -103,7 +104,7 @@ fn at_once(subject: &Subject<'_>, executor: Executor, access: Access, kept: usiz
     let trial = draft.role("c", 2, &["claim", "echo", "complete"], count(3 * MANY)).build();
     let mut started = subject.start(&trial)?;
     let lock = file::open(&path)?;
-    // Held from the start, so that the very first claims meet it.
+    // Held from the start, so that the very first claims find the lock taken.
     lock.execute_batch("BEGIN IMMEDIATE").map_err(|e| e.to_string())?;
     let heard = std::thread::scope(|scope| {
         started.go();
@@ -124,11 +125,11 @@ fn at_once(subject: &Subject<'_>, executor: Executor, access: Access, kept: usiz
     each_once(&trial, &path, MANY, kept)
 }
 
-/// Gives the write lock back and takes it again, many times: whoever has looked for a task before it takes it must wait
-/// in between, and so does the other one, with the same task in mind.
+/// Releases the write lock and takes it again, many times. A library that selects a task before it takes the lock must
+/// wait in between; its other worker then does the same and selects the same task.
 fn meddle(lock: Connection) -> Result<(), String> {
     let meddle = || -> rusqlite::Result<()> {
-        // Whoever waits in line for a lock of SQLite's may be passed over for long.
+        // SQLite's busy handler does not queue: other connections may take the lock first for a long time.
         lock.busy_timeout(Duration::from_secs(30))?;
         for _ in 0..TIMES {
             std::thread::sleep(HELD);
@@ -141,7 +142,7 @@ fn meddle(lock: Connection) -> Result<(), String> {
     meddle().map_err(|e| e.to_string())
 }
 
-/// Every task was claimed once: its payload was enqueued once more, and not again.
+/// Every task must have been claimed exactly once: its payload was enqueued exactly once more.
 fn each_once(trial: &Trial, path: &Path, tasks: u64, kept: usize) -> Result<(), String> {
     let content = Content::read(path)?;
     for (task, payload) in payloads(trial, 0..tasks).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is in a file, whatever its tables are.
+//! Content of a file, independent of its schema.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::file;
 pub struct Content(Vec<Vec<u8>>);
 
 impl Content {
-    /// Reads it all, in one transaction.
+    /// Reads the whole file in one transaction.
     pub fn read(path: &Path) -> Result<Self, String> {
         let connection = file::open(path)?;
         read(&connection).map(Self).map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// Of all rows.
+    /// Total size of all rows, in bytes.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|row| row.len() as u64).sum()
     }
 
-    /// Rows with this text in one of their cells, as it is or within what the library made of it.
+    /// Number of rows that contain this text, also inside a value that the library has encoded.
     pub fn rows_with(&self, payload: &str) -> usize {
         let has = |row: &&Vec<u8>| row.windows(payload.len()).any(|part| part == payload.as_bytes());
         self.0.iter().filter(has).count()
@@ -44,7 +44,7 @@ fn read(connection: &Connection) -> rusqlite::Result<Vec<Vec<u8>>> {
         while let Some(row) = rows.next()? {
             let mut bytes = table.clone().into_bytes();
             for column in 0..columns {
-                // No cell runs into the next one.
+                // Separates the cells, so that no match spans two of them.
                 bytes.push(0);
                 match row.get_ref(column)? {
                     ValueRef::Null => bytes.extend(b"NULL"),

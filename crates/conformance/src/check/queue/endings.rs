@@ -1,4 +1,4 @@
-//! What becomes of a task that was claimed.
+//! The fate of a task that was claimed.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,11 @@ use crate::check::{Found, ensure, passed, skipped};
 use crate::draft::count;
 use crate::subject::Subject;
 
-/// Pauses between a claim and its completion, in milliseconds; on a busy machine the suite may miss the first.
+/// Pauses between a claim and its completion, in milliseconds. On a busy machine the suite may miss the first one.
 const PAUSES: [u64; 3] = [300, 1_200, 4_000];
 
-/// Completing a task changes the file, unless the claim had removed it; and it is not claimed again.
+/// Completing a task must change the file, unless the claim already removed the task, and the task must not be claimed
+/// again.
 pub fn completes(subject: &Subject<'_>) -> Found {
     let mut seen = Ending::Unchanged;
     for pause in PAUSES {
@@ -31,14 +32,14 @@ pub fn completes(subject: &Subject<'_>) -> Found {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// The payload is not in the file any more when it has been claimed.
+    /// The payload is no longer in the file after the claim.
     Removed,
     /// The file differs before and after completing.
     Changed,
     Unchanged,
 }
 
-/// Looks into the file between the claim and the completion of its only task, and after it.
+/// Reads the file between the claim and the completion of its only task, and after it.
 fn ending(subject: &Subject<'_>, pause_ms: u64) -> Result<Ending, String> {
     let path = filled(subject, &format!("completes-{pause_ms}.db"), 1)?;
     let mut trial = draft(subject, &path).role("c", 1, &["claim", "complete"], count(2)).build();
@@ -68,7 +69,7 @@ fn ending(subject: &Subject<'_>, pause_ms: u64) -> Result<Ending, String> {
     })
 }
 
-/// The only task: claimed, given back, claimed, completed.
+/// The only task is claimed, given back, claimed again and completed.
 pub fn fails(subject: &Subject<'_>) -> Found {
     let path = filled(subject, "fails.db", 1)?;
     let steps = ["claim", "fail", "claim", "complete", "claim"];
@@ -76,7 +77,7 @@ pub fn fails(subject: &Subject<'_>) -> Found {
     let started = match subject.start(&trial) {
         Ok(started) => started,
         Err(reason) => {
-            // That it is `fail` it does not have, and nothing else, is what makes it an answer.
+            // The refusal is only accepted if the same driver starts without `fail`.
             let without = draft(subject, &path).role("c", 1, &["claim"], count(1)).build();
             subject.start(&without)?.close_input()?;
             return skipped(reason);

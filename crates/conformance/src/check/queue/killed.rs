@@ -1,4 +1,4 @@
-//! The end that nobody can prepare for.
+//! A runner that is killed without warning.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ use crate::subject::Subject;
 
 /// Tasks acknowledged before the runner is killed.
 const ENOUGH: u64 = 40;
-/// Far longer than that takes; twice as long with each further try, for a disk that stalls.
+/// Far longer than [`ENOUGH`] tasks take, in milliseconds. Doubled for each retry, in case the disk stalls.
 const LONG_MS: u64 = 2_500;
-/// What a runner has started itself may outlive it, but not its trial.
+/// Limit for processes that the killed runner has started: they may outlive the runner, but not its trial.
 const AFTERMATH: Duration = Duration::from_secs(60);
 
-/// Killed while it enqueues, and while it has a task.
+/// The runner is killed while it enqueues, and again while it has claimed a task.
 pub fn killed(subject: &Subject<'_>) -> Found {
     let (tasks, acknowledged) = tries(|tried| enqueuing(subject, tried))?;
     let again = tries(|tried| claiming(subject, tried))?;
@@ -27,7 +27,7 @@ pub fn killed(subject: &Subject<'_>) -> Found {
     passed(format!("{acknowledged} acknowledged, {tasks} there; a task that was claimed {fate}"))
 }
 
-/// Returns tasks in the file and those acknowledged.
+/// Returns the number of tasks in the file and the number acknowledged.
 fn enqueuing(subject: &Subject<'_>, tried: u32) -> Result<(u64, u64), Wrong> {
     let path = empty(subject, &format!("killed-{tried}.db"))?;
     let until = Until::Time { ms: LONG_MS << tried };
@@ -38,7 +38,7 @@ fn enqueuing(subject: &Subject<'_>, tried: u32) -> Result<(u64, u64), Wrong> {
     started.go();
     let acknowledged = committed(&started.killed_when(|ticks| committed(ticks) >= ENOUGH)?);
     let content = settled(&path)?;
-    // One worker enqueues them in the order of their numbers.
+    // One worker enqueues the tasks in the order of their numbers.
     let numbered = payloads(&trial, 0..acknowledged + 10_000);
     let tasks = numbered.iter().take_while(|payload| content.rows_with(payload) == 1).count() as u64;
     ensure!(
@@ -54,7 +54,7 @@ fn enqueuing(subject: &Subject<'_>, tried: u32) -> Result<(u64, u64), Wrong> {
     Ok((tasks, acknowledged))
 }
 
-/// Whether a task that was claimed by a runner that was killed is claimed by the next one.
+/// Whether a task claimed by the killed runner can be claimed by the next one.
 fn claiming(subject: &Subject<'_>, tried: u32) -> Result<bool, Wrong> {
     let path = filled(subject, &format!("claimed-{tried}.db"), 1)?;
     let mut trial = draft(subject, &path).role("c", 1, &["claim", "complete"], count(2)).build();
@@ -75,7 +75,7 @@ pub fn committed(ticks: &[Tick]) -> u64 {
     ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum()
 }
 
-/// What is in the file when nobody writes it any more. It opens, and is whole.
+/// Content of the file once no process writes to it. The file must open and pass `integrity_check`.
 pub fn settled(path: &Path) -> Result<Content, String> {
     let begun = Instant::now();
     let mut content = Content::read(path)?;

@@ -1,9 +1,9 @@
 //! The checks of a driver that offers the interface `queue` in place of SQL.
 //!
-//! What a claim hands over is heard by nobody but the runner's own worker, and how a library keeps its tasks is its own
-//! affair. So the suite has the payload enqueued again by the worker that claimed it, and counts the rows of the file,
-//! in whatever tables, in which each payload is found: payloads are drawn, and no two are the same. It takes for granted
-//! that tasks of the same priority are claimed in the order in which they were enqueued.
+//! The suite assumes nothing about how a library stores its tasks, and only the runner's own worker sees what a claim
+//! returns. The worker therefore enqueues each claimed payload again, and the suite counts the rows of the file that
+//! contain it, in whatever tables: payloads are drawn, and no two are equal. The suite assumes that tasks of the same
+//! priority are claimed in the order in which they were enqueued.
 
 mod claims;
 pub(super) mod content;
@@ -24,7 +24,7 @@ use crate::draft::{Draft, count, statement, transaction, yielding};
 use crate::file;
 use crate::subject::Subject;
 
-/// All of them, in the order in which they are made. The first is the least: where it fails, the rest is not tried.
+/// All checks, in the order in which they run. The first one is the minimum: if it fails, the others are not run.
 pub const CHECKS: &[Check] = &[
     check!("queue-answers", "it opens, enqueues, claims and completes ten tasks, and ends", claims::answers),
     check!("queue-refusals", "SQL and what is no operation of a queue is refused before `ready`", refusals::refusals),
@@ -55,15 +55,15 @@ fn transactions() -> [Transaction; 5] {
     [
         one("enqueue", vec![("payload", Source::Hex { bytes: 16 }), priority()], enqueue()),
         one("claim", vec![], yielding("CALL queue.claim()", &[], &["id", "payload"])),
-        // Enqueues once more what was claimed last.
+        // Enqueues the last claimed payload again.
         one("echo", vec![("payload", yielded("payload")), priority()], enqueue()),
         one("complete", vec![("id", yielded("id"))], statement("CALL queue.complete(?1)", &[0])),
         one("fail", vec![("id", yielded("id"))], statement("CALL queue.fail(?1)", &[0])),
     ]
 }
 
-/// A trial with all transactions, on this file. Who meets a lock tries again, for a step that failed would leave those
-/// after it with the task of the round before.
+/// A trial with all transactions on this file. It retries on SQLITE_BUSY, because after a failed step the following
+/// steps would use the task of the previous round.
 fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
     let mut draft = Draft::new(subject).on_file(path);
     draft.trial.retry = Retry {
@@ -76,14 +76,14 @@ fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
     transactions().into_iter().fold(draft, Draft::transaction)
 }
 
-/// A database with nothing in it, as a library may find one.
+/// Creates an empty database, as a library may find it.
 pub(super) fn empty(subject: &Subject<'_>, name: &str) -> Result<PathBuf, String> {
     let path = subject.directory.join(name);
     file::create(&path, "VACUUM")?;
     Ok(path)
 }
 
-/// The same with so many tasks, which the driver has enqueued.
+/// Creates a database with `tasks` tasks, which the driver enqueues.
 fn filled(subject: &Subject<'_>, name: &str, tasks: u64) -> Result<PathBuf, String> {
     let path = empty(subject, name)?;
     let trial = draft(subject, &path).role("p", 1, &["enqueue"], count(tasks)).build();
@@ -92,7 +92,7 @@ fn filled(subject: &Subject<'_>, name: &str, tasks: u64) -> Result<PathBuf, Stri
     if done == tasks { Ok(path) } else { Err(format!("{done} of {tasks} tasks were enqueued")) }
 }
 
-/// The payloads of tasks by the number of their `enqueue`.
+/// Payloads of tasks by the number of their `enqueue` operation.
 fn payloads(trial: &Trial, tasks: Range<u64>) -> Vec<String> {
     let [enqueue, ..] = transactions();
     let drawer = Drawer::new(trial.seed, &enqueue.name, &enqueue.params, 0);

@@ -8,12 +8,11 @@ use super::{done, draft, empty};
 use crate::check::{Found, Wrong, ensure, passed, timely, tries};
 use crate::subject::Subject;
 
-/// Tasks come and go for 300 ms, in which 15 ticks are due.
+/// Tasks are enqueued and completed for 300 ms, in which 15 ticks are due.
 pub fn ticks(subject: &Subject<'_>) -> Found {
     tries(|tried| ticks_of(subject, tried)).and_then(passed)
 }
 
-/// Returns what was seen.
 fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = empty(subject, &format!("ticks-{tried}.db"))?;
     let until = Until::Time { ms: 300 };
@@ -36,11 +35,11 @@ fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         let (sum, all) = (ticked.get(name).copied().unwrap_or_default(), done(&heard.result, name));
         let what = format!("`{name}`: ticks add up to {sum:?} done and in vain, the result says {all:?}");
         ensure!(sum.0 <= all.0 && sum.1 <= all.1, "{what}");
-        // What came after the last tick may be missing.
+        // Transactions after the last tick may be missing.
         timely!(2 * sum.0 >= all.0 && 2 * sum.1 >= all.1, "{what}");
     }
     let (claims, enqueued) = (done(&heard.result, "claim"), done(&heard.result, "enqueue"));
-    // A role that finds nothing begins again, so each round but the last has one claim of either kind.
+    // A round without a task ends at its claim, so that every round but the last has one claim of either kind.
     ensure!(
         claims.0.abs_diff(enqueued.0) <= 1 && claims.1.abs_diff(enqueued.0) <= 1,
         "{} tasks came one at a time, and claimed and claimed in vain were {claims:?}",

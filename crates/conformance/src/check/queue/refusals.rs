@@ -1,4 +1,4 @@
-//! What is no trial of a queue.
+//! Trials that are not valid for the interface `queue`.
 
 use litelab_protocol::{Access, Database, Trial};
 

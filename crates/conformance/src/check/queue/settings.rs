@@ -14,17 +14,17 @@ use crate::draft::{self, count};
 use crate::file;
 use crate::subject::Subject;
 
-/// Values that neither a library nor a build has as its default.
+/// Values that are no library's and no build's default.
 const PROFILES: [&[(&str, &str)]; 2] = [
     &[("journal_mode", "WAL"), ("synchronous", "OFF"), ("busy_timeout", "1234"), ("cache_size", "-3456")],
     &[("journal_mode", "WAL"), ("synchronous", "EXTRA"), ("busy_timeout", "60000"), ("foreign_keys", "ON")],
 ];
-/// What is asked for of a library left to itself.
+/// Settings that are read back from a library that runs without a profile.
 pub const OWN: [&str; 3] = ["journal_mode", "synchronous", "busy_timeout"];
-/// Between the tries against the suite's lock.
+/// Pause between attempts while the suite holds the lock, in microseconds.
 const BACKOFF_US: u64 = 5_000;
 
-/// As it comes, and under profiles; under every access and executor.
+/// Settings without a profile and under each profile, for every access and executor.
 pub fn read_back(subject: &Subject<'_>) -> Found {
     let mut own = None;
     let mut seen = 0;
@@ -54,13 +54,13 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
     passed(format!("as it comes {}; {seen} connections", own.unwrap_or_default()))
 }
 
-/// Those in one line.
+/// The settings in [`OWN`], in one line.
 pub fn shown(connection: &ConnectionSettings) -> String {
     let one = |name: &str| format!("{name} {}", connection.settings.get(name).unwrap_or(&Value::Null));
     OWN.map(one).join(", ")
 }
 
-/// Every setting in the form in which SQLite reports it.
+/// Every setting must be reported in the form in which SQLite reports it.
 pub fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
     for name in OWN {
         let value = connection.settings.get(name).unwrap_or(&Value::Null);
@@ -70,7 +70,7 @@ pub fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
     Ok(())
 }
 
-/// The file remembers write-ahead logging, and nothing else of a journal mode.
+/// The reported journal mode must agree with the file, which records only whether write-ahead logging is on.
 pub fn agrees(path: &Path, connection: &ConnectionSettings) -> Result<(), String> {
     let header = DatabaseHeader::read(path).map_err(|e| e.to_string())?.ok_or("the file is empty")?;
     let reported = connection.settings.get("journal_mode").unwrap_or(&Value::Null).to_string();
@@ -83,7 +83,7 @@ pub fn agrees(path: &Path, connection: &ConnectionSettings) -> Result<(), String
     Ok(())
 }
 
-/// The suite holds the write lock when the library wants it.
+/// The suite holds the write lock when the library requests it.
 pub fn busy(subject: &Subject<'_>) -> Found {
     for wait_ms in [0, 250] {
         let (trial, path) = one(subject, &format!("busy-{wait_ms}.db"), wait_ms, 1)?;
@@ -95,7 +95,7 @@ pub fn busy(subject: &Subject<'_>) -> Found {
             "with the lock held for good an `enqueue` was refused {seen} times as SQLITE_BUSY, and given up {failed} times"
         );
         let (took, wanted) = (Duration::from_nanos(heard.result.elapsed_ns), Duration::from_millis(wait_ms));
-        // SQLite's last step may leave out up to a millisecond.
+        // SQLite may omit up to a millisecond of its last sleep.
         let least = wanted.saturating_sub(Duration::from_millis(2));
         ensure!(took >= least && took <= wanted + SLACK, "a busy_timeout of {wanted:?}, and it gave up after {took:?}");
     }
@@ -103,8 +103,8 @@ pub fn busy(subject: &Subject<'_>) -> Found {
     passed(format!("refused at once and after 250 ms; cured after {seen} tries"))
 }
 
-/// A lock that is released, later with each try: on a busy machine the runner may come when it is already. Returns how
-/// often it was met.
+/// A lock that is released during the trial. Each retry holds it longer, because on a busy machine the runner may start
+/// after the release. Returns the number of times that the lock was found held.
 fn retried(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let (mut trial, path) = one(subject, &format!("retried-{tried}.db"), 0, 100_000)?;
     (trial.retry.backoff_us, trial.retry.max_backoff_us) = (BACKOFF_US, BACKOFF_US);
@@ -117,12 +117,12 @@ fn retried(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     );
     ensure!(found == (1, 0) && cured == seen, "{what}");
     timely!(seen > 0, "{what}");
-    // Half of its pauses, for a timer may be early and is for whole milliseconds here and there.
+    // Half of the pauses: a timer may be early, and some round to whole milliseconds.
     ensure!(heard.result.elapsed_ns > seen * BACKOFF_US * 1_000 / 2, "it went on while the lock was held");
     Ok(seen)
 }
 
-/// A trial of one `enqueue`, with so many tries.
+/// A trial of one `enqueue`, with `tries` attempts.
 fn one(subject: &Subject<'_>, name: &str, wait_ms: u64, tries: u32) -> Result<(Trial, PathBuf), String> {
     let path = empty(subject, name)?;
     let draft = draft(subject, &path).setting("busy_timeout", &wait_ms.to_string());
@@ -131,7 +131,7 @@ fn one(subject: &Subject<'_>, name: &str, wait_ms: u64, tries: u32) -> Result<(T
     Ok((trial, path))
 }
 
-/// Runs it while the lock is held: for so long after `go`, or to its end.
+/// Runs a trial while the suite holds the lock: for `hold` after `go`, or until the trial ends.
 fn locked(subject: &Subject<'_>, trial: &Trial, path: &Path, hold: Option<Duration>) -> Result<Heard, String> {
     let mut started = subject.start(trial)?;
     let lock = file::open(path)?;
@@ -146,7 +146,7 @@ fn locked(subject: &Subject<'_>, trial: &Trial, path: &Path, hold: Option<Durati
     heard
 }
 
-/// How often SQLITE_BUSY was seen, and how often cured.
+/// How often SQLITE_BUSY was seen and cured.
 fn errors(heard: &Heard) -> (u64, u64) {
     let busy = heard.result.operations.iter().filter_map(|o| o.errors.get("SQLITE_BUSY"));
     busy.fold((0, 0), |(seen, cured), e| (seen + e.seen, cured + e.cured))

@@ -1,4 +1,4 @@
-//! Runners built once, and studies small enough for a test.
+//! Runners that are built once, and studies small enough for a test.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -22,21 +22,21 @@ param.id = { sequence = {} }
 
 static BUILT: Once = Once::new();
 
-/// Set where `cargo programs` has just been run.
+/// Set where `cargo programs` has already run.
 pub const PROGRAMS_BUILT: &str = "LITELAB_PROGRAMS_BUILT";
 
-/// The folder that holds `runners/`.
+/// The folder that contains `runners/`.
 pub fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/conformance has a home").to_path_buf()
 }
 
-/// All runners, rusqlite and mock built. Cargo itself holds the lock that other test programs wait for.
+/// All runners, after a build of rusqlite and mock. Other test programs wait for Cargo's own lock.
 pub fn runners() -> Runners {
     let mut runners = Runners::find(&home()).expect("manifests");
     let rusqlite = home().join("target/release/litelab-runner-rusqlite");
     runners.add(litelab_runner::MANIFEST, home().join("crates/runner"), Some(rusqlite)).expect("manifest");
     BUILT.call_once(|| {
-        // Cargo waits while anybody builds in its folder, which may be for minutes.
+        // Cargo waits while another process builds in the same folder, possibly for minutes.
         if std::env::var_os(PROGRAMS_BUILT).is_some() {
             return;
         }
@@ -48,8 +48,8 @@ pub fn runners() -> Runners {
     runners
 }
 
-/// A PostgreSQL for the mock's lies about one; none, which is said, where it is not installed or the runner `go`, which is
-/// honest, is not built.
+/// A PostgreSQL server for the mock's lies about servers. `None`, with a message, if PostgreSQL is not installed or the
+/// honest runner `go` is not built.
 #[cfg(feature = "servers")]
 pub fn server() -> Option<litelab_servers::Instance> {
     use litelab_servers::{Instance, Kind, ServersError};
@@ -69,7 +69,7 @@ pub fn server() -> Option<litelab_servers::Instance> {
     }
 }
 
-/// Options of a run whose file and databases lie in the folder.
+/// Options of a run whose file and databases are in this folder.
 pub fn options(folder: &Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.db"),
@@ -81,17 +81,17 @@ pub fn options(folder: &Path) -> RunOptions {
     }
 }
 
-/// A folder of the test's own.
+/// A new temporary folder.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")
 }
 
-/// Writes a runner's folder whose program is the mock's with these words before the verb.
+/// Writes the folder of a runner whose program is the mock, started with these words before the verb.
 pub fn disguise(home: &Path, name: &str, words: &[&str], drivers: &[&str]) -> Runners {
     disguise_with(home, name, words, drivers, "")
 }
 
-/// The same with more in its manifest.
+/// As [`disguise`], with additional lines in the manifest.
 pub fn disguise_with(home: &Path, name: &str, words: &[&str], drivers: &[&str], more: &str) -> Runners {
     let runners = runners();
     let mock = runners.get("mock").expect("found");
@@ -111,7 +111,7 @@ pub fn disguise_with(home: &Path, name: &str, words: &[&str], drivers: &[&str], 
     Runners::find(home).expect("manifest")
 }
 
-/// The mock's table of dialects, of these drivers.
+/// The mock's table of dialects, for these drivers.
 pub fn dialects(drivers: &[&str]) -> String {
     let runners = runners();
     let dialects = &runners.get("mock").expect("found").manifest.dialects;
@@ -125,7 +125,7 @@ pub fn plan(folder: &Path, workload: &str, study: &str) -> Plan {
     plan_with(folder, workload, study, &Options::default())
 }
 
-/// The same with options. The study's blocks are run as they are, however few.
+/// As [`plan`], with options. The number of blocks is not raised to the minimum.
 pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) -> Plan {
     std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}")).expect("workload");
     let toml = format!("name = \"s\"\ntitle = \"A test?\"\n{study}");
@@ -135,7 +135,7 @@ pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) 
     resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What becomes of the only trial of a plan.
+/// Runs the only trial of a plan and returns its outcome.
 pub fn only_trial(plan: Plan, folder: &Path, runners: &Runners) -> Outcome {
     let scratch = tempfile::tempdir_in(folder).expect("folder");
     let options = options(scratch.path());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use litelab_servers::instance::{Options, binaries};
 use litelab_servers::{Admin, Instance, Kind};
 
-/// Whether a server can be tested here; says so where it cannot.
+/// Whether a server is installed; prints a message if it is not.
 pub fn installed(kind: Kind) -> bool {
     match binaries::find(kind) {
         Ok(_) => true,
@@ -21,21 +21,22 @@ pub fn installed(kind: Kind) -> bool {
     }
 }
 
-/// A folder of this process that does not exist yet, where any user may come.
+/// A path for a new folder, in a place that any user may enter.
 pub fn folder(name: &str) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("litelab-test-{}-{count}-{name}", std::process::id()))
 }
 
-/// The url of the server of a kind that all tests of a file share. Nobody drops it: the guard ends it with the process.
+/// URL of the server of a kind that all tests of a file share. It is never dropped: the guard stops it after the
+/// process.
 pub fn shared(kind: Kind) -> Option<&'static str> {
     static SERVERS: [OnceLock<Option<Instance>>; 2] = [const { OnceLock::new() }; 2];
     let start = || installed(kind).then(|| Instance::start(kind, &folder(kind.name())).unwrap());
     Some(SERVERS[usize::from(kind == Kind::Mariadb)].get_or_init(start).as_ref()?.url())
 }
 
-/// A connection to each kind of shared server there is.
+/// A connection to each kind of shared server that is installed.
 pub fn admins() -> Vec<Admin> {
     [Kind::Postgres, Kind::Mariadb].into_iter().filter_map(shared).map(|url| Admin::connect(url).unwrap()).collect()
 }
@@ -45,7 +46,7 @@ pub fn own(kind: Kind, name: &str) -> Instance {
     Instance::start_with(kind, &folder(name), &Options::default()).unwrap()
 }
 
-/// Processes whose command names a path.
+/// Processes whose command line contains a path.
 pub fn processes(naming: &std::path::Path) -> Vec<u32> {
     let path = naming.to_str().unwrap();
     let numbers = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
@@ -58,8 +59,8 @@ pub fn processes(naming: &std::path::Path) -> Vec<u32> {
         .collect()
 }
 
-/// A server's own processes, the guard's not: those whose command names its folder, and what they have started, for
-/// PostgreSQL's name no path.
+/// A server's own processes without its guard: those whose command line contains its folder, and their children,
+/// because the names of PostgreSQL's processes contain no path.
 pub fn family(naming: &std::path::Path) -> Vec<u32> {
     let read = |pid: &u32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let parent = |pid: &u32| -> Option<u32> {
@@ -80,8 +81,8 @@ fn segments(pid: u32) -> Vec<String> {
     files.filter_map(|file| file.strip_prefix("/dev/shm/PostgreSQL.")).map(str::to_owned).collect()
 }
 
-/// PostgreSQL's shared memory of all process groups that processes lead whose command names a path: those that make a data
-/// directory do not name it themselves.
+/// PostgreSQL's shared memory of all process groups whose leader's command line contains a path. The processes that
+/// create a data directory do not contain it themselves.
 pub fn segments_of(naming: &std::path::Path) -> Vec<String> {
     let leaders: Vec<String> = processes(naming).iter().map(ToString::to_string).collect();
     let group = |pid: &u32| {
@@ -109,7 +110,8 @@ pub fn send(signal: &str, pid: u32) {
     assert!(std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// Stops processes, all of their threads: one is told of the signal, and the others run on until it has been heard.
+/// Stops processes with all their threads. The kernel delivers the signal to one thread; the others run on until it is
+/// handled.
 pub fn stop(pids: &[u32]) {
     pids.iter().for_each(|pid| send("-STOP", *pid));
     let state = |task: std::fs::DirEntry| -> Option<char> {
@@ -123,7 +125,7 @@ pub fn stop(pids: &[u32]) {
     until("all stand still", || pids.iter().all(stands));
 }
 
-/// Waits for something that is bound to happen; how long says only when to give up.
+/// Waits for a condition that must become true; the limit only ends the test in case of a failure.
 pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !happens() {
