@@ -25,7 +25,7 @@ type Commit = Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send>>;
 enum Line {
     /// The store has answered.
     Decided(Result<(), ProviderError>),
-    /// It stands in line.
+    /// The commit is in progress.
     Waits(Commit),
 }
 

@@ -84,8 +84,8 @@ fn kill_one(path: &Path, store: Store, round: u64) -> Told {
 const ENOUGH: usize = 20;
 const MORE: u64 = 60;
 
-/// Kills children until `done` accepts the inconsistencies, at least `times` and at most `times + MORE` times. Returns
-/// the inconsistencies.
+/// Kills children `times` times, and up to [`MORE`] more until [`ENOUGH`] steps are acknowledged. Stops early if `done`
+/// accepts the inconsistencies found. Returns them.
 fn kill(path: &Path, store: Store, times: u64, done: impl Fn(&[String]) -> bool) -> Vec<String> {
     let (mut told, mut wrong) = (Told::default(), Vec::new());
     for round in 0..times + MORE {
