@@ -138,8 +138,8 @@ func TestAProcessorThatIsHeldIsSeen(t *testing.T) {
 		}
 		return nil
 	})
-	// Two goroutines alternate, so each waits for the other. The runtime samples every eighth wait, in buckets of a
-	// quarter. On a busy machine transaction times differ, and the sampled waits may be for the shortest.
+	// Two goroutines alternate, so each waits for the other. The runtime samples every eighth wait, in buckets
+	// a quarter wide. On a busy machine transaction times differ, and the sampled waits may be for the shortest.
 	inOneOfFive(t, func() error {
 		s := onOneProcessor(t, spinning(stall/4, 2, 48))
 		if waited := time.Duration(s.scheduler.Max()); waited < s.shortest*6/10 || waited > s.longest*2 {

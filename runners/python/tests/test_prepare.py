@@ -13,7 +13,9 @@ CONNECTION = {"settings": [], "read_back": [], "options": {}}
 
 class Prepares(unittest.TestCase):
     def compiled(self, driver: str, prepare: str, statements: int) -> int:
-        """How often ten executions of each statement compile one. SQLite asks the authorizer at each compilation."""
+        """Returns how often ten executions of each statement compile one. SQLite calls the authorizer at each
+        compilation.
+        """
         session = find(driver)(MEMORY, CONNECTION, prepare, statements)
         session.script([runs.SCHEMA])
         asked = []
