@@ -58,11 +58,10 @@ class SqlSession(Session):
         raise NotImplementedError
 
     def changing_many(self, sql: str) -> Execute | None:
-        """Returns the same for a list of values if the driver has `executemany`, the Python idiom for repeated
-        execution.
+        """Returns the same for a list of values, with the `executemany` of the driver if it has one.
 
-        It executes the statement once per item, and also stops at the first error. It compiles once for all items,
-        so it is not used if each execution has to compile.
+        This is the Python idiom for repeated execution. It executes the statement once per item, and also stops at the
+        first error. It compiles once for all items, so it is not used if each execution has to compile.
         """
         raise NotImplementedError
 
@@ -168,12 +167,13 @@ def fetching_buffer(run: Callable, sql: str, verify, yields: list[str], timed: b
 
 
 def fetching_first(execute: Callable, sql: str, verify, yields: list[str], writes: bool) -> One:
-    """Fetches the first row with a separate cursor and closes it, so that the statement is not open when the
-    transaction ends.
+    """Fetches the first row with a separate cursor and closes it.
 
-    (`sqlite3` steps to the second row while it returns the first.) A statement that writes and returns rows has
-    written when its first row is available, but under autocommit it commits at its end, and closing would discard an
-    error of that commit. So it is stepped to its end.
+    Otherwise the statement would still be open when the transaction ends. (`sqlite3` steps to the second row while it
+    returns the first.)
+
+    A statement that writes and returns rows has written when its first row is available, but under autocommit it
+    commits at its end, and closing would discard an error of that commit. So it is stepped to its end.
     """
 
     def one(values: tuple, memory: Memory) -> int:

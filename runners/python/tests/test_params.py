@@ -98,9 +98,7 @@ class Draws(unittest.TestCase):
         self.assertEqual({value for (value,) in drawn}, {0, *range(100, 110)})
 
     def test_a_hash_is_of_the_value_in_its_row(self):
-        """The hash is bound before the value, after it, or without it, and in rows other than those of earlier
-        statements.
-        """
+        """The hash is bound before or after the value or without it, in rows unlike those of other statements."""
         sources = [runs.param("v", "format", template="{row}"), runs.param("h", "sha256-of", param=0)]
         statements = [runs.statement("", [1, 0]), runs.statement("", [0, 1], repeat=2), runs.statement("", [1])]
         hashes = [sha256(str(row).encode()).hexdigest() for row in range(8)]

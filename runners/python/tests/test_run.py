@@ -284,9 +284,7 @@ class Errors(Runs):
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(0,)])
 
     def test_rows_before_an_error_are_not_counted(self):
-        """The second row raises an error: reading one row succeeds, reading three fails after the first, in every
-        attempt.
-        """
+        """The second row raises an error: reading one row succeeds, reading three fails after the first."""
         sql = "SELECT iif(id = 2, abs(-9223372036854775807 - 1), id) FROM kv WHERE id <= ?1 ORDER BY id"
         fetch = statement(sql, [0], fetch="all", work={"kind": "read"})
         read = transaction("read", [param("n", "choice", values=[1, 3])], fetch, writes=False)
@@ -304,9 +302,7 @@ class Errors(Runs):
                 self.assertEqual(count(operation["service"]), 200 - failed)
 
     def test_busy_and_retries(self):
-        """Another connection holds the write lock at first: with enough attempts all errors are cured, otherwise the
-        trial fails.
-        """
+        """Another connection holds the write lock at first: enough attempts cure all errors, too few fail."""
         given = {"backoff_us": 20_000, "multiplier": 1.0, "max_backoff_us": 20_000, "on": ["SQLITE_BUSY"]}
         settings = [runs.pragma("busy_timeout", "0")]
         for driver in DRIVERS:
