@@ -165,7 +165,7 @@ func run(t *testing.T, trial *Trial, between func()) *heardResult {
 	return h.result
 }
 
-// real lists the drivers with a database.
+// real lists the SQL drivers of SQLite.
 var real = []string{"mattn", "modernc", "ncruces", "ncruces-direct", "zombiezen"}
 
 func each(t *testing.T, names []string, test func(t *testing.T, driver string)) {

@@ -33,7 +33,7 @@ pub struct Counters {
     pub truncated: u64,
     /// Truncations prevented by a reader.
     pub blocked: u64,
-    /// Age of the oldest read transaction of this process, or `None` if there is none.
+    /// Age of the oldest read in progress, or `None` if there is none.
     pub oldest_reader: Option<Duration>,
 }
 

@@ -47,7 +47,7 @@ pub enum Error {
     #[error("FOREIGN KEY constraint failed: deferred references are checked at the end of each write")]
     ForeignKey,
 
-    /// The closure panicked. Only its own changes were rolled back.
+    /// The closure panicked, and its changes were rolled back.
     #[error("the closure panicked: {0}")]
     Panicked(String),
 

@@ -13,7 +13,7 @@ pub trait Job: Send {
     /// Whether the caller still waits for the answer.
     fn wanted(&self) -> bool;
 
-    /// Whether the closure needs a guard of its own.
+    /// How a failure of the closure affects the others in its transaction.
     fn keeping(&self) -> Keeping;
 
     /// Runs the closure. Returns whether to keep its changes.

@@ -3,7 +3,7 @@
 //! SQLite allows one writing connection at a time. If every worker of an application has a connection of its own,
 //! writers wait in SQLite's busy handler, which sleeps and retries: some writers starve, some get `SQLITE_BUSY`, and
 //! every commit needs its own sync. In this crate writes are closures in one first-in, first-out queue. One thread runs
-//! all waiting closures in one transaction, each in its own savepoint, and answers their callers after the commit:
+//! all waiting closures in one transaction, each isolated by a savepoint, and answers their callers after the commit:
 //!
 //! ```
 //! # fn main() -> Result<(), onewriter::Error> {
@@ -14,7 +14,7 @@
 //! let db = Options::new(&path).open()?;
 //! db.write(|c| Ok::<_, Error>(c.execute_batch("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")?))?;
 //!
-//! From any thread; in asynchronous code use `write_async`. On disk when it returns.
+//! // From any thread; in asynchronous code use `write_async`. On disk when it returns.
 //! let id = db.write(|c| {
 //!     c.prepare_cached("INSERT INTO note(text) VALUES (?1)")?.execute(["hello"])?;
 //!     Ok::<_, Error>(c.last_insert_rowid())

@@ -155,8 +155,8 @@ impl Core {
             self.remove_messages(*id, &deletion.messages);
             let Some(instance) = self.instances.get_mut(id) else { continue };
             let parent = instance.record.take().and_then(|record| record.parent);
-            // The new epoch discards concurrent reads. Messages that have arrived for the name since then stay and wait
-            // for a start.
+            // Data read during the deletion is stale. Messages that arrived for the name during the deletion stay and
+            // wait for a start.
             instance.epoch += 1;
             if let Some(parent) = parent
                 && let Some(children) = self.children.get_mut(&parent)

@@ -19,7 +19,6 @@ pub struct Instance {
     pub record: Option<Record>,
     /// Messages by number. Numbers ascend in the order of enqueueing.
     pub messages: BTreeMap<i64, Message>,
-    /// Current lease.
     pub lease: Option<Lease>,
     /// History and values, if they are in memory.
     pub body: Option<Body>,

@@ -149,7 +149,6 @@ impl Core {
         self.names.get(name).copied()
     }
 
-    /// Returns the instance with this number.
     pub fn get(&self, id: i64) -> Option<&Instance> {
         self.instances.get(&id)
     }
@@ -164,7 +163,6 @@ impl Core {
         &mut self.work_waiters
     }
 
-    /// The lock tokens.
     pub fn tokens(&mut self) -> &mut Tokens {
         &mut self.tokens
     }
@@ -236,8 +234,8 @@ impl Core {
         }
     }
 
-    /// If promises made before the question are open in this scope: what to wait for before asking again. `asked` as in
-    /// [`Core::when_to_look_again`].
+    /// If promises in this scope that were made before the question are still open, returns what to wait for before
+    /// asking again. `asked` as in [`Core::when_to_look_again`].
     pub fn when_decided(&mut self, of: Scope, asked: &mut Option<u64>) -> Option<Arc<Notify>> {
         let asked = *asked.get_or_insert(self.promises.last());
         (self.broken.is_none() && self.promises.is_open(of, asked)).then(|| self.when_settled())

@@ -13,7 +13,6 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Reads both clocks.
     pub fn now() -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { wall: millis(wall), mono: Instant::now() }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// Scope of a question or of a promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// One instance.
     Instance(i64),
     /// All instances, and the queues.
     Everything,

@@ -47,8 +47,8 @@ pub struct Execution {
     pub kept: Unstored,
 }
 
-/// Data that stays in memory if the store keeps nothing. With a durable store it is empty and read from the store
-/// instead.
+/// Data that stays in memory if the store keeps nothing. With a durable store this is empty, and the data is read from
+/// the store.
 #[derive(Debug, Clone, Default)]
 pub struct Unstored {
     /// Result, error, or the input of the next execution.

@@ -21,7 +21,7 @@ pub struct Claim {
 
 impl Tokens {
     pub fn new() -> Self {
-        // Seeded by the operating system for each instance.
+        // Each `RandomState` has a new seed from the operating system.
         Self { opening: RandomState::new().hash_one(std::process::id()), lease: 0 }
     }
 

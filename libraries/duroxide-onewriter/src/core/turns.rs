@@ -24,7 +24,6 @@ pub struct Turns {
 /// A turn given to a dispatcher.
 #[derive(Debug)]
 pub struct Turn {
-    /// Claim of the dispatcher.
     pub claim: Claim,
     /// Messages in the order of enqueueing.
     pub messages: Vec<Arc<WorkItem>>,
@@ -37,7 +36,6 @@ pub struct Turn {
 /// Result of a fetch by a dispatcher.
 #[derive(Debug)]
 pub enum Found {
-    /// A turn.
     Turn(Turn),
     /// Messages that must be dropped, as duroxide requires, and the lease under which that happens.
     Orphans(Claim, Vec<i64>),

@@ -42,7 +42,6 @@ impl<F> Waiters<F> {
         self.waiting.remove(place).map(|(_, _, notify)| notify)
     }
 
-    /// Removes all callers.
     pub fn wake_all(&mut self) -> impl Iterator<Item = Arc<Notify>> {
         self.waiting.drain(..).map(|(_, _, notify)| notify)
     }

@@ -10,13 +10,11 @@ use crate::core::early::Note;
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 
-/// One activity.
 #[derive(Debug)]
 pub struct Work {
     /// Content of the activity.
     pub item: Arc<WorkItem>,
     identity: Identity,
-    /// Lane in which the activity waits.
     pub lane: Lane,
     /// Time from which the activity is visible, in milliseconds since 1970.
     pub visible: i64,
@@ -26,7 +24,6 @@ pub struct Work {
     pub recorded: u32,
     /// Whether an earlier process may have fetched it too.
     pub recovered: bool,
-    /// Current lease.
     pub lease: Option<WorkLease>,
 }
 
@@ -95,7 +92,6 @@ impl Work {
 }
 
 impl WorkQueue {
-    /// Returns the activity with this number.
     pub fn get(&self, id: i64) -> Option<&Work> {
         self.items.get(&id)
     }

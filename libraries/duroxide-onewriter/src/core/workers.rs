@@ -24,9 +24,7 @@ pub struct Takes {
 /// An activity given to a worker.
 #[derive(Debug)]
 pub struct Taken {
-    /// Claim of the worker.
     pub claim: Claim,
-    /// The activity.
     pub item: Arc<WorkItem>,
     /// Number of fetches.
     pub attempts: u32,

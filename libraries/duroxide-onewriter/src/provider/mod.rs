@@ -1,4 +1,4 @@
-//! The implementation of duroxide's provider traits. The methods are implemented in the submodules.
+//! The implementation of duroxide's provider traits. The submodules contain the bodies of the methods.
 
 mod admin;
 mod finish;
