@@ -9,7 +9,7 @@ import (
 // never is the end time of a role that has not ended, and the time of an event that did not happen.
 const never = math.MaxInt64
 
-// Clock returns nanoseconds since `go`, from the monotonic clock of the system.
+// Clock measures nanoseconds since `go`, with the monotonic clock of the system.
 type Clock struct{ start time.Time }
 
 func (c Clock) now() int64 { return int64(time.Since(c.start)) }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A copy of protocol/result-codes.json, because go:embed cannot read outside a module. A test compares the two.
+// A copy of crates/protocol/result-codes.json, because go:embed cannot read outside a module. A test compares the two.
 //
 //go:embed result-codes.json
 var codeTable []byte
@@ -28,7 +28,7 @@ func readCodes() (map[string]int, map[int]string) {
 }
 
 // serverTable contains the error names of servers by SQLSTATE and by number, and the names of connection errors. It is
-// a copy of protocol/server-codes.json for the same reason.
+// a copy of crates/protocol/server-codes.json for the same reason.
 //
 //go:embed server-codes.json
 var serverTable []byte

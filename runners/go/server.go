@@ -200,7 +200,7 @@ func (s *serverSession) Prepare(transactions []Transaction, used []int, each boo
 	return s.link.prepare(transactions, used, each)
 }
 
-// Begin ignores the mode, because a server has only one.
+// Begin sends the same statement for every mode except "none", because a server has only one.
 func (s *serverSession) Begin(mode string) error {
 	if mode == "none" {
 		return nil

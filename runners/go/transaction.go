@@ -29,8 +29,8 @@ func newPlan(index int, spec *Transaction, place func(string) int) Plan {
 	return plan
 }
 
-// firstFetch returns the index of the first statement that fetches all its rows, or -1 if the transaction is not timed
-// by rows.
+// firstFetch returns the index of the first statement that fetches all its rows, or -1 if there is none or the
+// transaction does not time rows.
 func firstFetch(t *Transaction) int {
 	if !t.TimedRows {
 		return -1

@@ -103,8 +103,8 @@ func (w *Worker) run() error {
 	return nil
 }
 
-// begin starts a transaction unless its end has passed. It reads the clock under the mutex: once a worker is found
-// between transactions after its end, it starts no other.
+// begin starts a transaction unless the end of the role has passed. It reads the clock under the mutex: once a worker
+// is found between transactions after its end, it starts no other.
 func (w *Worker) begin(task *Task, due int64) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -13,8 +13,8 @@ from typing import Any
 class Waiting(DefaultSelector):
     """A selector that measures how long the loop was idle.
 
-    A call without a timeout of zero counts as waiting. If another thread then holds the interpreter lock (GIL), that
-    time counts as waiting too, because the two cannot be distinguished.
+    Calls with a timeout of zero do not count as idle. If another thread holds the interpreter lock (GIL) after a wait,
+    that time counts as idle too, because the two cannot be distinguished.
     """
 
     def __init__(self):
