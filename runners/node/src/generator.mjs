@@ -30,7 +30,7 @@ export class Word {
         const nHi = (n / TWO32) | 0;
         let lo = Math.imul(nLo, GAMMA_LO);
         // `| 0` gives the compiler a range that it does not infer through the call. Otherwise it speculates that the
-        // sum stays in that range, which holds for nearly all small `n`, and deoptimises when it does not.
+        // sum stays in that range, which nearly always holds for small `n`, and deoptimises when it does not.
         let hi = ((high(nLo, GAMMA_LO) | 0) + Math.imul(nLo, GAMMA_HI) + Math.imul(nHi, GAMMA_LO)) | 0;
         const sum = (lo + keyLo) | 0;
         hi = (hi + keyHi + (sum >>> 0 < lo >>> 0 ? 1 : 0)) | 0;

@@ -27,7 +27,7 @@ export function positional(sql) {
 /**
  * Adds a cast to each parameter that the driver would bind in another type than that of the protocol.
  *
- * JavaScript numbers do not carry a type. The plus prevents that the cast gives the parameter an affinity, which
+ * JavaScript numbers do not carry a type. The plus prevents the cast from giving the parameter an affinity, which
  * decides how it is compared (https://sqlite.org/datatype3.html#determination_of_expression_affinity). A cast has no
  * measurable cost, a BigInt costs about 5 % of a point read.
  *

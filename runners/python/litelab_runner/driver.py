@@ -109,7 +109,7 @@ class Session:
 
     @staticmethod
     def code(error: Exception) -> str | None:
-        """Returns the name of SQLite's extended result code, or None for an error that is not from SQLite."""
+        """Returns the name of a database error, for SQLite by its extended result code. Other errors: None."""
         raise NotImplementedError
 
     @staticmethod

@@ -46,8 +46,8 @@ class Sqlite3(SqlSession):
             run(sql, values)
             return connection.total_changes - before
 
-        # The module also decides by the first word. It has no `changes()`, and no `rowcount` after DDL or `WITH …
-        # INSERT`. The total includes changes by triggers.
+        # The module also decides by the first word. It has no `changes()`, and no `rowcount` after DDL or after
+        # `WITH … INSERT`. The total includes changes by triggers.
         return counted if DML.match(sql) else compared
 
     def changing_many(self, sql: str) -> Execute | None:

@@ -78,7 +78,7 @@ async def pause(end: End, due: int) -> None:
 
 
 async def next_request() -> None:
-    """Lets the loop run two iterations, as it does in an application before the next request.
+    """Lets the loop run two iterations, as in an application before the next request.
 
     There the next request arrives as an event and starts in the iteration after it, so due timers and tasks waiting
     for a connection run first. A task that continued at once would take back the connection that it just returned,
