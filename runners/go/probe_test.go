@@ -111,8 +111,8 @@ func inOneOfFive(t *testing.T, try func() error) {
 	t.Error(err)
 }
 
-// stallsNobody returns an error if the longest transaction took less than least, or if a quarter of the timers were late
-// by at least a quarter of it.
+// stallsNobody returns an error if the longest transaction took less than least, or if a quarter of the timers were
+// late by at least a quarter of it.
 func stallsNobody(t *testing.T, trial *Trial, least time.Duration) error {
 	t.Helper()
 	s := onOneProcessor(t, trial)

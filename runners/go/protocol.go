@@ -5,8 +5,8 @@ import "encoding/json"
 // Version of the protocol that this runner implements.
 const Version = 3
 
-// The messages of docs/PROTOCOL.md, with the fields of crates/protocol/schema/*.json. If a schema has one form per kind,
-// the struct here has the fields of all kinds.
+// The messages of docs/PROTOCOL.md, with the fields of crates/protocol/schema/*.json. If a schema has one form per
+// kind, the struct here has the fields of all kinds.
 
 // Trial contains everything needed to run one trial.
 type Trial struct {

@@ -17,12 +17,14 @@
 //!
 //! **Durability of each call.**
 //!
-//! | call | state when it returns |
-//! |---|---|
-//! | `enqueue_for_orchestrator`, `enqueue_for_worker`, `ack_orchestration_item`, `ack_work_item`, `abandon_*`, `append_with_execution`, deletions and prunings | All of its changes are on disk, or the call has failed and none is. No caller sees them earlier (exception: [`Acks::Ordered`]) |
-//! | `fetch_*` of an item that was never fetched | Nothing is written: leases belong to the process and end with it. If the process dies, this attempt is not counted |
-//! | `fetch_*` of an item that was fetched before, or was left by an earlier process | The number of attempts is on disk, so that an item that kills every process that fetches it can be detected |
-//! | `renew_*`, sessions | Nothing is written: leases end with the process |
+//! - `enqueue_for_orchestrator`, `enqueue_for_worker`, `ack_orchestration_item`, `ack_work_item`, `abandon_*`,
+//!   `append_with_execution`, deletions and prunings: when the call returns, all of its changes are on disk, or it has
+//!   failed and none is. No caller sees them earlier (exception: [`Acks::Ordered`]).
+//! - `fetch_*` of an item that was never fetched: nothing is written, because leases belong to the process and end with
+//!   it. If the process dies, this attempt is not counted.
+//! - `fetch_*` of an item that was fetched before, or was left by an earlier process: when the call returns, the number of
+//!   attempts is on disk, so that an item that kills every process that fetches it can be detected.
+//! - `renew_*` and sessions: nothing is written, because leases end with the process.
 //!
 //! With [`Durability::Full`], the default, changes on disk survive power loss; with [`Durability::Normal`] they survive
 //! the end of the process. If a commit fails, the caller gets an error, and its changes, including those of its lease,
