@@ -22,8 +22,8 @@
 //!   failed and none is. No caller sees them earlier (exception: [`Acks::Ordered`]).
 //! - `fetch_*` of an item that was never fetched: nothing is written, because leases belong to the process and end with
 //!   it. If the process dies, this attempt is not counted.
-//! - `fetch_*` of an item that was fetched before, or was left by an earlier process: when the call returns, the number of
-//!   attempts is on disk, so that an item that kills every process that fetches it can be detected.
+//! - `fetch_*` of an item that was fetched before, or was left by an earlier process: when the call returns, the number
+//!   of attempts is on disk, so that an item that kills every process that fetches it can be detected.
 //! - `renew_*` and sessions: nothing is written, because leases end with the process.
 //!
 //! With [`Durability::Full`], the default, changes on disk survive power loss; with [`Durability::Normal`] they survive
