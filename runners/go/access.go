@@ -7,42 +7,42 @@ import (
 	"sync"
 )
 
-// Pool lends connections for the length of a transaction.
+// Pool lends connections for the duration of a transaction.
 type Pool interface {
-	// Take waits for one.
+	// Take blocks until a connection is free.
 	Take() (Lease, error)
 	Close() error
 }
 
-// Lease is a connection that has been lent.
+// Lease is a connection borrowed from a Pool.
 type Lease interface {
 	Session() Session
 	Give()
 }
 
-// Opened are all connections to one database.
+// Opened holds all connections to one database.
 type Opened struct {
-	own      []Session // one for each worker in the order of the roles, where each has its own
+	own      []Session // one per worker in the order of the roles, if each worker has its own
 	mutex    sync.Mutex
-	one      Session // under the mutex, where all share it
-	writer   Pool    // for transactions that write, nil where there is but one pool
+	one      Session // under the mutex, if all workers share it
+	writer   Pool    // for transactions that write; nil if there is one pool only
 	pool     Pool
-	sessions []Session // all of them in the order in which they were opened
+	sessions []Session // all of them, in the order of opening
 	closers  []func() error
 	settings []ConnectionSettings
 }
 
-// Handle is a worker's way to a connection.
+// Handle gives a worker access to a connection.
 type Handle struct {
 	own       Session
-	writeLock *sync.Mutex // which a transaction that writes must hold, nil if none
+	writeLock *sync.Mutex // must be held by a transaction that writes; nil if none
 	shared    *Opened
-	// For the length of a transaction:
+	// During a transaction:
 	held  *sync.Mutex
 	lease Lease
 }
 
-// take waits for a connection. It says whether there was something to wait for.
+// take blocks until a connection is free. shares reports whether the connection or a lock is shared with other workers.
 func (h *Handle) take(writes bool) (session Session, shares bool, err error) {
 	switch {
 	case h.own != nil && (h.writeLock == nil || !writes):
@@ -66,7 +66,7 @@ func (h *Handle) take(writes bool) (session Session, shares bool, err error) {
 	return h.lease.Session(), true, nil
 }
 
-// give gives back what was taken.
+// give releases what take acquired.
 func (h *Handle) give() {
 	if h.held != nil {
 		h.held.Unlock()
@@ -78,7 +78,7 @@ func (h *Handle) give() {
 	}
 }
 
-// opener opens, sets, fills and prepares all connections to one database.
+// opener opens, configures, fills and prepares all connections to one database.
 type opener struct {
 	Opened
 	trial  *Trial
@@ -134,7 +134,7 @@ func (o *opener) openOwn() error {
 	return nil
 }
 
-// openOne opens a connection by a client of its own: of a cluster, to the host at this place first.
+// openOne opens a connection through a client of its own. In a cluster it tries the host at index place first.
 func (o *opener) openOne(label string, place int, used []int) (Session, error) {
 	database := o.trial.Databases[o.index]
 	database.place = place
@@ -154,7 +154,7 @@ func (o *opener) openFrom(client Client, label string, used []int) (Session, err
 	return session, o.ready(session, label, used)
 }
 
-// ready does what follows on opening. Of the transactions used, some may be named twice.
+// ready configures and prepares a newly opened session. used may contain duplicates.
 func (o *opener) ready(session Session, label string, used []int) error {
 	used = slices.Clone(used)
 	slices.Sort(used)
@@ -176,8 +176,9 @@ func (o *opener) ready(session Session, label string, used []int) error {
 	return session.Prepare(o.trial.Transactions, slices.Compact(used), o.trial.Prepare == "each")
 }
 
-// openPool makes the driver's own kind of pool, or a channel of sessions: database/sql's lends connections without what was
-// prepared on them. The connections are all opened, set and prepared before any is lent.
+// openPool creates the driver's own kind of pool if it has one, otherwise a channel of sessions, because database/sql's
+// pool lends connections without their prepared statements. All connections are opened, configured and prepared before
+// the first is lent.
 func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
 	if size < 1 {
 		return nil, fmt.Errorf("access %s needs at least one connection", o.trial.Access.Kind)
@@ -229,10 +230,10 @@ func (o *Opened) close() error {
 	return err
 }
 
-// queue lends sessions in the order of asking.
+// queue lends sessions in the order of the requests.
 type queue chan *lent
 
-// lent is a session, and the queue that it goes back to.
+// lent is a session and the queue to which it returns.
 type lent struct {
 	session Session
 	home    queue

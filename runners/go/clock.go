@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// never is the end of what has not ended, and the time of what did not happen.
+// never is the end time of a role that has not ended, and the time of an event that did not happen.
 const never = math.MaxInt64
 
-// Clock tells the nanoseconds since `go`, by the system's monotonic clock.
+// Clock measures nanoseconds since `go`, with the monotonic clock of the system.
 type Clock struct{ start time.Time }
 
 func (c Clock) now() int64 { return int64(time.Since(c.start)) }
 
-// Moment is when a role is over: its last worker has ended, or its drain has passed.
+// Moment is the end of a role: its last worker has ended, or its drain has passed.
 type Moment struct {
-	come  chan struct{} // closed when it has come
+	come  chan struct{} // closed at the end of the role
 	mutex sync.Mutex
 	at    int64 // nanoseconds since `go`, under the mutex
 }
 
-// comes is for whoever brings it about, once. The clock is read after the channel is closed: for whoever reads the clock and
-// then finds the moment not to have come, it does not come before that reading.
+// comes marks the end of the role and must be called once. It reads the clock after closing the channel: if a goroutine
+// reads the clock and then finds the channel open, the end lies after that reading.
 func (m *Moment) comes(clock Clock) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -30,7 +30,7 @@ func (m *Moment) comes(clock Clock) {
 	m.at = clock.now()
 }
 
-// known is when it came, never until it does.
+// known returns the time of the end, or never before it.
 func (m *Moment) known() int64 {
 	select {
 	case <-m.come:
@@ -42,13 +42,14 @@ func (m *Moment) known() int64 {
 	}
 }
 
-// End is when a role's last transaction may start, and its window ends: a time known beforehand, or the end of another role.
+// End is the time up to which a role's transactions may start, and the end of its window: a fixed time, or the end of
+// another role.
 type End struct {
 	time int64   // nanoseconds since `go`, or never
-	role *Moment // when the other role is over; nil where time decides
+	role *Moment // end of the other role; nil if time applies
 }
 
-// known is the time itself, never until it is known.
+// known returns the time, or never as long as it is unknown.
 func (e End) known() int64 {
 	if e.role != nil {
 		return e.role.known()
@@ -58,7 +59,7 @@ func (e End) known() int64 {
 
 func (e End) isPast(now int64) bool { return now > e.known() }
 
-// sleep waits until due, or until it is too late anyway.
+// sleep waits until due, or until just after the end if that is earlier.
 func (e End) sleep(clock Clock, due int64) {
 	if e.time < due {
 		due = e.time + 1
@@ -77,7 +78,7 @@ func (e End) sleep(clock Clock, due int64) {
 	}
 }
 
-// pauseUs sleeps so many microseconds; most pauses are none, and cost nothing.
+// pauseUs sleeps for micros microseconds; 0 returns at once.
 func pauseUs(micros int64) {
 	if micros > 0 {
 		time.Sleep(time.Duration(micros) * time.Microsecond)

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A copy of protocol/result-codes.json: go:embed does not reach outside a module. A test compares the two.
+// A copy of crates/protocol/result-codes.json, because go:embed cannot read outside a module. A test compares the two.
 //
 //go:embed result-codes.json
 var codeTable []byte
@@ -27,8 +27,8 @@ func readCodes() (map[string]int, map[int]string) {
 	return byName, byCode
 }
 
-// serverTable has a server's: names by SQLSTATE and by number, and those that stand for no answer. Likewise a copy, of
-// protocol/server-codes.json.
+// serverTable contains the error names of servers by SQLSTATE and by number, and the names of connection errors. It is
+// a copy of crates/protocol/server-codes.json for the same reason.
 //
 //go:embed server-codes.json
 var serverTable []byte
@@ -48,12 +48,12 @@ func readServerCodes() (names serverNames) {
 	return names
 }
 
-// unlisted are the forms of a server's codes that the table lacks.
+// unlisted matches the forms of server error codes that are not in the table.
 var unlisted = map[string]*regexp.Regexp{
 	postgresDialect: regexp.MustCompile(`^sqlstate_[0-9A-Z]{5}$`), mysqlDialect: regexp.MustCompile(`^ER_[0-9]+$`),
 }
 
-// isName says whether an error of this dialect may have this name.
+// isName reports whether errors of this dialect can have this name.
 func isName(dialect, name string) bool {
 	listed := func(names map[string]string) bool { return slices.Contains(slices.Collect(maps.Values(names)), name) }
 	switch dialect {
@@ -66,8 +66,8 @@ func isName(dialect, name string) bool {
 	return known
 }
 
-// standsFor says whether a listed name covers one that was seen: a primary code of SQLite its extended ones, any other
-// name itself.
+// standsFor reports whether a listed name covers a seen one: a primary result code of SQLite covers its extended codes,
+// any other name only itself.
 func standsFor(listed, seen string) bool {
 	if listed == seen {
 		return true
@@ -76,13 +76,13 @@ func standsFor(listed, seen string) bool {
 	return known && nameByCode[code&0xFF] == listed
 }
 
-// contending are what ticks count as busy.
+// contending lists the errors that ticks count as busy.
 var contending = []string{
 	"SQLITE_BUSY", "serialization_failure", "deadlock_detected", "ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT",
 }
 
-// codeName gives the extended name of a result code; of an unknown extended code that of its primary code, the low
-// byte.
+// codeName returns the name of an extended result code. An unknown extended code has the name of its primary code, the
+// low byte.
 func codeName(code int) string {
 	for _, c := range [...]int{code, code & 0xFF} {
 		if name, known := nameByCode[c]; known {

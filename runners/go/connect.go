@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// background is never done, so that no driver watches it.
+// background is a context without a deadline, so that drivers start no goroutine to watch it.
 var background = context.Background()
 
-// connector opens connections for database/sql and runs the settings on each, before anybody else has it: whatever
-// pool it comes from, a connection is set.
+// connector opens connections for database/sql and applies the settings to each before its first use. So every
+// connection of every pool is configured.
 type connector struct {
 	driver   driver.Driver
 	dsn      string
@@ -39,7 +39,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 
 func (c *connector) Driver() driver.Driver { return c.driver }
 
-// runToEnd runs one statement and drops its rows.
+// runToEnd runs one statement and discards its rows.
 func runToEnd(conn driver.Conn, sql string) error {
 	stmt, err := conn.Prepare(sql)
 	if err != nil {
@@ -64,11 +64,11 @@ func runToEnd(conn driver.Conn, sql string) error {
 	return errors.Join(err, rows.Close())
 }
 
-// uriKeys are those that SQLite itself reads in a URI, https://sqlite.org/uri.html.
+// uriKeys are the URI keys that SQLite itself reads, https://sqlite.org/uri.html.
 const uriKeys = "cache immutable mode modeof nolock psow vfs"
 
-// refuseUnknown checks options against a driver's keys. A driver drops a key it does not know without a word; one that
-// is given here was meant to have an effect.
+// refuseUnknown checks options against the keys of a driver. Drivers silently ignore an unknown key, but every option
+// of a trial is meant to have an effect.
 func refuseUnknown(options map[string]any, keys string) error {
 	for key := range options {
 		if !slices.Contains(strings.Fields(keys), key) {
@@ -78,7 +78,7 @@ func refuseUnknown(options map[string]any, keys string) error {
 	return nil
 }
 
-// dsn names the database as a URI, which all three drivers of database/sql understand; the options are its keys.
+// dsn returns the URI of the database, which all three drivers of database/sql accept, with the options as its keys.
 func dsn(database *Database, options map[string]any) string {
 	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(database.Path)
 	separator := "?"
@@ -104,8 +104,8 @@ func dsn(database *Database, options map[string]any) string {
 	return name
 }
 
-// readBack gives the value of each PRAGMA after one read transaction: some settings are only decided when the file is
-// first read.
+// readBack returns the value of each PRAGMA after one read transaction, because some settings take effect at the first
+// read of the file only.
 func readBack(conn *sql.Conn, names []string) (map[string]any, error) {
 	var count int64
 	if err := conn.QueryRowContext(background, "SELECT count(*) FROM sqlite_schema").Scan(&count); err != nil {

@@ -9,7 +9,7 @@ import (
 
 var copying = regexp.MustCompile(`(?is)^\s*COPY\s.*\sFROM\s+STDIN\s*;?\s*$`)
 
-// isCopy says whether a statement takes its values by the copy protocol.
+// isCopy reports whether a statement takes its values through the copy protocol.
 func isCopy(sql string) bool { return copying.MatchString(sql) }
 
 // copy sends the slots as rows of COPY's text format, https://www.postgresql.org/docs/current/sql-copy.html.

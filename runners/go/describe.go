@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 )
 
-// runnerVersion is that of `noop`.
+// runnerVersion is the version reported for noop.
 const runnerVersion = "0.1.0"
 
-// accesses are what openAll opens; executors: goroutines, and processes of one such goroutine each.
+// accesses are the values that openAll supports. executors: goroutines, or several processes with goroutines.
 var (
 	accesses  = []string{"per-worker", "shared", "pool", "write-lock", "split"}
 	executors = []string{"threads", "processes"}
@@ -42,7 +42,7 @@ func (d *Driver) accesses() []string {
 	return accesses
 }
 
-// moduleVersion asks the program which version was linked.
+// moduleVersion returns the version of the module linked into the program.
 func moduleVersion(path string) string {
 	if path == "" {
 		return runnerVersion
@@ -57,8 +57,8 @@ func moduleVersion(path string) string {
 	return "unknown"
 }
 
-// sqliteBuild asks the SQLite inside by statements that a trial could have, so that it takes nothing of a driver but
-// a Session.
+// sqliteBuild queries the SQLite of a driver with statements like those of a trial, so that drivers need no function
+// beyond Session for it.
 func sqliteBuild(driver *Driver) (build *SQLiteBuild, err error) {
 	client, err := driver.Open(&Database{Kind: "memory", Name: "describe"}, &Connection{})
 	if err != nil {

@@ -9,37 +9,38 @@ import (
 	"strings"
 )
 
-// Driver is what has to be written for a new one; everything else of a trial is the same for all.
+// Driver is the interface of one driver; the rest of a trial is the same for all drivers.
 type Driver struct {
 	Name   string
-	Module string // whose version `describe` reports; empty for none
-	// Open makes a client, which has the connections to one database. It need not open any yet.
+	Module string // its version is reported by `describe`; empty for none
+	// Open creates a client for the connections to one database. It may defer opening them.
 	Open func(*Database, *Connection) (Client, error)
-	// Code gives the name of an error of this driver where it was the database that said no: of SQLite the extended
-	// result code's.
+	// Code returns the name of a database error of this driver: for SQLite the name of the extended result code. It
+	// returns false for other errors.
 	Code func(error) (string, bool)
-	// Dialect is that of a server; empty for SQLite.
+	// Dialect is the SQL dialect of a server; empty for SQLite.
 	Dialect string
-	// Pool makes the driver's own kind of pool; nil where it has none whose connections keep their prepared statements.
+	// Pool creates the driver's own kind of pool; nil if the driver has none whose connections keep their prepared
+	// statements.
 	Pool func(database *Database, connection *Connection, size int) (Pool, error)
 
-	// Of a library that keeps tables of its own, on the SQLite of another driver:
+	// For a library that has tables of its own, on the SQLite of another driver:
 	Interface string   // what it offers in place of SQL
-	Accesses  []string // those it supports, where that is not all
+	Accesses  []string // supported accesses, if not all
 	Under     *Driver
 }
 
-// Dialects, as `describe` and SQL have them.
+// The dialects, as in `describe` and in SQL.
 const (
 	sqliteDialect   = "sqlite"
 	postgresDialect = "postgres"
 	mysqlDialect    = "mysql"
 )
 
-// dialect is that of the driver's SQL and error names.
+// dialect returns the dialect of the driver's SQL and error names.
 func (d *Driver) dialect() string { return cmp.Or(d.Dialect, sqliteDialect) }
 
-// fits says why a driver cannot open a database, if it cannot.
+// fits returns an error if the driver cannot open the database.
 func (d *Driver) fits(database *Database) error {
 	switch server := d.Dialect != ""; {
 	case server && database.Kind != "server":
@@ -50,57 +51,58 @@ func (d *Driver) fits(database *Database) error {
 	return nil
 }
 
-// drivers in the order in which `describe` lists them.
+// drivers lists all drivers in the order in which `describe` reports them.
 var drivers = []*Driver{&mattn, &modernc, &ncruces, &ncrucesDirect, &zombiezen, &goqite, &postgres, &mysqlServer, &noop}
 
 // Client opens connections to one database, and closes all of them.
 type Client interface {
-	// Session opens one and runs the settings in order.
+	// Session opens a connection and applies the settings in order.
 	Session() (Session, error)
 	Close() error
 }
 
-// Session is one open connection with its prepared statements. No two goroutines use it at the same time.
+// Session is one open connection with its prepared statements. It is not safe for concurrent use.
 type Session interface {
-	// Script runs each statement to its end.
+	// Script runs each statement to completion.
 	Script(statements []string) error
-	// Settings runs one read transaction, then asks for each PRAGMA by name; null where it returns no row.
+	// Settings runs one read transaction, then reads each PRAGMA by name; nil if it returns no row.
 	Settings(names []string) (map[string]any, error)
-	// Prepare compiles what this connection will be asked for: the transactions at these indices of the list, or
-	// nothing where a statement is to be compiled at each execution.
+	// Prepare compiles the statements of the transactions at the indices used. With each, statements are compiled at every
+	// execution instead.
 	Prepare(transactions []Transaction, used []int, each bool) error
-	// Begin sends the begin; nothing for "none".
+	// Begin starts a transaction; "none" does nothing.
 	Begin(mode string) error
 	Commit() error
-	// Rollback sends ROLLBACK where a transaction is open. On a server it opens another connection where this one is lost.
+	// Rollback sends ROLLBACK if a transaction is open. On a server it replaces a lost connection.
 	Rollback() error
-	// Execute binds, runs and fetches once. It returns the rows fetched, or changed where there is none to fetch.
+	// Execute binds, runs and fetches once. It returns the number of rows fetched, or changed if the statement has no
+	// columns.
 	Execute(call *Call, effect *Effect) (rows uint64, err error)
 	// Close finalizes the statements; the connection itself is closed with its client.
 	Close() error
 }
 
-// Call says which statement to execute, and with what.
+// Call is the execution of one statement.
 type Call struct {
 	Transaction int // index in the trial
 	Statement   int // index in the transaction
 	Spec        *Statement
-	Slots       []Value // its parameters in order
-	Yields      []int   // places of Effect.Yielded that the columns of the first row go to, in order
-	Timed       bool    // whether to note when the call returned and when the first row was read
+	Slots       []Value // the parameters in order
+	Yields      []int   // indices in Effect.Yielded for the columns of the first row, in order
+	Timed       bool    // whether to record when the call returned and when the first row was read
 	Clock       Clock
 }
 
-// Effect is what executing leaves behind.
+// Effect is the result of executions.
 type Effect struct {
 	Yielded    []Value // the worker's yielded values
 	Verified   uint64
 	Mismatches uint64
-	Query      int64 // when the call that executes returned, or never
+	Query      int64 // when the executing call returned, or never
 	FirstRow   int64 // when the columns of the first row were read, or never
 }
 
-// beginSQL is sent for each kind of begin but "none"; commit comes last.
+// beginSQL is the statement for each kind of begin except "none", and for the commit.
 var beginSQL = map[string]string{
 	"deferred":  "BEGIN DEFERRED",
 	"immediate": "BEGIN IMMEDIATE",
@@ -115,7 +117,7 @@ func driverNamed(name string) (*Driver, error) {
 	return nil, fmt.Errorf("driver `%s` is none of this runner's", name)
 }
 
-// codeOf gives the name of an error where it was the database that said no, or is not to be reached, whatever wraps it.
+// codeOf returns the name of a database or connection error, also if it is wrapped. It returns false for other errors.
 func codeOf(err error) (string, bool) {
 	for _, d := range drivers {
 		if code, is := d.Code(err); is {
@@ -125,7 +127,8 @@ func codeOf(err error) (string, bool) {
 	return "", false
 }
 
-// newFailed is the last line of a trial that cannot go on; a line break in a message would look like two.
+// newFailed creates the last message of a trial that cannot continue. It removes line breaks, because a message is one
+// line.
 func newFailed(err error) Failed {
 	failed := Failed{Type: "failed", Reason: strings.ReplaceAll(err.Error(), "\n", " ")}
 	if code, is := codeOf(err); is {
@@ -136,7 +139,7 @@ func newFailed(err error) Failed {
 
 var errBlob = errors.New("a BLOB or a time cannot be yielded or reported")
 
-// valueOf is a column, as a driver gives it, in the protocol's terms, which have none for a BLOB or a time.
+// valueOf converts a column of a driver into a Value. BLOBs and times have no representation in the protocol.
 func valueOf(column any) Value {
 	switch v := column.(type) {
 	case nil:

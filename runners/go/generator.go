@@ -1,6 +1,6 @@
 package main
 
-// The counter-based generator of docs/PROTOCOL.md: SplitMix64 read at random.
+// The counter-based generator of docs/PROTOCOL.md: SplitMix64 with random access.
 
 const gamma = 0x9E3779B97F4A7C15
 
@@ -18,19 +18,19 @@ func fnv1a64(text string) uint64 {
 	return hash
 }
 
-// Stream is one named sequence of words under one seed.
+// Stream is a named sequence of words for one seed.
 type Stream struct{ key uint64 }
 
 func newStream(seed uint64, name string) Stream {
 	return Stream{mix64(seed + gamma*fnv1a64(name))}
 }
 
-// word is word 0 of a row.
+// word returns word 0 of a row.
 func (s Stream) word(row uint64) uint64 {
 	return mix64(s.key + (row+1)*gamma)
 }
 
-// wordAt is word index of a row.
+// wordAt returns the word of a row at this index.
 func (s Stream) wordAt(row, index uint64) uint64 {
 	first := s.word(row)
 	if index == 0 {
@@ -39,12 +39,12 @@ func (s Stream) wordAt(row, index uint64) uint64 {
 	return mix64(first + index*gamma)
 }
 
-// unit is a fraction in [0, 1), exact in a double.
+// unit returns a fraction in [0, 1), exact in a double.
 func unit(word uint64) float64 {
 	return float64(word>>11) * (1.0 / (1 << 53))
 }
 
-// below is an integer in [0, width), width at most 2^53.
+// below returns an integer in [0, width), where width is at most 2^53.
 func below(word, width uint64) uint64 {
 	return uint64(unit(word) * float64(width))
 }

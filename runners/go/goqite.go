@@ -11,9 +11,10 @@ import (
 	maragu "maragu.dev/goqite"
 )
 
-// goqite is a queue with a visibility timeout: a task that is received and not deleted comes back after five seconds,
-// up to three times. Failing ends that time at once, and counts among the three. It takes any sql.DB; this is that of
-// mattn, as in its README, with one connection. It sets no PRAGMA, so what is in force are mattn's defaults.
+// goqite is a queue with a visibility timeout. A received task that is not deleted becomes visible again after five
+// seconds, up to three times. Failing a task ends the timeout at once and counts as one of the three. The library
+// accepts any sql.DB; as in its README this one is mattn's with one connection. It sets no PRAGMA, so mattn's defaults
+// apply.
 //
 // The library leaves its schema to the application.
 var goqite = Driver{
@@ -42,11 +43,10 @@ var goqite = Driver{
 	Code: mattn.Code,
 }
 
-// goqiteKeys are the library's own options: how long a task that was received stays away, as "5s", and how often it
-// is received at most.
+// goqiteKeys are the options of the library: the visibility timeout, such as "5s", and the maximum number of receives.
 const goqiteKeys = "timeout max_receive"
 
-// schema_sqlite.sql of the module; building the runner puts it here.
+// goqiteSchema is schema_sqlite.sql of the module; the build of the runner copies it here.
 //
 //go:embed goqite_schema.sql
 var goqiteSchema string
@@ -56,7 +56,7 @@ type goqiteClient struct {
 	opts      maragu.NewOpts
 }
 
-// take takes an option that is the library's.
+// take applies an option of the library. taken is false for other options.
 func (c *goqiteClient) take(key string, value any) (taken bool, err error) {
 	switch key {
 	case "timeout":
@@ -87,10 +87,10 @@ func (c *goqiteClient) Session() (Session, error) {
 	return &queueSession{queue: &goqiteQueue{db, maragu.New(opts)}}, nil
 }
 
-// Close has nothing to do: each session closes its own sql.DB.
+// Close does nothing: each session closes its own sql.DB.
 func (c *goqiteClient) Close() error { return nil }
 
-// createGoqite makes the tables where there are none. The processes of a trial open one after the other.
+// createGoqite creates the tables if they do not exist. The processes of a trial call it one after the other.
 func createGoqite(db *sql.DB) error {
 	var there bool
 	err := db.QueryRowContext(background, "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'goqite'").Scan(&there)
@@ -122,7 +122,7 @@ func (g *goqiteQueue) complete(id string) error { return g.queue.Delete(backgrou
 
 func (g *goqiteQueue) fail(id string) error { return g.queue.Extend(background, maragu.ID(id), 0) }
 
-// settings asks on the only connection that the library has.
+// settings reads the PRAGMAs on the only connection of the library.
 func (g *goqiteQueue) settings(names []string) (settings map[string]any, err error) {
 	conn, err := g.db.Conn(background)
 	if err != nil {

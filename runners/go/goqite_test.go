@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Building writes the file, and it may be that of another version.
+// TestTheSchemaIsTheModules checks that the copied schema is that of the linked version.
 func TestTheSchemaIsTheModules(t *testing.T) {
 	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "maragu.dev/goqite").Output()
 	if err != nil {
@@ -24,7 +24,8 @@ func TestTheSchemaIsTheModules(t *testing.T) {
 	}
 }
 
-// queueTrial has a role for each list of steps; its transactions are enqueue, claim, complete, fail.
+// queueTrial creates a trial with one role per element of steps; the transactions are enqueue, claim, complete and
+// fail.
 func queueTrial(path string, access Access, workers int, count uint64, steps ...int) *Trial {
 	one := func(name, text string, required bool, yields []string, params ...Param) Transaction {
 		statement := plain(text, 1)
@@ -52,7 +53,7 @@ func queueTrial(path string, access Access, workers int, count uint64, steps ...
 	return trial
 }
 
-// counts are the committed and empty ones of a transaction.
+// counts returns the numbers of committed and empty executions of a transaction.
 func counts(result *heardResult, name string) (committed, empty uint64) {
 	for _, o := range result.Operations {
 		if o.Transaction == name {
@@ -94,7 +95,8 @@ func TestTasksOfHighPriorityComeFirst(t *testing.T) {
 	}
 }
 
-// Given back it comes at once; left alone when its time is up; and after three times never.
+// TestATaskComesBack checks that a failed task is visible at once, an abandoned one after the timeout, and none after
+// three receives.
 func TestATaskComesBack(t *testing.T) {
 	path := emptyFile(t)
 	run(t, queueTrial(path, perWorker, 1, 1, 0), nil)
@@ -105,7 +107,7 @@ func TestATaskComesBack(t *testing.T) {
 	if claimed, _ := counts(run(t, queueTrial(path, perWorker, 1, 1, 1), nil), "claim"); claimed != 0 {
 		t.Fatal("it is claimed, and came back at once")
 	}
-	// As far as the library can tell the five seconds have passed.
+	// Move the timeout into the past, so that the five seconds have expired.
 	query(t, path, "UPDATE goqite SET timeout = '2000-01-01T00:00:00.000Z' RETURNING 1")
 	claims := func() uint64 {
 		claimed, _ := counts(run(t, queueTrial(path, perWorker, 1, 1, 1), nil), "claim")
@@ -184,7 +186,7 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 	}
 }
 
-// A claim that meets a lock is counted by its name, and cured by a retry.
+// TestALockedQueueIsBusy checks that a claim that finds the database locked counts as busy and succeeds in a retry.
 func TestALockedQueueIsBusy(t *testing.T) {
 	for attempts, committed := range map[int]uint64{1: 0, 1000: 1} {
 		path := emptyFile(t)
@@ -208,7 +210,7 @@ func TestALockedQueueIsBusy(t *testing.T) {
 	}
 }
 
-// lockedBy takes the write lock and returns what gives it back.
+// lockedBy takes the write lock and returns a function that releases it.
 func lockedBy(t *testing.T, path string) func() {
 	t.Helper()
 	client, err := mattn.Open(&Database{Kind: "file", Path: path}, &Connection{})

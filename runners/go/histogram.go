@@ -6,21 +6,21 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Bounds in nanoseconds; what takes longer than an hour counts as an hour.
+// Bounds in nanoseconds. Longer values are recorded as one hour.
 const (
 	lowest  = 1
 	highest = 3_600_000_000_000
 	digits  = 3
 )
 
-// Histogram counts nanoseconds; in JSON it is the base64 of HdrHistogram's V2 compressed form.
+// Histogram counts values in nanoseconds. Its JSON form is the base64 of HdrHistogram's V2 compressed encoding.
 type Histogram struct{ *hdrhistogram.Histogram }
 
 func newHistogram() *Histogram {
 	return &Histogram{hdrhistogram.New(lowest, highest, digits)}
 }
 
-// only makes one where it is wanted.
+// only returns a new histogram if wanted, otherwise nil.
 func only(wanted bool) *Histogram {
 	if !wanted {
 		return nil
@@ -28,16 +28,16 @@ func only(wanted bool) *Histogram {
 	return newHistogram()
 }
 
-// note counts a value, none where there is no histogram. Two readings of the clock may be on different processors, so
-// a negative value counts as 0.
+// note records a value; on a nil histogram it does nothing. Two clock readings can come from different processors, so a
+// negative value is recorded as 0.
 func (h *Histogram) note(nanos int64) {
 	if h != nil {
-		// Cannot fail within the bounds.
+		// It cannot fail within the bounds.
 		_ = h.RecordValue(min(max(nanos, 0), highest))
 	}
 }
 
-// merged adds part to whole, either of which may be missing.
+// merged adds part to whole. Either may be nil.
 func merged(whole, part *Histogram) *Histogram {
 	if part == nil {
 		return whole
@@ -49,7 +49,7 @@ func merged(whole, part *Histogram) *Histogram {
 	return whole
 }
 
-// MarshalJSON gives the wire form.
+// MarshalJSON returns the wire form.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {

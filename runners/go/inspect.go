@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// inspect opens as an application would, and says what took effect. All connections are open at once, as they would
-// be in the application's pool.
+// inspect opens connections as an application would and reports the settings in effect. All connections are open at the
+// same time, as in the pool of the application.
 func inspect(input io.Reader) (*Inspection, error) {
 	text, err := readLine(bufio.NewReader(input))
 	if err != nil {

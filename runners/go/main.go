@@ -1,12 +1,12 @@
-// Command litelab-runner-go runs one trial on a Go driver of SQLite or a server, driven by JSON on standard input.
-// docs/PROTOCOL.md is its contract.
+// Command litelab-runner-go runs one trial on a Go driver of SQLite or of a server, controlled by JSON on standard
+// input. docs/PROTOCOL.md specifies the messages.
 //
-// Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution;
-// statement.go is what the drivers of database/sql have in common, and mattn.go, modernc.go and ncruces.go what they
-// do not; raw.go is what those with an interface of their own close to C's have in common, zombiezen.go and
-// ncruces_direct.go what they do not; queue.go is for a library that offers a task queue in place of SQL, goqite.go one of
-// them; server.go is what connections to a server have in common, postgres.go and mysql.go what they do not; noop.go is a
-// driver without a database. A new one implements Driver (driver.go).
+// Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution.
+// statement.go is the common part of the drivers of database/sql; mattn.go, modernc.go and ncruces.go are the specific
+// parts. raw.go is the common part of drivers with an interface close to SQLite's C interface; zombiezen.go and
+// ncruces_direct.go are the specific parts. queue.go supports libraries that offer a task queue in place of SQL, such
+// as goqite.go. server.go is the common part of server connections; postgres.go and mysql.go are the specific parts.
+// noop.go is a driver without a database. A new driver implements Driver (driver.go).
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 		reply(inspect(os.Stdin))
 	case "run":
 		if err := runTrial(os.Stdin); err != nil {
-			// Nobody is left to tell where even this cannot be written.
+			// If this write fails too, there is no other way to report the error.
 			_ = say(newFailed(err))
 			os.Exit(1)
 		}
@@ -48,7 +48,7 @@ func reply[T any](answer T, err error) {
 	}
 }
 
-// decode reads one message; a field it does not know was meant to have an effect.
+// decode reads one message. It rejects unknown fields, because every field is meant to have an effect.
 func decode(text []byte, message any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

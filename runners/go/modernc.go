@@ -8,7 +8,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// modernc is SQLite's C code translated to Go. It does not wait for a lock unless it is told to.
+// modernc is SQLite's C code translated to Go. By default it does not wait for a lock.
 var modernc = Driver{
 	Name:   "modernc",
 	Module: "modernc.org/sqlite",
@@ -24,14 +24,15 @@ var modernc = Driver{
 	},
 }
 
-// moderncKeys are those of its DSN, as the documentation of its Driver.Open lists them.
+// moderncKeys are the DSN keys listed in the documentation of its Driver.Open.
 const moderncKeys = "_auto_vacuum _busy_timeout _defensive _dqs _error_rc _fk _foreign_keys _inttotime _journal " +
 	"_journal_mode _pragma _query_only _sync _synchronous _texttotime _time_format _time_integer_format _timeout " +
 	"_timezone _txlock _vacuum"
 
-// patientFromTheStart lets the settings before the busy timeout wait for a lock, as they do on the drivers that have a
-// timeout by themselves: several processes that switch a database to WAL need it, and in an application's DSN the
-// timeout comes first, too. What the settings then are is what stays; without a busy timeout among them so does none.
+// patientFromTheStart makes the settings before the busy timeout wait for a lock, as with the drivers that have a
+// timeout by default. Several processes that switch a database to WAL need this, and in an application's DSN the
+// timeout comes first too. The settings then determine the timeout for the trial. Without a busy timeout among them,
+// the options remain unchanged.
 func patientFromTheStart(connection *Connection) *Connection {
 	patient := *connection
 	_, given := connection.Options["_busy_timeout"]

@@ -15,9 +15,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// mysqlServer is MySQL and MariaDB through database/sql, where each connection is a *sql.Conn that is held until the end of
-// the trial. Values are bound on the server (`interpolateParams` is off unless it is asked for), and an UPDATE counts
-// the rows that it found, as SQLite does.
+// mysqlServer is MySQL and MariaDB through database/sql. Each connection is a *sql.Conn held until the end of the
+// trial. Values are bound on the server (default: `interpolateParams` off), and an UPDATE counts the rows found, as in
+// SQLite.
 var mysqlServer = Driver{
 	Name:     "mysql",
 	Module:   "github.com/go-sql-driver/mysql",
@@ -58,7 +58,7 @@ func mysqlCode(err error) (string, bool) {
 	return connectionCode(err)
 }
 
-// mysqlKeys are those of its DSN, as listed in its README, but for what is fixed here or would change what values are.
+// mysqlKeys are the DSN keys listed in its README, except those fixed here and those that change the type of values.
 const mysqlKeys = "allowCleartextPasswords allowFallbackToPlaintext allowNativePasswords allowOldPasswords charset " +
 	"checkConnLiveness collation compress connectionAttributes interpolateParams maxAllowedPacket rejectReadOnly " +
 	"serverPubKey tls"
@@ -90,8 +90,8 @@ func openMysql(ctx context.Context, config *mysql.Config) (link, error) {
 	return &mysqlLink{db: db, conn: conn, log: log}, nil
 }
 
-// mysqlLog is the driver's logger. Of a deadline that has passed the driver tells in its log alone: the error that it returns
-// is that of any connection which is of no use any more.
+// mysqlLog is the logger of the driver. The driver reports an expired deadline in its log only: the error that it
+// returns is the same as for any other unusable connection.
 type mysqlLog struct{ late atomic.Bool }
 
 func (l *mysqlLog) Print(parts ...any) {
@@ -102,7 +102,7 @@ func (l *mysqlLog) Print(parts ...any) {
 	}
 }
 
-// named is an error of a connection that is lost, with a name.
+// named adds a name to the error of a lost connection.
 func (l *mysqlLog) named(err error) error {
 	switch _, named := mysqlCode(err); {
 	case named:
@@ -116,16 +116,17 @@ func (l *mysqlLog) named(err error) error {
 func (l *mysqlLink) gone() bool { return l.dead }
 
 func (l *mysqlLink) close() error {
-	// Both close what a lost connection has closed already.
+	// Both return an error if a lost connection is already closed.
 	_ = l.conn.Close()
 	return l.db.Close()
 }
 
-// unavailable are answers after which a server takes no statement on this connection: it shuts down, the connection was
-// killed, or (ER_UNKNOWN_COM_ERROR) the node of a cluster is without the others.
+// unavailable lists errors after which a server accepts no statement on this connection: it is shutting down, the
+// connection was killed, or (ER_UNKNOWN_COM_ERROR) the cluster node is disconnected from the others.
 var unavailable = []uint16{1047, 1053, 1077, 1079, 1927}
 
-// failing is an error as it came, or told to be one of the connection. It remembers what makes that useless.
+// failing marks errors of the connection as lost and returns other errors unchanged. It records that the connection is
+// unusable.
 func (l *mysqlLink) failing(err error) error {
 	if err == nil {
 		return nil
@@ -178,7 +179,7 @@ func (l *mysqlLink) commit() error {
 	return err
 }
 
-// rollback is sent after a deadlock, too, which has rolled back by itself: it does no harm.
+// rollback is also sent after a deadlock, which has rolled back the transaction already; it has no effect then.
 func (l *mysqlLink) rollback() error {
 	if !l.open {
 		return nil
@@ -211,8 +212,9 @@ var (
 	rowsAfter = regexp.MustCompile(`(?i)^\s*(INSERT|REPLACE|DELETE)\b.*\bRETURNING\b`)
 )
 
-// givesRows goes by the words of a statement, quoted ones and comments aside: the driver does not tell whether one that
-// is prepared has columns, and tells the rows that were changed only of one that is run as having none.
+// givesRows decides by the keywords of a statement, without quoted parts and comments: the driver does not report
+// whether a prepared statement has columns, and returns the number of changed rows only for a statement run without
+// columns.
 func givesRows(text string) bool {
 	bare := noRows.ReplaceAllString(text, " ")
 	return rowsFirst.MatchString(bare) || rowsAfter.MatchString(regexp.MustCompile(`\s+`).ReplaceAllString(bare, " "))
@@ -232,7 +234,7 @@ func (l *mysqlLink) execute(call *Call, effect *Effect) (count uint64, err error
 	return count, l.failing(err)
 }
 
-// mysqlValue is a column as database/sql gives it: what is no number, as bytes.
+// mysqlValue converts a column of database/sql, where every value except numbers is bytes.
 func mysqlValue(kind string, cell any) Value {
 	text, is := cell.([]byte)
 	if !is {

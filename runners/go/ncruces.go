@@ -7,16 +7,16 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
-	_ "github.com/ncruces/go-sqlite3/embed" // the SQLite inside
+	_ "github.com/ncruces/go-sqlite3/embed" // the embedded SQLite
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	_ "litelab/runners/go/rename" // mattn has the name, too
+	_ "litelab/runners/go/rename" // mattn registers the same name
 )
 
-// ncruces is SQLite compiled to WebAssembly, one instance of it for each connection, run by wazero. It waits a minute
-// for a lock, and not at all once the DSN has any `_pragma`. 0.32.0 is the last version of this kind; later ones need
-// a module of their own for the WebAssembly.
+// ncruces is SQLite compiled to WebAssembly and run by wazero, with one instance per connection. It waits up to one
+// minute for a lock, and not at all if the DSN has any `_pragma`. 0.32.0 is the last version of this kind; later ones
+// need a separate module for the WebAssembly.
 var ncruces = Driver{
 	Name:   "ncruces",
 	Module: "github.com/ncruces/go-sqlite3",
@@ -35,9 +35,9 @@ var ncruces = Driver{
 	},
 }
 
-// An application compiles the WebAssembly once, as it starts; a runner starts for each trial. So what wazero made of it is
-// kept in the user's cache, and takes milliseconds to load in place of seconds of all processors. The rest is the library's
-// own default.
+// An application compiles the WebAssembly once at its start; a runner starts for each trial. The result of wazero is
+// therefore cached in the user's cache directory: loading takes milliseconds, compiling takes seconds on all
+// processors. The other settings are the library's defaults.
 func init() {
 	folder, err := os.UserCacheDir()
 	if err != nil {

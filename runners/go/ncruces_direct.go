@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// ncrucesDirect is the SQLite of ncruces by the interface that module has of its own, close to C's and without
-// database/sql. It does not wait for a lock unless it is told to.
+// ncrucesDirect is the SQLite of ncruces through the module's own interface, close to SQLite's C interface and without
+// database/sql. By default it does not wait for a lock.
 var ncrucesDirect = Driver{
 	Name:   "ncruces-direct",
 	Module: ncruces.Module,
@@ -16,7 +16,7 @@ var ncrucesDirect = Driver{
 		if database.Kind == "memory" && database.Shared {
 			return nil, errNoSharedCache
 		}
-		// As for modernc, the settings before the busy timeout wait for a lock, too.
+		// As for modernc, the settings before the busy timeout also wait for a lock.
 		var patience time.Duration
 		if slices.ContainsFunc(connection.Settings, func(s Setting) bool { return s.Name == "busy_timeout" }) {
 			patience = 5 * time.Second
@@ -39,7 +39,7 @@ func (c directConn) autocommit() bool { return c.GetAutocommit() }
 func (c directConn) changes() int64   { return c.Changes() }
 func (c directConn) close() error     { return c.Close() }
 
-// run is what the module's own Conn.BeginImmediate does.
+// run does the same as the module's own Conn.BeginImmediate.
 func (c directConn) run(sql string, _ bool) error { return c.Exec(sql) }
 
 func (c directConn) prepare(sql string, _ bool) (rawStmt, error) {
@@ -84,7 +84,7 @@ func (s *directStmt) bind(slots, yielded []Value) (err error) {
 
 func (s *directStmt) next() (bool, error) { return s.stmt.Step(), s.stmt.Err() }
 
-// read has all columns by one call into the WebAssembly.
+// read fetches all columns in one call into the WebAssembly.
 func (s *directStmt) read(row []Value) error {
 	err := s.stmt.Columns(s.cells...)
 	for i, cell := range s.cells {

@@ -1,6 +1,6 @@
 package main
 
-// noop is everything but the database. Its figures are the cost of the harness itself.
+// noop is a driver without a database. Its figures show the overhead of the runner.
 var noop = Driver{
 	Name: "noop",
 	Open: func(_ *Database, connection *Connection) (Client, error) {

@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-// alphabet has the 64 characters of a `text` source, six bits each, lowest first; a word gives charsPerWord of them.
+// alphabet contains the 64 characters of a `text` source, six bits each, lowest first; charsPerWord of them come from
+// one word.
 const (
 	alphabet     = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "
 	charsPerWord = 10
 )
 
-// Kind says which field of a Value counts.
+// Kind selects the valid field of a Value.
 type Kind uint8
 
 const (
@@ -29,10 +30,10 @@ const (
 	Real
 	Text
 	Other   // a column that can be read, but neither bound nor reported
-	yielded // Integer is the place among the worker's yielded values, looked up when the statement is executed
+	yielded // Integer is the index in the worker's yielded values, resolved when the statement is executed
 )
 
-// Value is what one SQL parameter is bound to, or one column yielded.
+// Value is the value of one SQL parameter or of one yielded column.
 type Value struct {
 	Kind    Kind
 	Integer int64
@@ -40,7 +41,7 @@ type Value struct {
 	Text    string
 }
 
-// bound is the value to bind now.
+// bound returns the value to bind at this execution.
 func (v *Value) bound(memory []Value) *Value {
 	if v.Kind == yielded {
 		return &memory[v.Integer]
@@ -48,7 +49,7 @@ func (v *Value) bound(memory []Value) *Value {
 	return v
 }
 
-// boxed is the value as database/sql takes it.
+// boxed returns the value in the types of database/sql.
 func (v *Value) boxed() any {
 	switch v.Kind {
 	case Integer:
@@ -61,7 +62,7 @@ func (v *Value) boxed() any {
 	return nil
 }
 
-// scalar is the value a JSON scalar stands for; booleans become 0 and 1.
+// scalar converts a JSON scalar; booleans become 0 and 1.
 func scalar(raw json.RawMessage) Value {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -88,15 +89,15 @@ func scalar(raw json.RawMessage) Value {
 	return Value{}
 }
 
-// Values are those of one operation in the order in which its statements bind them.
+// Values contains the values of one operation in the order in which its statements bind them.
 type Values struct {
 	slots []Value
-	text  []byte // of one value, while it is drawn, as the next
+	text  []byte // buffer for the value being drawn, like bytes
 	bytes []byte
-	now   time.Time // read once for all of them, so that two columns with the same time agree
+	now   time.Time // read once per operation, so that two columns with the same time agree
 }
 
-// written is the value that has been drawn into text.
+// written returns the value drawn into text.
 func (v *Values) written() Value { return Value{Kind: Text, Text: string(v.text)} }
 
 // Params draws the values of one transaction for one worker.
@@ -114,15 +115,16 @@ type source struct {
 	draw   func(p *Params, row uint64, into *Values) Value
 }
 
-// layout is one statement's share of an operation.
+// layout is the part of an operation's slots that belongs to one statement.
 type layout struct {
 	bind  []int
 	rows  uint64 // repeat * tuples
-	from  int    // where its slots begin
-	slots int    // of one execution
+	from  int    // index of its first slot
+	slots int    // number per execution
 }
 
-// newParams takes the place of each yielded name among the worker's yielded values.
+// newParams prepares the parameters of a transaction. place returns the index of a yielded name in the worker's yielded
+// values.
 func newParams(seed uint64, t *Transaction, worker int, place func(string) int) (*Params, error) {
 	p := &Params{}
 	for i := range t.Params {
@@ -146,7 +148,7 @@ func newParams(seed uint64, t *Transaction, worker int, place func(string) int) 
 	return p, nil
 }
 
-// slots are those of the repetition-th execution of a statement.
+// slots returns the slots of one repetition of a statement.
 func (p *Params) slots(values *Values, statement, repetition int) []Value {
 	l := &p.statements[statement]
 	from := l.from + repetition*l.slots
@@ -170,7 +172,7 @@ func (p *Params) draw(operation uint64, into *Values) {
 	}
 }
 
-// resolve makes the function of docs/PROTOCOL.md, "Values". `at` is the parameter's own index.
+// resolve creates the function described in docs/PROTOCOL.md, "Values". `at` is the index of the parameter itself.
 func resolve(s *Source, at, worker int, place func(string) int) (source, error) {
 	constant := func(v Value) func(*Params, uint64, *Values) Value {
 		return func(*Params, uint64, *Values) Value { return v }
@@ -259,8 +261,8 @@ func resolve(s *Source, at, worker int, place func(string) int) (source, error) 
 	return out, nil
 }
 
-// digest hashes the bytes before hex of a `hex` source, the text of any other. A parameter that refers to itself or
-// to a later one hashes nothing.
+// digest hashes the raw bytes of a `hex` source, or the text of any other. A parameter that refers to itself or to a
+// later one hashes no bytes.
 func (p *Params) digest(of, at int, row uint64, into *Values) [32]byte {
 	into.bytes = into.bytes[:0]
 	switch {
@@ -282,7 +284,7 @@ func (p *Params) digest(of, at int, row uint64, into *Values) [32]byte {
 	return sha256.Sum256(into.bytes)
 }
 
-// randomBytes appends the row's words, big-endian, cut to count bytes.
+// randomBytes appends the words of the row in big-endian order, cut to count bytes.
 func randomBytes(to []byte, stream Stream, row uint64, count int) []byte {
 	end := len(to) + count
 	for i := uint64(0); len(to) < end; i++ {

@@ -60,7 +60,7 @@ func TestWordsAreThoseOfTheVectors(t *testing.T) {
 	}
 }
 
-// transactionOf binds all parameters in order in one statement.
+// transactionOf creates a transaction with one statement that binds all parameters in order.
 func transactionOf(name string, params []Param, repeat, tuples int) *Transaction {
 	s := Statement{Repeat: repeat, Tuples: tuples}
 	for i := range params {

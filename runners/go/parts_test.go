@@ -112,7 +112,7 @@ func TestExponentialGapsHaveTheirMeanAndDeviation(t *testing.T) {
 		gaps = append(gaps, float64(due-last))
 		sum, last = sum+float64(due-last), due
 	}
-	// 100 s at 1000/s: the count of a Poisson process has the deviation sqrt(100000) = 316.
+	// 100 s at 1000/s: the count of a Poisson process has a standard deviation of sqrt(100000) = 316.
 	if len(gaps) < 98_700 || len(gaps) > 101_300 {
 		t.Errorf("%d arrivals", len(gaps))
 	}
@@ -134,12 +134,12 @@ func TestAStallIsSeenAtItsLength(t *testing.T) {
 	stop := make(chan struct{})
 	time.AfterFunc(300*time.Millisecond, func() { close(stop) })
 	lag := newLag(10_000_000)
-	// Before it has run at all it is overdue.
+	// The timer is overdue before its first run.
 	if overdue := lag.take(clock.now()); overdue < 89_000_000 {
 		t.Errorf("overdue by %d ns", overdue)
 	}
 	h := probe(clock, 10, 0, lag, stop)
-	// What a tick tells is told once.
+	// take returns each value once.
 	if first, second := lag.take(0), lag.take(0); first < 89_000_000 || second != 0 {
 		t.Errorf("a lag of %d and then %d ns", first, second)
 	}
@@ -165,7 +165,7 @@ func TestTheSchedulersWaitsAreThoseBetweenTwoReadings(t *testing.T) {
 	if waited(nil, of(1, 1, 1, 1)) != nil {
 		t.Error("waits since nothing")
 	}
-	// The runtime of this program counts them.
+	// The counts come from the runtime of this program.
 	before := waits()
 	done := make(chan struct{})
 	for range 100 {

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// postgres is PostgreSQL by pgx itself, without database/sql: statements prepared by name, arguments and columns as the types
-// of Go that pgx has for those of the server.
+// postgres is PostgreSQL through pgx itself, without database/sql: statements are prepared by name, and arguments and
+// columns have the Go types that pgx defines for the types of the server.
 var postgres = Driver{
 	Name:     "postgres",
 	Module:   "github.com/jackc/pgx/v5",
@@ -56,7 +56,8 @@ func postgresCode(err error) (string, bool) {
 	return "CONNECTION_REFUSED", errors.As(err, &connecting)
 }
 
-// postgresKeys are those of a connection string that change how a connection works, as listed for pgconn.ParseConfig.
+// postgresKeys are the keys of a connection string that change how a connection works, as listed for
+// pgconn.ParseConfig.
 const postgresKeys = "application_name channel_binding min_protocol_version max_protocol_version options require_auth " +
 	"sslcert sslkey sslmode sslnegotiation sslpassword sslrootcert sslsni"
 
@@ -76,15 +77,15 @@ func postgresConfig(place *serverURL, host string, keys url.Values, schema strin
 // postgresLink is one connection.
 type postgresLink struct {
 	conn       *pgx.Conn
-	mode       pgx.QueryExecMode     // of what is not prepared by name
+	mode       pgx.QueryExecMode     // for statements that are not prepared by name
 	statements [][]postgresStatement // by transaction and statement
 	args       []any
-	buffer     []byte // what COPY sends
+	buffer     []byte // data sent by COPY
 }
 
 type postgresStatement struct {
 	copies bool
-	types  []uint32 // of the parameters
+	types  []uint32 // types of the parameters
 	job    Job
 }
 
@@ -98,19 +99,19 @@ func openPostgres(ctx context.Context, config *pgx.ConnConfig) (link, error) {
 
 func (l *postgresLink) gone() bool { return l.conn.IsClosed() }
 
-// close tells the server, and does not wait long for it.
+// close notifies the server and waits at most connectPatience for it.
 func (l *postgresLink) close() error {
 	ctx, cancel := context.WithTimeout(background, connectPatience)
 	defer cancel()
 	return l.conn.Close(ctx)
 }
 
-// answer is the context of a call: pgx closes the connection of one that has no answer in time.
+// answer returns the context of a call. pgx closes the connection if the answer does not arrive in time.
 func answer() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(background, answerPatience)
 }
 
-// failing is an error as it came, or told to be one of the connection where that is closed now.
+// failing marks an error without a name as lost if the connection is closed now.
 func (l *postgresLink) failing(err error) error {
 	if err == nil || !l.gone() {
 		return err
@@ -121,7 +122,7 @@ func (l *postgresLink) failing(err error) error {
 	return lost{err}
 }
 
-// script sends one statement by the simple protocol, as pgx does where nothing is bound.
+// script sends one statement through the simple protocol, as pgx does for statements without parameters.
 func (l *postgresLink) script(sql string) error {
 	ctx, cancel := answer()
 	defer cancel()
@@ -150,8 +151,8 @@ func (l *postgresLink) rollback() error {
 	return l.script("ROLLBACK")
 }
 
-// prepare: what is prepared by its own text as its name is found by that text; what is not is compiled by the server at each
-// execution, of a description that pgx has asked for once.
+// prepare prepares each statement under its own text as the name, by which it is found again. With each, the server
+// compiles the statement at every execution, and pgx asks for its description once.
 func (l *postgresLink) prepare(transactions []Transaction, used []int, each bool) (err error) {
 	l.mode = pgx.QueryExecModeCacheStatement
 	if each {
@@ -211,7 +212,7 @@ func (l *postgresLink) execute(call *Call, effect *Effect) (count uint64, err er
 		switch kind := statement.types[i]; {
 		case value.Kind == Integer && kind == pgtype.BoolOID:
 			argument = value.Integer != 0
-		// pgx makes no text of a number.
+		// pgx does not convert numbers to text.
 		case value.Kind == Integer && kind == pgtype.TextOID:
 			argument = strconv.FormatInt(value.Integer, 10)
 		case value.Kind == Real && kind == pgtype.TextOID:
@@ -228,14 +229,14 @@ func (l *postgresLink) execute(call *Call, effect *Effect) (count uint64, err er
 		return 0, l.failing(err)
 	}
 	count, err = statement.job.fetch(postgresRows{rows}, call, effect)
-	// What a fetch of the first row leaves is read and dropped here, and an error of the server's comes with it.
+	// Close reads and discards the rows after the first one, and reports an error of the server among them.
 	if rows.Close(); err == nil {
 		err = rows.Err()
 	}
 	return count, l.failing(err)
 }
 
-// changed counts as SQLite does: rows that a statement has written.
+// changed returns the number of rows written by a statement, as SQLite counts them.
 func changed(tag pgconn.CommandTag) uint64 {
 	if tag.Insert() || tag.Update() || tag.Delete() || strings.HasPrefix(tag.String(), "COPY") || strings.HasPrefix(tag.String(), "MERGE") {
 		return uint64(tag.RowsAffected())

@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// Lag is the longest that the probe's timer ran late, for the goroutine that says ticks.
+// Lag holds the longest delay of the probe's timer since the last tick. One goroutine notes and another takes.
 type Lag struct{ due, longest atomic.Int64 }
 
-// newLag takes when the timer is due first, in nanoseconds from `go`.
+// newLag returns a Lag whose timer is first due at due, in nanoseconds since `go`.
 func newLag(due int64) *Lag {
 	lag := &Lag{}
 	lag.due.Store(due)
 	return lag
 }
 
-// note tells that the timer ran so late, and is due next at `due`. There is one that notes and one that takes.
+// note records that the timer ran late by this many nanoseconds, and its next due time. Only one goroutine may call it.
 func (l *Lag) note(late, due int64) {
 	for longest := l.longest.Load(); late > longest && !l.longest.CompareAndSwap(longest, late); longest = l.longest.Load() {
 	}
 	l.due.Store(due)
 }
 
-// take gives the longest since the last time, or how long the timer is overdue; in the warm-up, too.
+// take returns and resets the longest delay, or the time for which the timer is overdue if that is longer. It covers
+// the warm-up.
 func (l *Lag) take(now int64) int64 { return max(l.longest.Swap(0), now-l.due.Load(), 0) }
 
-// probe is a goroutine with a timer, and how late it ran. It runs until stop is closed. A timer that is due while the
-// last one is still late counts, too, so a stall of ten periods weighs as ten. Dues before `from` (the end of the
-// warm-up) are not recorded.
+// probe runs a timer until stop is closed, and records how late it ran. A due time that passes while the previous one
+// is still late counts too, so a stall of ten periods counts as ten. Due times before from (the end of the warm-up) are
+// not recorded.
 func probe(clock Clock, periodMs, from int64, lag *Lag, stop <-chan struct{}) *Histogram {
 	lateness := newHistogram()
 	period := millis(periodMs)
@@ -53,15 +54,16 @@ func probe(clock Clock, periodMs, from int64, lag *Lag, stop <-chan struct{}) *H
 	}
 }
 
-// schedulerLatencies is what the runtime itself counts: how long goroutines that could run waited for a thread; every
-// eighth time that a goroutine stops running. One that sleeps does not count as able to run until a processor has looked
-// at its timer, so what keeps all of them busy shows in `lateness`, and here only if others wait as well.
+// schedulerLatencies is a histogram of the Go runtime: how long runnable goroutines waited for a thread, sampled at
+// every eighth transition out of the running state. A sleeping goroutine counts as runnable only after a processor has
+// checked its timer. So if all processors are busy, that shows in `lateness`, and here only if other goroutines wait
+// too.
 //
-// There is no `pool_wait`: no pool of threads is to be waited for, as a call that blocks in C gets one of its own. The wait
-// for a connection is the transactions' `wait`.
+// There is no `pool_wait`, because no thread pool exists: a call that blocks in C gets its own thread. The wait for a
+// connection is the `wait` of transactions.
 const schedulerLatencies = "/sched/latencies:seconds"
 
-// waits are the scheduler's counts so far, nil where the runtime has none.
+// waits returns the current histogram of the scheduler, or nil if the runtime has none.
 func waits() *metrics.Float64Histogram {
 	sample := []metrics.Sample{{Name: schedulerLatencies}}
 	metrics.Read(sample)
@@ -71,8 +73,8 @@ func waits() *metrics.Float64Histogram {
 	return sample[0].Value.Float64Histogram()
 }
 
-// waited are the waits between two readings. Each counts as the end of its bucket that is known, the longer one where
-// both are; the runtime's buckets are an eighth apart.
+// waited returns the waits between two readings. Each counts as the upper bound of its bucket, or as the lower bound if
+// the upper one is infinite. The runtime's buckets are at most a quarter wide.
 func waited(before, after *metrics.Float64Histogram) *Histogram {
 	if before == nil || after == nil {
 		return nil
@@ -85,7 +87,7 @@ func waited(before, after *metrics.Float64Histogram) *Histogram {
 			seconds = after.Buckets[i]
 		}
 		if count > 0 {
-			// Cannot fail within the bounds.
+			// It cannot fail within the bounds.
 			_ = histogram.RecordValues(min(max(int64(seconds*1e9), 0), highest), int64(count))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 
 const stall = 200 * time.Millisecond
 
-// spinner is a driver for these tests: a statement says for how long it keeps its processor, more or less, without a call
-// in which the scheduler could take it away. That takes a signal, which GODEBUG=asyncpreemptoff=1 turns off.
+// spinner is a driver for these tests: a statement keeps its processor for about the given duration, without a call at
+// which the scheduler could preempt it. Preemption then needs a signal, which GODEBUG=asyncpreemptoff=1 turns off.
 var spinner = Driver{
 	Name: "spinner",
 	Open: func(*Database, *Connection) (Client, error) { return spinnerClient{}, nil },
@@ -28,8 +28,8 @@ func (spinnerClient) Session() (Session, error) { return &spinnerSession{rate: r
 
 type spinnerSession struct {
 	noopSession
-	rate float64 // turns in a nanosecond
-	spun uint64  // so that a spin is not for nothing
+	rate float64 // iterations per nanosecond
+	spun uint64  // result of the loop, so that the compiler does not remove it
 }
 
 func (s *spinnerSession) Execute(call *Call, _ *Effect) (uint64, error) {
@@ -38,7 +38,7 @@ func (s *spinnerSession) Execute(call *Call, _ *Effect) (uint64, error) {
 	return 1, err
 }
 
-// spin has no call, and so no place to be stopped at.
+// spin contains no call, and so no preemption point.
 //
 //go:noinline
 func spin(turns uint64) (x uint64) {
@@ -48,7 +48,7 @@ func spin(turns uint64) (x uint64) {
 	return x
 }
 
-// rate takes the quickest of some short spins as the machine's speed.
+// rate measures the speed of the machine: the fastest of some short spins.
 func rate() float64 {
 	const turns = 1 << 20
 	best := time.Hour
@@ -75,7 +75,7 @@ func decoded(t *testing.T, text *string) *hdrhistogram.Histogram {
 	return h
 }
 
-// stalled is what a trial on one processor says: how long its longest transaction was, and what the probe saw.
+// stalled is the result of a trial on one processor: transaction times and the histograms of the probe.
 type stalled struct {
 	shortest, longest   time.Duration // transaction
 	lateness, scheduler *hdrhistogram.Histogram
@@ -97,12 +97,12 @@ func (s stalled) String() string {
 	return fmt.Sprintf("%v: late %s, scheduler %s", s.longest, at(s.lateness), at(s.scheduler))
 }
 
-// inOneOfFive tries: a busy machine may spoil a try, and a probe that is wrong spoils all of them.
+// inOneOfFive passes if one of five attempts does: a busy machine can spoil single attempts, a faulty probe spoils all.
 func inOneOfFive(t *testing.T, try func() error) {
 	t.Helper()
 	var err error
 	for tried := range 5 {
-		// For a burst of load to pass.
+		// Wait for a burst of load to pass.
 		time.Sleep(time.Duration(tried) * 200 * time.Millisecond)
 		if err = try(); err == nil {
 			return
@@ -111,7 +111,8 @@ func inOneOfFive(t *testing.T, try func() error) {
 	t.Error(err)
 }
 
-// stallsNobody says what is wrong if a transaction took less than `least`, or others had to wait for it.
+// stallsNobody returns an error if the longest transaction took less than least, or if a quarter of the timers were
+// late by at least a quarter of it.
 func stallsNobody(t *testing.T, trial *Trial, least time.Duration) error {
 	t.Helper()
 	s := onOneProcessor(t, trial)
@@ -126,7 +127,8 @@ func spinning(each time.Duration, workers int, count uint64) *Trial {
 	return trialOf("spinner", "", perWorker, workers, count, spin)
 }
 
-// What holds the only processor and cannot be stopped makes timers as late as that.
+// TestAProcessorThatIsHeldIsSeen checks that timers are late by as long as a goroutine holds the only processor without
+// preemption.
 func TestAProcessorThatIsHeldIsSeen(t *testing.T) {
 	t.Setenv("RUNNER_SPINS", "1")
 	t.Setenv("GODEBUG", "asyncpreemptoff=1")
@@ -137,8 +139,8 @@ func TestAProcessorThatIsHeldIsSeen(t *testing.T) {
 		}
 		return nil
 	})
-	// Two who take turns: what can run waits for the other. The runtime counts every eighth wait of a goroutine, in buckets
-	// a quarter wide. On a busy machine transactions differ, and the waits counted may be those for the shortest.
+	// Two goroutines alternate, so each waits for the other. The runtime samples every eighth wait, in buckets
+	// a quarter wide. On a busy machine transaction times differ, and the sampled waits may be for the shortest.
 	inOneOfFive(t, func() error {
 		s := onOneProcessor(t, spinning(stall/4, 2, 48))
 		if waited := time.Duration(s.scheduler.Max()); waited < s.shortest*6/10 || waited > s.longest*2 {
@@ -148,20 +150,21 @@ func TestAProcessorThatIsHeldIsSeen(t *testing.T) {
 	})
 }
 
-// The same work that a signal can stop lets others have their turn after some 10 ms.
+// TestAProcessorThatIsSharedIsNotHeld checks that preemption by a signal lets other goroutines run after about 10 ms.
 func TestAProcessorThatIsSharedIsNotHeld(t *testing.T) {
 	t.Setenv("RUNNER_SPINS", "1")
 	inOneOfFive(t, func() error { return stallsNobody(t, spinning(stall, 1, 3), stall/2) })
 }
 
-// A goroutine that sleeps stalls nobody, whatever it holds.
+// TestAPauseStallsNobody checks that a sleeping goroutine delays no timer, whatever it holds.
 func TestAPauseStallsNobody(t *testing.T) {
 	slow := insert()
 	slow.HoldUs = stall.Microseconds()
 	inOneOfFive(t, func() error { return stallsNobody(t, trialOf("mattn", file(t), perWorker, 1, 3, slow), stall) })
 }
 
-// In SQLite itself: C by cgo gives its processor back after some 20 µs, Go is stopped like any other.
+// TestALongQueryStallsNobody checks long calls into SQLite: cgo releases the processor after about 20 µs, and Go code
+// is preempted.
 func TestALongQueryStallsNobody(t *testing.T) {
 	each(t, real, func(t *testing.T, driver string) {
 		rows := "1000000"
@@ -175,7 +178,8 @@ func TestALongQueryStallsNobody(t *testing.T) {
 	})
 }
 
-// Who waits for the only connection of a pool waits for as long as it is held.
+// TestAPoolThatIsHeldIsSeen checks that the wait for the only connection of a pool lasts as long as the connection is
+// held.
 func TestAPoolThatIsHeldIsSeen(t *testing.T) {
 	each(t, []string{"mattn", "modernc", "zombiezen", "noop"}, func(t *testing.T, driver string) {
 		slow := insert()
@@ -185,7 +189,7 @@ func TestAPoolThatIsHeldIsSeen(t *testing.T) {
 			trial := trialOf(driver, file(t), Access{Kind: "pool", Connections: 1}, 1, 4, slow, read)
 			trial.Roles[1].Until = Until{Kind: "role", Name: trial.Roles[0].Name}
 			result := run(t, trial, nil)
-			// The reader is not long enough to be waited for.
+			// The reader is too short to cause a wait.
 			held := decoded(t, &result.Operations[0].Service).Max()
 			waited := decoded(t, result.Operations[1].Wait).Max()
 			if held < stall.Nanoseconds() || waited < held*9/10 || waited > held*11/10 {
@@ -196,7 +200,7 @@ func TestAPoolThatIsHeldIsSeen(t *testing.T) {
 	})
 }
 
-// addSpinner is for the test program as the runner of these tests.
+// addSpinner adds the spinner if the test program runs as a runner for these tests.
 func addSpinner() {
 	if os.Getenv("RUNNER_SPINS") != "" {
 		drivers = append(drivers, &spinner)

@@ -2,13 +2,13 @@ package main
 
 import "encoding/json"
 
-// Version of the protocol that this runner speaks.
+// Version of the protocol that this runner implements.
 const Version = 3
 
-// The messages of docs/PROTOCOL.md, field by field as in protocol/schema/*.json. Where those have one form per kind,
-// these have one struct with the fields of all.
+// The messages of docs/PROTOCOL.md, with the fields of crates/protocol/schema/*.json. If a schema has one form per
+// kind, the struct here has the fields of all kinds.
 
-// Trial is everything needed to run one.
+// Trial contains everything needed to run one trial.
 type Trial struct {
 	Protocol       uint32        `json:"protocol"`
 	ID             string        `json:"id"`
@@ -45,7 +45,7 @@ type Database struct {
 	URL      string   `json:"url"`
 	Schema   string   `json:"schema"`
 
-	place int // no part of the message: among several hosts, where a connection starts
+	place int // not part of the message: index of the host at which a connection starts
 }
 
 type Connection struct {
@@ -104,7 +104,7 @@ type Source struct {
 	Kind     string            `json:"kind"`
 	Value    json.RawMessage   `json:"value"`
 	Values   []json.RawMessage `json:"values"`
-	Low      json.RawMessage   `json:"low"` // an integer of `uniform`, a list of `table`
+	Low      json.RawMessage   `json:"low"` // an integer for `uniform`, a list for `table`
 	High     int64             `json:"high"`
 	Cut      []uint64          `json:"cut"`
 	Width    []uint64          `json:"width"`
@@ -151,7 +151,7 @@ type Until struct {
 	Name         string `json:"name"`
 }
 
-// Inspect asks what takes effect on connections opened as an application would open them.
+// Inspect requests the settings in effect on connections opened as an application would open them.
 type Inspect struct {
 	Protocol    uint32         `json:"protocol"`
 	Driver      string         `json:"driver"`
@@ -205,7 +205,8 @@ type Result struct {
 	Operations []Operation    `json:"operations"`
 	Workers    []WorkerResult `json:"workers"`
 	Probe      *Probe         `json:"probe"`
-	// Connections are those of Ready, as they are set when all workers have ended; none where a transaction is unfinished.
+	// Connections are those of Ready with their settings after all workers have ended; empty if a transaction is
+	// unfinished.
 	Connections []ConnectionSettings `json:"connections,omitempty"`
 }
 
@@ -231,7 +232,7 @@ type Operation struct {
 	FirstRow    *Histogram            `json:"first_row"`
 }
 
-// Unfinished is a transaction that was not waited for any longer, by its age in nanoseconds.
+// Unfinished is a transaction that was still running when the drain had passed, with its age in nanoseconds.
 type Unfinished struct {
 	ServiceNs  int64  `json:"service_ns"`
 	ResponseNs *int64 `json:"response_ns"`
@@ -240,7 +241,7 @@ type Unfinished struct {
 type ErrorCount struct {
 	Seen  uint64 `json:"seen"`
 	Cured uint64 `json:"cured"`
-	// Message is the database's own of the first of them, on one line.
+	// Message is the database's message of the first of these errors, on one line.
 	Message string `json:"message,omitempty"`
 }
 
@@ -283,7 +284,7 @@ type DriverDescription struct {
 	Accesses  []string     `json:"accesses"`
 	Executors []string     `json:"executors"`
 	Interface string       `json:"interface,omitempty"`
-	Dialect   string       `json:"dialect,omitempty"` // sqlite where absent
+	Dialect   string       `json:"dialect,omitempty"` // sqlite if absent
 }
 
 type SQLiteBuild struct {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// taskQueue is a library that keeps tasks in tables of its own, and takes no SQL. What each operation does is said in
-// docs/PROTOCOL.md; transactions are the library's own.
+// taskQueue is a library that keeps tasks in its own tables and accepts no SQL. docs/PROTOCOL.md specifies the
+// operations; the library manages its own transactions.
 type taskQueue interface {
 	enqueue(payload string, priority int64) error
-	// claim says whether there was a task.
+	// claim returns found = false if there is no task.
 	claim() (id, payload string, found bool, err error)
 	complete(id string) error
 	fail(id string) error
@@ -20,7 +20,7 @@ type taskQueue interface {
 	close() error
 }
 
-// queueOperations are those there are, with the number of their arguments.
+// queueOperations maps each operation to the number of its arguments.
 var queueOperations = map[string]int{"enqueue": 2, "claim": 0, "complete": 1, "fail": 1}
 
 var (
@@ -28,7 +28,7 @@ var (
 	queueColumns = []string{"id", "payload"}
 )
 
-// queueSession is a taskQueue as a session: begin and commit do nothing, and what is repeated is repeated call by call.
+// queueSession adapts a taskQueue to Session. Begin and commit do nothing, and repetitions are separate calls.
 type queueSession struct {
 	queue      taskQueue
 	operations [][]string // by transaction and statement
@@ -36,12 +36,12 @@ type queueSession struct {
 
 func (s *queueSession) Close() error { return s.queue.close() }
 
-// Begin, Commit and Rollback: the library has done so by itself.
+// Begin, Commit and Rollback do nothing, because the library manages its transactions.
 func (s *queueSession) Begin(string) error { return nil }
 func (s *queueSession) Commit() error      { return nil }
 func (s *queueSession) Rollback() error    { return nil }
 
-// Script is for databases in memory, which no queue has.
+// Script returns an error for any statement: it is for in-memory databases, which queues do not support.
 func (s *queueSession) Script(statements []string) error {
 	if len(statements) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (s *queueSession) Prepare(transactions []Transaction, used []int, _ bool) (
 	return nil
 }
 
-// invoked is the operation that a statement names, checked.
+// invoked returns the operation named by a statement, after checking it.
 func invoked(spec *Statement) (string, error) {
 	parts := invocation.FindStringSubmatch(spec.SQL)
 	if parts == nil {

@@ -6,30 +6,31 @@ import (
 	"slices"
 )
 
-// rawConn is a connection of a driver whose interface is close to C's: such a driver implements rawConn and rawStmt,
-// and has the rest of a Session from here, as those of database/sql have theirs from statement.go.
+// rawConn is a connection of a driver whose interface is close to SQLite's C interface. Such a driver implements
+// rawConn and rawStmt and uses the Session implementation here, as the drivers of database/sql use that in
+// statement.go.
 type rawConn interface {
-	// prepare compiles one statement, for many executions or for this one; the caller closes it.
+	// prepare compiles one statement; again reports whether it will be executed repeatedly. The caller closes it.
 	prepare(sql string, again bool) (rawStmt, error)
-	// run runs one statement to its end, which may be kept where it is to run again.
+	// run runs one statement to completion. With again, the driver may cache it.
 	run(sql string, again bool) error
 	autocommit() bool
 	changes() int64
 	close() error
 }
 
-// rawStmt is a compiled statement, and the cursor over its rows.
+// rawStmt is a compiled statement and the cursor over its rows.
 type rawStmt interface {
 	cursor
 	parameters() int
 	columns() []string
-	bind(slots, yielded []Value) error // each of the slots, see Value.bound
-	// reset says, too, what went wrong since the last time.
+	bind(slots, yielded []Value) error // binds Value.bound of each slot
+	// reset also returns the error of the execution since the last reset.
 	reset() error
 	close() error
 }
 
-// rawClient opens connections and sets them.
+// rawClient opens and configures connections.
 type rawClient struct {
 	open    func() (rawConn, error)
 	settings []Setting
@@ -75,7 +76,7 @@ type rawSession struct {
 }
 
 type rawStatement struct {
-	stmt   rawStmt // nil where it is compiled at each execution
+	stmt   rawStmt // nil if compiled at each execution
 	counts bool
 	job    Job
 }
@@ -113,7 +114,7 @@ func (s *rawSession) Settings(names []string) (map[string]any, error) {
 	return settings, nil
 }
 
-// pragma gives its value, nothing where it returns no row.
+// pragma returns the value of a PRAGMA, or nil if it returns no row.
 func (s *rawSession) pragma(name string) (any, error) {
 	stmt, err := s.conn.prepare("PRAGMA "+name, false)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *rawSession) Begin(mode string) error {
 func (s *rawSession) Commit() error { return s.conn.run("COMMIT", !s.each) }
 
 func (s *rawSession) Rollback() error {
-	// Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by themselves: https://sqlite.org/lang_transaction.html
+	// Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back on their own: https://sqlite.org/lang_transaction.html
 	if s.conn.autocommit() {
 		return nil
 	}
@@ -184,13 +185,13 @@ func (s *rawSession) Execute(call *Call, effect *Effect) (count uint64, err erro
 		if stmt, err = s.conn.prepare(call.Spec.SQL, false); err != nil {
 			return 0, err
 		}
-		defer stmt.close() // it has been reset, so this has nothing left to fail at
+		defer stmt.close() // cannot fail: the statement has been reset
 	}
 	if err := stmt.bind(call.Slots, effect.Yielded); err != nil {
 		return 0, err
 	}
 	count, err = statement.job.fetch(stmt, call, effect)
-	// Under autocommit, resetting a statement that was left after its first row commits it, and that can fail.
+	// Under autocommit, resetting a statement after its first row commits it, which can fail.
 	if resetting := stmt.reset(); err == nil {
 		err = resetting
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Record has the counts and histograms of one step of one worker, under the worker's mutex; they are added up when the trial
-// is over. Its size does not depend on the number of operations.
+// Record holds the counts and histograms of one step of one worker, under the mutex of the worker. Records are merged
+// at the end of the trial. The size does not depend on the number of operations.
 type Record struct {
 	Counts
 	ended, measured, rows, verified, mismatches   uint64
@@ -16,7 +16,7 @@ type Record struct {
 	service, wait, response, lag, query, firstRow *Histogram
 }
 
-// newRecord takes whether there is something to wait for, and whether arrivals are scheduled.
+// newRecord creates a Record. shares adds the wait for a connection, open the histograms of scheduled arrivals.
 func newRecord(t *Transaction, shares, open bool) *Record {
 	fetches := firstFetch(t) >= 0
 	return &Record{
@@ -26,7 +26,7 @@ func newRecord(t *Transaction, shares, open bool) *Record {
 	}
 }
 
-// met counts an error of a transaction that is under way, and keeps the first message of its code.
+// met counts an error of a running transaction, and keeps the first message of its code.
 func (r *Record) met(code, message string) {
 	count := r.errors[code]
 	count.Seen++
@@ -40,7 +40,7 @@ func (r *Record) met(code, message string) {
 	}
 }
 
-// count counts what counts from `go` on.
+// count updates the counts that start at `go`.
 func (r *Record) count(e *Execution, errors []string) {
 	switch e.ending {
 	case Committed:
@@ -61,7 +61,7 @@ func (r *Record) count(e *Execution, errors []string) {
 	}
 }
 
-// measure counts what was committed and began after the warm-up.
+// measure records a committed transaction that started after the warm-up.
 func (r *Record) measure(e *Execution, start, due int64) {
 	r.measured++
 	r.rows += e.rows
@@ -81,7 +81,7 @@ func (r *Record) measure(e *Execution, start, due int64) {
 	}
 }
 
-// mergeInto adds this to the whole.
+// mergeInto adds the record to whole.
 func (r *Record) mergeInto(whole *Operation) {
 	whole.Committed += r.Committed
 	whole.Empty += r.Empty
@@ -109,12 +109,12 @@ func (r *Record) mergeInto(whole *Operation) {
 	whole.FirstRow = merged(whole.FirstRow, r.firstRow)
 }
 
-// isBusy says whether another transaction was in the way.
+// isBusy reports whether the error was caused by a conflict with another transaction.
 func isBusy(code string) bool {
 	return slices.ContainsFunc(contending, func(listed string) bool { return standsFor(listed, code) })
 }
 
-// Board has the pairs of a role and a transaction, each once, and what has been told of them.
+// Board lists the distinct pairs of role and transaction, and the counts reported for them so far.
 type Board struct {
 	trial *Trial
 	keys  []boardKey
@@ -136,12 +136,12 @@ func newBoard(trial *Trial) *Board {
 	return b
 }
 
-// firstOf is the place of a role's first step.
+// firstOf returns the index of a role's first pair.
 func (b *Board) firstOf(role int) int {
 	return slices.IndexFunc(b.keys, func(k boardKey) bool { return k.role == role })
 }
 
-// operations gives one entry for each pair, with nothing counted.
+// operations returns one empty entry for each pair.
 func (b *Board) operations() []Operation {
 	operations := make([]Operation, len(b.keys))
 	for i, key := range b.keys {
@@ -155,8 +155,8 @@ func (b *Board) operations() []Operation {
 	return operations
 }
 
-// tick gives what was counted since the last one, for each pair that did anything, and how late the probe's timer ran; there
-// may be no probe.
+// tick returns the counts since the last tick for each pair that has any, and the delay of the probe's timer. lag is
+// nil without a probe.
 func (b *Board) tick(workers []*Worker, clock Clock, lag *Lag) Tick {
 	sums := make([]Counts, len(b.keys))
 	for _, w := range workers {

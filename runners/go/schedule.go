@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// Schedule has the arrivals of an open load: one for all workers of a role, from `go` on.
+// Schedule generates the arrivals of an open loop: one for all workers of a role, starting at `go`.
 type Schedule struct {
 	rate    float64
-	phase   float64 // from `go` to the first of constant arrivals, in gaps: 1, but less in one process of several
+	phase   float64 // from `go` to the first of constant arrivals, in gaps: 1, or less if several processes share the role
 	poisson bool
 	stream  Stream
 
 	mutex   sync.Mutex
 	number  uint64
 	elapsed float64 // seconds from `go` to the last arrival taken; exponential gaps only
-	left    []int64 // arrivals taken by a worker that then came too late to start them
+	left    []int64 // arrivals taken by a worker that could not start them before the end
 }
 
-// newSchedule gives nil for a closed loop.
+// newSchedule returns nil for a closed loop.
 func newSchedule(seed uint64, role *Role) (*Schedule, error) {
 	if role.Load.Kind != "open" {
 		return nil, nil
@@ -33,12 +33,13 @@ func newSchedule(seed uint64, role *Role) (*Schedule, error) {
 	return &Schedule{rate: rate, poisson: role.Load.Arrivals == "poisson", phase: phase, stream: stream}, nil
 }
 
-// take says when the next arrival is due, in nanoseconds from `go`; never, and it stays, when that is after end.
+// take returns the time of the next arrival in nanoseconds since `go`. If that is after end, it returns never and keeps
+// the arrival.
 func (s *Schedule) take(end int64) int64 {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	// A gap comes before its arrival, the first one, too: nothing is due at `go` itself. Equal gaps are counted, not
-	// added up, so that no rounding gathers.
+	// Each gap precedes its arrival, so nothing is due at `go` itself. Equal gaps are multiplied, not added, so that
+	// rounding errors do not accumulate.
 	elapsed := (float64(s.number) + s.phase) / s.rate
 	if s.poisson {
 		elapsed = s.elapsed - math.Log(1-unit(s.stream.word(s.number)))/s.rate
@@ -52,14 +53,14 @@ func (s *Schedule) take(end int64) int64 {
 	return due
 }
 
-// leave gives back an arrival that was taken and not started.
+// leave returns an arrival that was taken and not started.
 func (s *Schedule) leave(due int64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.left = append(s.left, due)
 }
 
-// unserved counts the arrivals due until end that nobody started. It takes what is left of the schedule.
+// unserved counts the arrivals due until end that no worker has started. It consumes the rest of the schedule.
 func (s *Schedule) unserved(end int64) (count uint64) {
 	for s.take(end) != never {
 		count++

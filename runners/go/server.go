@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// How long a connection to a server waits, so that one that has died or stopped hangs no run.
+// Timeouts of server connections, so that a dead or stopped server does not block a run forever.
 const (
 	connectPatience = 5 * time.Second
 	answerPatience  = 30 * time.Second
-	// reopenPatience is how long a worker tries to have a connection again before its trial has failed.
+	// reopenPatience limits the attempts of a worker to replace a lost connection; after it the trial fails.
 	reopenPatience = 10 * time.Second
 	reopenPause    = 50 * time.Millisecond
 )
 
-// serverURL is Database.URL in its parts.
+// serverURL contains the parts of Database.URL.
 type serverURL struct {
 	hosts          []string // with their ports
 	user, password string
@@ -32,8 +32,8 @@ type serverURL struct {
 
 var serverForm = regexp.MustCompile(`^([a-z]+)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?$`)
 
-// parseServerURL reads `scheme://user:password@host:port,host:port/database?key=value`. What it says of a mistake has
-// no password in it.
+// parseServerURL parses `scheme://user:password@host:port,host:port/database?key=value`. Its errors never contain the
+// password.
 func parseServerURL(text, scheme, port string) (s serverURL, err error) {
 	parts := serverForm.FindStringSubmatch(text)
 	if parts == nil || parts[1] != scheme {
@@ -65,7 +65,7 @@ func parseServerURL(text, scheme, port string) (s serverURL, err error) {
 	return s, nil
 }
 
-// serverKeys are the url's keys and the options together, of which the driver documents these.
+// keys merges the keys of the url with the options and rejects those that the driver does not document.
 func (s *serverURL) keys(options map[string]any, documented string) (url.Values, error) {
 	keys := map[string]any{}
 	for name, values := range s.query {
@@ -84,23 +84,23 @@ func (s *serverURL) keys(options map[string]any, documented string) (url.Values,
 	return all, nil
 }
 
-// link is one open connection to a server, with what is prepared on it.
+// link is one open connection to a server, with its prepared statements.
 type link interface {
-	// set and show are `SET SESSION name = value`, and what the server says of a name.
+	// show returns the value that the server reports for a session variable.
 	show(name string) (any, error)
 	script(sql string) error
 	prepare(transactions []Transaction, used []int, each bool) error
 	begin() error
 	commit() error
-	// rollback sends ROLLBACK where a transaction is open.
+	// rollback sends ROLLBACK if a transaction is open.
 	rollback() error
 	execute(call *Call, effect *Effect) (uint64, error)
-	// gone says whether the connection is of no use any more: closed, or to a server that takes no statement.
+	// gone reports whether the connection is unusable: closed, or to a server that accepts no more statements.
 	gone() bool
 	close() error
 }
 
-// serverClient opens connections to the hosts of a url, each connection starting one host further.
+// serverClient opens connections to the hosts of a url. Each connection starts at the next host.
 type serverClient struct {
 	hosts    []func(context.Context) (link, error)
 	settings []Setting
@@ -115,18 +115,18 @@ func (c *serverClient) Session() (Session, error) {
 
 func (c *serverClient) Close() error { return nil }
 
-// serverSession is a connection, and another one when that is lost.
+// serverSession is a connection that is replaced when it is lost.
 type serverSession struct {
 	client *serverClient
-	host   int // the one to try first
+	host   int // the first to try
 	link   link
-	// To prepare again:
+	// To prepare again on a new connection:
 	transactions []Transaction
 	used         []int
 	each         bool
 }
 
-// open tries each host once, beginning with the one whose turn it is.
+// open tries each host once, starting with the next one in turn.
 func (s *serverSession) open() (err error) {
 	for range s.client.hosts {
 		if err = s.openAt(s.host); err == nil {
@@ -158,10 +158,9 @@ func (s *serverSession) openAt(host int) error {
 	return nil
 }
 
-// reopen takes a connection in place of the one that is lost: of several hosts from the next one on, as long as
-// reopenPatience lasts.
+// reopen replaces a lost connection, starting with the next host, for up to reopenPatience.
 func (s *serverSession) reopen() error {
-	// It is lost: closing it may say so again.
+	// Closing a lost connection may return an error.
 	_ = s.link.close()
 	s.host = (s.host + 1) % len(s.client.hosts)
 	for start := time.Now(); ; time.Sleep(reopenPause) {
@@ -201,7 +200,7 @@ func (s *serverSession) Prepare(transactions []Transaction, used []int, each boo
 	return s.link.prepare(transactions, used, each)
 }
 
-// Begin: a server knows one kind.
+// Begin sends the same statement for every mode except "none", because a server has only one.
 func (s *serverSession) Begin(mode string) error {
 	if mode == "none" {
 		return nil
@@ -226,7 +225,7 @@ func (s *serverSession) Execute(call *Call, effect *Effect) (uint64, error) {
 
 func (s *serverSession) Close() error { return s.link.close() }
 
-// prepareAll prepares the statements of the transactions used, by transaction and statement.
+// prepareAll prepares the statements of the used transactions, indexed by transaction and statement.
 func prepareAll[S any](transactions []Transaction, used []int, prepare func(spec *Statement) (S, error)) ([][]S, error) {
 	statements := make([][]S, len(transactions))
 	for _, t := range used {
@@ -242,12 +241,12 @@ func prepareAll[S any](transactions []Transaction, used []int, prepare func(spec
 	return statements, nil
 }
 
-// lost is an error of a connection that has no name of its own.
+// lost is a connection error that has no name of its own.
 type lost struct{ error }
 
 func (l lost) Unwrap() error { return l.error }
 
-// connectionCode names what is no server's answer.
+// connectionCode returns the name of an error that is not an answer of a server.
 func connectionCode(err error) (string, bool) {
 	var timed interface{ Timeout() bool }
 	var operation *net.OpError
@@ -266,7 +265,7 @@ func connectionCode(err error) (string, bool) {
 	return "", false
 }
 
-// printed is a value as a server prints it: a number where it is one.
+// printed converts a value printed by a server: to a number if possible.
 func printed(text string) any {
 	if integer, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return integer
@@ -277,7 +276,8 @@ func printed(text string) any {
 	return text
 }
 
-// decimal is a number of any length as SQLite would have it: an integer where it is one, else the nearest real.
+// decimal converts a decimal number of any length as SQLite would: to an integer if it is one, otherwise to the nearest
+// real.
 func decimal(text string) Value {
 	whole, fraction, _ := strings.Cut(text, ".")
 	if strings.Trim(fraction, "0") == "" {

@@ -72,7 +72,7 @@ func TestErrorsOfServersHaveNames(t *testing.T) {
 	if got, _ := codeOf(context.DeadlineExceeded); got != "CONNECTION_TIMEOUT" {
 		t.Error(got)
 	}
-	// What the driver of MySQL says of a connection that was silent for too long is the same as of one that was lost.
+	// The driver returns the same error for a MySQL connection that timed out and for a lost one.
 	link := &mysqlLink{log: &mysqlLog{}}
 	if got, _ := codeOf(link.failing(mysql.ErrInvalidConn)); got != "CONNECTION_LOST" || !link.gone() {
 		t.Error(got)
@@ -154,7 +154,7 @@ func TestADriverRefusesADatabaseOfAnotherKind(t *testing.T) {
 	}
 }
 
-// It accepts, and that is all.
+// TestAServerThatSaysNothingIsNotWaitedForForEver uses a server that accepts connections and never answers.
 func TestAServerThatSaysNothingIsNotWaitedForForEver(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,14 +175,14 @@ func TestAServerThatSaysNothingIsNotWaitedForForEver(t *testing.T) {
 	wait.Wait()
 }
 
-// server is one that the environment names, with a schema of the test's own.
+// server is a server named by the environment, with a schema of its own for the test.
 type server struct {
 	driver, url, schema string
 	control             link
 	settings            []Setting
 }
 
-// servers runs the test on each server that the environment names.
+// servers runs the test on each server named by the environment.
 func servers(t *testing.T, test func(t *testing.T, s *server)) {
 	for _, driver := range []string{"postgres", "mysql"} {
 		t.Run(driver, func(t *testing.T) {
@@ -234,7 +234,7 @@ func (s *server) run(t *testing.T, text string) {
 	}
 }
 
-// ask gives the one integer that a query returns.
+// ask returns the single integer of a query.
 func (s *server) ask(t *testing.T, text string) int64 {
 	t.Helper()
 	spec := Transaction{Begin: "none", Statements: []Statement{plain(strings.ReplaceAll(text, "$", s.schema+"."), 1)}}
@@ -249,7 +249,7 @@ func (s *server) ask(t *testing.T, text string) int64 {
 	return effect.Yielded[0].Integer
 }
 
-// sql writes parameters as this server has them.
+// sql writes parameters in the syntax of this server.
 func (s *server) sql(text string) string {
 	if s.driver == "postgres" {
 		return strings.ReplaceAll(text, "?", "$")
@@ -343,7 +343,7 @@ func TestValuesOfEveryKindComeBack(t *testing.T) {
 	})
 }
 
-// lastRow is what the second statement read last.
+// lastRow returns the row that the second statement read last.
 func lastRow(l link) []Value {
 	if l, is := l.(*postgresLink); is {
 		return l.statements[0][1].job.row
@@ -412,7 +412,7 @@ func TestWhatAServerRefusesHasItsName(t *testing.T) {
 				t.Errorf("%s: %+v", what, h.failed)
 			}
 		}
-		// And in a transaction, which is rolled back.
+		// The same in a transaction, which is rolled back.
 		same := Transaction{Name: "same", Begin: "immediate", Writes: true, Statements: []Statement{
 			plain("INSERT INTO t(id, hash) VALUES (1, 'first')", 1), plain("INSERT INTO t(id, hash) VALUES (2, 'x'), (3, 'x')", 1)}}
 		want := map[string]string{"postgres": "0 2 map[unique_violation:[2 0]]", "mysql": "0 2 map[ER_DUP_ENTRY:[2 0]]"}[s.driver]
@@ -440,7 +440,7 @@ func TestTwoWorkersThatWaitForEachOther(t *testing.T) {
 		trial := s.trial(perWorker, 1, 1, crossing("there", 1, 2), crossing("back", 2, 1))
 		trial.Retry = Retry{5, 0, 1, 0, []string{name}}
 		var met, cured uint64
-		// That both are under way at once takes a machine that is not too busy.
+		// On a busy machine the two may not run at the same time.
 		for try := int64(1); met == 0 && try <= 5; try++ {
 			for _, o := range run(t, trial, nil).Operations {
 				if o.Committed != 1 {
@@ -510,7 +510,7 @@ func TestYieldsAndFetchesOfAServer(t *testing.T) {
 		if o.Committed != 3 || o.Empty != 2 || o.Rows != 6 {
 			t.Errorf("%+v", o)
 		}
-		// Rows that are found count, whether they change or not.
+		// Rows found count, even if they do not change.
 		again := Transaction{Name: "again", Begin: "none", Writes: true, Statements: []Statement{plain("UPDATE t SET worker = 7", 1)}}
 		if o = run(t, s.trial(perWorker, 1, 1, again), nil).Operations[0]; o.Rows != 3 {
 			t.Errorf("%d rows", o.Rows)
@@ -537,7 +537,7 @@ func TestCopyWritesItsRows(t *testing.T) {
 			copying.Statements[0].SQL, copying.Statements[0].Tuples = "COPY t(id, worker, value, hash) FROM STDIN", 50
 			trial := s.trial(perWorker, 2, 4, copying)
 			trial.Prepare = prepare
-			// The value is the same everywhere, and so is its hash.
+			// The value is the same in every row, and so is its hash.
 			s.run(t, "ALTER TABLE "+s.schema+".t DROP CONSTRAINT IF EXISTS t_hash_key")
 			o := run(t, trial, nil).Operations[0]
 			if right := s.ask(t, "SELECT count(*) FROM $t WHERE value = E'a\\tb\\\\.\\n' AND id < 200"); o.Rows != 200 || right != 200 {
@@ -552,7 +552,7 @@ func TestCopyWritesItsRows(t *testing.T) {
 	})
 }
 
-// door lets connections through to a server, until it is shut.
+// door is a proxy that passes connections to a server until it is shut.
 type door struct {
 	net.Listener
 	mutex sync.Mutex
@@ -599,7 +599,7 @@ func newDoor(t *testing.T, target string) *door {
 	return d
 }
 
-// count waits until so many connections go through: pgx opens two where the first is refused TLS.
+// count waits until want connections are open: pgx opens two if the first is refused TLS.
 func (d *door) count(t *testing.T, want int) {
 	t.Helper()
 	open := -1
@@ -613,7 +613,7 @@ func (d *door) count(t *testing.T, want int) {
 	}
 }
 
-// set cuts what goes through, and lets nothing through until it is opened.
+// set shuts or opens the door. Shutting closes the open connections.
 func (d *door) set(shut bool) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -630,7 +630,7 @@ func TestALostConnectionIsOpenedAgain(t *testing.T) {
 	servers(t, func(t *testing.T, s *server) {
 		place, _ := parseServerURL(s.url, s.driver, "1")
 		for _, retried := range []bool{false, true} {
-			// On a busy machine all may be over when the connection is cut, or it is cut within a COMMIT.
+			// On a busy machine the trial may end before the connection is cut, or the cut may fall into a COMMIT.
 			inOneOfFive(t, func() error {
 				s.run(t, "DELETE FROM "+s.schema+".t")
 				d := newDoor(t, place.hosts[0])
@@ -674,11 +674,12 @@ func TestAServerThatStaysAwayFailsTheTrial(t *testing.T) {
 	})
 }
 
-// Of three hosts one is away: its worker starts at the next, and one that loses its connection goes on there.
+// TestWorkersAreSpreadOverTheHosts uses three hosts, one of them down: its worker starts at the next host, and a worker
+// that loses its connection continues there.
 func TestWorkersAreSpreadOverTheHosts(t *testing.T) {
 	servers(t, func(t *testing.T, s *server) {
 		place, _ := parseServerURL(s.url, s.driver, "1")
-		// On a busy machine all may be over when the connection is cut, or it is cut within a COMMIT.
+		// On a busy machine the trial may end before the connection is cut, or the cut may fall into a COMMIT.
 		inOneOfFive(t, func() error {
 			s.run(t, "DELETE FROM "+s.schema+".t")
 			first, away, last := newDoor(t, place.hosts[0]), newDoor(t, place.hosts[0]), newDoor(t, place.hosts[0])

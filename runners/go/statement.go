@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// sqlClient is that of the drivers of database/sql. Connections that workers share come from one sql.DB, as in an
-// application; a worker with a connection of its own has a sql.DB of its own.
+// sqlClient is the client of the database/sql drivers. Connections shared by workers come from one sql.DB, as in an
+// application; a worker with a connection of its own has its own sql.DB.
 type sqlClient struct{ db *sql.DB }
 
-// openSQL is Driver.Open for a driver of database/sql that reads these keys of a DSN.
+// openSQL implements Driver.Open for a database/sql driver that reads these DSN keys.
 func openSQL(d driver.Driver, keys string, database *Database, connection *Connection) (Client, error) {
 	if err := refuseUnknown(connection.Options, keys+" "+uriKeys); err != nil {
 		return nil, err
@@ -30,27 +30,27 @@ func (s sqlClient) Session() (Session, error) {
 
 func (s sqlClient) Close() error { return s.db.Close() }
 
-// sqlSession is a *sql.Conn that is held until the end of the trial, because only its statements (not those of a
-// sql.DB) are certain to be compiled once per connection, and only on it can each transaction choose its BEGIN.
+// sqlSession is a *sql.Conn held until the end of the trial. Only its statements, not those of a sql.DB, are guaranteed
+// to be compiled once per connection, and only on it can each transaction choose its BEGIN.
 type sqlSession struct {
 	conn       *sql.Conn
-	brackets   map[string]*sql.Stmt // by the keys of beginSQL; none where statements are compiled at each execution
+	brackets   map[string]*sql.Stmt // by the keys of beginSQL; empty if statements are compiled at each execution
 	statements [][]sqlStatement     // by transaction and statement
 	open       bool                 // a BEGIN has succeeded
 	args       []any
 }
 
-// sqlStatement is one of a connection of database/sql.
+// sqlStatement is a prepared statement of a database/sql connection.
 type sqlStatement struct {
-	stmt    *sql.Stmt // nil where it is compiled at each execution
-	columns bool      // it has some, that is: rows to give
-	counts  bool      // what it changes is counted
-	typed   toValue   // nil where the driver gives each value as what it is
-	rows    *sqlRows  // nil until it has first given some
+	stmt    *sql.Stmt // nil if compiled at each execution
+	columns bool      // it has columns, so it returns rows
+	counts  bool      // its changed rows are counted
+	typed   toValue   // nil if the driver returns each value in its own type
+	rows    *sqlRows  // nil before its first rows
 	job     Job
 }
 
-// toValue makes a value of a column of this type.
+// toValue converts a column of the database type kind.
 type toValue func(kind string, cell any) Value
 
 func (s *sqlSession) Close() error {
@@ -112,8 +112,8 @@ func (s *sqlSession) prepare(spec *Statement, each bool) (statement sqlStatement
 	return statement, err
 }
 
-// hasColumns asks SQLite itself whether a statement has rows to give, which database/sql only tells of one that runs:
-// its program has the instruction ResultRow then, https://sqlite.org/opcode.html.
+// hasColumns asks SQLite whether a statement returns rows, which database/sql reports for a running statement only: its
+// program then contains the instruction ResultRow, https://sqlite.org/opcode.html.
 func (s *sqlSession) hasColumns(text string, parameters int) (has bool, err error) {
 	rows, err := s.conn.QueryContext(background, "EXPLAIN "+text, make([]any, parameters)...)
 	if err != nil {
@@ -161,8 +161,8 @@ func (s *sqlSession) Rollback() error {
 	}
 	s.open = false
 	_, err := s.conn.ExecContext(background, "ROLLBACK")
-	// Some errors (SQLITE_FULL, SQLITE_IOERR, …) have rolled back by themselves, and then there is nothing to roll
-	// back any more, which is SQLITE_ERROR: https://sqlite.org/lang_transaction.html
+	// Some errors (SQLITE_FULL, SQLITE_IOERR, …) have already rolled back. ROLLBACK then returns SQLITE_ERROR:
+	// https://sqlite.org/lang_transaction.html
 	if code, is := codeOf(err); is && code == "SQLITE_ERROR" {
 		return nil
 	}
@@ -212,14 +212,14 @@ func (p *sqlStatement) query(conn *sql.Conn, call *Call, args []any, effect *Eff
 		p.rows.rows = rows
 		count, err = p.job.fetch(p.rows, call, effect)
 	}
-	// Under autocommit, closing a statement of SQLite that was left after its first row commits it, and that can fail.
+	// Under autocommit, closing a SQLite statement after its first row commits it, which can fail.
 	if closing := rows.Close(); err == nil {
 		err = closing
 	}
 	return count, err
 }
 
-// meet finds out about a statement's columns when it has its first rows.
+// meet resolves the columns of a statement when it returns its first rows.
 func (p *sqlStatement) meet(rows *sql.Rows, spec *Statement) error {
 	names, err := rows.Columns()
 	if err != nil {
@@ -245,13 +245,13 @@ func (p *sqlStatement) meet(rows *sql.Rows, spec *Statement) error {
 	return nil
 }
 
-// sqlRows is the cursor of a statement, the same for all its executions.
+// sqlRows is the cursor of a statement, reused for all its executions.
 type sqlRows struct {
 	rows  *sql.Rows
 	cells []any
 	dest  []any // pointers to the cells
 	typed toValue
-	types []string // of the columns, where typed is
+	types []string // of the columns, if typed is set
 }
 
 func (r *sqlRows) next() (bool, error) {

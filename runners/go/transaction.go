@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Plan is a transaction as one role runs it.
+// Plan is a transaction as run by one role.
 type Plan struct {
 	index     int // in the trial
 	spec      *Transaction
-	yields    [][]int // for each statement the places of its yields among the worker's yielded values
+	yields    [][]int // for each statement the indices of its yields in the worker's yielded values
 	yieldsAny bool
-	timed     int // the statement that `query` and `first_row` belong to, or -1
+	timed     int // index of the statement timed by `query` and `first_row`, or -1
 }
 
 func newPlan(index int, spec *Transaction, place func(string) int) Plan {
@@ -29,7 +29,8 @@ func newPlan(index int, spec *Transaction, place func(string) int) Plan {
 	return plan
 }
 
-// firstFetch finds the first statement that fetches all its rows, or -1 where that is not to be timed.
+// firstFetch returns the index of the first statement that fetches all its rows, or -1 if there is none or the
+// transaction does not time rows.
 func firstFetch(t *Transaction) int {
 	if !t.TimedRows {
 		return -1
@@ -37,7 +38,7 @@ func firstFetch(t *Transaction) int {
 	return slices.IndexFunc(t.Statements, func(s Statement) bool { return s.Fetch == "all" || s.Fetch == "buffer" })
 }
 
-// Retrying is Retry with its names checked.
+// Retrying is a Retry whose error names have been checked.
 type Retrying struct{ Retry }
 
 func newRetrying(retry Retry, dialect string) (*Retrying, error) {
@@ -49,20 +50,20 @@ func newRetrying(retry Retry, dialect string) (*Retrying, error) {
 	return &Retrying{retry}, nil
 }
 
-// covers says whether a retry may cure this code; a primary code stands for its extended ones.
+// covers reports whether this error is retried; a listed primary code covers its extended codes.
 func (r *Retrying) covers(seen string) bool {
 	return slices.ContainsFunc(r.On, func(listed string) bool { return standsFor(listed, seen) })
 }
 
-// pause is that between try `done` (from 1) and the next.
+// pause returns the pause between attempt done (from 1) and the next.
 func (r *Retrying) pause(done int) time.Duration {
 	grown := float64(r.BackoffUs) * math.Pow(r.Multiplier, float64(done-1))
 	return time.Duration(min(grown, float64(r.MaxBackoffUs)) * float64(time.Microsecond))
 }
 
-// Memory is what a worker keeps from one transaction to the next, and room for what it needs in one.
+// Memory is the state that a worker keeps between transactions, and its buffers.
 type Memory struct {
-	committed []Value  // the yielded values as of the last commit: a transaction rolled back has yielded nothing
+	committed []Value  // the yielded values as of the last commit, because a rolled back transaction yields nothing
 	errors    []string // codes of the errors of this execution
 	effect    Effect
 	call      Call
@@ -74,7 +75,7 @@ func newMemory(names int) *Memory {
 	return m
 }
 
-// Ending is what became of an execution.
+// Ending is the outcome of an execution.
 type Ending uint8
 
 const (
@@ -83,19 +84,20 @@ const (
 	Gaveup
 )
 
-// Execution is one, over; times in nanoseconds from `go`, never where there is none.
+// Execution is a completed execution. Times are in nanoseconds since `go`, or never.
 type Execution struct {
 	ending     Ending
-	had        int64 // when the connection was had, if that was to be waited for
-	end        int64 // when the commit, or the last failure, was over
-	query      int64 // of the last try, as the next two
+	had        int64 // when the connection was acquired, if it is shared
+	end        int64 // end of the commit or of the last failed attempt
+	query      int64 // of the last attempt, as are firstRow and rows
 	firstRow   int64
 	rows       uint64
-	verified   uint64 // over all tries, as the next
+	verified   uint64 // over all attempts, as is mismatches
 	mismatches uint64
 }
 
-// run runs it to its end on a connection that is held already; shares says whether the time until then is of interest.
+// run runs the transaction to its end on an acquired connection. shares reports whether the time of the acquisition is
+// recorded.
 func (p *Plan) run(session Session, params *Params, values *Values, w *Worker, shares bool) (Execution, error) {
 	e, m, clock := Execution{had: never}, w.memory, w.clock
 	if shares {
@@ -132,7 +134,8 @@ func (p *Plan) run(session Session, params *Params, values *Values, w *Worker, s
 	return e, nil
 }
 
-// afterError rolls back, and takes back what was yielded. It returns the code; what is no error of a database goes on up.
+// afterError rolls back the transaction and its yielded values. It returns the error code, or the error if it is not
+// from the database.
 func (p *Plan) afterError(session Session, w *Worker, err error) (string, error) {
 	code, is := codeOf(err)
 	if !is {
@@ -148,7 +151,7 @@ func (p *Plan) afterError(session Session, w *Worker, err error) (string, error)
 	return code, nil
 }
 
-// attempt is one try. It returns how it ended and the rows of all its statements.
+// attempt runs the transaction once. It returns the outcome and the number of rows of all its statements.
 func (p *Plan) attempt(session Session, params *Params, values *Values, m *Memory) (ending Ending, rows uint64, err error) {
 	spec := p.spec
 	if err := session.Begin(spec.Begin); err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// runTrial runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
+// runTrial runs the trial on the first line. If the input ends before `go`, it runs nothing and returns no error.
 func runTrial(input io.Reader) error {
 	lines := bufio.NewReader(input)
 	line, err := readLine(lines)
@@ -64,7 +64,7 @@ func runTrial(input io.Reader) error {
 	return say(result)
 }
 
-// readLine gives nothing at the end of the input.
+// readLine returns nil at the end of the input.
 func readLine(lines *bufio.Reader) ([]byte, error) {
 	line, err := lines.ReadBytes('\n')
 	if err == io.EOF {
@@ -76,7 +76,7 @@ func readLine(lines *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// millis are so many milliseconds in nanoseconds.
+// millis converts milliseconds to nanoseconds; values out of range become never.
 func millis(ms int64) int64 {
 	if ms > never/int64(time.Millisecond) {
 		return never
@@ -84,7 +84,7 @@ func millis(ms int64) int64 {
 	return ms * int64(time.Millisecond)
 }
 
-// check refuses what this runner could not do, or would do wrong without a word.
+// check rejects trials that this runner does not support, or would silently run incorrectly.
 func check(trial *Trial) error {
 	if trial.Protocol != Version {
 		return fmt.Errorf("protocol %d is not %d", trial.Protocol, Version)
@@ -106,7 +106,7 @@ func check(trial *Trial) error {
 		if role.FirstInRole+uint64(role.Workers) > role.WorkersInRole {
 			return fmt.Errorf("role `%s` has more workers here than in all", role.Name)
 		}
-		// A chain of roles that wait for each other has to come to one that ends by itself.
+		// A chain of roles that wait for each other must end at a role with another condition.
 		last := role
 		for range trial.Roles {
 			if last.Until.Kind != "role" {
@@ -129,7 +129,7 @@ func roleNamed(trial *Trial, name string) int {
 	return slices.IndexFunc(trial.Roles, func(r Role) bool { return r.Name == name })
 }
 
-// Stage is what the workers of a trial have in common.
+// Stage contains what the workers of a trial share.
 type Stage struct {
 	trial     *Trial
 	retry     *Retrying
@@ -138,13 +138,13 @@ type Stage struct {
 	databases []*Opened
 	workers   []*Worker
 	writeLock sync.Mutex
-	abandoned bool // there is a transaction that is not waited for
-	// By role: workers that have not ended, and when none is left.
+	abandoned bool // a transaction was still running after its drain
+	// By role: the number of workers that have not ended, and the end of the last one.
 	working []atomic.Int64
 	over    []Moment
 }
 
-// newStage opens everything.
+// newStage opens all databases and creates the workers.
 func newStage(trial *Trial) (*Stage, *Ready, error) {
 	s := &Stage{trial: trial, board: newBoard(trial)}
 	d, err := driverNamed(trial.Driver)
@@ -169,7 +169,7 @@ func newStage(trial *Trial) (*Stage, *Ready, error) {
 		if workers := role.Workers * len(trial.Databases); workers > 0 {
 			s.working[r].Store(int64(workers))
 		} else {
-			close(s.over[r].come) // at 0
+			close(s.over[r].come) // at time 0
 		}
 		schedule, err := newSchedule(trial.Seed, role)
 		if err != nil {
@@ -256,8 +256,8 @@ func (s *Stage) end(role *Role) End {
 	return End{time: never}
 }
 
-// run starts all workers together, and ticks until the last has ended or was abandoned. It returns at the first worker's fault:
-// the others may hang on what the faulty one still holds, and there is no result to wait for.
+// run starts all workers together and ticks until the last has ended or was abandoned. It returns at the first fault of
+// a worker: the others may wait for what the faulty one still holds, and there will be no result.
 func (s *Stage) run() (*Probe, error) {
 	var clock Clock
 	var waiting sync.WaitGroup
@@ -277,7 +277,7 @@ func (s *Stage) run() (*Probe, error) {
 	stop, lateness := make(chan struct{}), make(chan *Histogram, 1)
 	var before atomic.Pointer[metrics.Float64Histogram]
 	if s.trial.ProbeMs > 0 {
-		// A timer might come too late: workers may leave it no processor.
+		// Read here, not in a timer, because workers may leave it no processor.
 		before.Store(waits())
 	}
 	clock = Clock{time.Now()}
@@ -320,7 +320,7 @@ func (s *Stage) run() (*Probe, error) {
 			}
 		}
 	}
-	// The rest, so that all ticks add up to the result.
+	// The last tick, so that all ticks add up to the result.
 	if err := say(s.board.tick(s.workers, clock, lag)); err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func work(w *Worker) (err error) {
 	return w.run()
 }
 
-// left counts a worker that has ended or was abandoned.
+// left records that a worker has ended or was abandoned.
 func (s *Stage) left(role int, clock Clock) {
 	if s.working[role].Add(-1) == 0 {
 		s.over[role].comes(clock)
@@ -354,7 +354,7 @@ func (s *Stage) drain(role int, clock Clock) {
 	time.Sleep(time.Duration(min(end.known(), never-millis(s.trial.DrainMs)) + millis(s.trial.DrainMs) - clock.now()))
 }
 
-// abandon abandons the workers of a role that are still in a transaction, and returns how many.
+// abandon abandons the workers of a role that are still in a transaction, and returns their number.
 func (s *Stage) abandon(role int, clock Clock) (count int) {
 	for _, w := range s.workers {
 		if w.id.role == role && w.abandon() {
@@ -375,7 +375,7 @@ func (s *Stage) result(probe *Probe) *Result {
 	for r, schedule := range s.schedules {
 		end := s.end(&s.trial.Roles[r]).known()
 		if schedule != nil && end != never {
-			// Arrivals are the role's, not yet those of one of its steps: they count for its first.
+			// Arrivals belong to the role, not to a step: they count for its first step.
 			result.Operations[s.board.firstOf(r)].Unserved += schedule.unserved(end)
 		}
 	}
@@ -383,7 +383,7 @@ func (s *Stage) result(probe *Probe) *Result {
 	return result
 }
 
-// settings asks all connections once more what is set on them.
+// settings reads the settings of all connections again.
 func (s *Stage) settings() ([]ConnectionSettings, error) {
 	all := []ConnectionSettings{}
 	for _, opened := range s.databases {
@@ -399,8 +399,8 @@ func (s *Stage) settings() ([]ConnectionSettings, error) {
 	return all, nil
 }
 
-// settingsAtEnd waits for a lock that another process of the trial holds. They are empty where the database does not let itself
-// be asked: what became of it the core sees for itself.
+// settingsAtEnd waits for a lock held by another process of the trial. It returns no settings if the database cannot be
+// queried; the core checks the state of the database itself.
 func settingsAtEnd(session Session, names []string) (map[string]any, error) {
 	const patience = 10 * time.Second
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
@@ -419,7 +419,7 @@ func settingsAtEnd(session Session, names []string) (map[string]any, error) {
 	}
 }
 
-// close runs `teardown` on the first connection of each database, and closes them all.
+// close runs `teardown` on the first connection of each database, and closes all connections.
 func (s *Stage) close() error {
 	for i, opened := range s.databases {
 		if len(opened.sessions) > 0 {
@@ -435,7 +435,7 @@ func (s *Stage) close() error {
 	return err
 }
 
-// say writes one line of JSON: the core reads while the trial runs.
+// say writes one line of JSON at once, because the core reads while the trial runs.
 func say(message any) error {
 	line, err := json.Marshal(message)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The test program is the runner when it is asked to be.
+// TestMain runs the test program as the runner if RUNNER_VERB is set.
 func TestMain(m *testing.M) {
 	if verb := os.Getenv("RUNNER_VERB"); verb != "" {
 		os.Args = []string{os.Args[0], verb}
@@ -33,17 +33,17 @@ func runner(verb string) *exec.Cmd {
 	return cmd
 }
 
-// heard is what a runner said.
+// heard is the output of a runner.
 type heard struct {
 	ready  []ConnectionSettings
-	ticked Counts // of all ticks
-	last   int64  // when the last tick was, in milliseconds
+	ticked Counts // sum of all ticks
+	last   int64  // time of the last tick, in milliseconds
 	result *heardResult
 	failed *Failed
 	exit   int
 }
 
-// heardResult is a Result with its histograms left as text.
+// heardResult is a Result with its histograms as text.
 type heardResult struct {
 	ElapsedNs  int64 `json:"elapsed_ns"`
 	MeasuredNs int64 `json:"measured_ns"`
@@ -62,7 +62,7 @@ type heardResult struct {
 	}
 }
 
-// converse runs a trial; between, if given, is done when it is ready, before `go`.
+// converse runs a trial. It calls between, if not nil, after `ready` and before `go`.
 func converse(t *testing.T, trial *Trial, between func()) heard {
 	t.Helper()
 	cmd := runner("run")
@@ -154,7 +154,7 @@ func (h *heard) addsUp(t *testing.T, trial *Trial) {
 	}
 }
 
-// run is converse for a trial that has to work.
+// run is like converse, for a trial that must succeed.
 func run(t *testing.T, trial *Trial, between func()) *heardResult {
 	t.Helper()
 	h := converse(t, trial, between)
@@ -165,7 +165,7 @@ func run(t *testing.T, trial *Trial, between func()) *heardResult {
 	return h.result
 }
 
-// Real drivers, by name.
+// real lists the SQL drivers of SQLite.
 var real = []string{"mattn", "modernc", "ncruces", "ncruces-direct", "zombiezen"}
 
 func each(t *testing.T, names []string, test func(t *testing.T, driver string)) {
@@ -176,7 +176,7 @@ func each(t *testing.T, names []string, test func(t *testing.T, driver string)) 
 
 const table = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT, hash TEXT UNIQUE)"
 
-// file makes a database with the table in it.
+// file creates a database that contains the table.
 func file(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a b%20?#.db")
@@ -218,7 +218,7 @@ func plain(text string, tuples int, bind ...int) Statement {
 	return Statement{SQL: text, Bind: bind, Tuples: tuples, Repeat: 1, Fetch: "none", Work: Work{Kind: "none"}}
 }
 
-// trialOf has a role for each transaction, with so many workers and so many transactions.
+// trialOf creates a trial with one role per transaction, with this number of workers and transactions.
 func trialOf(driver, path string, access Access, workers int, count uint64, transactions ...Transaction) *Trial {
 	settings := []Setting{pragma("journal_mode", "WAL"), pragma("synchronous", "OFF"), pragma("busy_timeout", "5000")}
 	trial := &Trial{
@@ -277,7 +277,7 @@ func TestSettingsAreThoseAskedForOnEveryConnection(t *testing.T) {
 		labels := map[string]string{"per-worker": "r-insert r-insert r-insert", "shared": "shared", "pool": "pool pool",
 			"write-lock": "r-insert r-insert r-insert", "split": "writer reader reader"}
 		for kind, want := range labels {
-			// mattn sends synchronous = NORMAL (1) by itself on every open; zombiezen WAL.
+			// On every open mattn sets synchronous = NORMAL (1), and zombiezen WAL.
 			trial := trialOf(driver, file(t), Access{kind, 2, 2}, 3, 3, insert())
 			trial.Connection = Connection{
 				Settings: []Setting{pragma("journal_mode", "DELETE"), pragma("synchronous", "FULL"), pragma("busy_timeout", "1234"), pragma("cache_size", "-3456")},
@@ -334,7 +334,7 @@ func TestAsItComes(t *testing.T) {
 	})
 }
 
-// lock takes the lock of those who write, until it is closed.
+// lock holds the write lock until it is closed.
 func lock(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	held, err := sql.Open("sqlite3", dsn(&Database{Kind: "file", Path: path}, map[string]any{"_txlock": "immediate"}))
@@ -348,7 +348,7 @@ func lock(t *testing.T, path string) *sql.DB {
 	return held
 }
 
-// errorsOf runs it and gives what the first operation saw.
+// errorsOf runs a trial and returns the counts of its first operation.
 func errorsOf(t *testing.T, trial *Trial, between func()) string {
 	t.Helper()
 	o := run(t, trial, between).Operations[0]
@@ -386,7 +386,8 @@ func TestErrorsHaveTheirExtendedNames(t *testing.T) {
 	})
 }
 
-// A transaction that has read cannot write once another one has committed; from its start it can.
+// TestARetryCuresABusySnapshot checks that a transaction that has read cannot write after another commit, but can after
+// a restart.
 func TestARetryCuresABusySnapshot(t *testing.T) {
 	each(t, real, func(t *testing.T, driver string) {
 		late := insert()
@@ -395,7 +396,7 @@ func TestARetryCuresABusySnapshot(t *testing.T) {
 		late.Statements[0].Fetch, late.Statements[0].HoldUs = "all", 300_000
 		early := insert()
 		early.HoldUs = 80_000
-		// On a busy machine either may begin when the other is over.
+		// On a busy machine one may begin after the other has ended.
 		inOneOfFive(t, func() error {
 			path := file(t)
 			trial := trialOf(driver, path, perWorker, 1, 1, late, early)
@@ -497,7 +498,7 @@ func TestAWorkerTellsItsLongestTimeWithoutACommit(t *testing.T) {
 		switch {
 		case w.Role == "r-insert" && (w.Committed != 3 || w.StallNs < 20_000_000):
 			t.Errorf("%d ns, though each takes 20 ms", w.StallNs)
-		// What finds no row commits nothing: all of its time is without a commit.
+		// An execution that finds no row commits nothing, so all of its time is without a commit.
 		case w.Role == "r-never" && (w.Committed != 0 || w.StallNs < w.InsideNs || w.InsideNs == 0):
 			t.Errorf("%d ns of %d", w.StallNs, w.InsideNs)
 		}
@@ -572,5 +573,5 @@ func TestDescribeKnowsEveryDriver(t *testing.T) {
 // pragma is a setting of SQLite.
 func pragma(name, value string) Setting { return Setting{name, "PRAGMA " + name + " = " + value} }
 
-// session is a setting of a server's session.
+// session is a setting of a server session.
 func session(name, value string) Setting { return Setting{name, "SET SESSION " + name + " = " + value} }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// pausing is a transaction of `noop` that takes so long, and whose only worker does it until a time or a role's end.
+// pausing creates a trial on noop with one worker, whose transactions take ms milliseconds each, until a time or the
+// end of a role.
 func pausing(ms int64, until Until) *Trial {
 	slow := Transaction{Name: "slow", Begin: "none", HoldUs: ms * 1000, Statements: []Statement{plain("SELECT 1", 1)}}
 	trial := trialOf("noop", "", perWorker, 1, 0, slow)
@@ -75,7 +76,7 @@ func TestWhatBeganInTheWarmUpHasEndedAndIsNotMeasured(t *testing.T) {
 	trial.WarmupMs = 200
 	result := run(t, trial, nil)
 	o, w := result.Operations[0], result.Workers[0]
-	// The window of a number of transactions ends with them.
+	// The window of a role with a number of transactions ends with the last one.
 	if o.Committed != 1 || o.Measured != 0 || o.Ended != 1 || w.InsideNs+w.OutsideNs != result.MeasuredNs || w.InsideNs < 100_000_000 {
 		t.Errorf("%+v %+v of %d ns", o, w, result.MeasuredNs)
 	}
@@ -100,14 +101,14 @@ func TestTheTimeOfAWorkerIsTheWindow(t *testing.T) {
 	for _, load := range []Load{{Kind: "closed"}, {Kind: "closed", ThinkUs: 3000}, {Kind: "open", Rate: 200, Arrivals: "poisson"}, {Kind: "open", Rate: 1e5, Arrivals: "constant"}} {
 		trial := pausing(1, Until{Kind: "time", Ms: 250})
 		trial.Roles[0].Workers, trial.Roles[0].WorkersInRole, trial.Roles[0].Load, trial.WarmupMs = 3, 3, load, 50
-		// addsUp compares.
+		// run checks with addsUp that the counts agree.
 		if o := run(t, trial, nil).Operations[0]; o.Ended == 0 || o.Ended > o.Committed {
 			t.Errorf("%+v: %+v", load, o)
 		}
 	}
 }
 
-// unfinished runs a trial that lasts for a time and stays locked out, and checks what is said of its `workers` workers.
+// unfinished runs a trial of limited time that stays locked out, and checks the results of its workers.
 func unfinished(t *testing.T, trial *Trial, workers int, between func()) heard {
 	t.Helper()
 	trial.DrainMs = 150
@@ -125,7 +126,7 @@ func unfinished(t *testing.T, trial *Trial, workers int, between func()) heard {
 	if o.Committed+o.Failed+o.Empty+o.Ended+o.Measured != 0 || o.Unserved != unserved || len(o.Unfinished) != workers {
 		t.Errorf("%+v", o)
 	}
-	// Each began before the role's end, and was abandoned when the drain had passed.
+	// Each began before the end of the role, and was abandoned after the drain.
 	const least, drain = 150_000_000, 400_000_000
 	for _, u := range o.Unfinished {
 		if u.ServiceNs < least || u.ServiceNs > h.result.ElapsedNs || h.result.ElapsedNs < drain || h.last < drain/1_000_000 {
@@ -143,7 +144,8 @@ func unfinished(t *testing.T, trial *Trial, workers int, between func()) heard {
 	return h
 }
 
-// It waits in C, in Go or in WebAssembly for a lock that the test keeps, or for one who does.
+// TestWhatHangsIsUnfinished lets workers wait in C, Go or WebAssembly for a lock held by the test, or for another
+// waiting worker.
 func TestWhatHangsIsUnfinished(t *testing.T) {
 	hangs := func(t *testing.T, driver string, access Access, load Load) {
 		path := file(t)
@@ -152,7 +154,7 @@ func TestWhatHangsIsUnfinished(t *testing.T) {
 		trial.Roles[0].Load = load
 		start := time.Now()
 		unfinished(t, trial, 2, func() { lock(t, path) })
-		// The process ends, though its calls still wait.
+		// The process ends although its calls still wait.
 		if took := time.Since(start); took > 50*time.Second {
 			t.Errorf("%v", took)
 		}
@@ -188,7 +190,8 @@ func TestErrorsOfWhatIsUnfinishedAreSeen(t *testing.T) {
 	}
 }
 
-// A worker that does not end has ended, for a role that waits for its role, when its drain has passed.
+// TestARoleDoesNotWaitForWhatIsUnfinished checks that an abandoned worker counts as ended for a role that waits for its
+// role.
 func TestARoleDoesNotWaitForWhatIsUnfinished(t *testing.T) {
 	path := file(t)
 	read := Transaction{Name: "read", Begin: "none", HoldUs: 1000, Statements: []Statement{plain("SELECT count(*) FROM t", 1)}}

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// cursor is a statement that has been executed and is at, or before, one of its rows.
+// cursor is an executed statement positioned at or before one of its rows.
 type cursor interface {
 	next() (more bool, err error)
-	// read reads every column as a value of the language.
+	// read converts every column to a Go value.
 	read(row []Value) error
 }
 
-// Job is Work with its columns found.
+// Job is Work with its columns resolved.
 type Job struct {
 	reads       bool // every column is read
-	verifies    bool // and these two are compared
+	verifies    bool // and the columns value and hash are compared
 	value, hash int
-	row         []Value // the current one, as long as there are columns
+	row         []Value // the current row, if there are columns
 	scratch     []byte
 }
 
@@ -39,7 +39,7 @@ func newJob(spec *Statement, columns []string) (Job, error) {
 	return job, nil
 }
 
-// fetch takes as many rows as the statement asks for and does its work on each. It returns how many it saw.
+// fetch fetches as many rows as the statement requests and does its work on each. It returns the number of rows.
 func (j *Job) fetch(c cursor, call *Call, effect *Effect) (count uint64, err error) {
 	mode := call.Spec.Fetch
 	if call.Timed && mode == "all" {
@@ -83,7 +83,7 @@ func (j *Job) fetch(c cursor, call *Call, effect *Effect) (count uint64, err err
 	return count, nil
 }
 
-// work does with a row, which was read if it had to be, what the statement asks for.
+// work does the requested work on a row, which has been read if necessary.
 func (j *Job) work(row []Value, count uint64, call *Call, effect *Effect) error {
 	if j.verifies && call.Spec.Fetch != "none" {
 		effect.Verified++
@@ -106,7 +106,8 @@ func (j *Job) work(row []Value, count uint64, call *Call, effect *Effect) error 
 	return nil
 }
 
-// agree says whether hash is the SHA-256 of the bytes that value spells. What is no text agrees with nothing.
+// agree reports whether hash is the hexadecimal SHA-256 of the bytes that value encodes. It is false for values that
+// are not text.
 func (j *Job) agree(value, hash *Value) bool {
 	var expected [sha256.Size]byte
 	if value.Kind != Text || hash.Kind != Text || len(hash.Text) != 2*len(expected) || !j.decode(hash.Text) {
@@ -116,7 +117,7 @@ func (j *Job) agree(value, hash *Value) bool {
 	return j.decode(value.Text) && sha256.Sum256(j.scratch) == expected
 }
 
-// decode leaves the bytes that the digits spell in scratch.
+// decode decodes hexadecimal digits into scratch.
 func (j *Job) decode(digits string) bool {
 	j.scratch = append(j.scratch[:0], digits...)
 	n, err := hex.Decode(j.scratch, j.scratch)
@@ -124,11 +125,11 @@ func (j *Job) decode(digits string) bool {
 	return err == nil
 }
 
-// notCounted are the verbs after which SQLite's count of changes is still that of an earlier statement.
+// notCounted lists the verbs after which SQLite's change count is still that of an earlier statement.
 var notCounted = []string{"CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "REINDEX",
 	"SAVEPOINT", "RELEASE", "BEGIN", "COMMIT", "END", "ROLLBACK"}
 
-// isCounted says whether SQLite counts what a statement without columns changes.
+// isCounted reports whether SQLite counts the changes of a statement without columns.
 func isCounted(sql string) bool {
 	words := strings.Fields(sql)
 	return len(words) > 0 && !slices.Contains(notCounted, strings.ToUpper(words[0]))

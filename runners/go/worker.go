@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Worker repeats its role's steps until the role ends.
+// Worker repeats the steps of its role until the role ends.
 type Worker struct {
 	id       ID
 	role     *Role
@@ -16,22 +16,22 @@ type Worker struct {
 	schedule *Schedule // nil in a closed loop
 	end      End
 	clock    Clock
-	warm     int64  // end of the warm-up in nanoseconds from `go`
-	choice   Stream // of the draws between steps
+	warm     int64  // end of the warm-up in nanoseconds since `go`
+	choice   Stream // for the choice between steps
 
-	// Held while something is recorded, and not during a transaction, which may hang in a call. It guards the records of the
-	// steps and what follows, in nanoseconds from `go`.
+	// Held while results are recorded, and not during a transaction, which may block in a call. It guards the records of
+	// the steps and the following fields, which are in nanoseconds since `go`.
 	mutex      sync.Mutex
-	running    *Task // nil between transactions, and when it was abandoned
+	running    *Task // nil between transactions, and after it was abandoned
 	abandoned  bool
-	start, due int64 // of the transaction that is running; due never in a closed loop
-	inside     int64 // the part of the window that was spent in transactions
-	committed  int64 // when it last committed something
-	stall      int64 // the longest time between two such moments
-	ended      int64 // when the worker had ended, or its drain
+	start, due int64 // of the running transaction; due is never in a closed loop
+	inside     int64 // the part of the window spent in transactions
+	committed  int64 // time of the last commit
+	stall      int64 // longest time between two commits
+	ended      int64 // when the worker ended or was abandoned
 }
 
-// ID says who a worker is.
+// ID identifies a worker.
 type ID struct {
 	database int
 	role     int    // index in the trial
@@ -39,26 +39,26 @@ type ID struct {
 	index    int    // among all workers of its database
 }
 
-// Task is one step of a role, as this worker does it.
+// Task is one step of a role, as run by this worker.
 type Task struct {
 	step   *Step
 	plan   Plan
 	params *Params
 	record *Record
-	place  int    // of its counts on the board
-	times  uint64 // how often this worker has started it
+	place  int    // index of its counts on the board
+	times  uint64 // number of executions started by this worker
 }
 
-// run works until the role ends, its drain has passed, or something goes wrong that is not a database's.
+// run works until the role ends, its drain has passed, or an error occurs that is not from the database.
 func (w *Worker) run() error {
 	values := &Values{}
-	// The worker's own transactions have the numbers place, place + all, place + 2 * all, … in its role.
+	// This worker's transactions have the numbers place, place + all, place + 2 * all, … in its role.
 	number, all, at := w.id.place, w.role.WorkersInRole, 0
 	for w.role.Until.Kind != "count" || number < w.role.Until.Transactions {
 		due := int64(never)
 		if w.schedule != nil {
 			if due = w.schedule.take(w.end.time); due == never {
-				// Nothing more arrives, but the role lasts until its time.
+				// Nothing more arrives, but the role lasts until its end.
 				w.end.sleep(w.clock, never)
 				break
 			}
@@ -103,8 +103,8 @@ func (w *Worker) run() error {
 	return nil
 }
 
-// begin starts a transaction now, unless it is too late. The clock is read under the mutex: of a worker that is found between
-// transactions after its end, none begins any more.
+// begin starts a transaction unless the end of the role has passed. It reads the clock under the mutex: once a worker
+// is found between transactions after its end, it starts no other.
 func (w *Worker) begin(task *Task, due int64) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -116,7 +116,7 @@ func (w *Worker) begin(task *Task, due int64) bool {
 	return true
 }
 
-// met records an error of the transaction under way, which may never end.
+// met records an error of the running transaction at once, because the transaction may never end.
 func (w *Worker) met(code, message string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -125,7 +125,7 @@ func (w *Worker) met(code, message string) {
 	}
 }
 
-// finish records what has ended, unless it was abandoned.
+// finish records a completed transaction. It returns false if the transaction was abandoned.
 func (w *Worker) finish(e *Execution) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -148,12 +148,12 @@ func (w *Worker) finish(e *Execution) bool {
 	return true
 }
 
-// within is the part of the window between two moments, of which the second is past.
+// within returns the part of the window between two times; to must have passed.
 func (w *Worker) within(from, to int64) int64 {
 	return max(min(to, w.end.known())-max(from, w.warm), 0)
 }
 
-// leave is the worker's own end, unless it was abandoned.
+// leave ends the worker. It returns false if the worker was abandoned.
 func (w *Worker) leave() bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -165,8 +165,8 @@ func (w *Worker) leave() bool {
 	return true
 }
 
-// abandon is the end of the drain: if the worker is in a transaction, that is unfinished, and nothing that becomes of it is
-// recorded.
+// abandon is called at the end of the drain. If the worker is in a transaction, that becomes unfinished, and its
+// outcome is not recorded.
 func (w *Worker) abandon() bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -190,7 +190,7 @@ func (w *Worker) rest() {
 	w.stall = max(w.stall, w.ended-w.committed)
 }
 
-// addTo adds its counts to those of the board.
+// addTo adds the worker's counts to those of the board.
 func (w *Worker) addTo(sums []Counts) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -199,7 +199,8 @@ func (w *Worker) addTo(sums []Counts) {
 	}
 }
 
-// resultInto adds its records to the operations. The window of a role of a number of transactions is that of its worker here.
+// resultInto adds the worker's records to the operations. In a role with a number of transactions, the window ends with
+// this worker.
 func (w *Worker) resultInto(operations []Operation) WorkerResult {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -216,7 +217,7 @@ func (w *Worker) resultInto(operations []Operation) WorkerResult {
 	return result
 }
 
-// byWeight chooses the first step whose cumulative weight exceeds the draw.
+// byWeight returns the first step whose cumulative weight exceeds the draw.
 func (w *Worker) byWeight(number uint64) int {
 	var sum uint64
 	for _, step := range w.role.Steps {

@@ -9,9 +9,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// zombiezen is modernc's translation of SQLite with an interface of its own, close to C's. It switches a database to
-// WAL on every open, and waits for a lock without end until `PRAGMA busy_timeout` says otherwise; SQLite knows nothing
-// of that wait and reads back 0. The SQLite inside is that of the modernc linked into the same program.
+// zombiezen is modernc's translation of SQLite with its own interface, close to SQLite's C interface. It switches a
+// database to WAL on every open and waits for a lock without limit until a `PRAGMA busy_timeout`. SQLite is not aware
+// of that wait and reports 0. Its SQLite is that of the modernc linked into the same program.
 var zombiezen = Driver{
 	Name:   "zombiezen",
 	Module: "zombiezen.com/go/sqlite",
@@ -39,7 +39,7 @@ var zombiezen = Driver{
 	},
 }
 
-// zombieError marks the errors of this driver, which have no exported type.
+// zombieError marks errors of this driver, which have no exported type.
 type zombieError struct{ error }
 
 func (e zombieError) Unwrap() error { return e.error }
@@ -57,8 +57,8 @@ var flagNames = map[string]sqlite.OpenFlags{
 	"private-cache": sqlite.OpenPrivateCache, "wal": sqlite.OpenWAL,
 }
 
-// openFlags reads the option `flags`, a list of names. Without it the driver's defaults stay (0), except that it is not
-// asked to switch to WAL where the settings say what the journal mode is to be: WAL would fix the page size before them.
+// openFlags reads the option `flags`, a list of names. Default: the driver's flags (0), without its switch to WAL if
+// the settings contain a journal mode: WAL would fix the page size before the settings.
 func openFlags(connection *Connection) (flags sqlite.OpenFlags, err error) {
 	if err := refuseUnknown(connection.Options, "flags"); err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func zombiePath(database *Database) string {
 	return database.Path
 }
 
-// zombiePool is sqlitex.Pool; a connection's session is found by the connection.
+// zombiePool is sqlitex.Pool, with the session of each connection.
 type zombiePool struct {
 	pool   *sqlitex.Pool
 	leases map[*sqlite.Conn]*zombieLease
@@ -96,7 +96,7 @@ type zombieLease struct {
 	pool    *sqlitex.Pool
 }
 
-// Take opens a session for a connection that is taken for the first time: all are, before the workers start.
+// Take opens a session on the first use of a connection. All connections are taken once before the workers start.
 func (p *zombiePool) Take() (Lease, error) {
 	conn, err := p.pool.Take(background)
 	if err != nil {
@@ -120,8 +120,7 @@ func (c zombieConn) autocommit() bool { return c.AutocommitEnabled() }
 func (c zombieConn) changes() int64   { return int64(c.Changes()) }
 func (c zombieConn) close() error     { return said(c.Close()) }
 
-// run takes a statement that is asked for again from the connection's cache, as the driver's own sqlitex.Transaction
-// does.
+// run takes a repeated statement from the connection's cache, as the driver's own sqlitex.Transaction does.
 func (c zombieConn) run(sql string, again bool) error {
 	if again {
 		return said(sqlitex.Execute(c.Conn, sql, nil))
@@ -140,7 +139,7 @@ func (c zombieConn) prepare(sql string, again bool) (rawStmt, error) {
 
 type zombieStmt struct {
 	stmt *sqlite.Stmt
-	kept bool // in the connection's cache, which finalizes it when it is closed
+	kept bool // in the connection's cache, which finalizes it on close
 }
 
 func (s *zombieStmt) parameters() int { return s.stmt.BindParamCount() }
@@ -161,7 +160,7 @@ func (s *zombieStmt) columns() []string {
 	return names
 }
 
-// bind says nothing of errors, which the next step returns.
+// bind does not return errors; the next step does.
 func (s *zombieStmt) bind(slots, yielded []Value) error {
 	for i := range slots {
 		switch value := slots[i].bound(yielded); value.Kind {

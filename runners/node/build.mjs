@@ -1,8 +1,8 @@
-// Compiles the optional driver sqlite3, for the Node.js and against the headers that this package brings along. The
-// package's own install script would fetch a binary that no lock file vouches for, and use whatever Node.js npm runs
-// on; package.json therefore denies it.
+// Compiles the optional driver sqlite3 against the headers of the Node.js that this package installs. The package's own
+// install script would download a binary that no lock file covers, and use the Node.js that npm runs on; package.json
+// therefore denies it.
 //
-// A machine without a C++ compiler loses this driver only: `describe` does not list it then, and this exits with 0.
+// Without a C++ compiler only this driver is missing: `describe` does not list it, and this program exits with 0.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ const driver = join(modules, 'sqlite3');
 const built = join(driver, 'build', 'Release', 'node_sqlite3.node');
 const nodedir = dirname(dirname(process.execPath));
 
-/** Why it cannot be compiled, or nothing. */
+/** Returns the reason why the driver cannot be compiled, or nothing. */
 function compile() {
     if (!existsSync(driver)) return 'npm did not install it';
     const major = Number(process.versions.node.split('.')[0]);

@@ -1,9 +1,9 @@
-// The loop that someone would write by hand for one question, to see what the runner adds to it: the same random values
-// from the same generator, in a thread of its own as a worker has, no clock around a transaction, no histogram, no
-// choice of anything.
+// The loop that a developer would write for one question, to measure the overhead of the runner: the same random values
+// from the same generator, in a separate thread like a worker, without a clock around transactions, without a
+// histogram, and without options.
 //
 // `handwritten.mjs DRIVER insert|batch|read DB N SEED` inserts N rows one by one under autocommit, inserts N batches of
-// 1000 in transactions, or reads N random rows by their rowid. Prints operations per second.
+// 1000 in transactions, or reads N random rows by rowid. Prints operations per second.
 
 import { createRequire } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,4 +1,4 @@
-"""The runner's three verbs. `docs/PROTOCOL.md` is its contract; the package says in which order to read it."""
+"""The three verbs of the runner. `docs/PROTOCOL.md` specifies them; the package docstring lists the modules."""
 
 import sys
 

@@ -1,34 +1,35 @@
-//! What one acknowledged call changes in the tables.
+//! The row changes of one acknowledged provider call.
 
 use std::sync::Arc;
 
-/// The rows that one call adds, alters and removes: all of them become durable, or none.
+/// The rows that one call inserts, updates and deletes. They become durable together or not at all.
 #[derive(Debug, Default)]
 pub struct Change {
     recording: bool,
     rows: Vec<Row>,
 }
 
-/// One row. Times are milliseconds since 1970; `instance` is the number that the core gave to an instance's name.
+/// A change of one row. Times are in milliseconds since 1970; `instance` is the number that the core assigned to an
+/// instance name.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "a field is the column of its name: `store/schema.sql`")]
 pub enum Row {
-    /// A new message for an orchestration.
+    /// Inserts a message for an orchestration.
     Message { id: i64, visible: i64, item: String },
-    /// It has been fetched so often, and is to be seen from then on.
+    /// Updates the number of fetches of a message, and the time from which it is visible.
     MessageRetry { id: i64, visible: i64, attempts: u32 },
-    /// A turn has dealt with it. A store keeps nothing of the change where it has no such message: then the disk has refused
-    /// what the turn came of.
+    /// Deletes a message that a turn has processed. If there is no such message, a store must reject the whole change:
+    /// the commit of the message that the turn depends on has failed.
     MessageDone { id: i64 },
-    /// It is dropped, if it is there.
+    /// Deletes a message, if it exists.
     MessageGone { id: i64 },
-    /// A new activity to execute.
+    /// Inserts an activity to execute.
     Work { id: i64, visible: i64, item: String },
-    /// It has been fetched so often, and is to be seen from then on.
+    /// Updates the number of fetches of an activity, and the time from which it is visible.
     WorkRetry { id: i64, visible: i64, attempts: u32 },
-    /// It has been executed or cancelled.
+    /// Deletes an activity that has been executed or cancelled.
     WorkDone { id: i64 },
-    /// An instance, new or with another orchestration, version or current execution.
+    /// Inserts an instance, or updates its orchestration, version or current execution.
     Instance {
         id: i64,
         name: Arc<str>,
@@ -38,9 +39,9 @@ pub enum Row {
         current: u64,
         created: i64,
     },
-    /// The status that the orchestration's own code has set, and how often it has.
+    /// Updates the custom status that the orchestration set, and the number of times it was set.
     CustomStatus { instance: i64, status: Option<String>, version: u64 },
-    /// A new execution.
+    /// Inserts an execution.
     Execution {
         instance: i64,
         execution: u64,
@@ -50,45 +51,46 @@ pub enum Row {
         started: i64,
         completed: Option<i64>,
     },
-    /// The version of duroxide that an execution is pinned to.
+    /// Sets the duroxide version that an execution is pinned to.
     Pinned { instance: i64, execution: u64, version: String },
-    /// How an execution ended.
+    /// Updates the status and output of an execution that has ended.
     Status { instance: i64, execution: u64, status: String, output: Option<String>, completed: i64 },
-    /// One event of a history, as duroxide serialises it.
+    /// Inserts a history event, serialised by duroxide.
     Event { instance: i64, execution: u64, event: u64, data: String },
-    /// A key set (or, without a value, cleared) by the current execution.
+    /// Sets a key in the current execution, or clears it if `value` is `None`.
     Value { instance: i64, key: String, value: Option<String>, updated: i64 },
-    /// All keys cleared by the current execution.
+    /// Clears all keys in the current execution.
     ValuesCleared { instance: i64, updated: i64 },
-    /// The execution ended: what it set and cleared becomes the instance's.
+    /// Merges the values of the ended execution into those of the instance.
     ValuesMerged { instance: i64 },
-    /// An instance with its executions, histories and values. Its messages and work are rows of their own.
+    /// Deletes an instance with its executions, histories and values. Its messages and activities have rows of their
+    /// own.
     InstanceGone { id: i64 },
-    /// An execution with its history.
+    /// Deletes an execution and its history.
     ExecutionGone { instance: i64, execution: u64 },
 }
 
 impl Change {
-    /// Nothing yet. Without `recording`, rows are not even made: nobody will keep them.
+    /// Creates an empty change. If `recording` is false, rows are not built, because no store keeps them.
     #[must_use]
     pub fn new(recording: bool) -> Self {
         Self { recording, rows: Vec::new() }
     }
 
-    /// Adds a row.
+    /// Appends a row.
     pub fn row(&mut self, row: impl FnOnce() -> Row) {
         if self.recording {
             self.rows.push(row());
         }
     }
 
-    /// The same rows, for a store that does something else with them.
+    /// Returns the rows by value, for a store that does not write them to tables.
     #[must_use]
     pub fn into_rows(self) -> Vec<Row> {
         self.rows
     }
 
-    /// The rows, in the order in which they are to be written.
+    /// Returns the rows in the order in which they must be written.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows

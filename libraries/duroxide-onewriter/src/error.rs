@@ -1,56 +1,56 @@
-//! Why a provider cannot be opened.
+//! Errors from opening a provider.
 
 use std::path::PathBuf;
 
 use crate::store::StoreError;
 
-/// Why a provider cannot be opened.
+/// Reason why a provider could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another process, or another provider of this one, schedules from this database. Two would give the same work to two
-    /// workers: leases are in the memory of the one.
+    /// Another process, or another provider in this process, has the database open. Leases are in the memory of one
+    /// process, so two schedulers would give the same work to two workers.
     #[error("{}: a provider has this database open already; one process owns it at a time", path.display())]
     Owned {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
     },
 
-    /// The file whose lock says who owns the database.
+    /// The lock file of the database could not be opened or locked.
     #[error("{}: {source}", path.display())]
     Owner {
-        /// That file.
+        /// Path of the lock file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 
-    /// The file has tables that are not ours.
+    /// The file contains the tables of another program.
     #[error("{}: a database of another program", path.display())]
     Foreign {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
     },
 
-    /// The tables are of another version.
+    /// The tables have an unsupported version.
     #[error("{}: its tables are of version {version}, and this program knows {known}", path.display())]
     Version {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// What it says.
+        /// Version of the tables.
         version: i64,
-        /// What this program knows.
+        /// Version that this crate supports.
         known: i64,
     },
 
-    /// The operating system gives no thread for the clock.
+    /// The operating system could not start the clock thread.
     #[error("no thread for the clock: {0}")]
     Clock(String),
 
-    /// SQLite, or the layer above it.
+    /// Error from SQLite or [`onewriter`].
     #[error(transparent)]
     Database(#[from] onewriter::Error),
 
-    /// What was kept could not be read.
+    /// The stored state could not be read.
     #[error("what was kept could not be read: {0}")]
     Recovery(#[from] StoreError),
 }

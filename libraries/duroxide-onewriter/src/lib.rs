@@ -11,34 +11,38 @@
 //! # }
 //! ```
 //!
-//! **How it works.** One process owns the file (a lock beside it says so), and schedules in memory: queues, leases, sessions, who
-//! waits for what. A fetch is therefore no write, and one that finds nothing is notified rather than asking again. What a call
-//! acknowledges is rows; those of all calls that come at the same time share one commit.
+//! **Design.** One process owns the file, enforced by a lock file, and schedules in memory: queues, leases, sessions
+//! and waiters. A fetch therefore writes nothing, and a waiting fetch is notified instead of polling. An acknowledging
+//! call writes rows, and concurrent calls share one commit.
 //!
-//! **What is durable when.**
+//! **Durability of each call.**
 //!
-//! | call | by the time it returns |
-//! |---|---|
-//! | `enqueue_for_orchestrator`, `enqueue_for_worker`, `ack_orchestration_item`, `ack_work_item`, `abandon_*`, `append_with_execution`, deletions and prunings | all of it is on the disk, or the call has failed and nothing of it is; nobody sees it before (but see [`Acks::Ordered`]) |
-//! | `fetch_*` of something that has never been fetched | nothing is written: a lease is this process's own, and a process that ended holds none. If the process dies, this one attempt is not counted |
-//! | `fetch_*` of something that has been fetched before, or that an earlier process left behind | the number of attempts is on the disk, so that something which kills every process that fetches it is found out |
-//! | `renew_*`, sessions | nothing: leases end with the process |
+//! - `enqueue_for_orchestrator`, `enqueue_for_worker`, `ack_orchestration_item`, `ack_work_item`, `abandon_*`,
+//!   `append_with_execution`, deletions and prunings: when the call returns, all of its changes are on disk, or it has
+//!   failed and none is. No caller sees them earlier (exception: [`Acks::Ordered`]).
+//! - `fetch_*` of an item that was never fetched: nothing is written, because leases belong to the process and end with
+//!   it. If the process dies, this attempt is not counted.
+//! - `fetch_*` of an item that was fetched before, or was left by an earlier process: when the call returns, the number
+//!   of attempts is on disk, so that an item that kills every process that fetches it can be detected.
+//! - `renew_*` and sessions: nothing is written, because leases end with the process.
 //!
-//! With [`Durability::Full`], the default, "on the disk" survives a loss of power; with [`Durability::Normal`] the end of the
-//! process. Where a commit fails, the caller is told so, and what it wanted to change is as it was: its lease, too.
+//! With [`Durability::Full`], the default, changes on disk survive power loss; with [`Durability::Normal`] they survive
+//! the end of the process. If a commit fails, the caller gets an error, and its changes, including those of its lease,
+//! are undone.
 //!
-//! [`Acks::Ordered`] lets dispatchers go on while their acknowledgements wait for the commit, and turns begin while their
-//! messages do. Who asks meanwhile (reads, statuses, lists, a fetch that would find nothing) waits until it is decided, and an
-//! activity until its turn is: what clients and activities see is on the disk, and what was acknowledged is seen, as without it.
-//! What differs is what a dispatcher, which ends with the process, has been told when the process ends or the disk refuses.
+//! With [`Acks::Ordered`], dispatchers continue while their acknowledgements wait for the commit, and turns start while
+//! their messages wait for it. Concurrent reads, status queries, lists and fetches that would find nothing wait for
+//! that commit, and activities wait for the commit of their turn. So clients and activities see only durable data, and
+//! all acknowledged data, as without this option. The difference: if the process dies or the commit fails, a dispatcher
+//! may already have received success.
 //!
-//! **Memory.** The backlog (messages and work that wait), some hundred bytes for each instance and execution until they are
-//! deleted, and histories up to [`Options::cache`], from which `read`, values and statuses are answered; what is not in memory
-//! is read from the file. [`Options::volatile`] is the same provider without storage, the runtime's own ceiling: it keeps all
-//! histories.
+//! **Memory.** Memory holds the waiting messages and activities, some hundred bytes per instance and execution until
+//! they are deleted, and histories up to [`Options::cache`]. Reads of histories, values and statuses use memory first,
+//! then the file. [`Options::volatile`] is the same provider without storage: it keeps all histories in memory, and
+//! shows the upper limit of the runtime's throughput.
 //!
-//! **Deviations** from duroxide's own SQLite provider: messages for a name that nothing has started yet do not stand in the way
-//! of others; `append_with_execution` (which the runtime does not use) wants the execution to exist.
+//! **Differences** from duroxide's own SQLite provider: messages for a name without an instance do not block other
+//! messages; `append_with_execution` (which the runtime does not use) requires that the execution exists.
 
 #![forbid(unsafe_code)]
 

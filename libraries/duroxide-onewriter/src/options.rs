@@ -1,4 +1,4 @@
-//! How a provider is opened.
+//! Options for opening a provider.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::provider::OneWriter;
 use crate::store::{Durable, Store, Volatile};
 
-/// How a provider is opened: durable, with long polls.
+/// Options for opening a provider. The defaults are durable, with long polling.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub(crate) durability: Durability,
@@ -19,33 +19,35 @@ pub struct Options {
     pub(crate) cache: usize,
 }
 
-/// What a fetch does that finds nothing.
+/// Behaviour of a fetch that finds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Polling {
-    /// Waits, as long as the runtime lets it, to be notified.
+    /// The fetch waits for a notification, up to the timeout of the runtime.
     #[default]
     Long,
-    /// Returns at once, so that the runtime polls: the state of affairs without notification, to compare with.
+    /// The fetch returns immediately and the runtime polls, like a provider without notification; for comparison.
     Short,
 }
 
-/// When the runtime's dispatchers are told that what they acknowledge is kept: `ack_orchestration_item`, `ack_work_item`.
+/// When `ack_orchestration_item` and `ack_work_item` return to the dispatchers of the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acks {
-    /// When it is on the disk.
+    /// After the commit.
     #[default]
     Awaited,
-    /// When it stands in line for the next commit, so that a dispatcher does not wait for the disk. Whatever has an effect still
-    /// does: no activity is executed, no client is told or shown anything, and no history is handed out, before what it comes of
-    /// is on the disk; clients' calls and reads are as with `Awaited`, and who asks for what is under way waits for it.
+    /// When the change is queued for the next commit, so that a dispatcher does not wait for the disk.
     ///
-    /// A turn has no effect but what it acknowledges, so it does not wait either: it may have a message, and what the last of an
-    /// instance's activities has come to, as soon as that stands in line. What it acknowledges stands behind it there, and is
-    /// refused where that is.
+    /// Everything with an external effect still waits: activities run, clients receive results, and histories are
+    /// returned only after the data that they depend on is on disk. Calls and reads of clients behave as with
+    /// [`Acks::Awaited`]; a read of data that is being committed waits for the commit.
     ///
-    /// A process that dies in between has done no more than one that died a moment earlier, and the activity or turn is done
-    /// again. So it is where the disk refuses: the dispatcher has been told otherwise then, and the work is there for the next
-    /// one.
+    /// A turn has no effect except its acknowledgement, so it does not wait: it may receive a message, or the
+    /// completion of the last outstanding activity of its instance, as soon as that is queued. The acknowledgement of
+    /// the turn is queued behind it, and fails if its commit fails.
+    ///
+    /// If the process dies before the commit, the activity or turn runs again, as if the process had died a moment
+    /// earlier. The same holds if the commit fails: the dispatcher has received success, and the work becomes available
+    /// again.
     Ordered,
 }
 
@@ -56,46 +58,46 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What an acknowledged call survives. Default: a loss of power.
+    /// Failures that an acknowledged call survives. Default: [`Durability::Full`], which survives power loss.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Connections that read histories which are not in memory. Default: 2.
+    /// Number of connections that read histories from the file. Default: 2.
     #[must_use]
     pub fn readers(mut self, readers: usize) -> Self {
         self.readers = readers;
         self
     }
 
-    /// What a fetch does that finds nothing.
+    /// Behaviour of a fetch that finds nothing. Default: [`Polling::Long`].
     #[must_use]
     pub fn polling(mut self, polling: Polling) -> Self {
         self.polling = polling;
         self
     }
 
-    /// When an acknowledgement returns. Default: when what it acknowledges is durable.
+    /// When an acknowledgement returns. Default: [`Acks::Awaited`].
     #[must_use]
     pub fn acks(mut self, acks: Acks) -> Self {
         self.acks = acks;
         self
     }
 
-    /// Bytes of histories and values that stay in memory; default: 64 MiB. The least recently used go first, and are read
-    /// again when they are needed; those that a dispatcher has in hand stay.
+    /// Capacity in bytes for histories and values in memory. Default: 64 MiB. The least recently used are evicted first
+    /// and read again on demand; those under a lease stay in memory.
     #[must_use]
     pub fn cache(mut self, bytes: usize) -> Self {
         self.cache = bytes;
         self
     }
 
-    /// Opens the database in this file, which is created where it is absent.
+    /// Opens the database in this file, which is created if it does not exist.
     ///
     /// # Errors
-    /// Where another process has it open, or it cannot be opened.
+    /// If another process has it open, or it cannot be opened.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<OneWriter, Error> {
         let durable = Arc::new(Durable::open(path, self)?);
         let mut provider = self.open_on(Arc::clone(&durable) as Arc<dyn Store>)?;
@@ -103,18 +105,18 @@ impl Options {
         Ok(provider)
     }
 
-    /// The same provider without storage.
+    /// Creates the same provider without storage.
     ///
     /// # Errors
-    /// Where the operating system gives no thread.
+    /// If the clock thread cannot be started.
     pub fn volatile(&self) -> Result<OneWriter, Error> {
         self.open_on(Arc::new(Volatile))
     }
 
-    /// On a store of the caller's own.
+    /// Opens the provider on a custom store.
     ///
     /// # Errors
-    /// Where what the store has kept cannot be read.
+    /// If the stored state cannot be read, or the clock thread cannot be started.
     pub fn open_on(&self, store: Arc<dyn Store>) -> Result<OneWriter, Error> {
         OneWriter::new(self, store)
     }

@@ -1,11 +1,12 @@
-//! Keeping the write-ahead log short.
+//! WAL checkpoints and the bound on the size of the write-ahead log.
 //!
-//! In the background a checkpoint carries frames over while others write. What was written meanwhile is left, so the writer
-//! carries over that last stretch itself, between two commits: only of a log that has been carried over whole does SQLite use
-//! the file again from its beginning, and writing over blocks that a file has is twice as fast as making it grow.
+//! A background thread runs passive checkpoints while other connections write. Frames appended during such a checkpoint
+//! remain in the log, so the writer checkpoints them itself between two commits. SQLite reuses the log file from its
+//! beginning only after all of its frames have been checkpointed, and overwriting allocated blocks is twice as fast as
+//! extending the file.
 //!
-//! A reader can be in the way of that. Past a bound the writer cuts the log, too: those who begin to read meanwhile need it no
-//! more, and those who do still need it are waited for, if only for a moment.
+//! A reader can prevent that reset. Above a size limit the writer therefore also truncates the log: new readers no
+//! longer need it, and the writer waits a short time for readers that still do.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -20,35 +21,37 @@ use crate::options::Checkpoints;
 use crate::readers::Readers;
 use crate::sync::lock;
 
-/// How long writers wait for readers that need the log.
+/// Longest wait of the writer for readers that still need the log.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long to leave a log that a reader did not allow to be cut, before it is tried again: at first, and when it never does.
+/// Delays before a truncation that a reader prevented is tried again: the first, and the upper bound of the doubling
+/// delay.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
-/// A reader as old as this is worth a warning at once.
+/// Age from which a reader that prevents truncation causes a warning without waiting for further growth.
 const OLD: Duration = Duration::from_secs(1);
 
-/// The writer's side.
+/// Checkpointing by the writer thread.
 pub struct Checkpointing {
     rules: Checkpoints,
-    /// Asks for a checkpoint in the background; one may wait.
+    /// Requests a background checkpoint; at most one request is queued.
     background: SyncSender<()>,
     readers: Arc<Readers>,
-    /// Frames at which the background was last asked.
+    /// WAL frames at the last request for a background checkpoint.
     asked_at: u64,
-    /// The most frames since the log's file was last cut: it is that long, though the log may have begun anew in it.
+    /// Largest frame count since the last truncation: the length of the log file, which a reset of the log does not
+    /// shorten.
     longest: u64,
-    /// Set by the background when it has done what it was asked for.
+    /// Set by the background thread after a completed checkpoint.
     carried: Arc<AtomicBool>,
-    /// Held by whichever of the two is at a checkpoint.
+    /// Held during a checkpoint by the writer or by the background thread.
     turn: Arc<Mutex<()>>,
     not_before: Option<Instant>,
     pause: Duration,
-    /// Frames from which on the next warning is due.
+    /// Frame count from which the next warning is due.
     warn_at: u64,
 }
 
 impl Checkpointing {
-    /// The second is for a thread of its own.
+    /// Returns the writer's part and the part that runs in the background thread.
     pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Background) {
         let (background, asked) = sync_channel(1);
         let (carried, turn) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
@@ -58,11 +61,11 @@ impl Checkpointing {
         (Self { rules, background, readers, asked_at, longest, carried, turn, not_before, pause, warn_at }, beside)
     }
 
-    /// After a commit, with no transaction open.
+    /// Must be called after each commit, with no transaction open.
     pub fn after_commit(&mut self, connection: &Connection, counters: &Live) {
         let frames = counters.wal_frames.load(Relaxed);
         if frames < self.asked_at {
-            // The log has begun anew.
+            // SQLite has restarted the log from its beginning.
             self.asked_at = 0;
         }
         self.longest = self.longest.max(frames);
@@ -74,13 +77,13 @@ impl Checkpointing {
             last_stretch(connection);
         } else if passes(self.rules.passive_after, frames.saturating_sub(self.asked_at)) {
             self.asked_at = frames;
-            // Where one is asked for already, it will see these frames, too.
+            // A request that is already queued covers these frames as well.
             let _asked = self.background.try_send(());
         }
     }
 
-    /// Waits for the background, whose work makes this one's short: a log that grows faster than it can be carried over is
-    /// bounded by nothing else.
+    /// Waits for a running background checkpoint first, which leaves less to checkpoint here. This wait is the only
+    /// bound on a log that grows faster than checkpoints can follow.
     fn truncate(&mut self, connection: &Connection, counters: &Live, frames: u64) {
         let turn = self.turn.clone();
         let _turn = lock(&turn);
@@ -91,7 +94,7 @@ impl Checkpointing {
                 (self.asked_at, self.longest, self.warn_at) = (0, 0, u64::from(self.rules.truncate_after));
                 (self.not_before, self.pause) = (None, PAUSES.0);
             }
-            // Another process's, and soon over.
+            // A checkpoint of another process, which ends soon.
             Ok(Cut::Checkpoint) => {}
             Ok(Cut::Reader) => {
                 counters.blocked.fetch_add(1, Relaxed);
@@ -110,7 +113,8 @@ impl Checkpointing {
         self.pause = (self.pause * 2).min(PAUSES.1);
     }
 
-    /// At the bound where a reader is old, else at twice the bound; then each time the log has doubled.
+    /// The first warning is due at the limit if a reader is old, otherwise at twice the limit; later ones each time the
+    /// log doubles.
     fn warn(&mut self, frames: u64) {
         let oldest = self.readers.oldest();
         let is_old = oldest.is_some_and(|age| age >= OLD);
@@ -133,23 +137,23 @@ impl Checkpointing {
     }
 }
 
-/// What became of an attempt to cut the log.
+/// Result of an attempt to truncate the log.
 enum Cut {
     Done,
-    /// A reader needs it.
+    /// A reader still needs frames of the log.
     Reader,
-    /// Another checkpoint is at it.
+    /// Another checkpoint is running.
     Checkpoint,
 }
 
-/// Carries the log over whole, and cuts its file.
+/// Checkpoints the whole log and truncates its file.
 fn truncate(connection: &Connection) -> rusqlite::Result<Cut> {
     let patience = connection::busy_timeout(connection)?;
     connection.busy_timeout(PATIENCE)?;
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
     let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], row);
     connection.busy_timeout(patience)?;
-    // The second is -1 where it could not even begin (https://sqlite.org/pragma.html#pragma_wal_checkpoint).
+    // The second column is -1 if the checkpoint could not start (https://sqlite.org/pragma.html#pragma_wal_checkpoint).
     Ok(match done? {
         (0, _) => Cut::Done,
         (_, -1) => Cut::Checkpoint,
@@ -157,7 +161,7 @@ fn truncate(connection: &Connection) -> rusqlite::Result<Cut> {
     })
 }
 
-/// Carries over what was written while the background was at it. Where a reader is in the way, that much is left.
+/// Checkpoints the frames written during the background checkpoint, except those that a reader still needs.
 fn last_stretch(connection: &Connection) {
     if let Err(error) = passive(connection) {
         tracing::warn!(%error, "a checkpoint failed");
@@ -166,11 +170,11 @@ fn last_stretch(connection: &Connection) {
 
 fn passive(connection: &Connection) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?;
-    // 1 where another checkpoint is at it.
+    // The first column is 1 if another checkpoint is running.
     Ok(statement.query_row([], |row| row.get::<_, i64>(0))? == 0)
 }
 
-/// The thread beside the writer.
+/// Checkpointing in the background thread.
 pub struct Background {
     asked: Receiver<()>,
     carried: Arc<AtomicBool>,
@@ -178,7 +182,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// A checkpoint whenever the writer asks for one, until it is gone.
+    /// Runs a checkpoint for each request of the writer and returns when the writer is dropped.
     pub fn run(&self, connection: &Connection, counters: &Live) {
         for () in &self.asked {
             let _turn = lock(&self.turn);

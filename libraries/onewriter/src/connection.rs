@@ -1,4 +1,4 @@
-//! A connection as this layer opens it.
+//! Opening and configuring connections.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::Error;
 use crate::options::{Durability, Options};
 
-/// What a connection is for.
+/// Use of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     Write,
@@ -16,10 +16,10 @@ pub enum Purpose {
     Checkpoint,
 }
 
-/// Prepared statements that each connection keeps.
+/// Capacity of the prepared statement cache of each connection.
 const STATEMENTS: usize = 256;
 
-/// Opens one, with the caller's own settings first.
+/// Opens a connection. [`Options::on_connection`] runs before the settings of this crate.
 pub fn open(options: &Options, purpose: Purpose) -> Result<Connection, Error> {
     let path = &options.path;
     let wrong = |error: rusqlite::Error| Error::Open { path: path.clone(), what: error.to_string() };
@@ -47,7 +47,7 @@ fn set(connection: &Connection, options: &Options, purpose: Purpose) -> rusqlite
         Durability::Normal => pragma(connection, "PRAGMA synchronous = NORMAL")?,
         Durability::AsSet => {}
     }
-    // Checkpoints are this layer's business.
+    // This crate runs the checkpoints.
     pragma(connection, "PRAGMA wal_autocheckpoint = 0")?;
     if purpose == Purpose::Read {
         pragma(connection, "PRAGMA query_only = ON")?;
@@ -55,7 +55,8 @@ fn set(connection: &Connection, options: &Options, purpose: Purpose) -> rusqlite
     Ok(())
 }
 
-/// Whether what was set has taken effect: a file system without shared memory leaves the journal as it was, and says nothing.
+/// Checks that the settings are in effect: on a file system without shared memory, SQLite keeps the old journal mode
+/// and returns no error.
 fn check(connection: &Connection, path: &Path, durability: Durability) -> rusqlite::Result<Result<(), Error>> {
     let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
@@ -72,7 +73,7 @@ fn check(connection: &Connection, path: &Path, durability: Durability) -> rusqli
     Ok(Err(Error::Open { path: path.into(), what }))
 }
 
-/// Runs one to its end; most return a row.
+/// Runs a PRAGMA to completion; most return a row.
 pub fn pragma(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
@@ -80,23 +81,24 @@ pub fn pragma(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What `PRAGMA busy_timeout` says.
+/// The busy timeout of the connection.
 pub fn busy_timeout(connection: &Connection) -> rusqlite::Result<Duration> {
     let millis: i64 = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
     Ok(Duration::from_millis(millis.try_into().unwrap_or_default()))
 }
 
-/// Another number after each change of the schema (<https://sqlite.org/pragma.html#pragma_schema_version>).
+/// The schema version, which changes with each change of the schema
+/// (<https://sqlite.org/pragma.html#pragma_schema_version>).
 pub fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
 }
 
-/// Runs a statement without parameters that the connection keeps prepared.
+/// Runs a statement without parameters through the prepared statement cache.
 pub fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Whether there are references that a deferred constraint would refuse at the commit
+/// Whether deferred foreign keys are violated, so that a commit would fail
 /// (<https://sqlite.org/c3ref/c_dbstatus_options.html>).
 pub fn has_deferred_violations(connection: &Connection) -> bool {
     let (mut now, mut peak) = (0, 0);
@@ -115,9 +117,9 @@ pub fn has_deferred_violations(connection: &Connection) -> bool {
     now != 0
 }
 
-/// What SQLite says of the last call that failed on this connection.
+/// Extended result code of the last failed call on this connection.
 pub fn last_error(connection: &Connection) -> rusqlite::Error {
-    // SAFETY: as above.
+    // SAFETY: the handle is open as long as the connection is borrowed.
     #[expect(unsafe_code, reason = "rusqlite has no function for it")]
     let code = unsafe { rusqlite::ffi::sqlite3_extended_errcode(connection.handle()) };
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)

@@ -1,43 +1,43 @@
-//! What the layer has done so far.
+//! Counters of writes, commits, checkpoints and readers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Counted since the database was opened; a snapshot.
+/// Snapshot of the counters since the database was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Writes that wait now.
+    /// Writes waiting in the queue now.
     pub queued: u64,
-    /// Writes committed.
+    /// Committed writes.
     pub writes: u64,
-    /// Writes whose closure failed or panicked, or whose transaction did.
+    /// Writes that are not in the database because the closure failed or panicked, or because its transaction failed.
     pub failed: u64,
-    /// Commits they shared.
+    /// Commits; one commit may contain many writes.
     pub commits: u64,
-    /// Of those, the ones that a caller made itself, because nobody else was writing.
+    /// Commits made in the thread of the caller, because no other write was in progress.
     pub inline: u64,
-    /// The most writes that one commit was shared by.
+    /// Largest number of writes in one commit.
     pub largest: u64,
-    /// Time in `COMMIT`, all together.
+    /// Total time spent in `COMMIT`.
     pub commit_time: Duration,
-    /// The longest one.
+    /// Longest time spent in one `COMMIT`.
     pub longest_commit: Duration,
     /// Transactions that could not begin because another process was writing.
     pub busy: u64,
     /// Frames in the write-ahead log after the last commit.
     pub wal_frames: u64,
-    /// Checkpoints beside the writer.
+    /// Passive checkpoints completed by the background thread.
     pub passive: u64,
-    /// Checkpoints that cut the log.
+    /// Checkpoints that truncated the log.
     pub truncated: u64,
-    /// Those that a reader did not allow.
+    /// Truncations prevented by a reader.
     pub blocked: u64,
-    /// How long the oldest reader has been reading.
+    /// Age of the oldest read in progress, or `None` if there is none.
     pub oldest_reader: Option<Duration>,
 }
 
-/// [`Counters`] as they are counted.
+/// The counters that [`Counters`] is a snapshot of.
 #[derive(Debug, Default)]
 pub struct Live {
     pub writes: AtomicU64,
@@ -52,16 +52,16 @@ pub struct Live {
     pub passive: AtomicU64,
     pub truncated: AtomicU64,
     pub blocked: AtomicU64,
-    /// What it usually takes from begin to the end of the commit, however many share it.
+    /// Moving average of the time from begin to the end of the commit, regardless of the number of writes.
     pub usual_ns: AtomicU64,
-    /// What the commit usually takes of that.
+    /// Moving average of the time in `COMMIT`.
     pub usual_commit_ns: AtomicU64,
-    /// So many are likely to write at the same time.
+    /// Number of callers expected to write concurrently.
     pub crowd: AtomicU64,
 }
 
 impl Live {
-    /// A commit of so many writes took so long.
+    /// Records a commit of `writes` writes.
     pub fn committed(&self, writes: u64, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.writes.fetch_add(writes, Relaxed);
@@ -72,12 +72,13 @@ impl Live {
         usual(&self.usual_commit_ns, nanos);
     }
 
-    /// From begin to the end of the commit it took so long.
+    /// Records the time from begin to the end of the commit.
     pub fn took(&self, took: Duration) {
         usual(&self.usual_ns, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// So many were written for, or were waiting, when a commit ended. Those that are gone are forgotten by and by.
+    /// Records how many callers were served or waiting at the end of a commit. The estimate decays by an eighth per
+    /// commit.
     pub fn met(&self, callers: u64) {
         let before = self.crowd.load(Relaxed);
         self.crowd.store(callers.max(before - before.div_ceil(8)), Relaxed);
@@ -104,7 +105,7 @@ impl Live {
     }
 }
 
-/// The mean of the last eight or so.
+/// Updates an exponential moving average with weight 1/8.
 fn usual(mean: &AtomicU64, nanos: u64) {
     let before = mean.load(Relaxed);
     mean.store(before - before / 8 + nanos / 8, Relaxed);

@@ -1,4 +1,4 @@
-//! The database as its callers see it.
+//! The public handle of a database, and the coordination of its callers with the writer thread.
 
 use std::cell::Cell;
 use std::pin::{Pin, pin};
@@ -22,20 +22,22 @@ use crate::readers::Readers;
 use crate::sync::lock;
 use crate::writer::{Jobs, Supply, Writer, is_inside};
 
-/// So few jobs are sooner done by a caller that is writing anyway than handed to the writer's thread, which would have to be
-/// woken for them.
+/// Number of waiting jobs up to which a caller that already writes runs them itself: waking the writer thread for them
+/// takes longer.
 const FEW: usize = 1;
 
-/// A commit as short as this has no disk to wait for: writes of a few callers are done before one of them has fallen asleep and
-/// been woken again.
+/// Commit time below which a commit does not wait for a disk: the writes of a few callers are done sooner than a thread
+/// falls asleep and wakes again.
 const SHORT: Duration = Duration::from_micros(50);
-/// For so long a caller looks for a short write's answer.
+/// Time for which a caller polls for the answer of a short write before it sleeps.
 const LOOK_OUT: Duration = Duration::from_micros(200);
-/// Where nobody has come for so long, nobody is on the way: a thread is woken, and has its next write ready, in less.
+/// Time without a new job after which the writer stops waiting for more: a woken thread submits its next write sooner.
 const GAP: Duration = Duration::from_micros(30);
 
-/// An open database: one connection that writes, a pool of others that read. Clones are the same database; when the last one
-/// is dropped, writes that wait are still done, in the background ([`Database::close`] waits for them).
+/// An open database: one connection that writes and a pool of connections that read.
+///
+/// Clones share the same database. Writes that are queued when the last clone is dropped still run, in the background;
+/// [`Database::close`] waits for them.
 #[derive(Clone)]
 pub struct Database {
     shared: Arc<Shared>,
@@ -44,14 +46,14 @@ pub struct Database {
 
 struct Shared {
     queue: Queue<Writer, Box<dyn Job>>,
-    /// As many permits as jobs have room in the queue.
+    /// Free places in the queue.
     room: Semaphore,
     readers: Arc<Readers>,
     counters: Arc<Live>,
     writes: usize,
 }
 
-/// Closes the queue when nobody can write any more.
+/// Closes the queue when the last clone is dropped.
 struct Last {
     shared: Arc<Shared>,
     threads: Mutex<Option<Threads>>,
@@ -86,14 +88,16 @@ impl Database {
         Ok(Self { shared, _last: Arc::new(last) })
     }
 
-    /// Runs the closure in a transaction and returns what it returned, when that has been committed: with
-    /// [`Durability::Full`](crate::Durability::Full) it is on the disk then. Where the closure fails or panics, its changes,
-    /// and nobody else's, are taken back.
+    /// Runs the closure in a transaction and returns its result after the commit.
     ///
-    /// The thread waits; where nobody else is writing, it writes itself. In asynchronous code use [`Database::write_async`].
+    /// With [`Durability::Full`](crate::Durability::Full) the changes are on disk when this function returns. If the
+    /// closure fails or panics, its own changes are rolled back, and no others.
+    ///
+    /// This function blocks. If no other write is in progress, the closure runs in the thread of the caller. In
+    /// asynchronous code use [`Database::write_async`].
     ///
     /// # Errors
-    /// The closure's own, and [`Error`] for what it cannot know.
+    /// The error of the closure, or an [`Error`] of this crate.
     pub fn write<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send,
@@ -103,17 +107,19 @@ impl Database {
         self.written(Keeping::Guarded, closure)
     }
 
-    /// As [`Database::write`], for a closure that fails, if it does, before it has changed anything: one statement, which SQLite
-    /// takes back by itself, however many rows it is of; or several that only a full or failing disk could stop. It is spared
-    /// the savepoint that keeps a closure apart from those whose commit it shares, and that costs a short one a sixth of its
-    /// time.
+    /// Like [`Database::write`], but without the savepoint that isolates a closure from the others in the same commit.
+    /// The savepoint takes a sixth of the time of a short write.
     ///
-    /// It may read before and after. If it does fail or panic when it has changed rows or the schema, or leaves a deferred
-    /// reference open, everything in the transaction is taken back with it: the others that shared it are told
-    /// [`Error::LeftHalf`], and nothing of them is in the database.
+    /// Use it for closures that fail only before their first change: a single statement, which SQLite rolls back on its
+    /// own however many rows it changes, or several statements that only a full or failing disk can stop. Reads before
+    /// and after are allowed.
+    ///
+    /// If the closure fails or panics after it has changed rows or the schema, or leaves a deferred foreign key
+    /// violated, the whole transaction is rolled back: the other writes in it return [`Error::LeftHalf`], and none of
+    /// their changes is in the database.
     ///
     /// # Errors
-    /// As for `write`.
+    /// As for [`Database::write`].
     pub fn write_unguarded<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send,
@@ -142,11 +148,14 @@ impl Database {
         }
     }
 
-    /// As [`Database::write`], on any runtime and with a closure that owns what it uses: runs in the writer's thread. Where the
-    /// future is dropped before its turn, the closure does not run; after that its changes are kept.
+    /// Like [`Database::write`], for asynchronous code on any runtime. The closure runs in the writer thread and must
+    /// own its data.
+    ///
+    /// If the future is dropped before the closure has started, the closure does not run; if it is dropped later, the
+    /// changes are kept.
     ///
     /// # Errors
-    /// As for `write`.
+    /// As for [`Database::write`].
     pub async fn write_async<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -157,10 +166,11 @@ impl Database {
         self.shared.hand_over(job, answer).await
     }
 
-    /// [`Database::write_unguarded`], awaited as [`Database::write_async`] is.
+    /// Like [`Database::write_unguarded`], for asynchronous code. A dropped future has the effect described at
+    /// [`Database::write_async`].
     ///
     /// # Errors
-    /// As for `write`.
+    /// As for [`Database::write`].
     pub async fn write_unguarded_async<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -171,22 +181,22 @@ impl Database {
         self.shared.hand_over(job, answer).await
     }
 
-    /// Runs the closure on a connection that only reads, in this thread; all that it reads is of one moment. Where all
-    /// connections are reading, it waits for one.
+    /// Runs the closure in a read transaction in this thread, with a read-only connection of the pool. All reads of the
+    /// closure see the same snapshot. Blocks while all connections of the pool are in use.
     ///
     /// # Errors
-    /// The closure's own, and [`Error`] for what it cannot know.
+    /// The error of the closure, or an [`Error`] of this crate.
     pub fn read<T, E: From<Error>>(&self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         pollster::block_on(self.shared.readers.lend())?.read(closure)
     }
 
-    /// As [`Database::read`], in a thread of tokio's for work that blocks.
+    /// Like [`Database::read`], in a thread of tokio's blocking pool.
     ///
     /// # Errors
-    /// As for `read`.
+    /// As for [`Database::read`].
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// If called outside a tokio runtime.
     pub async fn read_async<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -198,20 +208,20 @@ impl Database {
         read.await.unwrap_or_else(|_| Err(Error::Closed.into()))
     }
 
-    /// What the layer has done so far.
+    /// Returns a snapshot of the counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.counters.snapshot(self.shared.queue.depth(), self.shared.readers.oldest())
     }
 
-    /// Does what waits, answers everyone, carries the log over and closes, for all clones: later calls return
-    /// [`Error::Closed`]. Connections that are reading are closed when they have done.
+    /// Runs the queued writes, checkpoints the log and closes the database for all clones. Later calls return
+    /// [`Error::Closed`]. Connections in use for reading are closed when their closure ends.
     ///
     /// # Errors
-    /// Where the last checkpoint fails; everything answered is safe in the log then.
+    /// If the final checkpoint fails; all committed writes are then still in the log.
     pub fn close(self) -> Result<(), Error> {
         self.shared.close();
-        // A second clone that closes has nothing to wait for.
+        // An earlier call on another clone has taken the threads.
         let Some(threads) = lock(&self._last.threads).take() else { return Ok(()) };
         let closed = threads.writer.join().unwrap_or(Err(Error::Closed));
         let _panicked = threads.checkpoints.join();
@@ -226,17 +236,17 @@ impl Shared {
         jobs.into()
     }
 
-    /// When there is room, puts the job behind all others and waits for its answer.
+    /// Waits for a free place, appends the job to the queue and waits for its answer.
     async fn hand_over<T, E: From<Error>>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<T, E> {
         self.room.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
         self.queue.push(job).map_err(|_| Error::Closed)?;
         let (result, rest) = answer.await.map_err(|_| Error::Closed)?;
-        // They have waited as long, and sleep.
+        // Pass on the answers of the callers still asleep, who have waited as long, before returning this one.
         drop(rest);
         result
     }
 
-    /// The same in a thread that waits, and so can lend the closure what it has.
+    /// Like [`Shared::hand_over`], but blocks, so that the closure may borrow from the caller.
     fn wait_for<T, E, F>(&self, keeping: Keeping, closure: F) -> Result<T, E>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send,
@@ -244,9 +254,9 @@ impl Shared {
         E: From<Error> + Send,
     {
         let (job, answer) = job(keeping, !self.is_short(), closure);
-        // SAFETY: the closure's borrows outlive this call, and this call outlives the closure. It returns when there is an
-        // answer, or when the sending end of the answer is gone; `Write` drops its closure before either. It cannot be left
-        // in another way: it awaits nothing but the two, and a panic would end the process.
+        // SAFETY: the borrows of the closure outlive this call, and this call outlives the closure. It returns after
+        // the answer has arrived or its sender has been dropped; `Write` drops its closure before either. There is no
+        // other way out: it awaits nothing but these two, and a panic aborts the process.
         #[expect(unsafe_code, reason = "what borrows from a thread that waits cannot be said to the compiler")]
         let job = unsafe { std::mem::transmute::<Box<dyn Job + '_>, Box<dyn Job + 'static>>(job) };
         let stays = Stays;
@@ -256,8 +266,8 @@ impl Shared {
         result
     }
 
-    /// Waits for the answer, and for a short one without being put to sleep. Whoever has something to do goes first: with more
-    /// callers than processors the writer does not wait for those that only look.
+    /// Waits for the answer. For a short write it polls first instead of sleeping, and yields between polls: with more
+    /// callers than processors, the polling threads do not delay the writer.
     fn look_out<R>(&self, mut answered: Pin<&mut impl Future<Output = R>>) -> R {
         let started = Instant::now();
         while self.is_short() && started.elapsed() < LOOK_OUT {
@@ -269,20 +279,20 @@ impl Shared {
         pollster::block_on(answered)
     }
 
-    /// Whether an answer is likely to come before a thread has fallen asleep and been woken.
+    /// Whether the answer is likely to arrive before a thread could fall asleep and wake again.
     fn is_short(&self) -> bool {
         let usual = |counter: &AtomicU64| Duration::from_nanos(counter.load(Relaxed));
         usual(&self.counters.usual_commit_ns) < SHORT && usual(&self.counters.usual_ns) < LOOK_OUT
     }
 
-    /// The seat, for a caller that is alone, or where a commit costs so little that it does not matter: else others are on
-    /// their way, and would wait for a commit of which they have nothing.
+    /// Acquires the writer for this caller if no other caller is expected or if commits are cheap. Otherwise returns
+    /// `None`: other callers are likely to follow and would wait for a commit that does not include their writes.
     fn sit(&self) -> Option<Writer> {
         let is_alone = self.counters.crowd.load(Relaxed) <= 1;
         if is_alone || self.is_short() { self.queue.sit() } else { None }
     }
 
-    /// A caller that has written leaves the seat.
+    /// Releases the writer after a write in the thread of the caller, and runs up to [`FEW`] waiting jobs first.
     fn leave(&self, writer: Writer) {
         if let Leave::Stay(mut writer, jobs) = self.queue.leave(writer, FEW) {
             self.room.add_permits(jobs.len());
@@ -291,7 +301,7 @@ impl Shared {
         }
     }
 
-    /// The writer's thread.
+    /// Main loop of the writer thread.
     fn serve(&self) -> Result<(), Error> {
         loop {
             match self.queue.wait() {
@@ -318,12 +328,14 @@ impl Shared {
     }
 }
 
-/// Those who write at the same time, as the writer's thread sees them. Those who have just been answered are likely to write
-/// again, and share a commit with the others if it waits for them: before it commits for fewer than there were, and before it
-/// leaves its seat; as long as they keep coming, and no longer than half of what the commit takes that they would need else.
+/// Decides how long the writer thread waits for further jobs before a commit and before it releases the writer.
+///
+/// Callers that have just received an answer are likely to write again and can share the next commit if the writer
+/// waits for them. It waits before a commit with fewer writes than there were concurrent callers, and before it
+/// releases the writer, as long as jobs keep arriving, and at most half of the time of the commit that this saves.
 struct Crowd<'a> {
     shared: &'a Shared,
-    /// For so long yet, in this commit.
+    /// Remaining wait time for the current commit.
     patience: Cell<Duration>,
 }
 
@@ -334,13 +346,13 @@ impl<'a> Crowd<'a> {
         crowd
     }
 
-    /// It has patience again.
+    /// Resets the remaining wait time.
     fn rest(&self) {
         let commit = self.shared.counters.usual_commit_ns.load(Relaxed);
         self.patience.set(Duration::from_nanos(commit / 2));
     }
 
-    /// All that there were are among these.
+    /// Whether the commit includes as many writes as there are expected callers.
     fn is_there(&self, done: usize) -> bool {
         done as u64 >= self.shared.counters.crowd.load(Relaxed)
     }
@@ -355,7 +367,7 @@ impl Supply for Crowd<'_> {
         let started = Instant::now();
         let patience = self.patience.get().min(GAP);
         while jobs.is_empty() && started.elapsed() < patience {
-            // Who is to come may have to run on this processor.
+            // The thread of the next caller may need this processor.
             thread::yield_now();
             jobs = self.shared.take(room);
         }
@@ -370,7 +382,7 @@ impl Supply for Crowd<'_> {
     }
 }
 
-/// Ends the process where a panic would leave a call whose borrows are lent.
+/// Aborts the process if a panic unwinds through a call whose borrows are in use by the writer thread.
 struct Stays;
 
 impl Drop for Stays {

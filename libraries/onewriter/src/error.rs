@@ -1,28 +1,31 @@
-//! What can go wrong, apart from what a closure says itself.
+//! Errors of this crate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why a call has no result. Whatever it says, nothing that the closure did is in the database, but for
-/// [`Error::Commit`], where SQLite's own error says how far it came.
+/// Reason why a call has no result.
 ///
-/// One failure may concern many callers, so it can be cloned.
+/// None of the changes of the closure are in the database. The exception is [`Error::Commit`]: SQLite's own error code
+/// shows how far the commit came.
+///
+/// The type is `Clone` because one failure can concern many callers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// SQLite refused a statement of the closure itself.
+    /// SQLite rejected a statement of the closure.
     #[error(transparent)]
     Sqlite(Arc<rusqlite::Error>),
 
-    /// The database cannot be used.
+    /// The database could not be opened or configured.
     #[error("{}: {what}", path.display())]
     Open {
-        /// The file.
+        /// Path of the database file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause.
         what: String,
     },
 
-    /// No transaction could be begun: another process holds the write lock for longer than the busy timeout, say.
+    /// The transaction could not begin, for example because another process held the write lock for longer than the
+    /// busy timeout.
     #[error("the writer could not begin a transaction: {0}")]
     Begin(Arc<rusqlite::Error>),
 
@@ -30,29 +33,29 @@ pub enum Error {
     #[error("the commit failed: {0}")]
     Commit(Arc<rusqlite::Error>),
 
-    /// The closure was done, and then another one that shared its transaction met an error after which SQLite rolls back
-    /// everything (a full disk, say).
+    /// The closure succeeded, but SQLite rolled back the whole transaction because of an error in another closure, such
+    /// as a full disk.
     #[error("another write of the same transaction ended it: {0}")]
     RolledBack(Arc<rusqlite::Error>),
 
-    /// The closure was done, and then another one that shared its transaction, and was without a guard of its own
-    /// ([`Database::write_unguarded`](crate::Database::write_unguarded)), failed when it had changed something.
+    /// The closure succeeded, but the transaction was rolled back because another closure, run with
+    /// [`Database::write_unguarded`](crate::Database::write_unguarded), failed after a change.
     #[error("another write of the same transaction, which was not guarded, failed after it had changed something")]
     LeftHalf,
 
-    /// It left a reference that its constraint, deferred to the commit, does not allow.
+    /// The closure left a deferred foreign key violated.
     #[error("FOREIGN KEY constraint failed: deferred references are checked at the end of each write")]
     ForeignKey,
 
-    /// It panicked; only its own changes were taken back.
+    /// The closure panicked, and its changes were rolled back.
     #[error("the closure panicked: {0}")]
     Panicked(String),
 
-    /// It was called from inside a closure that is writing to the same database, and would wait for itself.
+    /// The call came from inside a closure that is writing to the same database; it would wait for itself.
     #[error("a write inside a write: use the connection that the closure was given")]
     Nested,
 
-    /// The database is closed or about to be; the closure did not run.
+    /// The database is closed or closing. The closure did not run.
     #[error("the database is closed")]
     Closed,
 }
@@ -64,7 +67,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 impl Error {
-    /// SQLite's extended result code, where it was SQLite that failed.
+    /// Returns SQLite's extended result code, if the error comes from SQLite.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         let error = match self {

@@ -1,4 +1,4 @@
-//! A closure on its way to the writer, and its caller's answer on the way back.
+//! A queued write, and the channel of its answer.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,42 +8,42 @@ use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 use crate::error::Error;
 
-/// A write that the writer can do without knowing its types.
+/// A queued write with its types erased.
 pub trait Job: Send {
-    /// Whether somebody still waits for it.
+    /// Whether the caller still waits for the answer.
     fn wanted(&self) -> bool;
 
-    /// Whether it has to be taken back alone.
+    /// How a failure of the closure affects the others in its transaction.
     fn keeping(&self) -> Keeping;
 
-    /// Runs the closure. Whether its changes are to be kept.
+    /// Runs the closure. Returns whether to keep its changes.
     fn run(&mut self, connection: &Connection) -> bool;
 
-    /// It has run, and yet its changes are not kept.
+    /// Replaces the result of a closure that ran, but whose changes are not kept.
     fn refuse(&mut self, error: Error);
 
-    /// Whether its caller is a thread that waits, and is asleep.
+    /// Whether the caller is a blocked thread.
     fn sleeps(&self) -> bool;
 
-    /// Tells the caller what the closure returned, or this error where it has not run, and whom it has to tell in turn. The
-    /// closure is gone before that.
+    /// Sends the result of the closure, or `not_run` if it has not run, together with the answers that the caller must
+    /// pass on. The closure is dropped before that.
     fn answer(self: Box<Self>, not_run: Option<Error>, rest: Rest);
 }
 
-/// Jobs that are done, for whoever gets this to answer: when it is dropped.
+/// Finished jobs, which are answered when this is dropped.
 #[derive(Default)]
 pub struct Rest(Vec<Box<dyn Job>>);
 
 impl Rest {
-    /// These, of which the first is answered last.
+    /// The first job is answered last.
     pub const fn new(jobs: Vec<Box<dyn Job>>) -> Self {
         Self(jobs)
     }
 }
 
 impl Drop for Rest {
-    /// Each that is told gets half of those that are left, to tell them: to wake a thread takes some microseconds, and the writer
-    /// has something else to do.
+    /// Each answered caller passes on half of the remaining answers: waking a thread takes some microseconds, which the
+    /// writer has a better use for.
     fn drop(&mut self) {
         while let Some(job) = self.0.pop() {
             let half = self.0.split_off(self.0.len().div_ceil(2));
@@ -52,16 +52,17 @@ impl Drop for Rest {
     }
 }
 
-/// What a closure may do to those with which it shares a transaction.
+/// Effect of a failing closure on the others in its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
-    /// Nothing: it is taken back alone, wherever it fails.
+    /// None: only its own changes are rolled back.
     Guarded,
-    /// Where it fails after a change, they are taken back with it.
+    /// If it fails after a change, the whole transaction is rolled back.
     Unguarded,
 }
 
-/// In this order its fields are dropped: whoever waits for the answer may have lent the closure what it borrows.
+/// The fields are dropped in this order: the caller may have lent borrows to the closure, so it must not be answered
+/// earlier.
 struct Write<F, T, E> {
     keeping: Keeping,
     sleeps: bool,
@@ -70,10 +71,10 @@ struct Write<F, T, E> {
     caller: Sender<(Result<T, E>, Rest)>,
 }
 
-/// Where a closure's result will be, and whom else to tell.
+/// Receives the result of the closure and the answers to pass on.
 pub type Answer<T, E> = Receiver<(Result<T, E>, Rest)>;
 
-/// The job of a closure, and where its answer will be.
+/// Creates the job of a closure and the receiver of its answer.
 pub fn job<'a, F, T, E>(keeping: Keeping, sleeps: bool, closure: F) -> (Box<dyn Job + 'a>, Answer<T, E>)
 where
     F: FnOnce(&Connection) -> Result<T, E> + Send + 'a,
@@ -121,17 +122,17 @@ where
             Some(error) => Err(error.into()),
             None => result.unwrap_or_else(|| Err(Error::Closed.into())),
         };
-        // A caller that has given up hears nothing, and tells nobody.
+        // If the caller no longer waits, the channel drops the result and `rest`, which answers the others here.
         let _gone = caller.send((result, rest));
     }
 }
 
-/// The closure's result; a panic is an error of its own.
+/// Runs the closure and turns a panic into an error.
 pub fn guarded<T, E: From<Error>>(
     closure: impl FnOnce(&Connection) -> Result<T, E>,
     connection: &Connection,
 ) -> Result<T, E> {
-    // What the closure has touched is its own, and the changes it made are rolled back.
+    // Only the closure has touched its captures, and its changes to the database are rolled back.
     catch_unwind(AssertUnwindSafe(|| closure(connection)))
         .unwrap_or_else(|panic| Err(Error::Panicked(message(&*panic)).into()))
 }

@@ -1,9 +1,9 @@
-//! One writer per SQLite database, and one durable commit for all who write at the same time.
+//! One writer per SQLite database: concurrent writes share one durable commit.
 //!
-//! SQLite lets one connection write at a time. Applications that give every worker a connection of its own make them wait in
-//! SQLite's busy handler, which sleeps and tries again: the lucky starve the others, some get `SQLITE_BUSY`, and each of them
-//! pays for a sync of its own. Here writes are closures. They wait in one queue, first come first served, and whoever
-//! writes does what waits in one transaction, each closure in a savepoint of its own, and answers after the commit:
+//! SQLite allows one writing connection at a time. If every worker of an application has a connection of its own,
+//! writers wait in SQLite's busy handler, which sleeps and retries: some writers starve, some get `SQLITE_BUSY`, and
+//! every commit needs its own sync. In this crate writes are closures in one first-in, first-out queue. One thread runs
+//! all waiting closures in one transaction, each isolated by a savepoint, and answers their callers after the commit:
 //!
 //! ```
 //! # fn main() -> Result<(), onewriter::Error> {
@@ -14,7 +14,7 @@
 //! let db = Options::new(&path).open()?;
 //! db.write(|c| Ok::<_, Error>(c.execute_batch("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")?))?;
 //!
-//! // From any number of threads; `write_async` in asynchronous code. On the disk when it returns.
+//! // From any thread; in asynchronous code use `write_async`. On disk when it returns.
 //! let id = db.write(|c| {
 //!     c.prepare_cached("INSERT INTO note(text) VALUES (?1)")?.execute(["hello"])?;
 //!     Ok::<_, Error>(c.last_insert_rowid())
@@ -28,23 +28,24 @@
 //! # }
 //! ```
 //!
-//! **What is promised.** A closure's changes are all in the database or none. Its caller is answered after the commit, or with
-//! an error, and always answered. A closure that fails or panics takes back its own changes and nobody else's (but for
-//! [`Database::write_unguarded`], which does without a savepoint). Closures run in the order in which they were accepted. The
-//! queue, the readers and a commit's size and time are bounded.
+//! **Guarantees.** The changes of a closure are in the database completely or not at all. Each caller gets exactly one
+//! answer: the result after the commit, or an error. A closure that fails or panics loses its own changes and no others
+//! (except with [`Database::write_unguarded`], which has no savepoint). Closures run in the order in which they were
+//! queued. The length of the queue, the number of readers, and the size and duration of a commit are bounded.
 //!
-//! **What is not.** A closure may run and its commit fail: what it did outside the database is not taken back. It
-//! delays all that wait behind it, so it should do nothing slow, and it can neither begin nor end a transaction (SQLite refuses
-//! it inside). Other processes may write to the same file: the writer waits for them as the busy timeout says (5 s by
-//! rusqlite's default).
+//! **Limits.** A closure can run and its commit fail; effects outside the database are not undone. A closure delays all
+//! queued after it, so it should do nothing slow. It cannot begin or end a transaction: SQLite rejects that inside the
+//! closure. Other processes may write to the same file; the writer waits for them up to the busy timeout (rusqlite's
+//! default: 5 s).
 //!
-//! **How long a write waits.** A caller that is alone writes in its own thread. Where several write, the writer waits with a
-//! commit for those it has just answered, as long as they keep coming (one in 30 µs) and half a commit's time at most. A
-//! thread that is woken with its answer wakes others that have theirs before it returns.
+//! **Latency.** A caller without concurrent callers writes in its own thread. With several callers, the writer delays a
+//! commit for those that it has just answered, as long as writes keep arriving (at least one per 30 µs), and for at
+//! most half of the time of a commit. A thread that wakes with its answer may wake other waiting threads before it
+//! returns.
 //!
-//! **Checkpoints** are the layer's: beside the writer from 1,000 frames on, and with the log cut past 64 MB
-//! ([`Checkpoints`]). A reader that stays too long keeps the log from being cut: a warning through `tracing` says how old it
-//! is, and so does [`Counters::oldest_reader`]. Each commit is a `tracing` span of its own, `commit`, at level debug.
+//! **Checkpoints** are run by this crate: passive ones in the background from 1,000 frames, and with truncation of the
+//! log from 64 MB ([`Checkpoints`]). A long read transaction prevents truncation; a `tracing` warning and
+//! [`Counters::oldest_reader`] report its age. Each commit is a `tracing` span named `commit` at level debug.
 
 #![deny(unsafe_code)]
 

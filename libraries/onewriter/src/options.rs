@@ -1,4 +1,4 @@
-//! How a database is opened.
+//! Options for opening a database.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,38 +9,40 @@ use rusqlite::Connection;
 use crate::database::Database;
 use crate::error::Error;
 
-/// What a commit survives that has been answered.
+/// Failures that an answered write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Loss of power: `synchronous = FULL`, one sync of the write-ahead log for each commit. The writes that share the commit
-    /// share it, too, which is what this crate is for.
+    /// Survives power loss: `synchronous = FULL`, one sync of the write-ahead log per commit, shared by all writes in
+    /// the commit. The default.
     #[default]
     Full,
-    /// The end of the process; after a loss of power the latest commits may be missing: `synchronous = NORMAL`.
+    /// Survives the end of the process; power loss may lose the latest commits: `synchronous = NORMAL`.
     Normal,
-    /// What [`Options::on_connection`] has set.
+    /// As set by [`Options::on_connection`]; SQLite's default otherwise.
     AsSet,
 }
 
-/// When the log is carried over into the database file, in frames (pages written).
+/// Limits of the write-ahead log, in frames, from which checkpoints run. One frame is one written page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoints {
-    /// From so many on, in the background and beside writers and readers (`PASSIVE`). 0 for never.
+    /// Frames from which a background checkpoint runs concurrently with writers and readers (`PASSIVE`). 0 disables it.
     pub passive_after: u32,
-    /// From so many on, between two commits and with the log's file cut (`TRUNCATE`). Readers that still need the log are
-    /// waited for, 10 ms at most; after that it is tried again ever more seldom, and a warning says how old the oldest reader is. 0 for
-    /// never.
+    /// Frames from which the writer checkpoints between two commits and truncates the log file (`TRUNCATE`). 0 disables
+    /// it.
+    ///
+    /// The writer waits up to 10 ms for readers that still need the log. After that it retries at growing intervals,
+    /// and a warning reports the age of the oldest reader.
     pub truncate_after: u32,
 }
 
 impl Default for Checkpoints {
-    /// SQLite's own 1,000 frames (4 MB of pages of 4 KiB), and 64 MB.
+    /// 1,000 frames, as in SQLite (4 MB with pages of 4 KiB), and 16,384 frames (64 MB).
     fn default() -> Self {
         Self { passive_after: 1_000, truncate_after: 16_384 }
     }
 }
 
-/// How a database is opened: the defaults are durable, and bounded in everything.
+/// Options for opening a database. The defaults are durable, and every resource is bounded.
 #[derive(Clone)]
 pub struct Options {
     pub(crate) path: PathBuf,
@@ -56,7 +58,7 @@ pub struct Options {
 pub(crate) type OnConnection = dyn Fn(&Connection) -> rusqlite::Result<()> + Send + Sync;
 
 impl Options {
-    /// For the database in this file, which is created where it is absent.
+    /// Options for the database in this file, which is created if it does not exist.
     #[must_use]
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
@@ -71,28 +73,29 @@ impl Options {
         }
     }
 
-    /// What an answered write survives.
+    /// Failures that an answered write survives. Default: [`Durability::Full`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Connections that read, and so closures that read at the same time. Default: 4.
+    /// Number of reading connections, and so of concurrent read closures. Default: 4.
     #[must_use]
     pub fn readers(mut self, readers: usize) -> Self {
         self.readers = readers;
         self
     }
 
-    /// Writes that may wait; default: 1,024. Further callers wait for room, in the order in which they came.
+    /// Capacity of the write queue. Default: 1,024. Further callers wait for a place, in order of arrival.
     #[must_use]
     pub fn queue(mut self, writes: usize) -> Self {
         self.queue = writes.max(1);
         self
     }
 
-    /// A commit is shared by at most so many writes (default: 256), and no further one joins after this time (5 ms).
+    /// Limits of one commit: `writes` is the largest number of writes in it (default: 256), `time` the time after which
+    /// no further write joins it (default: 5 ms).
     #[must_use]
     pub fn commit_at(mut self, writes: usize, time: Duration) -> Self {
         self.writes = writes.max(1);
@@ -100,24 +103,26 @@ impl Options {
         self
     }
 
-    /// When the log is carried over.
+    /// Limits of the write-ahead log. Default: [`Checkpoints::default`].
     #[must_use]
     pub fn checkpoints(mut self, checkpoints: Checkpoints) -> Self {
         self.checkpoints = checkpoints;
         self
     }
 
-    /// Runs first on every connection: PRAGMAs, functions, collations. Not the schema, for most of them cannot write.
+    /// Runs `set` first on every new connection, for PRAGMAs, functions and collations. It cannot create the schema:
+    /// most of the connections are read-only.
     #[must_use]
     pub fn on_connection(mut self, set: impl Fn(&Connection) -> rusqlite::Result<()> + Send + Sync + 'static) -> Self {
         self.on_connection = Arc::new(set);
         self
     }
 
-    /// Opens it, in WAL mode, and starts the threads that write and checkpoint.
+    /// Opens the database in WAL mode and starts the writer and checkpoint threads.
     ///
     /// # Errors
-    /// Where it cannot be opened, or has no write-ahead log (in memory, on some network file systems).
+    /// If the database cannot be opened, or cannot use a write-ahead log (in-memory databases, some network file
+    /// systems).
     pub fn open(self) -> Result<Database, Error> {
         Database::open(self)
     }

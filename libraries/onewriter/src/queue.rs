@@ -1,58 +1,58 @@
-//! Who writes, and who is next: the seat at which writing is done, and the jobs that wait for it.
+//! The writer lock (the *seat*) and the queue of jobs that wait for it.
 //!
-//! There is one seat. Whoever holds it may do jobs; the writer's thread waits until there are jobs and the seat is free, and
-//! a caller may take a seat that is free while nobody waits, to do its own job without a hand-over. Nothing here knows
-//! SQLite: `tests/model.rs` runs it under a model checker.
+//! One thread at a time holds the seat and runs jobs. The writer thread waits until there are jobs and the seat is
+//! free. A caller may take a free seat while no job waits, and then runs its own job without a hand-over. This module
+//! does not depend on SQLite: `tests/model.rs` runs it under a model checker.
 
 use std::collections::VecDeque;
 
 use crate::sync::{Condvar, Mutex, lock};
 
-/// The seat `S` and the jobs `J`.
+/// The seat `S` and the waiting jobs `J`.
 #[derive(Debug)]
 pub struct Queue<S, J> {
     state: Mutex<State<S, J>>,
-    /// There is something to do for the writer's thread.
+    /// Signals the writer thread that there is work.
     work: Condvar,
 }
 
 #[derive(Debug)]
 struct State<S, J> {
-    /// None while somebody holds it.
+    /// `None` while a thread holds it.
     seat: Option<S>,
     jobs: VecDeque<J>,
-    /// Whether the writer's thread waits for `work`.
+    /// Whether the writer thread waits for `work`.
     waits: bool,
     closed: bool,
 }
 
-/// What a caller who leaves the seat still has to do.
+/// Result of releasing the seat.
 #[derive(Debug)]
 pub enum Leave<S, J> {
-    /// Nothing; the seat has been left.
+    /// The seat has been released.
     Left,
-    /// This: it is sooner done than handed over.
+    /// The caller keeps the seat and must run these jobs: a hand-over would take longer.
     Stay(S, Vec<J>),
 }
 
 impl<S, J> Queue<S, J> {
-    /// Nobody holds the seat, and nobody waits.
+    /// A queue with a free seat and no jobs.
     pub fn new(seat: S) -> Self {
         let state = State { seat: Some(seat), jobs: VecDeque::new(), waits: false, closed: false };
         Self { state: Mutex::new(state), work: Condvar::new() }
     }
 
-    /// The seat, for a caller before whom nobody waits.
+    /// Takes the seat if it is free and no job waits.
     pub fn sit(&self) -> Option<S> {
         let mut state = lock(&self.state);
         let first = state.jobs.is_empty() && !state.closed;
         if first { state.seat.take() } else { None }
     }
 
-    /// Puts a job behind all others.
+    /// Appends a job.
     ///
     /// # Errors
-    /// Gives it back where the queue is closed.
+    /// Returns the job if the queue is closed.
     pub fn push(&self, job: J) -> Result<(), J> {
         let mut state = lock(&self.state);
         if state.closed {
@@ -67,14 +67,15 @@ impl<S, J> Queue<S, J> {
         Ok(())
     }
 
-    /// For whoever holds the seat: up to `most` jobs, the oldest first.
+    /// Removes up to `most` jobs, the oldest first. The caller must hold the seat.
     pub fn take(&self, most: usize) -> Vec<J> {
         let mut state = lock(&self.state);
         let most = most.min(state.jobs.len());
         state.jobs.drain(..most).collect()
     }
 
-    /// Leaves the seat to whoever is next. Where no more than `few` jobs wait, the caller gets them instead.
+    /// Releases the seat. If at least one and at most `few` jobs wait, the caller keeps the seat and gets the jobs
+    /// instead.
     pub fn leave(&self, seat: S, few: usize) -> Leave<S, J> {
         let mut state = lock(&self.state);
         let waiting = state.jobs.len();
@@ -90,10 +91,10 @@ impl<S, J> Queue<S, J> {
         Leave::Left
     }
 
-    /// For the writer's thread: waits for jobs, and for the seat.
+    /// Blocks the writer thread until there are jobs and the seat is free.
     ///
     /// # Errors
-    /// The seat, when there will be no more jobs.
+    /// Returns the seat if the queue is closed and empty.
     pub fn wait(&self) -> Result<S, S> {
         let mut state = lock(&self.state);
         loop {
@@ -111,13 +112,13 @@ impl<S, J> Queue<S, J> {
         }
     }
 
-    /// Refuses jobs from now on; those that wait are still done.
+    /// Rejects new jobs; waiting jobs still run.
     pub fn close(&self) {
         lock(&self.state).closed = true;
         self.work.notify_one();
     }
 
-    /// Jobs that wait.
+    /// Number of waiting jobs.
     pub fn depth(&self) -> usize {
         lock(&self.state).jobs.len()
     }

@@ -1,4 +1,4 @@
-//! Connections that read.
+//! The pool of read-only connections.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,12 +14,12 @@ use crate::job::guarded;
 use crate::options::Options;
 use crate::sync::lock;
 
-/// A pool: who comes first is served first.
+/// A pool that serves waiting callers in order of arrival.
 pub struct Readers {
     idle: Mutex<Vec<Reader>>,
-    /// As many permits as there are connections idle.
+    /// One permit for each idle connection.
     free: Semaphore,
-    /// For each connection since when it reads, in nanoseconds from `opened` and at least 1; 0 for one that does not.
+    /// Start of the current read of each connection, in nanoseconds since `opened` and at least 1; 0 if it is idle.
     since: Box<[AtomicU64]>,
     opened: Instant,
 }
@@ -29,14 +29,14 @@ struct Reader {
     number: usize,
 }
 
-/// A connection that was lent. It goes back when this is dropped.
+/// A borrowed connection, returned to the pool on drop.
 pub struct Lease {
     readers: Arc<Readers>,
     reader: Option<Reader>,
 }
 
 impl Readers {
-    /// None open yet: the writer has to make the file first.
+    /// Creates the pool without connections: the writer must create the file first.
     pub fn new(readers: usize) -> Self {
         Self {
             idle: Mutex::new(Vec::with_capacity(readers)),
@@ -46,7 +46,7 @@ impl Readers {
         }
     }
 
-    /// Opens them.
+    /// Opens all connections of the pool.
     pub fn open(&self, options: &Options) -> Result<(), Error> {
         for number in 0..self.since.len() {
             let connection = connection::open(options, Purpose::Read)?;
@@ -56,13 +56,13 @@ impl Readers {
         Ok(())
     }
 
-    /// How long the oldest of those that read has been reading.
+    /// Age of the oldest read in progress.
     pub fn oldest(&self) -> Option<Duration> {
         let since = self.since.iter().map(|since| since.load(Relaxed)).filter(|since| *since > 0).min()?;
         Some(self.opened.elapsed().saturating_sub(Duration::from_nanos(since)))
     }
 
-    /// Waits for a connection.
+    /// Waits for an idle connection.
     pub async fn lend(self: &Arc<Self>) -> Result<Lease, Error> {
         self.free.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
         let Some(reader) = lock(&self.idle).pop() else { return Err(Error::Closed) };
@@ -71,7 +71,7 @@ impl Readers {
         Ok(Lease { readers: self.clone(), reader: Some(reader) })
     }
 
-    /// Lends no more; those lent are closed when they come back.
+    /// Rejects new reads. Borrowed connections are closed when they are returned.
     pub fn close(&self) {
         self.free.close();
         lock(&self.idle).clear();
@@ -79,7 +79,7 @@ impl Readers {
 }
 
 impl Lease {
-    /// Runs the closure in a transaction: all that it reads is of one moment.
+    /// Runs the closure in a transaction, so that all its reads see the same snapshot.
     pub fn read<T, E: From<Error>>(self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let Some(Reader { connection, .. }) = &self.reader else { return Err(Error::Closed.into()) };
         connection::execute(connection, "BEGIN").map_err(Error::from)?;

@@ -2,7 +2,7 @@
 
 pub use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// A panic while one of this crate's locks is held is a defect of this crate: closures run without any.
+/// Locks the mutex. A poisoned mutex is a defect of this crate: closures run without any of its locks held.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     #[expect(clippy::unwrap_used, reason = "no code that can panic runs under a lock of this crate")]
     mutex.lock().unwrap()

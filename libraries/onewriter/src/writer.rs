@@ -1,4 +1,4 @@
-//! The connection that writes, and what one commit is.
+//! The writer connection and commit batching.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -16,14 +16,14 @@ use crate::error::Error;
 use crate::job::{Job, Keeping, Rest, guarded};
 use crate::options::Options;
 
-/// The seat of [`crate::queue`]: whoever holds it writes.
+/// The writer connection. Used through the seat of [`crate::queue`] by one thread at a time.
 pub struct Writer {
     connection: Connection,
-    /// A closure runs.
+    /// Whether a closure is running.
     inside: Arc<AtomicBool>,
     checkpointing: Checkpointing,
     counters: Arc<Live>,
-    /// `PRAGMA schema_version`, as long as nothing can have changed it.
+    /// Value of `PRAGMA schema_version`, unless a closure may have changed it.
     schema: Option<i64>,
     writes: usize,
     time: Duration,
@@ -32,11 +32,11 @@ pub struct Writer {
 /// Jobs taken from the queue, the oldest first.
 pub type Jobs = VecDeque<Box<dyn Job>>;
 
-/// Done in the transaction that is open, and whether their changes are in it.
+/// Jobs that ran in the open transaction, each with whether its changes are part of it.
 type Done = Vec<(Box<dyn Job>, bool)>;
 
 thread_local! {
-    /// The database whose closure this thread runs: the address of its counters.
+    /// Address of the counters of the database whose closure this thread runs, otherwise 0.
     static WRITING: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -67,7 +67,7 @@ impl Writer {
         })
     }
 
-    /// One closure with a commit of its own.
+    /// Runs one closure in a commit of its own.
     pub fn alone<T, E: From<Error>>(&mut self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let span = tracing::debug_span!("commit", writes = 1, inline = true).entered();
         let started = Instant::now();
@@ -80,7 +80,7 @@ impl Writer {
             After::TakenBack => Ok(result),
             After::ForeignKey => Err(Error::ForeignKey),
             After::Lost(cause) => match result {
-                // The closure knows best what SQLite told it.
+                // The error of the closure is the more precise one.
                 Err(own) => return self.failed(Err(own)),
                 Ok(_) => Err(Error::RolledBack(cause)),
             },
@@ -100,8 +100,8 @@ impl Writer {
         result
     }
 
-    /// Does these jobs, and those that are supplied while there is room for them, with as few commits as may be. All of them
-    /// are answered.
+    /// Runs these jobs, and further ones that `supply` returns while there is room, in as few commits as possible.
+    /// Answers all of them.
     pub fn together(&mut self, mut jobs: Jobs, supply: &impl Supply) {
         while !jobs.is_empty() {
             jobs = self.one_commit(jobs, supply);
@@ -109,7 +109,7 @@ impl Writer {
         }
     }
 
-    /// Returns the jobs for which no time was left.
+    /// Runs one commit. Returns the jobs for which no time was left.
     fn one_commit(&mut self, mut jobs: Jobs, supply: &impl Supply) -> Jobs {
         let span = tracing::debug_span!("commit", writes = tracing::field::Empty, inline = false).entered();
         let started = Instant::now();
@@ -125,7 +125,7 @@ impl Writer {
             if self.connection.is_autocommit()
                 && let Err(error) = self.begin()
             {
-                // The others would wait as long for the same answer.
+                // The remaining jobs would wait as long and get the same error.
                 for job in std::iter::once(job).chain(jobs.drain(..)) {
                     self.counters.failed.fetch_add(1, Relaxed);
                     job.answer(Some(error.clone()), Rest::default());
@@ -143,10 +143,10 @@ impl Writer {
         jobs
     }
 
-    /// One job beside those done. Whether its changes are in the transaction.
+    /// Runs one job after those in `done`. Returns whether its changes are in the transaction.
     fn one(&mut self, job: &mut dyn Job, done: &mut Done) -> bool {
         let guard = match job.keeping() {
-            // It can be taken back by rolling back everything.
+            // Rolling back the transaction takes back this job only.
             _ if !done.iter().any(|(_, kept)| *kept) => Guard::Alone,
             Keeping::Guarded => Guard::Savepoint,
             Keeping::Unguarded => Guard::None { changes: self.connection.total_changes() },
@@ -175,7 +175,7 @@ impl Writer {
             }
         }
         if let Err(error) = self.take_back(guard) {
-            // What is in the transaction now, nobody asked for.
+            // The transaction now contains changes that no caller requested.
             self.roll_back();
             refuse(done, &error);
         }
@@ -195,14 +195,14 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes back a job and nothing else.
+    /// Rolls back the changes of one job only.
     fn take_back(&mut self, guard: Guard) -> Result<(), Error> {
         let execute =
             |sql| connection::execute(&self.connection, sql).map_err(|error| Error::RolledBack(Arc::new(error)));
         match guard {
             Guard::Alone => execute("ROLLBACK"),
             Guard::Savepoint => execute("ROLLBACK TO onewriter").and_then(|()| execute("RELEASE onewriter")),
-            // SQLite has done so, unless there was a change before the one that failed.
+            // SQLite has rolled back the failed statement; the check finds earlier changes.
             Guard::None { changes } => {
                 let schema = connection::schema_version(&self.connection).ok();
                 let is_as_before = self.connection.total_changes() == changes && schema == self.schema;
@@ -211,7 +211,7 @@ impl Writer {
         }
     }
 
-    /// Commits what is kept, and answers.
+    /// Commits the changes that are kept, and answers all jobs.
     fn end(&mut self, started: Instant, mut done: Done, supply: &impl Supply) {
         let kept = done.iter().filter(|(_, kept)| *kept).count() as u64;
         if kept > 0
@@ -253,10 +253,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Where a transaction is still open.
+    /// Rolls back the transaction if one is open.
     fn roll_back(&mut self) {
         if !self.connection.is_autocommit() {
-            // It fails only where SQLite has rolled back by itself.
+            // Fails only if SQLite has already rolled back.
             let _gone = connection::execute(&self.connection, "ROLLBACK");
         }
     }
@@ -281,23 +281,23 @@ impl Writer {
         }
     }
 
-    /// Carries the log over into the file, as far as readers allow, and closes.
+    /// Checkpoints the log as far as readers allow, and closes the connection.
     pub fn close(self) -> Result<(), Error> {
         connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }
 }
 
-/// Where the writer's jobs come from.
+/// Source of further jobs for a commit.
 pub trait Supply {
-    /// Up to so many further ones for a commit that is to be of so many as yet, or none.
+    /// Returns up to `room` further jobs for a commit of `done` jobs so far, or none to end it.
     fn more(&self, done: usize, room: usize) -> Jobs;
 
-    /// A commit of so many has ended, and they are about to be answered.
+    /// Called after a commit of `writes` jobs, before they are answered.
     fn committed(&self, writes: usize);
 }
 
-/// No further ones.
+/// Supplies no further jobs.
 impl Supply for () {
     fn more(&self, _: usize, _: usize) -> Jobs {
         Jobs::new()
@@ -306,31 +306,31 @@ impl Supply for () {
     fn committed(&self, _: usize) {}
 }
 
-/// What keeps a closure apart from those with which it shares a transaction.
+/// Mechanism that isolates a closure from the others in its transaction.
 #[derive(Clone, Copy)]
 enum Guard {
-    /// There are none so far.
+    /// None is needed: no other job in the transaction has changes.
     Alone,
     Savepoint,
-    /// Nothing but SQLite's own of each statement; so many rows had been changed before.
+    /// Only SQLite's rollback of a failed statement. `changes` is the count of changed rows before the closure.
     None {
         changes: u64,
     },
 }
 
-/// What a closure has left.
+/// State of the transaction after a closure.
 enum After {
-    /// Changes to keep.
+    /// It contains changes to keep.
     Kept,
-    /// Changes that it does not want itself.
+    /// The closure failed, so its changes are to be rolled back.
     TakenBack,
-    /// Changes that the commit would refuse.
+    /// It would fail at the commit because of a deferred foreign key.
     ForeignKey,
-    /// No transaction: SQLite rolled back everything by itself.
+    /// It no longer exists: SQLite rolled it back.
     Lost(Arc<rusqlite::Error>),
 }
 
-/// Those done so far are not in the database after all.
+/// Replaces the results of the jobs whose changes were rolled back.
 fn refuse(done: &mut Done, error: &Error) {
     for (job, kept) in done {
         if std::mem::take(kept) {
@@ -339,8 +339,8 @@ fn refuse(done: &mut Done, error: &Error) {
     }
 }
 
-/// A closure shares its transaction, so it may neither begin nor end one; savepoints of its own are its business. Nor may it
-/// take checkpoints, or the rules of the log, from this layer.
+/// Prevents a closure from beginning or ending a transaction, since it shares one, and from running checkpoints or
+/// changing the settings of the log. Savepoints of its own are allowed.
 fn authorize(inside: bool, context: &AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Transaction { .. } if inside => Authorization::Deny,

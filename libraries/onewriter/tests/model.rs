@@ -1,7 +1,7 @@
-//! The queue under a model checker, which tries the orders in which threads can meet: nothing is lost, nobody waits forever,
-//! two never write at once, and what one thread pushes is done in its order.
+//! The queue under a model checker, which explores the interleavings of the threads: no job is lost, no thread waits
+//! forever, two threads never write concurrently, and the jobs of one thread run in the order in which it pushed them.
 //!
-//! A program of its own: the queue finds the primitives of the model checker at `crate::sync`.
+//! A separate test program, because the queue takes the primitives of the model checker from `crate::sync`.
 
 mod sync {
     pub use loom::sync::{Condvar, Mutex, MutexGuard};
@@ -19,11 +19,11 @@ use loom::sync::Arc;
 use loom::thread;
 use queue::{Leave, Queue};
 
-/// What the writer has done, in order.
+/// The executed jobs, in order.
 type Seat = Vec<(usize, usize)>;
 type Job = (usize, usize);
 
-/// The writer's thread as `Database` runs it.
+/// The main loop of the writer thread, as in `Database`.
 fn serve(queue: &Queue<Seat, Job>) -> Seat {
     loop {
         match queue.wait() {
@@ -42,7 +42,7 @@ fn serve(queue: &Queue<Seat, Job>) -> Seat {
     }
 }
 
-/// A caller as `Database::write` is one. Whether the job was accepted.
+/// A write as in `Database::write`. Returns whether the job was accepted.
 fn write(queue: &Queue<Seat, Job>, job: Job, few: usize) -> bool {
     match queue.sit() {
         Some(mut seat) => {
@@ -104,7 +104,7 @@ fn closing_while_two_write() {
     model(3, || callers(2, 1, 1, true));
 }
 
-/// The checker does try other orders than the usual one: what holds in most of them only is refuted.
+/// Negative control: the checker explores unusual interleavings and refutes a property that holds in most of them only.
 #[test]
 #[should_panic(expected = "the first caller is always first")]
 fn an_order_that_nobody_promised_is_refuted() {

@@ -1,5 +1,5 @@
-// Command goqiteschema writes goqite's schema beside the runner, which embeds it. The library leaves it to the
-// application to run the schema, and has it in a file of its module that no package embeds.
+// Command goqiteschema copies goqite's schema next to the runner, which embeds it. The library requires the application
+// to run the schema, and no package of its module embeds the file.
 package main
 
 import (

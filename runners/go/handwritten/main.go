@@ -1,10 +1,10 @@
-// Command handwritten has the loops that someone would write by hand for one question on one driver, to see what the
-// runner adds to them: the same random values, no histogram, no choice of anything.
+// Command handwritten contains the loops that a developer would write for one question on one driver, to measure the
+// overhead of the runner: the same random values, no histogram, no options.
 //
 //	handwritten DRIVER insert|batch|read DB N SEED
 //
-// inserts N rows one by one under autocommit, inserts N batches of 1000, or reads N random rows of those there by their
-// rowid. It prints operations per second.
+// It inserts N rows one by one under autocommit, inserts N batches of 1000, or reads N random existing rows by rowid.
+// It prints operations per second.
 package main
 
 import (
@@ -52,7 +52,7 @@ func key(seed uint64, name string) uint64 {
 	return mix(seed + gamma*hash)
 }
 
-// uniform is an integer from 1 to width.
+// uniform returns an integer from 1 to width.
 func uniform(key, row, width uint64) int64 {
 	word := mix(key + (row+1)*gamma)
 	return 1 + int64(float64(word>>11)/(1<<53)*float64(width))
@@ -213,7 +213,7 @@ func ncrucesDirect(path string) *loop {
 	insert, query, count := prepare(insertSQL), prepare(selectSQL), prepare(countSQL)
 	count.Step()
 	rows, row := uint64(count.ColumnInt64(0)), make([]any, 3)
-	must(count.Close()) // left open, it would hold its read transaction for all that follows
+	must(count.Close()) // an open statement would hold its read transaction for the rest of the run
 	return &loop{
 		rows:   rows,
 		begin:  func() { run(beginSQL) },

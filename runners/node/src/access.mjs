@@ -1,11 +1,12 @@
-// How workers share connections: through a queue of promises on one event loop, through futexes between threads.
+// Sharing of connections between workers: through a queue of promises on one event loop, through futexes between
+// threads.
 
 import { Fault } from './driver.mjs';
 
 /**
- * The connections to one database: what each is for, and which transactions it will be asked for.
+ * The connections to one database, each with its label and the transactions prepared on it.
  *
- * @returns {{ label: string, used: number[] }[]} where each worker has its own, one for each in the order of the roles
+ * @returns {{ label: string, used: number[] }[]} one per worker in the order of the roles, if each worker has its own
  */
 export function connections(trial) {
     const transactions = (role) => role.steps.map((step) => step.transaction);
@@ -35,23 +36,24 @@ export function connections(trial) {
     }
 }
 
-/** Whether each worker has a connection of its own. */
+/** Whether each worker has its own connection. */
 export const own = ({ kind }) => kind === 'per-worker' || kind === 'write-lock';
 
-/** Whether there is a connection or lock that a transaction may have to wait for. */
+/** Whether a transaction may have to wait for a connection or a lock. */
 export const waits = (access, { writes }) => !own(access) || (access.kind === 'write-lock' && writes);
 
 /**
- * A worker's way to a connection: the gate to pass, or null, and the connection behind each of its places.
+ * A worker's access to connections: the gate to pass, or null, and the connection behind each of its places.
  *
  * @typedef {{ gate: { take: () => number | Promise<number>, give: (place: number) => void } | null,
  *             sessions: import('./driver.mjs').Session[] }} Way
  */
 
 /**
- * The ways of all workers of a database that share its connections, for transactions that write and for others.
+ * The gates shared by all workers of a database, for transactions that write and for others; null if each worker has
+ * its own connection.
  *
- * @param {(places: number) => object} gate makes one
+ * @param {(places: number) => object} gate creates a gate
  */
 export function gates(access, gate) {
     const places = (first, count) => ({ gate: gate(count), first, count });
@@ -64,9 +66,11 @@ export function gates(access, gate) {
 const same = (way) => ({ write: way, read: way });
 
 /**
- * @param {object | null} shared what `gates` made for this database
- * @param {object} writeLock the process's one gate for `write-lock`
- * @param {import('./driver.mjs').Session[]} sessions the database's, or the worker's own one
+ * Returns a worker's access to connections, for transactions that write and for others.
+ *
+ * @param {object | null} shared result of `gates` for this database
+ * @param {object} writeLock the gate of the process for `write-lock`
+ * @param {import('./driver.mjs').Session[]} sessions those of the database, or the worker's own one
  * @returns {{ write: Way, read: Way }}
  */
 export function ways(access, shared, writeLock, sessions) {
@@ -79,10 +83,12 @@ export function ways(access, shared, writeLock, sessions) {
 }
 
 /**
- * The way to the one connection that all share, where they need no lock between them: every transaction of the trial is
- * one statement under autocommit, so none can fall into another's, and the library takes calls while one is under way.
- * An application then hands them on as they come, and what queues them is the library: node-sqlite3 in libuv's pool,
- * where each occupies a thread that waits for the connection's mutex. Null where a lock is needed.
+ * Returns the access to the one shared connection if its workers need no lock, otherwise null.
+ *
+ * No lock is needed if every transaction of the trial is one statement under autocommit, so that transactions cannot
+ * interleave, and the library accepts concurrent calls. An application then issues calls as they arrive, and the
+ * library queues them: node-sqlite3 in libuv's pool, where each call occupies a thread that waits for the connection's
+ * mutex.
  */
 export async function unlocked(trial, role, session) {
     const { access, transactions } = trial;
@@ -94,16 +100,16 @@ export async function unlocked(trial, role, session) {
 const alone = ({ begin, hold_us, statements: [first, ...rest] }) =>
     begin === 'none' && hold_us === 0 && rest.length === 0 && first.repeat === 1 && first.hold_us === 0;
 
-/** A place that is always free. */
+/** A gate with a place that is always free. */
 const OPEN = { take: () => 0, give() {} };
 
-/** Places on one event loop, first come, first served. */
+/** Places on one event loop, granted in order of arrival. */
 export class QueueGate {
     #free;
     #waiting = [];
 
     constructor(places) {
-        // Taken from the end: the first opened is the first lent, the one given back last the next.
+        // Taken from the end: the first opened is lent first, and the last one returned is lent next.
         this.#free = Array.from({ length: places }, (_, at) => places - 1 - at);
     }
 
@@ -119,7 +125,7 @@ export class QueueGate {
     }
 }
 
-/** Places shared by threads. Memory: a count of places given back, then 1 for each place that is taken. */
+/** Places shared by threads. The memory contains a count of returned places, then 1 for each place that is taken. */
 export class FutexGate {
     static memory(places) {
         return new Int32Array(new SharedArrayBuffer(4 * (1 + places)));

@@ -13,13 +13,13 @@ import { positional } from './placeholders.mjs';
 const manifest = createRequire(import.meta.url).resolve('better-sqlite3/package.json');
 
 class BetterSqlite3 extends Blocking {
-    /** `?7` counts as a named parameter with this driver, which an application would not write. */
+    /** Replaces `?7` by `?`: this driver treats it as a named parameter, which an application would not write. */
     translate(sql) {
         return positional(sql);
     }
 
     columns(statement) {
-        // It throws where there are none.
+        // `columns` throws if there are none.
         return statement.reader ? super.columns(statement) : [];
     }
 
@@ -28,12 +28,12 @@ class BetterSqlite3 extends Blocking {
     }
 }
 
-/** The library's own connection. */
+/** Opens a connection of the library. */
 export function connect(path, options) {
     try {
         return new Database(path, options);
     } catch (error) {
-        // It looks for the folder itself, before SQLite can say that it cannot open the file.
+        // The library checks the folder before SQLite could report that it cannot open the file.
         if (error instanceof TypeError && /directory does not exist/.test(error.message)) {
             throw new Fault(`${path}: ${error.message}`, codeOf('SQLITE_CANTOPEN'));
         }

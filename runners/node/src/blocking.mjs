@@ -1,18 +1,18 @@
-// Sessions of drivers whose calls return when they are done. The two that there are have the same methods (`run`,
-// `get`, `all`, `iterate`), so a driver is what differs: how to open, how to write parameters, and how to know whether
-// a transaction is open.
+// Sessions of drivers with blocking calls. The two drivers have the same methods (`run`, `get`, `all`, `iterate`), so a
+// driver only defines the differences: how to open, how to write parameters, and how to find whether a transaction is
+// open.
 
 import { Fault } from './driver.mjs';
 import { ofDoubles, typed } from './placeholders.mjs';
 import { job, next, take, yielded } from './work.mjs';
 
-/** Statements that count changes. After others SQLite still has the count of the last one that did. */
+/** Statements that count changes. After other statements SQLite still returns the count of an earlier one. */
 const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
 
 const BEGIN = { deferred: 'BEGIN DEFERRED', immediate: 'BEGIN IMMEDIATE', exclusive: 'BEGIN EXCLUSIVE' };
 
 /**
- * By the way to fetch, what makes of a statement and its task the function that executes it.
+ * Creates the function that executes a statement, by kind of fetch.
  *
  * @type {Record<string, (statement: object, task: import('./work.mjs').Task) => import('./driver.mjs').Execute>}
  */
@@ -64,16 +64,17 @@ const EXECUTE = {
 export class Blocking {
     /** By transaction and statement of the trial. */
     statements = [];
-    /** `BEGIN …`, `COMMIT` and `ROLLBACK`; under `prepare = "each"` they are compiled each time, too. */
+    /** The compiled `BEGIN …`, `COMMIT` and `ROLLBACK`; null with `prepare = "each"`, which compiles them each time. */
     brackets = null;
 
-    /** @param {object} db the driver's connection */
+    /** @param {object} db connection of the driver */
     constructor(db) {
         this.db = db;
     }
 
     /**
-     * The SQL as the driver wants it, and which parameter each of its positions takes; null where these are the same.
+     * Returns the SQL in the syntax of the driver, and the parameter for each of its positions; null if these are the
+     * same.
      *
      * @returns {{ text: string, order: number[] | null }}
      */
@@ -81,7 +82,7 @@ export class Blocking {
         return { text: sql, order: null };
     }
 
-    /** Names of a statement's columns; none where it returns no rows. */
+    /** Returns the names of a statement's columns; empty if it returns no rows. */
     columns(statement) {
         return statement.columns().map((column) => column.name);
     }
@@ -115,8 +116,8 @@ export class Blocking {
         if (columns.length < spec.yields.length) {
             throw new Fault(`${spec.sql}: it has columns ${columns.join(', ')}, and yields ${spec.yields.join(', ')}`);
         }
-        // An autocommit that fails when the statement is left after its first row is lost on these drivers; stepped to
-        // the end it is not. All of what such a statement changes is done before its first row anyway.
+        // These drivers lose the error of an autocommit that fails when the statement is left after its first row, but
+        // not if it is stepped to the end. Such a statement has made all its changes before its first row anyway.
         const stepOut = transaction.writes && transaction.begin === 'none';
         const fetch = columns.length === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
         const task = { job: job(spec.work, columns), yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
@@ -139,7 +140,7 @@ export class Blocking {
     }
 
     rollback() {
-        // Some errors (SQLITE_FULL and others) roll back by themselves: https://sqlite.org/lang_transaction.html
+        // Some errors (SQLITE_FULL and others) roll back on their own: https://sqlite.org/lang_transaction.html
         if (this.open) this.#bracket('ROLLBACK');
     }
 

@@ -1,11 +1,11 @@
-// What is refused before anything is opened.
+// Checks of a trial before anything is opened.
 
 import { connections } from './access.mjs';
 import { VERSION } from './describe.mjs';
 import { Fault } from './driver.mjs';
 import { Schedule } from './schedule.mjs';
 
-/** What this runner could not do, or would do wrong without a word. */
+/** Rejects trials that this runner does not support, or would silently run incorrectly. */
 export function check(trial, driver) {
     const fail = (reason) => {
         throw new Fault(reason);
@@ -36,7 +36,7 @@ export function check(trial, driver) {
             fail(`role \`${name}\` has more workers here than in all`);
         }
         Schedule.of(trial.seed, role, Schedule.memory());
-        // A chain of roles that wait for each other has to come to one that ends by itself.
+        // A chain of roles that wait for each other must end at a role with another condition.
         let last = role;
         for (let steps = 0; last.until.kind === 'role'; steps++) {
             const other = last.until.name;

@@ -1,11 +1,11 @@
-// Time since `go`, and pauses: blocking ones in a thread of its own, timers on an event loop.
+// Time since `go`, and pauses: blocking ones in a separate thread, timers on an event loop.
 
 import { setTimeout } from 'node:timers/promises';
 
-/** How long a pause may outlast the event that should end it, in nanoseconds. */
+/** Longest time in nanoseconds by which a pause may outlast the event that should end it. */
 const SLICE = 10e6;
 
-/** Never written: something to wait for in vain. */
+/** Never written, so that a wait for it lasts until its timeout. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 /** Blocks this thread. */
@@ -13,9 +13,9 @@ export function block(ms) {
     if (ms > 0) Atomics.wait(nothing, 0, 0, ms);
 }
 
-/** Nanoseconds since `go`, as a double, by the monotonic clock that all threads have in common. */
+/** Nanoseconds since `go`, as a double, from the monotonic clock shared by all threads. */
 export class Clock {
-    /** @param {bigint} go by `process.hrtime.bigint` */
+    /** @param {bigint} go from `process.hrtime.bigint` */
     constructor(go) {
         this.go = go;
     }
@@ -25,33 +25,33 @@ export class Clock {
     }
 }
 
-/** The clock of a worker that has a thread of its own. */
+/** The clock of a worker with its own thread. */
 export class BlockingClock extends Clock {
-    /** Whether others run on this thread, so that one has to make room for them. */
+    /** Whether other workers run on this thread, so that each must yield to them. */
     shares = false;
 
-    /** Returns when the time is over; never a promise. */
+    /** Returns after the pause; never returns a promise. */
     pause(nanos) {
         block(nanos / 1e6);
     }
 
-    /** The same inside a transaction. */
+    /** Pauses inside a transaction. */
     hold(nanos) {
         block(nanos / 1e6);
     }
 }
 
-/** The clock of workers that are tasks of one event loop. */
+/** The clock of workers that are tasks on one event loop. */
 export class LoopClock extends Clock {
     shares = true;
 
-    /** @param {boolean} inline whether transactions run on the loop itself: what pauses inside one holds the loop */
+    /** @param {boolean} inline whether transactions run on the loop itself: a pause inside one then blocks the loop */
     constructor(go, inline) {
         super(go);
         this.inline = inline;
     }
 
-    /** A timer has steps of a millisecond, and can be up to one early. */
+    /** Timers have a resolution of a millisecond, and can be up to one early. */
     async pause(nanos) {
         const over = this.now() + nanos;
         for (let left = nanos; left > 0; left = over - this.now()) await setTimeout(Math.ceil(left / 1e6));
@@ -62,12 +62,12 @@ export class LoopClock extends Clock {
     }
 }
 
-/** When a role ends: at a time known beforehand, or with another role. */
+/** The end of a role: a fixed time, or the end of another role. */
 export class End {
     /**
      * @param {number} time nanoseconds since `go`, or Infinity
-     * @param {import('./stage.mjs').Stage | null} stage where it is told that another role has ended
-     * @param {number} role that other one
+     * @param {import('./stage.mjs').Stage | null} stage contains the end of the other role
+     * @param {number} role the other role
      */
     constructor(time, stage, role) {
         this.time = time;
@@ -82,7 +82,7 @@ export class End {
         return new End(Infinity, stage, other);
     }
 
-    /** `now`, or the end where that has been before. */
+    /** Returns `now`, or the end if that is earlier. */
     clip(now) {
         const ended = this.stage !== null && Atomics.load(this.stage.ended, this.role) === 1;
         return Math.min(now, ended ? this.stage.ends[this.role] : this.time);
@@ -92,12 +92,12 @@ export class End {
         return this.clip(now) < now;
     }
 
-    /** Sleeps until `due`, or until it is too late anyway. */
+    /** Waits until `due`, or until just after the end if that is earlier. */
     async sleep(clock, due) {
         for (;;) {
             const now = clock.now();
             if (now >= due || this.isPast(now)) return;
-            // Just past the end, for a start at the end itself is in time.
+            // Just past the end, because a start at the end itself is in time.
             const left = Math.min(due, this.time + 1) - now;
             await clock.pause(this.stage !== null ? Math.min(left, SLICE) : left);
         }

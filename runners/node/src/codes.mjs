@@ -1,4 +1,5 @@
-// SQLite's result codes by name. `result-codes.json` is the protocol's table, copied so that this package stands alone.
+// SQLite's result codes by name. `result-codes.json` is a copy of the protocol's table, so that this package is
+// self-contained.
 
 import { readFileSync } from 'node:fs';
 
@@ -6,11 +7,11 @@ import { readFileSync } from 'node:fs';
 const BY_NAME = JSON.parse(readFileSync(new URL('result-codes.json', import.meta.url), 'utf8'));
 const BY_CODE = new Map(Object.entries(BY_NAME).map(([name, code]) => [code, name]));
 
-/** The extended name of a code; of an unknown extended one that of its primary code, the low byte. */
+/** Returns the name of an extended code. An unknown one has the name of its primary code, the low byte. */
 export const nameOf = (code) => BY_CODE.get(code) ?? BY_CODE.get(code & 0xff) ?? 'SQLITE_UNKNOWN';
 
-/** The code of a name, or undefined. */
+/** Returns the code of a name, or undefined. */
 export const codeOf = (name) => BY_NAME[name];
 
-/** All that `nameOf` gives. */
+/** All results of `nameOf`. */
 export const NAMES = [...Object.keys(BY_NAME), 'SQLITE_UNKNOWN'];

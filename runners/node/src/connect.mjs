@@ -1,4 +1,4 @@
-// Opening a connection as an application would, setting it, and asking what took effect.
+// Opening a connection as an application would, applying its settings, and reading them back.
 
 import { setTimeout } from 'node:timers/promises';
 
@@ -6,14 +6,14 @@ import { codeOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
 
 /**
- * Opens with the driver's defaults and the options given, then runs the settings in order.
+ * Opens with the driver's defaults and the given options, then applies the settings in order.
  *
  * @param {import('./driver.mjs').Driver} driver
  * @returns {Promise<import('./driver.mjs').Session>}
  */
 export async function open(driver, database, connection) {
     for (const name of Object.keys(connection.options)) {
-        // One that is given was meant to have an effect, and drivers ignore what they do not know.
+        // Drivers ignore unknown options, but every option of a trial is meant to have an effect.
         if (!driver.options.includes(name)) throw new Fault(`option \`${name}\`: this driver has none of that name`);
     }
     const session = await driver.open(path(driver, database), connection.options);
@@ -27,7 +27,7 @@ function path(driver, database) {
     return `file:${database.name}?mode=memory&cache=shared`;
 }
 
-/** Runs one statement to its end. */
+/** Runs one statement to completion. */
 export async function run(session, sql) {
     try {
         return await session.rows(sql);
@@ -36,13 +36,13 @@ export async function run(session, sql) {
     }
 }
 
-/** How long a lock is waited for that another process of the trial holds. */
+/** Limit of the wait for a lock held by another process of the trial. */
 const PATIENCE_MS = 10_000;
 const LOCKED = [codeOf('SQLITE_BUSY'), codeOf('SQLITE_LOCKED')];
 
 /**
- * As `readBack`, at the trial's end. Empty where SQLite does not let itself be asked: what became of the database the core sees
- * for itself.
+ * Like `readBack`, at the end of the trial. Returns no settings if the database cannot be queried; the core checks the
+ * state of the database itself.
  */
 export async function settingsAtEnd(session, names) {
     for (const begun = performance.now(); ; await setTimeout(1)) {
@@ -56,7 +56,7 @@ export async function settingsAtEnd(session, names) {
     }
 }
 
-/** The value of each PRAGMA after one read transaction: some settings are only decided when the file is first read. */
+/** Returns the value of each PRAGMA after one read transaction: some take effect at the first read of the file only. */
 export async function readBack(session, names) {
     await run(session, 'SELECT count(*) FROM sqlite_schema');
     const settings = {};

@@ -1,6 +1,6 @@
-// The executor `dedicated`: callers are tasks of the main event loop, and each connection has a thread of its own that
-// they send their calls to. Neither the loop nor libuv's pool is held while SQLite works; what the loop pays is a
-// message there, one back, and the rows in it.
+// The executor `dedicated`: callers are tasks on the main event loop, and each connection has its own thread, to which
+// they send their calls. SQLite blocks neither the loop nor libuv's pool; the cost for the loop is one message in each
+// direction, with the rows in it.
 
 import { Worker as Thread } from 'node:worker_threads';
 
@@ -8,15 +8,15 @@ import { Fault } from './driver.mjs';
 import { job, next } from './work.mjs';
 
 /**
- * The callers' end. The port is a queue, so calls of several callers may be under way together; they are answered in
- * order.
+ * The callers' end of a connection. The port is a queue, so calls of several callers may be outstanding; they are
+ * answered in order.
  *
  * @implements {import('./driver.mjs').Session}
  */
 export class Dedicated {
     #waiting = [];
 
-    /** @returns {Promise<{ session: Dedicated, settings: object }>} as `openConnection` */
+    /** @returns {Promise<{ session: Dedicated, settings: object }>} like `openConnection` */
     static async open(trial, text, database, at) {
         const thread = new Thread(new URL('owner.mjs', import.meta.url), { workerData: { text, database, at } });
         const session = new Dedicated(trial, thread);
@@ -71,7 +71,7 @@ export class Dedicated {
         };
     }
 
-    /** The thread takes calls one by one, so callers can share its statements. */
+    /** Returns this session: the thread runs calls one by one, so callers can share its statements. */
     another() {
         return this;
     }
@@ -83,7 +83,7 @@ export class Dedicated {
 }
 
 /**
- * The thread's end, of a driver whose calls return when they are done.
+ * The thread's end of a connection, for a driver with blocking calls.
  *
  * @param {import('node:worker_threads').MessagePort} port
  * @param {import('./driver.mjs').Session} session prepared for a trial that hands its rows over

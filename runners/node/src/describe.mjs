@@ -1,14 +1,14 @@
-// The verb `describe`: what this runner is and can do.
+// The verb `describe`: the properties of this runner and its drivers.
 
 import { Fault, NAMES, load } from './driver.mjs';
 
 /** Version of the protocol. */
 export const VERSION = 3;
 
-/** Every driver opens all of these under every executor it has. */
+/** Default accesses of a driver, under every executor that it supports. */
 const ACCESSES = ['per-worker', 'shared', 'pool', 'write-lock', 'split'];
 
-/** A driver that cannot be loaded is left out, with the reason on standard error. */
+/** Describes all drivers. One that cannot be loaded is omitted, with the reason on standard error. */
 export async function describe() {
     const drivers = [];
     for (const name of NAMES) {
@@ -30,7 +30,7 @@ export async function describe() {
     return { protocol: VERSION, runner: 'node', language: 'node', runtime: process.version, drivers };
 }
 
-/** Opens a database in memory to ask the SQLite inside for its build. */
+/** Opens an in-memory database to query the build of SQLite. */
 async function build(driver) {
     const session = await driver.open(':memory:', {});
     const [{ version, source_id }] = await session.rows(

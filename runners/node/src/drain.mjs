@@ -1,4 +1,4 @@
-// The end of all roles. What is under way at the end of one is waited for, but no longer than the drain.
+// The end of all roles. A transaction running at the end of its role is awaited for at most the drain.
 
 import { setTimeout } from 'node:timers/promises';
 
@@ -6,8 +6,8 @@ import { End } from './clock.mjs';
 import { leave } from './stage.mjs';
 
 /**
- * Milliseconds between two looks at workers that were between transactions when the drain had passed. What a call that
- * held the loop has left to do is done before a timer fires.
+ * Milliseconds between two checks of workers that were between transactions at the end of the drain. A call that
+ * blocked the loop completes its remaining steps before a timer fires.
  */
 const AGAIN_MS = 10;
 
@@ -15,8 +15,8 @@ const AGAIN_MS = 10;
  * Resolves when every worker has ended or is abandoned, and rejects when one fails.
  *
  * @param {import('./worker.mjs').Seat[]} seats
- * @param {import('./progress.mjs').Progress[]} progress of each
- * @param {Promise<void>[]} running the end of each
+ * @param {import('./progress.mjs').Progress[]} progress of each worker
+ * @param {Promise<void>[]} running the end of each worker
  * @param {import('./clock.mjs').Clock} clock
  */
 export async function drained(trial, seats, progress, running, stage, clock) {

@@ -1,58 +1,59 @@
-// What a driver has to offer; everything else of a trial is the same for all.
+// The interface of a driver; the rest of a trial is the same for all drivers.
 
 import { codeOf, nameOf } from './codes.mjs';
 
-/** How a transaction ended, where it is not with a number of rows. */
+/** Outcomes of a transaction other than a number of rows. */
 export const EMPTY = -1;
 export const FAILED = -2;
 
 /**
- * One open connection with its prepared statements. A method may return its value or, where the driver answers later,
- * a promise of it; only one call is under way at a time on each session.
+ * One open connection with its prepared statements. A method may return its value or, if the driver answers later, a
+ * promise of it. Only one call is outstanding at a time on each session.
  *
  * @typedef {object} Session
- * @property {(sql: string) => object[] | Promise<object[]>} rows Runs one statement to its end, its rows as objects.
- * @property {(trial: object, used: number[]) => void | Promise<void>} prepare Compiles what this connection will be
- *   asked for: the transactions at these indices of the trial's list.
- * @property {(begin: string) => void | Promise<void>} begin Sends the begin (`deferred`, `immediate`, `exclusive`).
+ * @property {(sql: string) => object[] | Promise<object[]>} rows Runs one statement to completion. Rows are objects.
+ * @property {(trial: object, used: number[]) => void | Promise<void>} prepare Compiles the statements of the
+ *   transactions at these indices of the trial's list.
+ * @property {(begin: string) => void | Promise<void>} begin Sends BEGIN (`deferred`, `immediate`, `exclusive`).
  * @property {() => void | Promise<void>} commit Sends `COMMIT`.
- * @property {() => void | Promise<void>} rollback Sends `ROLLBACK` where a transaction is open.
- * @property {(transaction: number, statement: number) => Execute} statement One of those that were compiled.
- * @property {(trial: object, used: number[]) => Session | Promise<Session>} [another] The same connection for another
- *   caller, where the library takes calls while one is under way. It is closed with the first.
+ * @property {() => void | Promise<void>} rollback Sends `ROLLBACK` if a transaction is open.
+ * @property {(transaction: number, statement: number) => Execute} statement Returns a compiled statement.
+ * @property {(trial: object, used: number[]) => Session | Promise<Session>} [another] Returns a session of the same
+ *   connection for another caller, if the library accepts concurrent calls. It is closed with the first one.
  * @property {() => void | Promise<void>} close
  */
 
 /**
- * Binds, runs and fetches a statement once. Gives the rows fetched, or changed where it yields none.
+ * Binds, runs and fetches a statement once. Returns the number of rows fetched, or changed if it has no columns.
  *
  * @typedef {(args: any[], effect: Effect) => number | Promise<number>} Execute
  */
 
 /**
- * What executing leaves behind.
+ * The result of executions.
  *
  * @typedef {object} Effect
  * @property {{ now: () => number }} clock
- * @property {boolean} timed Whether to note the next two.
- * @property {number | null} query When the call that executes returned.
+ * @property {boolean} timed Whether to record the next two.
+ * @property {number | null} query When the executing call returned.
  * @property {number | null} firstRow When the columns of the first row were read.
- * @property {any[] | null} first The columns of the first row, of a statement that yields.
- * @property {number} verified Rows checked.
- * @property {number} mismatches Rows of those that were wrong.
+ * @property {any[] | null} first The columns of the first row of a statement that yields.
+ * @property {number} verified Number of rows checked.
+ * @property {number} mismatches Number of checked rows with a wrong hash.
  */
 
 /**
  * A driver, the default export of its module.
  *
  * @typedef {object} Driver
- * @property {string} version Of the library.
+ * @property {string} version Version of the library.
  * @property {string[]} executors
- * @property {string[]} [accesses] Those it supports, where that is not all.
- * @property {string} [interface] What it offers in place of SQL.
- * @property {string[]} options Names of its own options that a trial may give.
- * @property {'bigint' | 'number'} integers As what a constant or yielded integer is bound.
- * @property {boolean} sharedMemory Whether `file:NAME?mode=memory&cache=shared` opens one database for several.
+ * @property {string[]} [accesses] Supported accesses, if not all.
+ * @property {string} [interface] Interface offered in place of SQL.
+ * @property {string[]} options Names of its own options that a trial may set.
+ * @property {'bigint' | 'number'} integers Type in which constant and yielded integers are bound.
+ * @property {boolean} sharedMemory Whether `file:NAME?mode=memory&cache=shared` opens one database for
+ *   several connections.
  * @property {(path: string, options: object) => Session | Promise<Session>} open
  */
 
@@ -64,7 +65,7 @@ const MODULES = {
     noop: './noop.mjs',
 };
 
-/** Names in the order of `describe`. */
+/** Driver names in the order of `describe`. */
 export const NAMES = Object.keys(MODULES);
 
 /** @returns {Promise<Driver>} */
@@ -73,7 +74,7 @@ export async function load(name) {
     return (await import(MODULES[name])).default;
 }
 
-/** Why something did not work. With a code it was SQLite that said no; anything else ends the trial. */
+/** An error. With a code it comes from SQLite; any other error ends the trial. */
 export class Fault extends Error {
     /** @param {number | null} code SQLite's extended result code */
     constructor(message, code = null) {
@@ -81,7 +82,7 @@ export class Fault extends Error {
         this.code = code;
     }
 
-    /** From whatever was thrown. better-sqlite3 gives the code's name, node:sqlite its number. */
+    /** Converts any thrown value. better-sqlite3 provides the name of the code, node:sqlite its number. */
     static from(error) {
         if (error instanceof Fault) return error;
         const code = error?.errcode ?? codeOf(error?.code);
@@ -89,12 +90,12 @@ export class Fault extends Error {
         return new Fault(error instanceof Error ? (error.stack ?? error.message) : String(error));
     }
 
-    /** Says what was being done. */
+    /** Adds a description of the operation. */
     during(what) {
         return new Fault(`${what}: ${this.message}`, this.code);
     }
 
-    /** The last line of a trial that cannot go on. */
+    /** Returns the last message of a trial that cannot continue. */
     line() {
         const reason = this.message.replace(/\s*\n\s*/g, ' ');
         return { type: 'failed', reason, code: this.code === null ? null : nameOf(this.code) };

@@ -1,5 +1,5 @@
-// The counter-based generator of the protocol: SplitMix64 read at random, in two signed 32-bit halves. A BigInt would
-// allocate at every step; a test compares these with the vectors of the protocol.
+// The counter-based generator of the protocol: SplitMix64 with random access, in two signed 32-bit halves, because a
+// BigInt would allocate at every step. A test compares it with the vectors of the protocol.
 //
 // Rows, seeds and indices are plain numbers, exact up to 2^53.
 
@@ -7,7 +7,7 @@ const GAMMA_HI = 0x9e3779b9 | 0;
 const GAMMA_LO = 0x7f4a7c15 | 0;
 const TWO32 = 2 ** 32;
 
-/** Upper 32 bits of the product of two unsigned 32-bit integers, from their 16-bit digits. */
+/** Returns the upper 32 bits of the product of two unsigned 32-bit integers, computed from their 16-bit digits. */
 function high(a, b) {
     const aLo = a & 0xffff;
     const aHi = a >>> 16;
@@ -19,18 +19,18 @@ function high(a, b) {
     return (Math.imul(aHi, bHi) + (first >>> 16) + (second >>> 16) + carry) | 0;
 }
 
-/** The last word, which every function below sets: a pair as a return value would have to be allocated. */
+/** The last word, set by every function below: returning a pair would allocate. */
 export class Word {
     hi = 0;
     lo = 0;
 
-    /** `mix64(key + n * GAMMA)`; `n` is a number up to 2^53. */
+    /** Computes `mix64(key + n * GAMMA)`; `n` is a number up to 2^53. */
     mixed(keyHi, keyLo, n) {
         const nLo = n | 0;
         const nHi = (n / TWO32) | 0;
         let lo = Math.imul(nLo, GAMMA_LO);
-        // `| 0` tells the compiler of a range that it does not see through the call. It would bet on the sum to stay in
-        // it, as for small `n` it nearly always does, and compile all anew when it does not.
+        // `| 0` gives the compiler a range that it does not infer through the call. Otherwise it speculates that the
+        // sum stays in that range, which nearly always holds for small `n`, and deoptimises when it does not.
         let hi = ((high(nLo, GAMMA_LO) | 0) + Math.imul(nLo, GAMMA_HI) + Math.imul(nHi, GAMMA_LO)) | 0;
         const sum = (lo + keyLo) | 0;
         hi = (hi + keyHi + (sum >>> 0 < lo >>> 0 ? 1 : 0)) | 0;
@@ -47,7 +47,7 @@ export class Word {
         this.hi = hi ^ (hi >>> 31);
     }
 
-    /** The upper 53 bits, an integer. */
+    /** The upper 53 bits as an integer. */
     upper() {
         return (this.hi >>> 0) * 2097152 + (this.lo >>> 11);
     }
@@ -63,14 +63,14 @@ export class Word {
     }
 }
 
-/** FNV-1a, 64 bits, of the text's UTF-8 bytes. */
+/** Returns the 64-bit FNV-1a hash of the text's UTF-8 bytes. */
 export function fnv1a64(text) {
     let hash = 0xcbf29ce484222325n;
     for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
     return hash;
 }
 
-/** One stream of words under one seed. */
+/** A sequence of words for one seed and one name. */
 export class Stream extends Word {
     /**
      * @param {number} seed below 2^53
@@ -85,13 +85,13 @@ export class Stream extends Word {
         this.keyLo = this.lo;
     }
 
-    /** Word 0 of a row. */
+    /** Computes word 0 of a row. */
     word(row) {
         // Row 2^53 - 1 has the factor 2^53, still exact.
         this.mixed(this.keyHi, this.keyLo, row + 1);
     }
 
-    /** Word `index` of a row. */
+    /** Computes word `index` of a row. */
     wordAt(row, index) {
         this.word(row);
         if (index > 0) this.mixed(this.hi, this.lo, index);

@@ -1,8 +1,8 @@
 // HdrHistograms of nanoseconds with the protocol's bounds, and their wire form V2:
 // https://github.com/HdrHistogram/HdrHistogram
 //
-// Not those of hdr-histogram-js, which is here to test them: they cannot be in memory that threads share, and their
-// header has an index offset of 1 and a ratio that is no double, which other libraries refuse.
+// hdr-histogram-js is used in tests only: its histograms cannot be in memory shared by threads, and its header has an
+// index offset of 1 and a ratio that is not a double, which other libraries reject.
 
 import { deflateSync } from 'node:zlib';
 
@@ -13,12 +13,12 @@ const DIGITS = 3;
 const COOKIE = 0x1c849313;
 const COMPRESSED_COOKIE = 0x1c849314;
 
-// Three digits need 2048 values told apart from 0 on; from there each power of two has 1024 of its own.
+// Three digits need 2048 distinct values from 0 on; above that each power of two has 1024.
 const LINEAR = 2048;
 const HALF = 1024;
 const BUCKETS = Math.floor(Math.log2(HIGHEST)) - 9;
 
-/** Where HdrHistogram counts a whole number. */
+/** Returns the index at which HdrHistogram counts an integer. */
 function indexOf(value) {
     if (value < LINEAR) return value;
     if (value < 2 ** 32) {
@@ -29,24 +29,24 @@ function indexOf(value) {
     return bucket * HALF + Math.floor(value / 2 ** bucket);
 }
 
-/** 33,792 counts, 132 KiB. */
+/** A histogram of 33,792 counts, 132 KiB. */
 export class Histogram {
-    /** Counts that threads share. */
+    /** Allocates counts that threads can share. */
     static memory() {
         return new Uint32Array(new SharedArrayBuffer(4 * (BUCKETS + 1) * HALF));
     }
 
-    /** @param {Uint32Array} [counts] of another one, taken over */
+    /** @param {Uint32Array} [counts] existing counts to use */
     constructor(counts = new Uint32Array((BUCKETS + 1) * HALF)) {
         this.counts = counts;
     }
 
-    /** Counts nanoseconds; below 0 as 0, above the highest as that. */
+    /** Records nanoseconds. Values below 0 count as 0, values above the highest as the highest. */
     record(nanos) {
         this.counts[nanos < 0 ? 0 : indexOf(nanos < HIGHEST ? Math.floor(nanos) : HIGHEST)]++;
     }
 
-    /** Adds all counts of another one. */
+    /** Adds all counts of another histogram. */
     merge(other) {
         other.counts.forEach((count, at) => {
             if (count > 0) this.counts[at] += count;
@@ -58,7 +58,7 @@ export class Histogram {
         return this.counts.reduce((sum, count) => sum + count, 0);
     }
 
-    /** The wire form: base64 of the V2 compressed encoding. */
+    /** Returns the wire form: base64 of the V2 compressed encoding. */
     encode() {
         const payload = [];
         let zeros = 0;
@@ -67,7 +67,7 @@ export class Histogram {
                 zeros++;
                 continue;
             }
-            // A negative number stands for that many zeros; those after the last count are left out.
+            // A negative number encodes that many zeros; those after the last count are omitted.
             if (zeros > 0) push(payload, 2 * zeros - 1);
             push(payload, 2 * count);
             zeros = 0;
@@ -87,7 +87,7 @@ export class Histogram {
     }
 }
 
-/** Appends a number that is zigzag-encoded already, seven bits to a byte, the lowest first. */
+/** Appends a zigzag-encoded number, seven bits per byte, the lowest first. */
 function push(bytes, number) {
     while (number >= 128) {
         bytes.push((number % 128) | 128);
@@ -96,7 +96,7 @@ function push(bytes, number) {
     bytes.push(number);
 }
 
-/** Counts how long it took until something that may not have happened. */
+/** Records the time from `start` to `moment`, unless `moment` is null. */
 export function note(histogram, moment, start) {
     if (moment !== null) histogram.record(moment - start);
 }

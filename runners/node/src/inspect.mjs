@@ -1,10 +1,10 @@
-// The verb `inspect`: open as an application would, and say what took effect.
+// The verb `inspect`: opens connections as an application would and reports the settings in effect.
 
 import { open, readBack } from './connect.mjs';
 import { VERSION } from './describe.mjs';
 import { Fault, load } from './driver.mjs';
 
-/** All connections are open at once, as they would be in the application. */
+/** Opens all connections at the same time, as in the application. */
 export async function inspect(request) {
     if (request.protocol !== VERSION) throw new Fault(`protocol ${request.protocol} is not ${VERSION}`);
     const driver = await load(request.driver);

@@ -1,5 +1,5 @@
 // Workers as asynchronous tasks on the main event loop: the executors `inline` (the driver blocks the loop), `offload`
-// (it answers later) and `dedicated` (a thread of its own answers for each connection).
+// (it answers later) and `dedicated` (each connection has its own thread).
 
 import { QueueGate, connections, gates, unlocked, ways } from './access.mjs';
 import { LoopClock } from './clock.mjs';
@@ -11,7 +11,7 @@ import { Worker } from './worker.mjs';
 export class Loop {
     /** Settings of every connection. */
     connections = [];
-    /** By database. */
+    /** Sessions by database. */
     sessions = [];
     workers = [];
 
@@ -46,7 +46,7 @@ export class Loop {
         this.stage = stage;
     }
 
-    /** Starts all workers; a promise of the end of each. */
+    /** Starts all workers. Returns a promise of the end of each. */
     run(go) {
         const clock = new LoopClock(go, this.trial.executor === 'inline');
         return this.workers.map(async (worker) => {
@@ -55,7 +55,10 @@ export class Loop {
         });
     }
 
-    /** Runs `teardown` on the first connection of each database, and closes them all. Gives what was set on them. */
+    /**
+     * Runs `teardown` on the first connection of each database, and closes all connections. Returns their final
+     * settings.
+     */
     async close() {
         const connections = [];
         for (const [at, session] of this.sessions.flat().entries()) {

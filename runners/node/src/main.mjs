@@ -1,9 +1,9 @@
-// One trial on a driver of Node.js, driven by JSON on standard input. `docs/PROTOCOL.md` is its contract.
+// One trial on a driver of Node.js, controlled by JSON on standard input. `docs/PROTOCOL.md` specifies the messages.
 //
-// Read in this order: `trial` opens, starts and reports; `loop` and `threads` are where workers run; `worker` is their
-// loop; `transaction` is one execution; `record` and `progress` are what a worker writes down; `drain` waits for all
-// ends; `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a thread for one of the former,
-// `noop` the same without a database; `probe` is what the program suffers meanwhile.
+// Read in this order: `trial` opens, starts and reports; `loop` and `threads` run the workers; `worker` is their loop;
+// `transaction` is one execution; `record` and `progress` contain a worker's results; `drain` waits for all ends;
+// `blocking` and `sqlite3` are the drivers under measurement, `dedicated` is a thread for a blocking one, `noop` is a
+// driver without a database; `probe` measures the delays in the program meanwhile.
 
 import { createInterface } from 'node:readline';
 
@@ -11,7 +11,7 @@ import { Fault } from './driver.mjs';
 
 const lines = () => createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
 
-/** Writes one line of JSON. On Linux a pipe takes it at once; the core reads while the trial runs. */
+/** Writes one line of JSON. On Linux a pipe accepts it at once, so the core can read while the trial runs. */
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 const verbs = {
@@ -37,9 +37,10 @@ const verbs = {
 };
 
 /**
- * Ends the process when all is written: threads and standard input would keep it. `process.exit` joins all threads and
- * those of libuv's pool, and one that is in a call of SQLite holds it up for as long as that lasts. Where there may be
- * such a one (`hangs`) another program takes the place of this one, and no thread is waited for.
+ * Ends the process after all output is written; threads and standard input would keep it alive.
+ *
+ * `process.exit` joins all threads including those of libuv's pool, and waits for one blocked in a call of SQLite. If
+ * there may be such a thread (`hangs`), another program replaces this one with `execve`, which joins no thread.
  */
 const end = (code, hangs) =>
     process.stdout.write('', () => {

@@ -1,4 +1,4 @@
-// The driver `noop`: everything but the database. Its figures are the cost of the harness itself.
+// The driver `noop`: a driver without a database. Its figures show the overhead of the runner.
 
 import { readFileSync } from 'node:fs';
 

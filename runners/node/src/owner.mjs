@@ -1,4 +1,4 @@
-// A thread that owns one connection and answers for it, one call after the other; see `Dedicated`.
+// A thread that owns one connection and runs its calls one after the other; see `Dedicated`.
 
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -1,4 +1,4 @@
-// Drawing the values of one operation into the arrays that its statements are bound from. A test compares what is drawn
+// Drawing the values of one operation into the arrays that its statements are bound from. A test compares the values
 // with the vectors of the protocol.
 
 import { hash } from 'node:crypto';
@@ -9,14 +9,14 @@ import { Stream } from './generator.mjs';
 const ALPHABET = Buffer.from('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ');
 const CHARS_PER_WORD = 10;
 
-/** A number that was written as a real one; `2.0` would else look like the integer 2. */
+/** A number written as a real one; otherwise `2.0` would become the integer 2. */
 export class Real {
     constructor(value) {
         this.value = value;
     }
 }
 
-/** Reads JSON in which the values of parameters keep their type. */
+/** Parses JSON and keeps the types of parameter values. */
 export function parse(text) {
     return JSON.parse(text, (key, value, { source }) => {
         const scalar = typeof value === 'number' && (key === 'value' || /^\d+$/.test(key));
@@ -24,10 +24,10 @@ export function parse(text) {
     });
 }
 
-/** How a driver wants integers that are constant or yielded; those that are drawn are numbers, see `typed`. */
+/** Returns the converter of constant and yielded integers for a driver; drawn integers are numbers, see `typed`. */
 export const binder = (integers) => (integers === 'bigint' ? BigInt : Number);
 
-/** A JSON scalar, or a column that was read, as it is bound. */
+/** Converts a JSON scalar, or a column that was read, to the value to bind. */
 export function scalar(value, integer) {
     if (value instanceof Real) return value.value;
     if (typeof value === 'boolean') return integer(value ? 1 : 0);
@@ -38,7 +38,7 @@ export function scalar(value, integer) {
 export class Params {
     /**
      * @param {'bigint' | 'number'} integers
-     * @param {(name: string) => number} place gives the place of a yielded name among the worker's yielded values
+     * @param {(name: string) => number} place returns the index of a yielded name in the worker's yielded values
      */
     constructor(seed, transaction, worker, integers, place) {
         const integer = binder(integers);
@@ -59,15 +59,15 @@ export class Params {
                 draws: sources.map(({ draw }) => draw),
                 tuples: spec.tuples,
                 repeat: spec.repeat,
-                /** One array of arguments for each execution, filled anew in each operation. */
+                /** One array of arguments per execution, refilled for each operation. */
                 args: Array.from({ length: spec.repeat }, () => new Array(slots).fill(null)),
-                /** Where values yielded go, `[position, place]`. */
+                /** Positions of yielded values, `[position, place]`. */
                 yielded: positions(sources, spec.tuples, place),
             };
         });
     }
 
-    /** Draws all values of an operation; the wall clock is read once for all of them. */
+    /** Draws all values of an operation. The wall clock is read once for all of them. */
     draw(operation) {
         if (this.readsClock) {
             this.wall.ms = Date.now();
@@ -85,7 +85,7 @@ export class Params {
         }
     }
 
-    /** The arguments of a statement's `execution`-th execution, with what is yielded by now. */
+    /** Returns the arguments of one execution of a statement, with the values yielded so far. */
     args(statement, execution, yields) {
         const { args, yielded } = this.statements[statement];
         const values = args[execution];
@@ -93,7 +93,7 @@ export class Params {
         return values;
     }
 
-    /** The function from a row to its value. */
+    /** Returns the function from a row to its value. */
     #draw(source, stream, worker, integer) {
         switch (source.kind) {
             case 'value': {
@@ -156,8 +156,8 @@ export class Params {
     }
 
     /**
-     * Hashes the bytes before hex of a `hex` source, the text of any other. One that refers to itself or to a later one
-     * hashes nothing.
+     * Hashes the raw bytes of a `hex` source, or the text of any other. A parameter that refers to itself or to a later
+     * one hashes no bytes.
      */
     #digest(param, own, row) {
         const other = this.sources[param];
@@ -193,7 +193,7 @@ function fromTable({ cut, low, width }, stream, row) {
     return (low[from] ?? 0) + stream.below(width[from] ?? 1);
 }
 
-/** Fills the bytes, a multiple of eight of them, with the row's words, big-endian. */
+/** Fills the buffer, whose length is a multiple of eight, with the words of the row in big-endian order. */
 function randomBytes(stream, row, bytes) {
     stream.word(row);
     const { hi, lo } = stream;

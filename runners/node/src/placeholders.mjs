@@ -1,6 +1,6 @@
-// The parameters `?1`, `?2`, … in SQL, as a driver needs them.
+// The parameters `?1`, `?2`, … of SQL in the syntax of a driver.
 
-/** Text, quoted names and comments, which stay as they are, or a parameter. */
+/** Matches text, quoted names and comments, which remain unchanged, or a parameter. */
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d+)/g;
 
 function replace(sql, parameter) {
@@ -10,9 +10,9 @@ function replace(sql, parameter) {
 }
 
 /**
- * With `?` in place of each parameter.
+ * Replaces each parameter by `?`.
  *
- * @returns {{ text: string, order: number[] | null }} `order`: the parameter at each position; null where these are the
+ * @returns {{ text: string, order: number[] | null }} `order`: the parameter at each position; null if these are the
  *   same
  */
 export function positional(sql) {
@@ -25,10 +25,11 @@ export function positional(sql) {
 }
 
 /**
- * The SQL of a statement with a cast around each parameter that its driver would bind in another type than the protocol
- * has: JavaScript's numbers say nothing of theirs. The plus keeps SQLite from giving the parameter the type's affinity,
- * which decides how it is compared (https://sqlite.org/datatype3.html#determination_of_expression_affinity). A cast
- * costs nothing that can be measured, a BigInt some 5 % of a point read.
+ * Adds a cast to each parameter that the driver would bind in another type than that of the protocol.
+ *
+ * JavaScript numbers do not carry a type. The plus prevents the cast from giving the parameter an affinity, which
+ * decides how it is compared (https://sqlite.org/datatype3.html#determination_of_expression_affinity). A cast has no
+ * measurable cost, a BigInt costs about 5 % of a point read.
  *
  * @param {(source: object) => 'INTEGER' | 'REAL' | null} cast
  */
@@ -40,11 +41,11 @@ export function typed({ sql, bind }, params, cast) {
     });
 }
 
-/** For drivers to which every number is a double: integers that are drawn. Constants are BigInts there. */
+/** For drivers that bind every number as a double: the cast of drawn integers. Constants are BigInts there. */
 export const ofDoubles = ({ kind, unit }) =>
     ['uniform', 'sequence', 'table'].includes(kind) || (kind === 'now' && unit !== 'iso') ? 'INTEGER' : null;
 
-/** For drivers to which a number is an integer where it is whole and fits 32 bits, a double elsewhere. */
+/** For drivers that bind a number as an integer if it is whole and fits 32 bits, and as a double otherwise. */
 export function of32Bits(source) {
     const wide = (n) => n !== (n | 0);
     switch (source.kind) {

@@ -1,9 +1,9 @@
 // The driver `plainjob`, on better-sqlite3: https://www.npmjs.com/package/plainjob
 //
-// By itself it sets WAL, `synchronous = NORMAL` and a busy timeout of five seconds. A claim takes the write lock first;
-// the library's own worker then asks for the task by its id, and so does this. Once a minute an open queue gives back
-// what is claimed and came in more than half an hour ago, whoever has it and since when. A task marked as failed is
-// never tried again. It has no priorities.
+// By default it sets WAL, `synchronous = NORMAL` and a busy timeout of five seconds. A claim takes the write lock
+// first; the library's own worker then reads the task by its id, and so does this driver. Once a minute an open queue
+// releases claimed tasks that were enqueued more than half an hour ago, regardless of when and by which worker they
+// were claimed. A task marked as failed is never retried. It has no priorities.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,10 +13,10 @@ import { better, defineQueue } from 'plainjob';
 import { connect } from './better_sqlite3.mjs';
 import { Queue } from './queue.mjs';
 
-/** An application has kinds of tasks; this one has one. */
+/** Applications have several types of tasks; this driver uses one. */
 const TYPE = 'task';
 
-/** Standard output is the protocol's. */
+/** A logger without output, because standard output carries the protocol. */
 const silent = { error() {}, warn() {}, info() {}, debug() {} };
 
 class Plainjob extends Queue {

@@ -1,5 +1,5 @@
-// The thread that asks how long a job waits in libuv's pool, which is one for all threads of the process. On the main
-// event loop the answer would wait for that loop, too, and a loop that is held would look like a pool that is full.
+// The thread that measures how long a job waits in libuv's pool, which all threads of the process share. On the main
+// event loop the answer would also wait for that loop, and a blocked loop would look like a full pool.
 
 import { randomFill } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -16,7 +16,7 @@ const waits = new Histogram();
 let clock;
 let due;
 let timer;
-/** When the jobs under way were submitted. */
+/** Submission times of the outstanding jobs. */
 const under = new Set();
 
 function ring() {
@@ -43,10 +43,10 @@ parentPort.on('message', ({ go }) => {
         return ring();
     }
     clearTimeout(timer);
-    // Those that wait longest are the last to come, if ever; they count with what they have waited.
+    // The jobs that wait longest may never complete; they count with their wait so far.
     for (const since of under) waits.record(clock.now() - since);
     parentPort.postMessage(waits.counts);
 });
 
-// Listening.
+// Ready to receive `go`.
 parentPort.postMessage(null);

@@ -1,4 +1,4 @@
-// The host probe: what the main event loop and libuv's thread pool suffered while the driver worked, each by itself.
+// The host probe: delays of the main event loop and of libuv's thread pool while the driver works, measured separately.
 
 import { once } from 'node:events';
 import { Worker as Thread } from 'node:worker_threads';
@@ -7,21 +7,21 @@ import { Clock } from './clock.mjs';
 import { Histogram } from './histogram.mjs';
 
 /**
- * A timer of the main event loop due every period. One that is due while the last is still late counts too, so a stall
- * of ten periods weighs as ten. A thread submits a job to the pool as often; see `pool`.
+ * A periodic timer on the main event loop. A due time that passes while the previous one is still late counts too, so a
+ * stall of ten periods counts as ten. A thread submits a job to the pool at the same interval; see `pool`.
  */
 export class Probe {
     lateness = new Histogram();
-    /** The longest that the timer ran late since `takeLongest`. */
+    /** Longest delay of the timer since the last `takeLongest`. */
     #longest = 0;
     #timer;
     #since = null;
 
     /**
-     * Ready to start.
+     * Creates a probe that is ready to start.
      *
      * @param {number} period_ms
-     * @param {number} warm nanoseconds from `go`; nothing is recorded that was due before
+     * @param {number} warm nanoseconds since `go`; earlier due times are not recorded
      */
     static async open(period_ms, warm) {
         const pool = new Thread(new URL('pool.mjs', import.meta.url), { workerData: { period_ms, warm } });
@@ -35,7 +35,7 @@ export class Probe {
         this.pool = pool;
     }
 
-    /** @param {bigint} go by `process.hrtime.bigint` */
+    /** @param {bigint} go from `process.hrtime.bigint` */
     start(go) {
         this.clock = new Clock(go);
         this.due = this.period;
@@ -57,7 +57,7 @@ export class Probe {
         this.#wait();
     }
 
-    /** Counts all that were due until then. */
+    /** Records all due times up to `until`. */
     #late(until, now) {
         this.#longest = Math.max(this.#longest, now - this.due);
         for (; this.due <= until; this.due += this.period) {
@@ -65,7 +65,7 @@ export class Probe {
         }
     }
 
-    /** The longest that the timer ran late since the last time, or how long it is overdue; in the warm-up, too. */
+    /** Returns the longest delay since the last call, warm-up included, or for how long the timer is overdue. */
     takeLongest() {
         const longest = Math.max(this.#longest, this.clock.now() - this.due, 0);
         this.#longest = 0;
@@ -73,10 +73,10 @@ export class Probe {
     }
 
     /**
-     * Ends it, and gives its part of the result.
+     * Ends the probe and returns its part of the result.
      *
-     * @param {number} ended when the last worker has, in nanoseconds from `go`; what was due by then may still wait for
-     *   the loop that it held
+     * @param {number} ended end of the last worker, in nanoseconds since `go`; a timer due by then may still wait for
+     *   the loop that the worker blocked
      */
     async stop(ended) {
         clearTimeout(this.#timer);

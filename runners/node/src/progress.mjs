@@ -1,10 +1,10 @@
-// How far a worker is, in memory that it shares with the main thread: one that is in a call cannot tell.
+// The progress of a worker, in memory shared with the main thread, because a worker blocked in a call cannot report it.
 
 const IDLE = 0;
 const BUSY = 1;
 const ABANDONED = 2;
 
-/** Places of the values: index of the step, and nanoseconds, from `go` where they are moments. */
+/** Indices of the values: the step, and nanoseconds; points in time are relative to `go`. */
 const STEP = 0;
 const START = 1;
 const DUE = 2;
@@ -34,7 +34,7 @@ export class Progress {
         this.end = end;
     }
 
-    /** A transaction begins; `due` is null in a closed loop. */
+    /** Records the start of a transaction; `due` is null in a closed loop. */
     begin(step, start, due) {
         this.values[STEP] = step;
         this.values[START] = start;
@@ -42,12 +42,12 @@ export class Progress {
         Atomics.store(this.state, 0, BUSY);
     }
 
-    /** It is over, and counts unless it was abandoned before. */
+    /** Records the end of a transaction. Returns false if it was abandoned before, so that it does not count. */
     over() {
         return Atomics.compareExchange(this.state, 0, BUSY, IDLE) === BUSY;
     }
 
-    /** Accounts for it. Gives whether it committed in the window. */
+    /** Accounts for the time of the transaction. Returns whether it committed in the window. */
     account(committed, now) {
         const { values, warm } = this;
         const until = this.end.clip(now);
@@ -58,14 +58,14 @@ export class Progress {
         return now > warm && until === now;
     }
 
-    /** The worker has ended. `unstarted`: when an arrival was due that it took and did not start, or null. */
+    /** Records the end of the worker. `unstarted`: due time of an arrival that it took and did not start, or null. */
     stop(now, unstarted) {
         this.values[STALL] = Math.max(this.values[STALL], now - this.values[COMMIT]);
         this.values[ENDED] = now;
         this.values[UNSTARTED] = unstarted ?? NaN;
     }
 
-    /** Waits no longer for the transaction under way; false where there is none. */
+    /** Abandons the running transaction. Returns false if there is none. */
     abandon(now) {
         if (Atomics.compareExchange(this.state, 0, BUSY, ABANDONED) !== BUSY) return false;
         this.account(false, now);
@@ -73,7 +73,7 @@ export class Progress {
         return true;
     }
 
-    /** The transaction that was abandoned, as the result has it, and its step; or null. */
+    /** The abandoned transaction in the form of the result, with its step; or null. */
     get unfinished() {
         if (Atomics.load(this.state, 0) !== ABANDONED) return null;
         const { values } = this;
@@ -82,17 +82,17 @@ export class Progress {
         return { step: values[STEP], service_ns: since(values[START]), response_ns };
     }
 
-    /** When the worker ended, or was abandoned. */
+    /** End of the worker, or the time at which it was abandoned. */
     get ended() {
         return this.values[ENDED];
     }
 
-    /** Whether it took an arrival that was due by then, and did not start it. */
+    /** Whether it took an arrival due by `end` and did not start it. */
     leftUnstarted(end) {
         return this.values[UNSTARTED] <= end;
     }
 
-    /** The times of the result, all in whole nanoseconds. */
+    /** Returns the times of the result in whole nanoseconds. */
     times() {
         const { values, warm } = this;
         const window = Math.max(0, this.end.clip(values[ENDED]) - warm);

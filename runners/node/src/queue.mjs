@@ -1,22 +1,23 @@
-// Task queues as drivers: libraries that keep tasks in tables of their own, and take no SQL. A statement names an
-// operation, `CALL queue.claim()`; `docs/PROTOCOL.md` says what each does.
+// Task queues as drivers: libraries that keep tasks in their own tables and accept no SQL. A statement names an
+// operation, `CALL queue.claim()`; `docs/PROTOCOL.md` specifies the operations.
 
 import { Fault } from './driver.mjs';
 import { job } from './work.mjs';
 
 const CALL = /^\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*$/;
 
-/** Number of arguments. */
+/** Number of arguments of each operation. */
 const OPERATIONS = { enqueue: 2, claim: 0, complete: 1, fail: 1 };
 
 const COLUMNS = ['id', 'payload'];
 
 /**
- * A library's queue on one file, whose calls return when they are done. Transactions are the library's own: begin and
- * commit do nothing, and what is repeated is repeated call by call.
+ * A queue of a library in one file, with blocking calls. The library manages its own transactions: begin and commit do
+ * nothing, and repetitions are separate calls.
  *
- * A driver has a method for each operation that its library has: `enqueue(payload, priority)`; `claim()`, which returns
- * id and payload of a task that nobody else gets, or null; `complete(id)`; `fail(id)`. And it has `rows` and `close`.
+ * A driver has a method for each operation that its library supports: `enqueue(payload, priority)`; `claim()`, which
+ * returns the id and payload of a task claimed for this caller only, or null; `complete(id)`; `fail(id)`. It also has
+ * `rows` and `close`.
  *
  * @implements {import('./driver.mjs').Session}
  */
@@ -30,7 +31,7 @@ export class Queue {
         );
     }
 
-    /** What a statement invokes, checked. */
+    /** Returns the operation named by a statement, after checking it. */
     #operation(spec) {
         const refuse = (reason) => {
             throw new Fault(`${spec.sql}: ${reason}`);
@@ -48,7 +49,7 @@ export class Queue {
         }
         if (operation === 'claim') {
             if (spec.yields.length > COLUMNS.length) refuse(`it has columns ${COLUMNS.join(', ')}`);
-            // Refuses columns that there are not; reading is what handing over the payload does.
+            // Rejects unknown columns. The work itself is not needed: handing over the payload reads it.
             job(spec.work, COLUMNS);
         } else if (spec.yields.length > 0 || spec.required) refuse('it returns no row');
         return operation;

@@ -1,5 +1,5 @@
-// What a worker writes down of each step of its role, in memory that it shares with the main thread: that one reads it
-// while the worker works, and loses nothing of one that is in a call which does not return.
+// The results of each step of a worker, in memory shared with the main thread, which reads it while the worker runs,
+// and loses nothing if a call of the worker never returns.
 
 import { NAMES, codeOf, nameOf } from './codes.mjs';
 import { FAILED } from './driver.mjs';
@@ -7,10 +7,10 @@ import { Histogram, note } from './histogram.mjs';
 
 const HISTOGRAMS = ['service', 'wait', 'response', 'lag', 'query', 'first_row'];
 
-/** The place of EMPTY is 1, that of FAILED is 2. */
+/** EMPTY has index 1, FAILED index 2. */
 const COUNTS = ['committed', 'empty', 'failed', 'ended', 'measured', 'rows', 'verified', 'mismatches'];
 const [COMMITTED, , , ENDED, MEASURED, ROWS, VERIFIED, MISMATCHES] = COUNTS.keys();
-/** What a tick shows besides errors. */
+/** Counts in a tick, besides errors. */
 const SHOWN = COUNTS.slice(0, 3);
 
 const ERRORS = new Map(NAMES.map((name, at) => [name, 2 * at]));
@@ -18,11 +18,11 @@ const ERRORS = new Map(NAMES.map((name, at) => [name, 2 * at]));
 const SQLITE_BUSY = 5;
 const BUSY = new Set(NAMES.filter((name) => (codeOf(name) & 0xff) === SQLITE_BUSY));
 
-/** Of how many codes the first message is kept, and the bytes of each with its code and length. */
+/** Number of codes whose first message is kept, and bytes per message including its code and length. */
 const MESSAGES = 4;
 const MESSAGE_BYTES = 256;
 
-/** The statement that `query` and `first_row` belong to; -1 where there is none, or they are not timed. */
+/** Returns the index of the statement timed by `query` and `first_row`, or -1. */
 export const firstFetch = (transaction) =>
     !transaction.timed_rows
         ? -1
@@ -30,7 +30,7 @@ export const firstFetch = (transaction) =>
 
 /** Histograms and counts of one step of one worker. Their size does not depend on the number of operations. */
 export class Record {
-    /** `shares`: whether there is something to wait for. `open`: whether arrivals are scheduled. */
+    /** `shares`: the connection is shared. `open`: arrivals are scheduled. */
     static memory(transaction, shares, open) {
         const doubles = (count) => new Float64Array(new SharedArrayBuffer(8 * count));
         const only = (wanted) => (wanted ? Histogram.memory() : null);
@@ -49,23 +49,23 @@ export class Record {
     }
 
     constructor(memory) {
-        /** By `COUNTS`. An aligned double is stored in one piece. */
+        /** Indexed as `COUNTS`. An aligned double is stored atomically. */
         this.counts = memory.counts;
-        /** How often each of `NAMES` was seen, and how often cured. */
+        /** Number of times that each of `NAMES` was seen, and cured. */
         this.errors = memory.errors;
-        /** For each code that was met: its place among `NAMES` and 1, the length of its first message, the message. */
+        /** For each code that occurred: its index in `NAMES` plus 1, the length of its first message, the message. */
         this.messages = memory.messages;
         for (const name of HISTOGRAMS) this[name] = memory[name] && new Histogram(memory[name]);
     }
 
-    /** An error was met; the first message of its code is kept. */
+    /** Counts an error, and keeps the first message of its code. */
     error({ code, message }) {
         const at = ERRORS.get(nameOf(code));
         if (this.errors[at]++ === 0) this.#keep(1 + at / 2, message);
     }
 
     #keep(code, message) {
-        // The drivers put the code's name before it.
+        // The drivers put the name of the code before the message.
         const text = Buffer.from(message.replace(/^((SQLITE_\w+|UNKNOWN): )+/, '').replace(/\s+/g, ' '));
         for (let slot = 0; slot < this.messages.length; slot += MESSAGE_BYTES) {
             if (this.messages[slot] !== 0) continue;
@@ -86,20 +86,20 @@ export class Record {
         return undefined;
     }
 
-    /** One execution more: what it gave, the codes of its errors, and whether it committed in the window. */
+    /** Counts an execution: its result, the codes of its errors, and whether it committed in the window. */
     add(seen, errors, ended) {
         this.counts[seen >= 0 ? COMMITTED : -seen]++;
         if (ended) this.counts[ENDED]++;
         if (seen !== FAILED) for (const code of errors) this.errors[ERRORS.get(nameOf(code)) + 1]++;
     }
 
-    /** Rows that were checked. */
+    /** Counts rows that were checked. */
     verify(verified, mismatches) {
         this.counts[VERIFIED] += verified;
         this.counts[MISMATCHES] += mismatches;
     }
 
-    /** What counts of one that committed and began after the warm-up. */
+    /** Records a committed transaction that started after the warm-up. */
     measure(memory, rows, start, had, due) {
         const { end } = memory;
         this.counts[MEASURED]++;
@@ -129,14 +129,14 @@ export class Record {
     }
 }
 
-/** The counts of all workers, and the role and transaction where they belong. */
+/** The counts of all workers, by role and transaction. */
 export class Board {
     /** @param {import('./worker.mjs').Seat[]} seats all workers */
     constructor(trial, seats) {
-        /** `{ role, transaction }`, each pair once. */
+        /** The distinct pairs `{ role, transaction }`. */
         this.keys = [];
         trial.roles.forEach((role) => role.steps.forEach((step) => this.#place(trial, role, step)));
-        /** Of each worker, for each of its steps, with the index into `keys`. */
+        /** For each worker and each of its steps: the record, and its index in `keys`. */
         this.records = seats.map(({ role, records }) =>
             trial.roles[role].steps.map((step, at) => ({
                 place: this.#place(trial, trial.roles[role], step),
@@ -159,7 +159,7 @@ export class Board {
         return sums;
     }
 
-    /** What was counted since the last tick, and how late a timer of the probe ran; there may be none. */
+    /** Returns the counts since the last tick, and the delay of the probe's timer if there is a probe. */
     tick(t_ms, probe) {
         const before = this.last;
         this.last = this.#sums();
@@ -179,13 +179,16 @@ export class Board {
         return { type: 'tick', t_ms, counts: some, ...(probe && { lag_ns: probe.takeLongest() }) };
     }
 
-    /** Counts of one worker, by its index, over all its steps. */
+    /** Returns the counts of one worker over all its steps. */
     ofWorker(at) {
         const sum = (count) => this.records[at].reduce((all, { record }) => all + record.counts[count], 0);
         return { committed: sum(COMMITTED), ended: sum(ENDED) };
     }
 
-    /** The result's entry for each role and transaction, as of the last tick; `progress` of each worker. */
+    /**
+     * Returns the result's entry for each role and transaction, as of the last tick. `progress` has an entry per
+     * worker.
+     */
     operations(progress) {
         const wholes = this.last.map((sum) => ({ ...sum, unserved: 0, unfinished: [] }));
         for (const whole of wholes) for (const name of HISTOGRAMS) whole[name] = null;
@@ -202,7 +205,7 @@ export class Board {
     }
 }
 
-/** Histograms in their wire form. */
+/** Converts the histograms to their wire form. */
 export function encoded(operation) {
     const wire = { ...operation };
     for (const name of HISTOGRAMS) wire[name] = operation[name]?.encode() ?? null;

@@ -1,11 +1,12 @@
-// A connection in another thread, which is how threads of Node.js share one: each call is a message there and one back.
+// A connection in another thread, which is how threads of Node.js share one: each call is one message in each
+// direction.
 
 import { receiveMessageOnPort } from 'node:worker_threads';
 
 import { Fault } from './driver.mjs';
 
 /**
- * The worker's end. It blocks until the answer is there, whatever the driver does in its own thread.
+ * The worker's end. It blocks until the answer arrives, even if the driver is asynchronous in its own thread.
  *
  * @implements {import('./driver.mjs').Session}
  */
@@ -18,7 +19,7 @@ export class Remote {
     #ask(...call) {
         Atomics.store(this.answered, 0, 0);
         this.port.postMessage(call);
-        // The notice of the answer before may come only now, and wake a wait that is not its own.
+        // The notification of the previous answer may arrive now, and wake this wait.
         while (Atomics.load(this.answered, 0) === 0) Atomics.wait(this.answered, 0, 0);
         const { value, fault } = receiveMessageOnPort(this.port).message;
         if (fault !== undefined) throw new Fault(fault.message, fault.code);
@@ -54,7 +55,7 @@ export class Remote {
  * The connection's end.
  *
  * @param {import('./driver.mjs').Session} session
- * @param {() => object} clock for what is timed there; `go` is not known before
+ * @param {() => object} clock returns the clock for timed statements; callable after `go` only
  */
 export function serve({ port, answered }, session, clock) {
     let since = null;

@@ -1,16 +1,16 @@
-// Arrivals of an open load: one schedule for all workers of a role, in memory that threads share.
+// Arrivals of an open loop: one schedule for all workers of a role, in memory shared by threads.
 
 import { FutexGate } from './access.mjs';
 import { Fault } from './driver.mjs';
 import { Stream } from './generator.mjs';
 
 export class Schedule {
-    /** What threads share: the lock, and `[number, seconds from go to the last arrival taken]`. */
+    /** Allocates the shared memory: the lock, and `[number, seconds from go to the last arrival taken]`. */
     static memory() {
         return { lock: FutexGate.memory(1), next: new Float64Array(new SharedArrayBuffer(16)) };
     }
 
-    /** Null for a closed loop. */
+    /** Returns null for a closed loop. */
     static of(seed, role, memory) {
         return role.load.kind === 'open' ? new Schedule(seed, role, memory) : null;
     }
@@ -21,13 +21,16 @@ export class Schedule {
         this.rate = rate;
         this.constant = arrivals === 'constant';
         this.stream = new Stream(seed, `${role.name}.arrivals.${role.first_in_role}`);
-        // From `go` to the first of constant arrivals, in gaps: 1, but less in one process of several.
+        // Gaps from `go` to the first of constant arrivals: 1, or less if several processes share the role.
         this.phase = (role.first_in_role + role.workers) / role.workers_in_role;
         this.lock = new FutexGate(memory.lock);
         this.next = memory.next;
     }
 
-    /** When the next arrival is due, in nanoseconds from `go`. Null, and it stays, when that is after `end`. */
+    /**
+     * Returns the next arrival in nanoseconds since `go`. If that is after `end`, it returns null and keeps the
+     * arrival.
+     */
     take(end) {
         this.lock.take();
         const [number, elapsed] = this.next;
@@ -41,15 +44,15 @@ export class Schedule {
         return due <= end ? due : null;
     }
 
-    /** A gap comes before its arrival, the first one, too: nothing is due at `go` itself. */
+    /** Each gap precedes its arrival, so nothing is due at `go` itself. */
     #after(number, elapsed) {
-        // From the number, not by adding up, so that no rounding gathers.
+        // Computed from the number, so that rounding errors do not accumulate.
         if (this.constant) return (number + this.phase) / this.rate;
         this.stream.word(number);
         return elapsed - Math.log(1 - this.stream.unit()) / this.rate;
     }
 
-    /** How many arrivals are due until `end` that nobody took. Takes what is left of the schedule. */
+    /** Counts the arrivals due until `end` that no worker has taken. Consumes the rest of the schedule. */
     rest(end) {
         let count = 0;
         while (this.take(end) !== null) count++;

@@ -11,14 +11,14 @@ import { job, next, take, yielded } from './work.mjs';
 const require = createRequire(import.meta.url);
 const library = require('sqlite3');
 
-/** SQLITE_OPEN_EXRESCODE: the library has no call that asks for extended result codes, but hands flags on to SQLite. */
+/** SQLITE_OPEN_EXRESCODE: the library cannot request extended result codes, but passes flags to SQLite. */
 const EXTENDED_CODES = 0x02000000;
 const FLAGS = library.OPEN_READWRITE | library.OPEN_CREATE | library.OPEN_FULLMUTEX | library.OPEN_URI | EXTENDED_CODES;
 
-/** Statements that count changes. After others SQLite still has the count of the last one that did. */
+/** Statements that count changes. After other statements SQLite still returns the count of an earlier one. */
 const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
 
-/** A call with its callback as a promise. */
+/** Converts the callback of a call to a promise. */
 function answer(on, method, ...args) {
     return new Promise((resolve, reject) => {
         on[method](...args, (error, value) => (error ? reject(fault(error)) : resolve(value)));
@@ -26,8 +26,9 @@ function answer(on, method, ...args) {
 }
 
 /**
- * The same of a statement that is kept. One that found a lock taken goes on holding its snapshot, even over a ROLLBACK,
- * until it is reset.
+ * Converts the callback of a call of a cached statement to a promise, and resets the statement after an error.
+ *
+ * A statement that found a lock taken would keep its snapshot, even after a ROLLBACK, until it is reset.
  */
 function ask(statement, method, args) {
     return new Promise((resolve, reject) => {
@@ -37,12 +38,12 @@ function ask(statement, method, args) {
 
 const reset = (statement, error, reject) => statement.reset(() => reject(error));
 
-/** The library names primary codes only; the number is the extended one. */
+/** The library reports names of primary codes only; the number is the extended code. */
 const fault = ({ errno, message }) => new Fault(`${nameOf(errno)}: ${message}`, errno);
 
 /**
- * By the way to fetch, what makes of a statement and its task the function that executes it. There is one promise for
- * each call of the library, and none around it.
+ * Creates the function that executes a statement, by kind of fetch. Each call of the library uses one promise, without
+ * another around it.
  *
  * @type {Record<string, (statement: object, task: import('./work.mjs').Task, session: Sqlite3) =>
  *     import('./driver.mjs').Execute>}
@@ -57,7 +58,7 @@ const EXECUTE = {
 
     first: (statement, task) => async (args, effect) => {
         const row = await ask(statement, 'get', args);
-        // Until it is reset it keeps its read transaction open.
+        // It keeps its read transaction open until it is reset.
         await answer(statement, 'reset');
         if (row === undefined) return 0;
         take(task, row, effect);
@@ -79,8 +80,9 @@ const EXECUTE = {
     },
 
     /**
-     * Its error and its end come by different ways in no order; what is queued behind it, as a reset, comes after both.
-     * After a row the end is believed at once, for errors are rare then: one that comes late ends the trial.
+     * The callbacks for an error and for the end may come in either order; calls queued later, such as a reset, come
+     * after both. After a row the end is accepted at once, because errors are rare then: one that comes late ends the
+     * trial.
      */
     all: (statement, task, session) => (args, effect) =>
         new Promise((resolve, reject) => {
@@ -124,11 +126,11 @@ class Sqlite3 {
     /** By transaction and statement of the trial. */
     statements = [];
     brackets = new Map();
-    /** All that are kept. */
+    /** All cached statements. */
     all = [];
-    /** An error that came when its execution had been counted. */
+    /** An error that arrived after its execution had been counted. */
     late = null;
-    /** Sessions of the same connection. */
+    /** Other sessions of the same connection. */
     others = [];
 
     constructor(db) {
@@ -139,7 +141,7 @@ class Sqlite3 {
         return answer(this.db, 'all', sql);
     }
 
-    /** Unlike the library's `prepare`, this one says that it is done. */
+    /** Unlike `prepare` of the library, this function reports its completion. */
     compile(sql) {
         return new Promise((resolve, reject) => {
             const statement = this.db.prepare(sql, (error) => (error ? reject(fault(error)) : resolve(statement)));
@@ -169,13 +171,15 @@ class Sqlite3 {
 
     async #prepare(spec, transaction, once) {
         const sql = typed(spec, transaction.params, of32Bits);
-        // The library does not tell how many columns a statement has; its program does: https://sqlite.org/opcode.html
+        // The library does not report the number of columns; the program of the statement does:
+        // https://sqlite.org/opcode.html
         const program = await this.rows(`EXPLAIN ${sql}`);
         const columns = program.find((instruction) => instruction.opcode === 'ResultRow')?.p2 ?? 0;
         if (columns < spec.yields.length) {
             throw new Fault(`${spec.sql}: it has ${columns} columns, and yields ${spec.yields.join(', ')}`);
         }
-        // An autocommit that fails when the statement is left after its first row is lost; stepped out it is not.
+        // The error of an autocommit that fails when the statement is left after its first row is lost, but not if it
+        // is stepped to the end.
         const stepOut = transaction.writes && transaction.begin === 'none';
         const fetch = columns === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
         const task = { job: job(spec.work, null), yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
@@ -206,7 +210,7 @@ class Sqlite3 {
         try {
             await answer(this.db, 'run', 'ROLLBACK');
         } catch (error) {
-            // The library does not tell whether a transaction is open.
+            // The library does not report whether a transaction is open.
             if (!/no transaction is active/.test(error.message)) throw error;
         }
     }
@@ -216,7 +220,10 @@ class Sqlite3 {
         return statement === undefined ? answer(this.db, 'run', sql) : ask(statement, 'run', []);
     }
 
-    /** The library runs one call of a statement at a time, but calls of several statements together. */
+    /**
+     * Returns another session: the library runs calls of one statement one at a time, but those of several
+     * concurrently.
+     */
     async another(trial, used) {
         const other = new Sqlite3(this.db);
         await other.prepare(trial, used);

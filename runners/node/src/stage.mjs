@@ -1,4 +1,4 @@
-// What the workers of a trial share, as memory that goes to every thread.
+// The shared state of the workers of a trial, in memory available to every thread.
 
 import { FutexGate, connections } from './access.mjs';
 import { open, readBack, run } from './connect.mjs';
@@ -14,12 +14,12 @@ const shared = (values) => {
 /**
  * @typedef {object} Stage
  * @property {object[]} schedules see `Schedule`, by role
- * @property {Int32Array} working workers of each role that have not ended
+ * @property {Int32Array} working number of workers of each role that have not ended
  * @property {Int32Array} ended 1 for each role whose last worker has ended
- * @property {Float64Array} ends when that was, in nanoseconds since `go`
+ * @property {Float64Array} ends time of that end, in nanoseconds since `go`
  * @property {Int32Array} writeLock see `FutexGate`
  * @property {Int32Array} started 1 after `go`
- * @property {BigInt64Array} go by `process.hrtime.bigint`
+ * @property {BigInt64Array} go from `process.hrtime.bigint`
  */
 
 /** @returns {Stage} */
@@ -36,7 +36,7 @@ export function stage(trial) {
     };
 }
 
-/** A worker of the role has ended, or is waited for no longer. */
+/** Records that a worker of the role has ended or was abandoned. */
 export function leave(stage, role, clock) {
     if (Atomics.sub(stage.working, role, 1) !== 1) return;
     stage.ends[role] = clock.now();
@@ -44,9 +44,9 @@ export function leave(stage, role, clock) {
 }
 
 /**
- * Opens, sets, fills and prepares one connection of a database. The first has to be open before the others.
+ * Opens, configures, fills and prepares one connection of a database. The first must be open before the others.
  *
- * @param {number} at its place in `connections(trial)`
+ * @param {number} at its index in `connections(trial)`
  * @returns {Promise<{ session: import('./driver.mjs').Session, settings: object }>}
  */
 export async function openConnection(driver, trial, database, at) {

@@ -1,4 +1,4 @@
-// A thread of `Threads`: a worker, or the connection that workers share.
+// A thread of `Threads`: a worker, or a connection shared by workers.
 
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -17,7 +17,7 @@ const driver = await load(trial.driver);
 let session = null;
 let worker = null;
 
-/** What the main thread asks for, by `type`. */
+/** Handlers of the main thread's requests, by `type`. */
 const verbs = {
     async open() {
         const opened = await openConnection(driver, trial, database ?? seat.database, at ?? seat.connection);
@@ -47,7 +47,7 @@ const verbs = {
 
 const finished = Promise.withResolvers();
 
-/** Waits for `go` with all the others. */
+/** Waits for `go` together with all other workers. */
 async function work() {
     try {
         Atomics.wait(stage.started, 0, 0);
@@ -56,7 +56,7 @@ async function work() {
         leave(stage, seat.role, clock);
         finished.resolve();
     } catch (error) {
-        // The question may be answered already by another's failure, so this is told at once.
+        // Sent immediately: the request for the end may already have been answered by the failure of another worker.
         parentPort.postMessage({ fault: told(error) });
     }
 }

@@ -1,6 +1,6 @@
-// The executors `threads` and `processes`: a thread for each worker. The main one is left to what goes on while one of
-// them is in a call: ticks, the probe and the end of the drain. Where workers share connections, each of these has a
-// thread, too, for no connection can be used by two threads of Node.js; see `Remote`.
+// The executors `threads` and `processes`: one thread per worker. The main thread remains free for ticks, the probe and
+// the end of the drain, even while workers are blocked in calls. If workers share connections, each connection has a
+// thread too, because two threads of Node.js cannot use one connection; see `Remote`.
 
 import { Worker as Thread } from 'node:worker_threads';
 
@@ -27,7 +27,7 @@ export class Threads {
                 ? connections(trial).map((_, at) => start({ database, at }))
                 : crew.workers.filter((_, at) => seats[at].database === database),
         );
-        // One after the other: the first makes a database in memory, and only one can change the journal mode.
+        // One after the other: the first creates an in-memory database, and only one can change the journal mode.
         for (const owner of crew.owners.flat()) crew.connections.push(await owner.ask({ type: 'open' }));
         for (const [at, worker] of crew.workers.entries()) {
             const lines = shares ? crew.owners[seats[at].database].map((owner) => owner.connect()) : [];
@@ -40,12 +40,12 @@ export class Threads {
     constructor(trial, stage) {
         this.trial = trial;
         this.stage = stage;
-        /** Rejects when a thread fails: workers may hang on what the faulty one still holds. */
+        /** Rejects when a thread fails: other workers may wait for what the faulty one still holds. */
         this.failure = Promise.withResolvers();
         this.failure.promise.catch(() => {});
     }
 
-    /** Starts all workers; a promise of the end of each. */
+    /** Starts all workers. Returns a promise of the end of each. */
     run(go) {
         this.stage.go[0] = go;
         Atomics.store(this.stage.started, 0, 1);
@@ -53,7 +53,10 @@ export class Threads {
         return this.workers.map((worker) => Promise.race([worker.ask({ type: 'done' }), this.failure.promise]));
     }
 
-    /** Runs `teardown` on the first connection of each database, and closes them all. Gives what was set on them. */
+    /**
+     * Runs `teardown` on the first connection of each database, and closes all connections. Returns their final
+     * settings.
+     */
     async close() {
         const connections = [];
         for (const [at, owner] of this.owners.flat().entries()) {
@@ -71,7 +74,7 @@ export class Threads {
     }
 }
 
-/** One thread, as the main one sees it. */
+/** One thread, as seen by the main thread. */
 class Member {
     #answers = [];
 
@@ -89,7 +92,7 @@ class Member {
         });
     }
 
-    /** Asks for something; questions are answered in order. */
+    /** Sends a request. Requests are answered in order. */
     ask(message, transfer = []) {
         const answer = Promise.withResolvers();
         this.#answers.push(answer);
@@ -97,7 +100,7 @@ class Member {
         return answer.promise;
     }
 
-    /** A new line to this thread's connection; the other end is the worker's. */
+    /** Creates a channel to this thread's connection and returns the worker's end. */
     connect() {
         const { port1, port2 } = new MessageChannel();
         const answered = new Int32Array(new SharedArrayBuffer(4));

@@ -1,11 +1,11 @@
-// One execution of a transaction: begin, statements, commit, and again where a retry may cure it.
+// One execution of a transaction: begin, statements, commit, and retries.
 
 import { codeOf } from './codes.mjs';
 import { EMPTY, FAILED, Fault } from './driver.mjs';
 import { binder, scalar } from './params.mjs';
 import { firstFetch } from './record.mjs';
 
-/** What a worker does after an error that a retry may cure. */
+/** The retry policy of a worker. */
 export class Retrying {
     constructor({ attempts, backoff_us, multiplier, max_backoff_us, on }) {
         this.attempts = attempts;
@@ -19,42 +19,42 @@ export class Retrying {
         });
     }
 
-    /** A primary code stands for its extended ones. */
+    /** Whether this error is retried; a listed primary code covers its extended codes. */
     covers(seen) {
         return this.on.some((listed) => listed === seen || listed === (seen & 0xff));
     }
 
-    /** Nanoseconds between try `done` (from 1) and the next. */
+    /** Returns the nanoseconds between attempt `done` (from 1) and the next. */
     pause(done) {
         return Math.min(this.backoff * this.multiplier ** (done - 1), this.longest);
     }
 }
 
 /**
- * What a worker keeps from one transaction to the next. Times are in nanoseconds from `go`.
+ * State that a worker keeps between transactions. Times are in nanoseconds since `go`.
  *
  * @implements {import('./driver.mjs').Effect}
  */
 export class Memory {
-    /** When the commit, or the last failure, was over. */
+    /** End of the commit, or of the last failed attempt. */
     end = 0;
-    /** Of the last try, as the next one. */
+    /** Of the last attempt, as is `firstRow`. */
     query = null;
     firstRow = null;
-    /** Over all tries until they are counted, as the next two. */
+    /** Over all attempts until they are counted, as are `mismatches` and `errors`. */
     verified = 0;
     mismatches = 0;
-    /** Codes. */
+    /** Result codes. */
     errors = [];
 
     timed = false;
     first = null;
-    /** A worker knows it at `go`. */
+    /** Set at `go`. */
     clock = null;
 
-    /** Values by place. */
+    /** Yielded values by index. */
     yielded = [];
-    /** The same as of the last commit: a transaction rolled back has yielded nothing. */
+    /** The yielded values as of the last commit, because a rolled back transaction yields nothing. */
     kept = [];
     #places = new Map();
 
@@ -63,7 +63,7 @@ export class Memory {
         this.integer = binder(integers);
     }
 
-    /** The place of a name that is yielded, made where there was none. */
+    /** Returns the index of a yielded name. Creates it if needed. */
     place(name) {
         if (!this.#places.has(name)) {
             this.#places.set(name, this.yielded.push(null) - 1);
@@ -72,14 +72,14 @@ export class Memory {
         return this.#places.get(name);
     }
 
-    /** Takes over the columns of a statement's first row. */
+    /** Stores the columns of a statement's first row as yielded values. */
     remember(places) {
         places.forEach((place, at) => (this.yielded[place] = scalar(this.first[at], this.integer)));
         this.first = null;
     }
 }
 
-/** A transaction as one worker runs it on one connection. */
+/** A transaction as run by one worker on one connection. */
 export class Execution {
     /**
      * @param {number} index of the transaction in the trial
@@ -101,10 +101,10 @@ export class Execution {
     }
 
     /**
-     * Runs it to its end, the connection being held already: after an error that the retry covers again with the same
-     * values. Gives the rows of all statements, EMPTY, or FAILED.
+     * Runs the transaction to its end on an acquired connection, with retries with the same values. Returns the number
+     * of rows of all statements, EMPTY, or FAILED.
      *
-     * @param {import('./record.mjs').Record} record counts errors as they come
+     * @param {import('./record.mjs').Record} record counts errors as they occur
      */
     async run(record) {
         const { spec, session, params, memory, executes } = this;
@@ -120,7 +120,7 @@ export class Execution {
                     for (let execution = 0; execution < repeat; execution++) {
                         memory.timed = this.timed === at && execution === 0;
                         let seen = executes[at](params.args(at, execution, memory.yielded), memory);
-                        // A driver that blocks has given its answer already: there is nothing to await.
+                        // A blocking driver has already returned its answer.
                         if (typeof seen !== 'number') seen = await seen;
                         rows += seen;
                         if (memory.first !== null) memory.remember(this.yields[at]);
@@ -141,7 +141,7 @@ export class Execution {
         }
     }
 
-    /** After an error: rolls back, and pauses where the retry covers it. Gives whether to try again. */
+    /** Rolls back after an error, and pauses if a retry follows. Returns whether to retry. */
     async #recover(fault, tries, record) {
         const { spec, memory, retry } = this;
         if (fault.code === null) throw fault.during(spec.name);

@@ -1,4 +1,4 @@
-// The verb `run`: open everything, say `ready`, wait for `go`, report while the workers work, say `result`.
+// The verb `run`: opens everything, prints `ready`, waits for `go`, ticks while the workers run, prints `result`.
 
 import { check } from './check.mjs';
 import { Clock, End } from './clock.mjs';
@@ -15,17 +15,17 @@ import { Threads } from './threads.mjs';
 import { seats } from './worker.mjs';
 
 /**
- * Runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
+ * Runs the trial on the first line. If the input ends before `go`, it runs nothing and throws no error.
  *
  * @param {AsyncIterator<string>} lines
  * @param {(message: object) => void} say writes one line
- * @returns {Promise<boolean>} whether a transaction is still under way
+ * @returns {Promise<boolean>} whether a transaction is still running
  */
 export async function run(lines, say) {
     const first = await lines.next();
     if (first.done) return false;
     const trial = read(first.value);
-    // libuv looks at it when the first job comes, and not again.
+    // libuv reads it when the first job is submitted, and not again.
     if (trial.runtime_threads !== null) process.env.UV_THREADPOOL_SIZE = String(trial.runtime_threads);
     const driver = await load(trial.driver);
     check(trial, driver);
@@ -48,7 +48,7 @@ export async function run(lines, say) {
     const stop = every(trial.tick_ms, clock, tick);
     await drained(trial, all, progress, crew.run(go), shared, clock);
     stop();
-    // The rest, so that all ticks add up to the result.
+    // The last tick, so that all ticks add up to the result.
     tick();
     const elapsed = Math.max(0, ...progress.map(({ ended }) => ended));
     const result = outcome(trial, shared, all, board, progress, elapsed, (await probe?.stop(elapsed)) ?? null);
@@ -66,7 +66,7 @@ function read(text) {
     }
 }
 
-/** Whether it was `go`; false at the end of input. */
+/** Returns whether the next line is `go`; false at the end of the input. */
 async function told(lines) {
     const line = await lines.next();
     if (line.done) return false;
@@ -74,13 +74,13 @@ async function told(lines) {
     try {
         message = JSON.parse(line.value);
     } catch {
-        // What is no JSON is not `go` either.
+        // Text that is not JSON is not `go` either.
     }
     if (message?.type !== 'go') throw new Fault(`\`${line.value}\` is not go`);
     return true;
 }
 
-/** Calls at the multiples of `ms` from `go`, as far as the loop is free then. Returns what ends it. */
+/** Calls `call` at the multiples of `ms` since `go`, if the loop is free then. Returns a function that ends it. */
 function every(ms, clock, call) {
     const period = Math.max(1, ms);
     let timer;
@@ -96,14 +96,14 @@ function every(ms, clock, call) {
     return () => clearTimeout(timer);
 }
 
-/** The last line. */
+/** Returns the last message. */
 function outcome(trial, shared, seats, board, progress, elapsed, probe) {
     const operations = board.operations(progress);
     trial.roles.forEach((role, at) => {
         if (role.load.kind !== 'open' || role.until.kind === 'count') return;
         const end = End.of(trial, role, shared).clip(Infinity);
         const left = progress.filter((worker, of) => seats[of].role === at && worker.leftUnstarted(end)).length;
-        // Arrivals are the role's, not yet those of one of its steps: they count for its first.
+        // Arrivals belong to the role, not to a step: they count for its first step.
         const whole = operations.find((operation) => operation.role === role.name);
         whole.unserved = left + Schedule.of(trial.seed, role, shared.schedules[at]).rest(end);
     });

@@ -1,4 +1,4 @@
-// A worker: repeats its role's steps until the role ends.
+// A worker, which repeats the steps of its role until the role ends.
 
 import { waits } from './access.mjs';
 import { Stream } from './generator.mjs';
@@ -11,14 +11,14 @@ import { Schedule } from './schedule.mjs';
 import { Execution, Memory, Retrying } from './transaction.mjs';
 
 /**
- * Who a worker is.
+ * The identity of a worker, with its shared memory.
  *
  * @typedef {object} Seat
  * @property {number} database
  * @property {number} role index in the trial
  * @property {number} place in the role, over all processes
  * @property {number} worker index among all workers of its database
- * @property {number} connection its own one's place among those of its database, where it has one
+ * @property {number} connection index of its own connection in its database, if it has one
  * @property {object} progress see `Progress`
  * @property {object[]} records see `Record`, by step
  */
@@ -49,13 +49,13 @@ export function seats(trial) {
     return all;
 }
 
-/** One worker, ready to go. */
+/** One worker, ready to start. */
 export class Worker {
     /**
      * @param {Seat} seat
      * @param {{ write: import('./access.mjs').Way, read: import('./access.mjs').Way }} ways
      * @param {'bigint' | 'number'} integers
-     * @param {import('./trial.mjs').Stage} stage what the workers share
+     * @param {import('./stage.mjs').Stage} stage the shared state of the workers
      */
     constructor(trial, seat, ways, integers, stage) {
         const role = trial.roles[seat.role];
@@ -77,11 +77,11 @@ export class Worker {
             const params = new Params(trial.seed, spec, seat.worker, integers, place);
             return {
                 gate,
-                /** On each of the connections behind the gate. */
+                /** One execution for each connection behind the gate. */
                 executions: sessions.map((session) => new Execution(transaction, spec, session, params, memory, retry)),
                 params,
                 record: new Record(seat.records[at]),
-                /** The operation that comes next. */
+                /** Number of the next operation. */
                 operation: offset + seat.place,
                 stride,
             };
@@ -89,8 +89,8 @@ export class Worker {
     }
 
     /**
-     * Works until the role ends, or something goes wrong that is not SQLite's. One whose transaction was abandoned does
-     * not end.
+     * Works until the role ends, or an error occurs that is not from the database. If its transaction was abandoned,
+     * the worker may never end.
      */
     async run(clock) {
         const { role, end, warm, schedule, memory, steps, progress } = this;
@@ -99,13 +99,13 @@ export class Worker {
         const think = role.load.kind === 'closed' ? role.load.think_us * 1000 : 0;
         let unstarted = null;
         let at = 0;
-        // Its own transactions have the numbers place, place + workers, place + 2 * workers, … in its role.
+        // This worker's transactions have the numbers place, place + workers, place + 2 * workers, … in its role.
         for (let number = this.seat.place; number < limit; number += role.workers_in_role) {
             let due = null;
             if (schedule !== null) {
                 due = schedule.take(end.time);
                 if (due === null) {
-                    // Nothing more arrives, but the role lasts until its time.
+                    // Nothing more arrives, but the role lasts until its end.
                     await end.sleep(clock, Infinity);
                     break;
                 }
@@ -142,13 +142,13 @@ export class Worker {
             if (start >= warm && seen >= 0) record.measure(memory, seen, start, had, due);
             at = seen === EMPTY || at + 1 === steps.length ? 0 : at + 1;
             if (think > 0) await end.sleep(clock, clock.now() + think);
-            // An application's requests come in by the event loop: each has its turn.
+            // Requests of an application arrive through the event loop, each in an iteration of its own.
             if (clock.shares) await new Promise(setImmediate);
         }
         progress.stop(clock.now(), unstarted);
     }
 
-    /** The first step whose cumulative weight exceeds the draw. */
+    /** Returns the first step whose cumulative weight exceeds the draw. */
     #byWeight(number) {
         this.choice.word(number);
         let drawn = this.choice.below(this.weights);

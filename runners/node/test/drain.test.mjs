@@ -1,5 +1,5 @@
-// The window and the drain: what counts of a transaction that the warm-up or the end comes within, and what is told of
-// one that does not come to its end.
+// The window and the drain: what counts for a transaction during which the warm-up or the role ends, and the report of
+// an unfinished one.
 
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
@@ -14,7 +14,7 @@ const MS = 1e6;
 const time = (ms) => ({ kind: 'time', ms });
 const progress = (warm, end) => new Progress(Progress.memory(), warm, end);
 
-/** A transaction from one moment to another. Gives whether it ended in the window. */
+/** Runs a transaction from one time to another. Returns whether it ended in the window. */
 function run(worker, from, to, committed = true) {
     worker.begin(0, from, null);
     assert.ok(worker.over());
@@ -76,7 +76,7 @@ test('a transaction is either over or abandoned', () => {
     assert.deepEqual(worker.times(), { inside_ns: 400, outside_ns: 500, stall_ns: 1450 });
 });
 
-/** The result of a trial, after which the process has ended with 0. */
+/** Returns the result of a trial, and checks that the process has exited with 0. */
 async function outcome(request) {
     const { code, last, lines, errors } = await converse('run', request);
     assert.deepEqual([code, last?.type, errors], [0, 'result', '']);
@@ -90,7 +90,7 @@ const connection = (timeout) => ({
     options: {},
 });
 
-/** A database whose write lock the test holds until it is over. */
+/** Creates a database whose write lock the test holds until its end. */
 function locked(t) {
     const path = database(t);
     const other = new DatabaseSync(path);

@@ -1,5 +1,5 @@
-// The host probe against stalls of known length: what held the loop shows there, what held the pool shows there, and
-// neither in the other's figures.
+// The host probe with stalls of known length: a blocked loop shows in the figures of the loop, a blocked pool in those
+// of the pool, and neither in those of the other.
 
 import assert from 'node:assert/strict';
 import { pbkdf2, randomFill } from 'node:crypto';
@@ -17,7 +17,7 @@ const read = (encoded) => hdr.decodeFromCompressedBase64(encoded);
 const longest = (encoded) => read(encoded).maxValue / 1e6;
 const median = (encoded) => read(encoded).getValueAtPercentile(50) / 1e6;
 
-/** An insert that waits for a lock, which another has, for as long as the busy timeout. */
+/** Runs an insert that waits for a lock held by the test, for the length of the busy timeout. */
 async function stalled(t, driver, executor, load) {
     const path = database(t);
     const other = new DatabaseSync(path);
@@ -35,7 +35,7 @@ async function stalled(t, driver, executor, load) {
     );
     const locked = { seen: 1, cured: 0, message: 'database is locked' };
     assert.deepEqual(heard.operations[0].errors, { SQLITE_BUSY: locked });
-    // What the clock says that it took: a busy machine takes longer than it was told to.
+    // The measured time: a busy machine takes longer than the busy timeout.
     const took = heard.workers[0].inside_ns / 1e6;
     assert.ok(took > STALL - 5, `${took} ms`);
     return { took, loop: longest(heard.probe.lateness), pool: longest(heard.probe.pool_wait) };
@@ -44,7 +44,7 @@ async function stalled(t, driver, executor, load) {
 const within = (seen, took) => assert.ok(Math.abs(seen - took) < took / 10, `${seen} ms of ${took} ms`);
 const free = (seen, took) => assert.ok(seen < took / 2, `${seen} ms in a stall of ${took} ms elsewhere`);
 
-// In the midst of a trial, and as the last it does: what was due then has not run when the worker ends.
+// Once during a trial, and once at its end: a timer due then has not run when the worker ends.
 const MIDST = { load: { kind: 'open', rate: 10, arrivals: 'constant' } };
 for (const [when, load] of [['in the midst', MIDST], ['at the end', {}]]) {
     for (const driver of ['better-sqlite3', 'node:sqlite']) {
@@ -88,7 +88,7 @@ test('callers of one connection of sqlite3 fill the pool, unless their transacti
         }
         const [crowded, turns] = waits;
         assert.ok(crowded.pool > 5 * turns.pool, JSON.stringify(waits));
-        // Who waits where: for the pool, or for the others.
+        // Whether a transaction waits for the pool or for the connection.
         assert.ok(crowded.own < 0.1 && turns.own > crowded.pool / 2, JSON.stringify(waits));
     });
 });
@@ -98,7 +98,7 @@ test('the trivial job waits as long as a deflate does', () =>
         const start = performance.now();
         const took = () => performance.now() - start;
         const answer = (submit) => new Promise((resolve) => submit(() => resolve(took())));
-        // This process has the usual four threads.
+        // This process has the default of four threads.
         const crowd = Array.from({ length: 4 }, () => answer((done) => pbkdf2('a', 'b', 300_000, 32, 'sha256', done)));
         const [deflated, filled] = await Promise.all([
             answer((done) => deflate('x', done)),
@@ -112,7 +112,7 @@ test('the trivial job waits as long as a deflate does', () =>
 test('a thread hands rows over as they are', async (t) => {
     const path = database(
         t,
-        // SHA-256 of "abc" (FIPS 180-4), and a hash that is wrong.
+        // SHA-256 of "abc" (FIPS 180-4), and a wrong hash.
         `CREATE TABLE t(id INTEGER PRIMARY KEY, rand, hash);
          INSERT INTO t VALUES (1, '616263', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'),
                               (2, '616263', 'ba'), (3, NULL, x'00');

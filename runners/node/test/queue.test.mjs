@@ -1,4 +1,4 @@
-// The task queue plainjob: what was enqueued is claimed once and completed, in the library's own table.
+// The task queue plainjob: each task is claimed once and completed, in the table of the library.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -23,7 +23,7 @@ const cycle = (workers, transactions, ...all) => role('r', workers, 0, count(tra
 const queue = (path, roles, more) => trial('plainjob', path, ALL, roles, more);
 const asItComes = { connection: { settings: [], read_back: ['journal_mode', 'synchronous'], options: {} } };
 
-/** A file with so many tasks. */
+/** Creates a file with this number of tasks. */
 async function filled(t, tasks) {
     const path = join(folder(t), 'queue.db');
     await result(queue(path, [cycle(1, tasks, 0)]));
@@ -119,7 +119,7 @@ test('a locked database is counted by its name, and retried', async (t) => {
     }
 });
 
-/** The result of a trial that finds the write lock taken for its first one and a half seconds. */
+/** Returns the result of a trial while the write lock is held for its first one and a half seconds. */
 async function locked(path, request) {
     const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'src', 'main.mjs'), 'run']);
     const heard = [];

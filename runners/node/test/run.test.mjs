@@ -1,4 +1,4 @@
-// The runner as the core sees it: counts against the rows in the file, for every driver, access and executor.
+// Whole trials: counts agree with the rows in the file, for every driver, access and executor.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ const LABELS = {
     pool: ['pool', 'pool'],
 };
 
-/** Those that take SQL. */
+/** The drivers that accept SQL. */
 const described = description.drivers.filter(({ interface: other }) => other === undefined);
 const drivers = described.map(({ name }) => name);
 const databases = drivers.filter((name) => name !== 'noop');
@@ -155,7 +155,7 @@ for (const driver of databases) {
             const { operations } = await result(trial(driver, path, [add], [role('r', 3, 0, count(30))], more));
             assert.equal(operations[0].committed, 30);
             assert.deepEqual(rows(path, 'SELECT n FROM t'), [{ n: 30 }]);
-            // On a busy machine one may be over before the next begins.
+            // On a busy machine one may end before the next begins.
             const { seen, cured } = operations[0].errors.SQLITE_BUSY_SNAPSHOT ?? { seen: 0, cured: 0 };
             assert.ok(seen > 0 && seen === cured, `${seen} ${cured}`);
         });
@@ -224,7 +224,7 @@ test('a role ends with the one it waits for', async (t) => {
 
 test('the thread pool has as many threads as asked for', async (t) => {
     if (!drivers.includes('sqlite3')) return t.skip('sqlite3 was not built');
-    // Four queries of one connection each: on two threads they take turns, and a trivial job waits for its own.
+    // Four queries on one connection each: on two threads they alternate, and a trivial job waits for a thread.
     const slow = 'WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT max(i) FROM n';
     const query = transaction('q', {}, [statement(slow, [], { fetch: 'buffer' })], { writes: false });
     await tries(async () => {

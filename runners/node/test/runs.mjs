@@ -1,4 +1,4 @@
-// Trials put together for a test, and a conversation with the runner.
+// Trials for tests, and an exchange of messages with the runner.
 
 import { AssertionError } from 'node:assert';
 import { spawn } from 'node:child_process';
@@ -10,14 +10,14 @@ import { setTimeout } from 'node:timers/promises';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.mjs');
 
-/** A folder that is removed after the test. */
+/** Creates a folder that is removed after the test. */
 export function folder(t) {
     const made = mkdtempSync(join(tmpdir(), 'litelab-node-'));
     t.after(() => rmSync(made, { recursive: true, force: true }));
     return made;
 }
 
-/** A new database with this schema. */
+/** Creates a database with this schema. */
 export function database(t, schema = 'CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)') {
     const path = join(folder(t), 'test.db');
     const db = new DatabaseSync(path);
@@ -26,7 +26,7 @@ export function database(t, schema = 'CREATE TABLE t(id INTEGER PRIMARY KEY, wor
     return path;
 }
 
-/** All rows of a query, as objects. */
+/** Returns all rows of a query as objects. */
 export function rows(path, sql) {
     const db = new DatabaseSync(path, { readOnly: true });
     const all = db.prepare(sql).all();
@@ -58,7 +58,7 @@ export const transaction = (name, params, statements, more = {}) => ({
     ...more,
 });
 
-/** Inserts a row with its operation's number and its worker's. */
+/** Inserts a row with the numbers of its operation and its worker. */
 export const insert = (more) =>
     transaction(
         'insert',
@@ -67,7 +67,7 @@ export const insert = (more) =>
         more,
     );
 
-/** Reads all there is. */
+/** Reads all rows. */
 export const read = (more) =>
     transaction('read', {}, [statement('SELECT * FROM t', [], { fetch: 'all', work: { kind: 'read' } })], {
         writes: false,
@@ -118,7 +118,7 @@ export const trial = (driver, path, transactions, roles, more = {}) => ({
     ...more,
 });
 
-/** Says a line to the runner, and `go` where it is ready; hears it to its end. */
+/** Sends a request to the runner, and `go` when it is ready; collects its output until it ends. */
 export function converse(verb, request, go = true) {
     const child = spawn(process.execPath, [MAIN, verb], { stdio: ['pipe', 'pipe', 'pipe'] });
     let heard = '';
@@ -148,7 +148,10 @@ export function converse(verb, request, go = true) {
 const TRIES = 5;
 const PAUSE_MS = 200;
 
-/** Does until no assertion fails, a few times: a busy machine may spoil a try, and who is wrong spoils all of them. */
+/**
+ * Repeats `look` until no assertion fails, up to five times: a busy machine can spoil single attempts, a fault spoils
+ * all.
+ */
 export async function tries(look) {
     for (let tried = 0; ; tried += 1) {
         try {
@@ -156,12 +159,12 @@ export async function tries(look) {
         } catch (error) {
             if (!(error instanceof AssertionError) || tried + 1 === TRIES) throw error;
         }
-        // For a burst of load to pass.
+        // Wait for a burst of load to pass.
         await setTimeout(PAUSE_MS * 2 ** tried);
     }
 }
 
-/** Runs a trial to its result. */
+/** Runs a trial and returns its result. */
 export async function result(request) {
     const { last, lines, errors } = await converse('run', request);
     if (last?.type !== 'result') throw new Error(`no result: ${JSON.stringify(last)} ${errors}`);

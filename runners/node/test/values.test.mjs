@@ -1,4 +1,4 @@
-// The generator, the parameters and the histogram against the vectors of the protocol.
+// The generator, the parameters and the histogram compared with the vectors of the protocol.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

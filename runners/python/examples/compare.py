@@ -1,6 +1,6 @@
-"""Runs the runner and the hand-written loop in turn, on copies of the same file, and compares them pair by pair.
+"""Runs the runner and the hand-written loop alternately on copies of the same file, and compares the pairs.
 
-`compare.py DRIVER insert|batch|read|first [PAIRS [connection]]`; `first` reads one row without asking for the end.
+`compare.py DRIVER insert|batch|read|first [PAIRS [connection]]`; `first` reads one row without stepping to the end.
 Prints operations per second of both, and the median ratio of the pairs with its quartiles.
 """
 

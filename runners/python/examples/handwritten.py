@@ -1,10 +1,11 @@
-"""The loop that someone would write by hand for one question, to see what the runner adds to it: the same random
-values from the same generator, in a thread of its own as a worker has, no clock around a transaction, no histogram, no
-choice of anything.
+"""The loop that a developer would write for one question, to measure the overhead of the runner.
+
+It uses the same random values from the same generator, in a separate thread like a worker, without a clock around
+transactions, without a histogram, and without options.
 
 `handwritten.py DRIVER insert|batch|read DB N SEED [connection]` inserts N rows one by one under autocommit, inserts
-N batches of 1000 in transactions, or reads N random rows by their rowid. Prints operations per second. With
-`connection` it calls the connection's `execute`, which makes a cursor each time, instead of that of a cursor it keeps.
+N batches of 1000 in transactions, or reads N random rows by rowid. Prints operations per second. With `connection`
+it calls `execute` of the connection, which creates a cursor each time, instead of `execute` of one cursor.
 """
 
 import sys
@@ -30,7 +31,7 @@ def connect(driver: str, path: str):
 
         connection = apsw.Connection(path)
     else:
-        # `aiosqlite` has no threads of workers, which is what these loops are compared with.
+        # `aiosqlite` has no worker threads, which are what this program compares with.
         raise SystemExit(f"no loop for {driver}")
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL"):
         list(connection.execute(f"PRAGMA {pragma}"))

@@ -1,4 +1,4 @@
-"""How workers share connections: with the standard library's locks and queues, as an application would."""
+"""Sharing of connections between workers, with the locks and queues of the standard library, as in an application."""
 
 from functools import partial
 from queue import LifoQueue
@@ -10,7 +10,7 @@ from .transaction import compile
 
 
 class Own:
-    """A worker's own connection: nothing to wait for."""
+    """A worker's own connection, available without waiting."""
 
     waits = False
 
@@ -19,7 +19,7 @@ class Own:
 
 
 class Locked:
-    """A connection under a lock, which other connections or workers may share."""
+    """A connection under a lock that other connections or workers may share."""
 
     waits = True
 
@@ -35,25 +35,25 @@ class Locked:
 
 
 class Pool:
-    """Connections in a queue, the one given back last lent first."""
+    """A last-in, first-out pool of connections."""
 
     waits, session = True, None
 
     def __init__(self, sessions: list[Session]):
         self._free: LifoQueue[Session] = LifoQueue()
-        # So that the first opened is the first lent.
+        # The connection opened first is lent first.
         for session in reversed(sessions):
             self._free.put(session)
         self.take = self._free.get
         self.give = self._free.put
 
 
-# A worker's way to a connection: for a transaction that writes, and for one that only reads.
+# The connections of a worker: for transactions that write (True), and for those that only read (False).
 Handles = dict[bool, Own | Locked | Pool]
 
 
 class Opened:
-    """All connections to one database, opened, set, filled and prepared."""
+    """All connections to one database, opened, configured, filled and prepared."""
 
     Locked, Pool, Lock = Locked, Pool, Lock
 
@@ -61,9 +61,9 @@ class Opened:
         self.trial, self.database, self.write_lock = trial, database, write_lock
         self.driver = find(trial["driver"])
         self.sessions: list[Session] = []
-        # As in `ready`.
+        # As in the message `ready`.
         self.settings: list[dict] = []
-        # For each worker in the order of the roles.
+        # One for each worker in the order of the roles.
         self.handles: list[Handles] = []
         workers = [role for role in trial["roles"] for _ in range(role["workers"])]
         everything = sorted({step["transaction"] for role in trial["roles"] for step in role["steps"]})
@@ -98,7 +98,7 @@ class Opened:
         specs = [trial["transactions"][index] for index in used]
         try:
             statements = sum(len(spec["statements"]) for spec in specs)
-            # Of a cluster each connection starts at the next host, over all processes.
+            # In a cluster, each connection over all processes starts at the next host.
             first = min((role["first_worker"] for role in trial["roles"] if role["workers"]), default=0)
             place = {"place": first + len(self.sessions)} if database["kind"] == "server" else {}
             session = self.driver({**database, **place}, trial["connection"], trial["prepare"], statements)
@@ -121,7 +121,7 @@ class Opened:
         return self.Pool([self._open(label, used) for _ in range(size)])
 
     def settings_at_end(self) -> list[dict]:
-        """As `settings`, asked once more."""
+        """Reads the settings again. The form is that of `self.settings`."""
         names = self.trial["connection"]["read_back"]
         return [
             {**before, "settings": settings_at_end(session, names)}
@@ -129,7 +129,7 @@ class Opened:
         ]
 
     def close(self) -> None:
-        """Runs `teardown` on the first connection, and closes them all."""
+        """Runs `teardown` on the first connection, and closes all connections."""
         database = self.trial["databases"][self.database]
         if database["kind"] == "memory":
             self.sessions[0].script(database["teardown"])

@@ -1,8 +1,9 @@
-"""The driver `aiosqlite`: the standard library's module behind awaitable calls, each connection in a thread of its own.
+"""The driver `aiosqlite`: the standard library's module behind awaitable calls, with one thread per connection.
+
 https://aiosqlite.omnilib.dev
 
-Its calls are awaited one by one, as an application does: begin, execution, each lot of rows, the closing of a cursor
-and commit go to the thread and come back. A pause within a transaction is awaited, too, with the connection held.
+Each call is awaited separately, as in an application: begin, execution, each batch of rows, closing a cursor, and
+commit go to the thread and back. A pause within a transaction is awaited too, with the connection held.
 """
 
 from asyncio import sleep
@@ -22,12 +23,12 @@ from .stdlib import Sqlite3, how
 from .transaction import first_fetch
 from .work import verifying
 
-# Executes a statement as often as it is repeated.
+# Executes a statement with all its repetitions.
 Execute = Callable[[Bound, Memory], Awaitable[int]]
 
 
 class Aiosqlite(SqlSession):
-    """Until `go` it is used by the main thread, which waits for the loop; then by tasks on the loop."""
+    """A session used by the main thread until `go`, which waits for the loop, and by tasks on the loop afterwards."""
 
     executors = ["dedicated"]
     awaits = True
@@ -38,7 +39,8 @@ class Aiosqlite(SqlSession):
         self.attempts = {}
 
         async def opened() -> aiosqlite.Connection:
-            # Made on the loop, whose thread is a daemon: so that of the connection is one, which keeps no process.
+            # Created on the loop, whose thread is a daemon: so the connection's thread is a daemon too and does not
+            # keep the process alive.
             return await aiosqlite.connect(path, **options)
 
         self.connection = self._wait(opened())
@@ -48,7 +50,7 @@ class Aiosqlite(SqlSession):
         return program().wait(coroutine)
 
     def run(self, sql: str, values: tuple = ()) -> Iterable[tuple]:
-        """Before `go` and after the end."""
+        """Executes a statement before `go` or after the end."""
 
         async def fetched() -> Iterable[tuple]:
             return await self.connection.execute_fetchall(sql, values)
@@ -63,7 +65,7 @@ class Aiosqlite(SqlSession):
         return self._wait(described())
 
     def compile(self, transaction: dict) -> Callable[[Values, Memory], Awaitable[int]]:
-        """As `transaction.compile`."""
+        """Like `transaction.compile`, for awaited calls."""
         timed = first_fetch(transaction)
         begin, hold = self.begins[transaction["begin"]], transaction["hold_us"] / 1e6
         executes = [self.statement(transaction, at, at == timed) for at in range(len(transaction["statements"]))]
@@ -164,7 +166,7 @@ class Aiosqlite(SqlSession):
                         see(row, seen, memory, noting)
                         seen = 1
                     if writes:
-                        # An error of its commit would be lost in closing.
+                        # Closing would discard an error of its commit.
                         await cursor.fetchall()
                 else:
                     async for row in cursor:

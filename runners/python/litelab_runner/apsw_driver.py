@@ -1,4 +1,4 @@
-"""The driver `apsw`: Another Python SQLite Wrapper, with the SQLite inside its wheel."""
+"""The driver `apsw`: Another Python SQLite Wrapper, with the SQLite in its wheel."""
 
 import apsw
 
@@ -7,19 +7,19 @@ from .connect import address, chosen
 from .driver import Fault, Memory
 from .statement import BRACKETS, DML, Execute, One, SqlSession
 
-# The library's own default.
+# Default of the library.
 _CACHED = 100
 
 
 class Apsw(SqlSession):
-    """All is the library's default; it sets no busy timeout."""
+    """A session with the library's defaults, which include no busy timeout."""
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
         path, uri = address(database)
         options = {"statementcachesize": max(_CACHED, statements + BRACKETS)}
         if uri:
             if "OMIT_SHARED_CACHE" in apsw.compile_options:
-                # The URI would be obeyed all the same, with a database of its own for each connection.
+                # The URI would be accepted, but each connection would get a database of its own.
                 raise Fault("apsw's SQLite has no shared cache (OMIT_SHARED_CACHE), so no shared database in memory")
             options["flags"] = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         options |= chosen(connection["options"], {"flags", "vfs", "statementcachesize"})
@@ -37,7 +37,7 @@ class Apsw(SqlSession):
         def compared(values: tuple, _memory: Memory) -> int:
             before = total()
             run(sql, values)
-            # `changes` keeps its value over a statement that counts none (DDL, say).
+            # `changes` keeps its value after a statement that counts no changes, such as DDL.
             return changes() if total() != before else 0
 
         return counted if DML.match(sql) else compared
@@ -48,7 +48,7 @@ class Apsw(SqlSession):
         def many(bound: list[tuple], _memory: Memory) -> int:
             before = total()
             run(sql, bound)
-            # `changes` is that of the last execution alone. The total counts what triggers change, too.
+            # `changes` covers the last execution only. The total includes changes by triggers.
             return total() - before
 
         return many
@@ -73,7 +73,7 @@ class Apsw(SqlSession):
 
     @staticmethod
     def code(error: Exception) -> str | None:
-        # The library's own complaints (a wrong number of values) have no code, or none of SQLite's.
+        # Errors of the library itself (a wrong number of values) have no code, or none of SQLite's.
         code = getattr(error, "extendedresult", -1) if isinstance(error, apsw.Error) else -1
         return codes.name(code) if code > 0 else None
 

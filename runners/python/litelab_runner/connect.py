@@ -1,4 +1,4 @@
-"""Setting a connection, and asking what took effect: the same SQL for every driver."""
+"""Applying settings to a connection and reading them back, with the same SQL for every driver."""
 
 from time import monotonic, sleep
 
@@ -7,12 +7,12 @@ from .driver import Fault, Session
 
 
 def apply(session: Session, settings: list[dict]) -> None:
-    """In order, each run to its end."""
+    """Applies the settings in order."""
     session.script([setting["sql"] for setting in settings])
 
 
 def script(session: Session, statements: list[str]) -> None:
-    """Runs each to its end and drops its rows."""
+    """Runs each statement to completion and discards its rows."""
     for sql in statements:
         try:
             for _ in session.run(sql):
@@ -22,24 +22,29 @@ def script(session: Session, statements: list[str]) -> None:
 
 
 def read_back(session: Session, names: list[str]) -> dict:
-    """The value of each PRAGMA after one read transaction: some are only decided when the file is first read."""
+    """Returns the value of each PRAGMA after one read transaction.
+
+    Some settings take effect at the first read of the file only.
+    """
     script(session, ["SELECT count(*) FROM sqlite_schema"])
     values = {}
     for name in names:
         row = next(iter(session.run(f"PRAGMA {name}")), (None,))
         values[name] = row[0]
-    # A row left behind would keep its statement, and so a read transaction, open.
+    # An unread row would keep its statement, and so a read transaction, open.
     script(session, ["SELECT 1"])
     return values
 
 
-# Seconds for which a lock is waited for that another process of the trial holds.
+# Seconds to wait for a lock held by another process of the trial.
 PATIENCE = 10.0
 
 
 def settings_at_end(session: Session, names: list[str]) -> dict:
-    """What is set when all workers have ended. Empty where the database does not let itself be asked: what became of it
-    the core sees for itself."""
+    """Returns the settings after all workers have ended.
+
+    Returns no settings if the database cannot be queried; the core checks the state of the database itself.
+    """
     patient_until = monotonic() + PATIENCE
     while True:
         try:
@@ -54,7 +59,7 @@ def settings_at_end(session: Session, names: list[str]) -> dict:
 
 
 def chosen(options: dict, known: set[str]) -> dict:
-    """The options, refused where the driver has none of that name: it was meant to have an effect."""
+    """Returns the options. Rejects unknown ones, because every option is meant to have an effect."""
     for name in options:
         if name not in known:
             raise Fault(f"option `{name}`: this driver has {', '.join(sorted(known)) or 'none'}")
@@ -62,7 +67,7 @@ def chosen(options: dict, known: set[str]) -> dict:
 
 
 def address(database: dict) -> tuple[str, bool]:
-    """The file name to open, and whether it is a URI."""
+    """Returns the file name to open, and whether it is a URI."""
     match database:
         case {"kind": "file", "path": path}:
             return path, False

@@ -1,4 +1,4 @@
-"""The verb `describe`: what this runner is and can do."""
+"""The verb `describe`: the properties of this runner and its drivers."""
 
 import platform
 import sys
@@ -18,7 +18,7 @@ def describe() -> dict:
 
 
 def of_driver(name: str) -> dict | None:
-    """None where its library cannot be imported, which must not keep the others from being used."""
+    """Describes a driver, or returns None if its library cannot be imported; the other drivers remain usable."""
     try:
         driver = find(name)
     except ImportError as error:

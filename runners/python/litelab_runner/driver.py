@@ -1,10 +1,10 @@
-"""What a driver has to offer; everything else of a trial is the same for all."""
+"""The interface of a driver; the rest of a trial is the same for all drivers."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-# What a statement or a transaction returns instead of a number of rows.
+# Returned by a statement or a transaction instead of a number of rows.
 EMPTY = -1
 FAILED = -2
 
@@ -15,7 +15,7 @@ BEGIN = {
     "exclusive": "BEGIN EXCLUSIVE",
 }
 
-# Imported when asked for: a process that measures one SQLite has no other loaded.
+# Imported on demand, so that a process that measures one SQLite loads no other.
 DRIVERS = {
     "sqlite3": "stdlib.Sqlite3",
     "apsw": "apsw_driver.Apsw",
@@ -29,7 +29,7 @@ DRIVERS = {
 
 
 class Fault(Exception):
-    """Why a trial cannot go on; `code` is the error's name where it was the database that said no."""
+    """Reason why a trial cannot continue. `code` is the error name if the error is from the database."""
 
     def __init__(self, reason: str, code: str | None = None):
         super().__init__(reason)
@@ -37,67 +37,71 @@ class Fault(Exception):
 
     @classmethod
     def of(cls, error: Exception, code: str | None = None, during: str = "") -> "Fault":
-        """From any error, with what was being done."""
+        """Creates a Fault from any error and a description of the operation."""
         if isinstance(error, Fault):
             return cls(f"{during}: {error}" if during else str(error), error.code)
         said = code or type(error).__name__
         return cls(f"{during}: {said}: {error}" if during else f"{said}: {error}", code)
 
     def failed(self) -> dict:
-        """The last line of a trial that cannot go on."""
+        """Returns the last message of a trial that cannot continue."""
         return {"type": "failed", "reason": " ".join(str(self).split()), "code": self.code}
 
 
-# A worker is a task on an event loop. The driver's call blocks the loop; a thread of the default executor, which any of
-# them may be; the connection's own thread.
+# Executors with tasks on an event loop. A call of the driver blocks the loop; runs in any thread of the default
+# executor; or runs in the thread of its connection.
 ON_LOOP = ["inline", "offload", "dedicated"]
 
 
 class Session:
-    """One open connection. It goes from thread to thread, and is never used by two at the same time."""
+    """One open connection. It may be used by different threads, but never by two at the same time."""
 
-    # What a driver supports unless it says otherwise. Executors are threads, and processes of one such thread each;
-    # those of `ON_LOOP` are for what may be called from any thread.
+    # Default accesses and executors of a driver. The executors are threads, and several processes with threads; those
+    # of `ON_LOOP` require that the driver can be called from any thread.
     accesses = ["per-worker", "shared", "pool", "write-lock", "split"]
     executors = ["threads", "processes"]
-    # What it offers in place of SQL.
+    # Interface offered in place of SQL.
     interface: str | None = None
-    # What it speaks, and what opens a transaction there.
+    # SQL dialect, and the statements that open a transaction in it.
     dialect = "sqlite"
     begins = BEGIN
-    # Whether its calls, and so its attempts and `rollback`, are awaited on the program's loop.
+    # Whether its calls, including attempts and `rollback`, are awaited on the event loop.
     awaits = False
-    # How a task calls it: `aio.call`.
+    # Function by which a task calls it, see `aio.call`.
     call: Callable[..., Awaitable]
-    # What makes its attempts, where that is not `transaction.compile`.
+    # Creates its attempts; default: `transaction.compile`.
     compile: Callable[[dict], Callable] | None = None
 
     # Executes a statement with its values and returns an iterator over its rows.
     run: Callable[..., Iterable]
-    # One function for each transaction that the connection was prepared for, made by `transaction.compile`.
+    # One function for each transaction that the connection is prepared for, created by `transaction.compile`.
     attempts: dict[int, Callable[[Any, "Memory"], int]]
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
-        """Opens, and runs the settings in order. `statements` is how many it will have to keep prepared."""
+        """Opens a connection and applies the settings. `statements` is the number of statements to keep prepared."""
         raise NotImplementedError
 
     def script(self, statements: list[str]) -> None:
-        """Runs each statement to its end."""
+        """Runs each statement to completion."""
         raise NotImplementedError
 
     def settings(self, names: list[str]) -> dict:
-        """Runs one read transaction, then asks for each PRAGMA by name."""
+        """Runs one read transaction, then reads each PRAGMA by name."""
         raise NotImplementedError
 
     def statement(self, transaction: dict, at: int, timed: bool) -> Callable[[Any, "Memory"], int]:
-        """A function of (values, memory) that executes the `at`-th statement as often as it says and returns the rows
-        fetched, or changed where it yields none, or EMPTY. `timed`: it notes `query` and `first_row`."""
+        """Returns a function of (values, memory) that executes the `at`-th statement with its repetitions.
+
+        The function returns the number of rows fetched, or changed if there are none to fetch, or EMPTY. If `timed`,
+        it records `query` and `first_row`.
+        """
         raise NotImplementedError
 
     def rollback(self) -> None:
-        """Rolls back where a transaction is open. Some errors (SQLITE_FULL, SQLITE_IOERR, …) have done so by
-        themselves: https://sqlite.org/lang_transaction.html. On a server it opens another connection where this one is
-        lost."""
+        """Rolls back if a transaction is open. On a server it also replaces a lost connection.
+
+        Some errors (SQLITE_FULL, SQLITE_IOERR, …) have already rolled back: https://sqlite.org/lang_transaction.html
+        """
         raise NotImplementedError
 
     def close(self) -> None:
@@ -105,26 +109,26 @@ class Session:
 
     @staticmethod
     def code(error: Exception) -> str | None:
-        """The name of SQLite's extended result code; none for an error that is not SQLite's own."""
+        """Returns the name of a database error, for SQLite by its extended result code. Other errors: None."""
         raise NotImplementedError
 
     @staticmethod
     def build() -> dict:
-        """`version` of the library and the `sqlite` build inside, as in `describe`."""
+        """Returns the `version` of the library and its `sqlite` build, as in `describe`."""
         raise NotImplementedError
 
 
 class Memory:
-    """What a worker keeps from one statement, and one transaction, to the next."""
+    """State that a worker keeps between statements and between transactions."""
 
     __slots__ = ("yielded", "committed", "verified", "mismatches", "query", "first_row")
 
     def __init__(self):
         self.yielded: dict[str, Any] = {}
-        # The same as of the last commit: a transaction rolled back has yielded nothing.
+        # The yielded values as of the last commit, because a rolled back transaction yields nothing.
         self.committed: dict[str, Any] = {}
         self.verified = self.mismatches = 0
-        # Readings of the clock in the last transaction with a statement that is timed.
+        # Clock readings in the last transaction with a timed statement.
         self.query: int | None = None
         self.first_row: int | None = None
 
@@ -136,7 +140,7 @@ class Memory:
 
 
 def find(name: str) -> type[Session]:
-    """The class of a driver by its name."""
+    """Returns the class of the driver with this name."""
     if name not in DRIVERS:
         raise Fault(f"driver `{name}` is none of {', '.join(DRIVERS)}")
     module, _, cls = DRIVERS[name].rpartition(".")

@@ -18,17 +18,17 @@ def fnv1a64(text: str) -> int:
 
 
 def unit(word: int) -> float:
-    """The upper 53 bits as a fraction in [0, 1)."""
+    """Returns the upper 53 bits as a fraction in [0, 1)."""
     return (word >> 11) * 2.0**-53
 
 
 def below(word: int, width: int) -> int:
-    """An integer in [0, width)."""
+    """Returns an integer in [0, width)."""
     return int((word >> 11) * 2.0**-53 * width)
 
 
 class Stream:
-    """One stream of words under one seed; its name is `TRANSACTION.PARAM`."""
+    """A sequence of words for one seed and one name, `TRANSACTION.PARAM`."""
 
     def __init__(self, seed: int, name: str):
         self.key = mix64(seed + GAMMA * fnv1a64(name) & MASK)
@@ -37,6 +37,6 @@ class Stream:
         return mix64(self.key + (row + 1) * GAMMA & MASK)
 
     def words(self, row: int, count: int) -> list[int]:
-        """The words of a row with index 0 to `count` - 1."""
+        """Returns the words of a row with index 0 to `count` - 1."""
         first = self.word(row)
         return [first, *(mix64(first + index * GAMMA & MASK) for index in range(1, count))]

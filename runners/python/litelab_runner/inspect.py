@@ -1,11 +1,11 @@
-"""The verb `inspect`: open as an application would, and say what took effect."""
+"""The verb `inspect`: opens connections as an application would and reports the settings in effect."""
 
 from . import PROTOCOL
 from .driver import Fault, find
 
 
 def inspect(request: dict | None) -> dict:
-    """All connections are open at once, as they would be in the application."""
+    """Opens all connections at the same time, as in the application."""
     if request is None:
         raise Fault("no request on standard input")
     if request["protocol"] != PROTOCOL:

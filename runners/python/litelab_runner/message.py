@@ -1,4 +1,4 @@
-"""Lines of JSON on standard input and output."""
+"""Messages as lines of JSON on standard input and output."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ _saying = Lock()
 
 
 def say(message: dict) -> None:
-    """Writes one line and flushes it: the core reads while the trial runs."""
+    """Writes one line and flushes it, because the core reads while the trial runs."""
     line = json.dumps(message, separators=(",", ":"), allow_nan=False)
     with _saying:
         sys.stdout.write(line + "\n")
@@ -16,6 +16,6 @@ def say(message: dict) -> None:
 
 
 def next_line() -> dict | None:
-    """The next line of standard input; none at its end."""
+    """Reads the next line of standard input. Returns None at its end."""
     line = sys.stdin.readline()
     return json.loads(line) if line else None

@@ -1,4 +1,4 @@
-"""The driver `noop`: everything but the database. Its figures are the cost of the harness itself."""
+"""The driver `noop`: a driver without a database. Its figures show the overhead of the runner."""
 
 from time import perf_counter_ns as now
 
@@ -8,7 +8,7 @@ from .statement import Execute, executing
 
 
 class Noop(Session):
-    """Answers every statement with one row of no columns, so that no transaction ends empty."""
+    """A session that answers every statement with one row of no columns, so that no transaction ends empty."""
 
     executors = [*Session.executors, *ON_LOOP]
     connection = None

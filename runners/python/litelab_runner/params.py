@@ -1,7 +1,7 @@
-"""Drawing the values of operations, column by column: `docs/PROTOCOL.md` says what each source is a function of.
+"""Drawing the values of operations, column by column. `docs/PROTOCOL.md` defines the function of each source.
 
-Where every statement of a transaction takes one row, the values of some operations are drawn ahead at once, which costs
-half; they depend on nothing but the row.
+If every statement of a transaction takes one row, the values of several operations are drawn in one batch ahead of
+time, which halves the cost; they depend on the row only.
 """
 
 from bisect import bisect_right
@@ -21,16 +21,17 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "
 _CHARS_PER_WORD = 10
 _SHIFTS = range(0, 6 * _CHARS_PER_WORD, 6)
 
-# Operations drawn ahead at once, and the most characters of their texts: the first operation waits for all of them.
+# Number of operations drawn in one batch, and limit of the characters of their texts: the first operation waits for the
+# whole batch.
 AHEAD = 64
 AHEAD_CHARS = 1 << 16
 
-# Columns of one statement that others are made of, by index of the parameter.
+# Columns of one statement that other columns depend on, by index of the parameter.
 Drawn = dict[int, list]
 
-# What a statement binds: the values of a row, or where it is repeated a list of that.
+# Values bound by a statement: those of a row, or a list of rows if it is repeated.
 Bound = tuple | list[tuple]
-# The same for a transaction: of a single statement its own, of several a tuple of theirs.
+# Values of a transaction: those of its single statement, or a tuple with those of each statement.
 Values = Bound | tuple[Bound, ...]
 
 
@@ -48,7 +49,7 @@ class Params:
         self.statements = [(s["bind"], s["tuples"], s["repeat"]) for s in transaction["statements"]]
         if any(index >= len(self.sources) for bind, _, _ in self.statements for index in bind):
             raise Fault(f"transaction `{transaction['name']}` binds a parameter that it does not have")
-        # Not where there is a clock to read, or many rows anyway.
+        # No batches if a source reads the clock, or if an operation has several rows anyway.
         alone = any(source["kind"] == "now" for source in self.sources)
         alone = alone or any(tuples * repeat != 1 for _, tuples, repeat in self.statements)
         chars = sum(source.get("chars", 0) + 2 * source.get("bytes", 0) for source in self.sources)
@@ -56,12 +57,12 @@ class Params:
         self.now = 0
 
     def operations(self, first: int, stride: int) -> Iterator[Values]:
-        """The values of operation `first`, `first + stride`, … without end."""
+        """Yields the values of operation `first`, `first + stride`, … without end."""
         for at in count(first, stride * self.ahead):
             yield from self.draw([at + stride * n for n in range(self.ahead)])
 
     def draw(self, operations: list[int]) -> list[Values]:
-        """The values of each operation; of several, where none has more than a row."""
+        """Returns the values of each operation. Several operations are allowed only if each has at most one row."""
         # The wall clock is read once, so that two columns with the same time agree.
         self.now = time_ns()
         items = [self._bound(operations, *statement) for statement in self.statements]
@@ -85,7 +86,8 @@ class Params:
             drawn[index] = self.columns[index](rows, drawn)
         return drawn[index]
 
-    # One function for each kind of source: (its index, itself, its stream, rows, columns drawn already).
+    # One function per kind of source. Arguments: its index, the source, its stream, the rows, the columns drawn
+    # already.
 
     def _value(self, _index, source, _stream, rows, _drawn):
         return [scalar(source["value"])] * len(rows)
@@ -99,7 +101,7 @@ class Params:
         return [low + below(stream.word(row), width) for row in rows]
 
     def _table(self, _index, source, stream, rows, _drawn):
-        # Beyond the last cut the reference takes 0 with width 1; no valid table has anything there.
+        # Beyond the last cut the reference uses 0 with width 1; a valid table has no values there.
         cut, low, width = source["cut"], [*source["low"], 0], [*source["width"], 1]
         found = [(bisect_right(cut, first >> 11), second) for first, second in (stream.words(row, 2) for row in rows)]
         return [low[at] + below(second, width[at]) for at, second in found]
@@ -123,7 +125,7 @@ class Params:
         other = source["param"]
         if other < len(self.sources) and self.sources[other]["kind"] == "hex":
             return [sha256(bytes.fromhex(text)).hexdigest() for text in self._column(other, rows, drawn)]
-        # One that refers to itself or to a later one hashes nothing, as in the reference.
+        # A parameter that refers to itself or to a later one hashes no bytes, as in the reference.
         if other >= index:
             return [sha256().hexdigest()] * len(rows)
         return [sha256(spelled(value).encode()).hexdigest() for value in self._column(other, rows, drawn)]
@@ -139,12 +141,12 @@ class Params:
         return [str(row).join(pieces) for row in rows]
 
     def _yielded(self, _index, _source, _stream, rows, _drawn):
-        """Its value is only known when the statement is executed; `statement.filling` puts it there."""
+        """Returns placeholders: `statement.filling` inserts the value when the statement is executed."""
         return [None] * len(rows)
 
 
 def scalar(value: Any) -> Any:
-    """What a JSON scalar stands for; nothing else stands for anything."""
+    """Converts a JSON scalar; any other value becomes None."""
     match value:
         case bool():
             return int(value)
@@ -156,19 +158,19 @@ def scalar(value: Any) -> Any:
 
 
 def wrapped(value: int) -> int:
-    """As a signed integer of 64 bits."""
+    """Wraps to a signed 64-bit integer."""
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63) & MASK) - (1 << 63)
 
 
 def spelled(value: Any) -> str:
-    """The text of a value that is hashed: of a real number the shortest digits, never an exponent."""
+    """Returns the text of a value that is hashed: for a real number the shortest digits, without an exponent."""
     if value is None:
         return ""
     return f"{Decimal(repr(value)):f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def clock(unit: str, nanos: int) -> int | str:
-    """The wall clock, nanoseconds since 1970, in the wanted form."""
+    """Converts the wall clock, in nanoseconds since 1970, to the requested unit."""
     match unit:
         case "s":
             return nanos // 1_000_000_000

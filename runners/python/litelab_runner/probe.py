@@ -1,6 +1,8 @@
-"""The host probe beside threads: how late a thread wakes that has nothing to do but to note that, while the workers
-work in theirs. One that does not let go of the interpreter's lock (GIL) shows here, as it would in anything else the
-program has to do. Of workers on a loop `aio.probe` has the probe."""
+"""The host probe for workers as threads: how late a thread wakes that does nothing but measure this.
+
+A worker that does not release the interpreter lock (GIL) shows here, as it would in any other thread of the program.
+`aio.probe` contains the probe for workers on a loop.
+"""
 
 from threading import Lock, Thread
 from time import perf_counter_ns as now
@@ -10,14 +12,17 @@ from .record import Latencies, encoded
 
 
 class Probe:
-    """A timer of `period_ms`. A time that passes while it is still late for the last one counts too, so a stall of ten
-    periods weighs as ten. Those in the warm-up are not recorded."""
+    """A timer with a period of `period_ms` that records how late it runs.
+
+    A due time that passes while the timer is still late for the previous one counts too, so a stall of ten periods
+    counts as ten. Due times in the warm-up are not recorded.
+    """
 
     def __init__(self, go: int, period_ms: int, warmup_ms: int):
         self._period, self._warm = period_ms * 1_000_000, go + warmup_ms * 1_000_000
         self._due = go + self._period
         self._lateness = Latencies(int)
-        # Since the last tick.
+        # Longest delay since the last tick.
         self._longest = 0
         self._lock = Lock()
         self._stopped = False
@@ -26,14 +31,17 @@ class Probe:
         Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
-        """It sleeps, and has no event loop: a turn of one takes several times as long, and the workers wait for the
-        interpreter meanwhile, a hundred times a second."""
+        """Sleeps instead of using an event loop.
+
+        An iteration of a loop takes several times as long, and the workers would wait for the interpreter lock
+        meanwhile, a hundred times per second.
+        """
         while not self._stopped:
             sleep(max(0, self._due - now()) / 1e9)
             self.ring(now())
 
     def ring(self, moment: int) -> None:
-        """The timer runs at `moment`."""
+        """Records that the timer runs at `moment`."""
         with self._lock:
             if not self._stopped:
                 self._longest = max(self._longest, moment - self._due)
@@ -46,13 +54,13 @@ class Probe:
             self._due += self._period
 
     def lag(self, moment: int) -> int:
-        """The longest that the timer ran late since the last tick, or how long it is overdue; in the warm-up, too."""
+        """Returns the longest delay since the last tick, warm-up included, or for how long the timer is overdue."""
         with self._lock:
             longest, self._longest = self._longest, 0
             return max(longest, moment - self._due, 0)
 
     def stop(self) -> dict:
-        """As in `result`. A timer that is overdue counts as late as it is."""
+        """Stops the probe and returns its part of `result`. A timer that is overdue counts with its delay so far."""
         with self._lock:
             self._stopped = True
             self._note(now())

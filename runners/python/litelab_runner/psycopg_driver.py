@@ -1,7 +1,7 @@
-"""The driver `psycopg`: PostgreSQL by psycopg 3, with libpq inside its wheel.
+"""The driver `psycopg`: PostgreSQL by psycopg 3, with the libpq in its wheel.
 
-`prepare = "once"` prepares a statement when it is executed first; psycopg keeps one for each combination of types that
-its values have, and it tells integers of two, four and eight bytes apart. Results are asked for in binary.
+`prepare = "once"` prepares a statement at its first execution. psycopg keeps one prepared statement per combination
+of value types, where integers of two, four and eight bytes differ. Results are requested in binary format.
 """
 
 import re
@@ -18,13 +18,13 @@ from .driver import BEGIN, Fault, Memory
 from .server import ANSWER_PATIENCE, CONNECT_PATIENCE, REOPEN_PATIENCE, Address, Link, Lost, printed
 from .statement import One, SqlSession
 
-# Those of libpq's connection strings that change how a connection works.
+# Keys of libpq's connection strings that change how a connection works.
 _OPTIONS = {
     "application_name", "channel_binding", "gssencmode", "options", "require_auth", "sslcert", "sslcrl", "sslkey",
     "sslmode", "sslnegotiation", "sslpassword", "sslrootcert", "sslsni",
 }  # fmt: skip
 
-# libpq tells no SQLSTATE of a server that refuses a connection, only what it prints.
+# libpq reports no SQLSTATE if a server refuses a connection, only the message.
 _REFUSALS = {
     "password authentication failed": "invalid_password",
     "too many clients already": "too_many_connections",
@@ -49,7 +49,7 @@ class BinaryBool(Bool):
 
 
 class Numeric(NumericBinaryLoader):
-    """An integer where it is one, else the nearest double."""
+    """Loads a numeric value as an integer if it is one, otherwise as the nearest float."""
 
     def load(self, data: Any) -> Any:
         number: Decimal = super().load(data)
@@ -57,20 +57,22 @@ class Numeric(NumericBinaryLoader):
 
 
 class Connection(psycopg.Connection):
-    """One that does not wait for ever."""
+    """A connection whose calls time out."""
 
     def wait(self, gen: Any, *arguments: Any, **given: Any) -> Any:
         try:
             return super().wait(gen, *arguments, **{"timeout": ANSWER_PATIENCE, **given})
         except psycopg.errors._WaitTimeout as error:
-            # It may answer yet, and that would be taken for the answer to what is asked next.
+            # A late answer would be taken for the answer to the next request.
             self.pgconn.finish()
             raise Lost("CONNECTION_TIMEOUT", error) from error
 
 
 class Psycopg(SqlSession):
-    """`autocommit` leaves BEGIN to the application, which here is the trial; `RawCursor` takes `$1` as the server
-    does."""
+    """A session on a PostgreSQL server.
+
+    `autocommit` leaves BEGIN to the application, here the trial; `RawCursor` accepts `$1` as the server does.
+    """
 
     accesses = ["per-worker", "pool"]
     executors = ["threads", "processes"]
@@ -93,18 +95,18 @@ class Psycopg(SqlSession):
             return open
 
         self._link = Link([opening(*host) for host in address.hosts], database.get("place", 0))
-        # Statements go on with another connection when this one is lost.
+        # Statements refer to the session, so that they continue on another connection when this one is lost.
         self.connection = self
         self.compiles_each = prepare == "each"
         self.attempts = {}
         self._cursor = self._link.connection.cursor(binary=True)
 
     def run(self, sql: str, values: tuple | None = None) -> Any:
-        """What has no values is no statement of the trial, but BEGIN and the like: not prepared."""
+        """Runs a statement. Without values it is a statement such as BEGIN, and is not prepared."""
         return self._cursor.execute(sql, values, prepare=False if values is None else None)
 
     def execute(self, sql: str, values: tuple) -> Any:
-        """On a cursor of its own."""
+        """Runs a statement on a new cursor."""
         return self._link.connection.cursor(binary=True).execute(sql, values)
 
     def script(self, statements: list[str]) -> None:
@@ -140,14 +142,14 @@ class Psycopg(SqlSession):
         return counted
 
     def changing_many(self, sql: str) -> None:
-        """`executemany` would send them in one pipeline, and so in one transaction."""
+        """Returns None, because `executemany` would send the statements in one pipeline, and so in one transaction."""
         return None
 
     def columns(self, sql: str, nulls: tuple) -> list[str]:
         return self._described(sql)[1]
 
     def _described(self, sql: str) -> tuple[int, list[str]]:
-        """How many parameters it has, and its columns. Prepares it under no name."""
+        """Returns the number of parameters and the columns. Prepares the unnamed statement."""
         pgconn = self._link.connection.pgconn
         for result in (pgconn.prepare(b"", sql.encode()), pgconn.describe_prepared(b"")):
             if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
@@ -166,7 +168,7 @@ class Psycopg(SqlSession):
             raise Fault(f"it has {wanted} parameters, and {given} are bound")
         if len(columns) < len(spec["yields"]):
             raise Fault(f"it has {len(columns)} columns, and yields {spec['yields']}")
-        # All rows have been received when the first is had: there is nothing to step to the end.
+        # All rows have been received when the first one is available, so no stepping to the end is needed.
         return len(columns), False
 
     def _one(self, spec: dict, width: int, writes: bool, timed: bool) -> One:
@@ -194,7 +196,7 @@ class Psycopg(SqlSession):
             return None
         if error.sqlstate:
             return codes.of_state(error.sqlstate)
-        # What it says of itself (a wrong number of values) is no OperationalError.
+        # Errors of the library itself (a wrong number of values) are not OperationalErrors.
         return "CONNECTION_LOST" if isinstance(error, psycopg.OperationalError) else None
 
     @staticmethod
@@ -209,7 +211,7 @@ def rows(values: tuple, width: int) -> Iterable[tuple]:
 def opened(
     host: str, port: int, arguments: dict, schema: str, settings: list[dict], threshold: int | None
 ) -> Connection:
-    """A connection with its settings."""
+    """Opens a connection and applies its settings."""
     try:
         connection = Connection.connect(
             host=host,

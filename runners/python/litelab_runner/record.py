@@ -1,4 +1,4 @@
-"""What is written down of executions. Every worker has its own records; they are added up when the trial is over."""
+"""Counts and latencies of executions. Every worker has its own records; they are merged at the end of the trial."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -8,15 +8,15 @@ from hdrh.histogram import HdrHistogram
 from . import codes
 from .driver import Memory
 
-# Bounds of every histogram on the wire, in nanoseconds, and its significant digits.
+# Bounds in nanoseconds and significant digits of every histogram in a message.
 LOWEST, HIGHEST, DIGITS = 1, 3_600_000_000_000, 3
 
 TICKED = ("committed", "empty", "failed", "errors", "busy")
 COUNTS = ("committed", "empty", "failed", "ended", "rows", "verified", "mismatches", "unserved")
 LATENCIES = ("service", "wait", "response", "lag", "query", "first_row")
 
-# How often each number of nanoseconds was seen. HdrHistogram's `record_value` is Python and takes a microsecond, a third
-# of a point read, so histograms are made when the trial is over.
+# Number of occurrences by nanoseconds. HdrHistogram's `record_value` is Python code and takes a microsecond, a third of
+# a point read, so histograms are created after the trial.
 Latencies = defaultdict[int, int]
 
 
@@ -28,24 +28,26 @@ def histogram(latencies: Mapping[int, int]) -> HdrHistogram:
 
 
 def encoded(latencies: Mapping[int, int]) -> str:
-    """HdrHistogram's V2 compressed form in base64."""
+    """Returns HdrHistogram's V2 compressed encoding in base64."""
     text = histogram(latencies).encode()
     return text.decode() if isinstance(text, bytes) else text
 
 
 class Record:
-    """One step of one worker, or one role's transaction of all of them. Counts that `tick` shows are written by one
-    thread and read by another."""
+    """Counts of one step of one worker, or the sum for one transaction of a role.
+
+    Counts shown in ticks are written by one thread and read by another.
+    """
 
     def __init__(self, waits: bool = False, open_load: bool = False, timed: bool = False):
-        """`waits`: there is something to wait for. `timed`: a statement fetches all rows."""
+        """`waits`: the connection is shared. `timed`: a statement fetches all rows."""
         self.committed = self.empty = self.failed = self.ended = 0
         self.rows = self.verified = self.mismatches = self.unserved = 0
         self.errors = self.busy = 0
-        # Name → times seen, and times cured.
+        # Number of times that each error was seen, and cured.
         self.seen: Counter[str] = Counter()
         self.cured: Counter[str] = Counter()
-        # Name → the database's message of the first, on one line.
+        # The database's message of the first error of each name, on one line.
         self.messages: dict[str, str] = {}
         self.unfinished: list[dict] = []
         self.service: Latencies = Latencies(int)
@@ -63,7 +65,7 @@ class Record:
         self.seen[code] += 1
 
     def count_rows(self, memory: Memory) -> None:
-        """Rows whose content was checked."""
+        """Adds the numbers of rows whose content was checked."""
         self.verified += memory.verified
         self.mismatches += memory.mismatches
         memory.verified = memory.mismatches = 0
@@ -84,7 +86,7 @@ class Record:
                     whole[value] += count
 
     def operation(self) -> dict:
-        """As in `result`, without its names."""
+        """Returns the entry of `operations` in `result`, without its names."""
         latencies = {name: getattr(self, name) for name in LATENCIES}
         return {
             **{name: getattr(self, name) for name in COUNTS},
@@ -102,7 +104,7 @@ class Board:
     """The records of all workers by role and transaction."""
 
     def __init__(self, trial: dict):
-        # Every pair once, in the order of roles and their steps.
+        # Each pair once, in the order of roles and their steps.
         steps = [(r, step["transaction"]) for r, role in enumerate(trial["roles"]) for step in role["steps"]]
         self.records: dict[tuple[int, int], list[Record]] = {pair: [] for pair in steps}
         names = [transaction["name"] for transaction in trial["transactions"]]
@@ -110,7 +112,7 @@ class Board:
         self._last = {pair: (0,) * len(TICKED) for pair in self.records}
 
     def tick(self) -> list[dict]:
-        """What was counted since the last tick, without what was not."""
+        """Returns the counts since the last tick, for the pairs that have any."""
         counts = []
         for pair, records in self.records.items():
             sums = tuple(sum(getattr(record, name) for record in records) for name in TICKED)
@@ -121,8 +123,10 @@ class Board:
         return counts
 
     def operations(self, unserved: dict[int, int]) -> list[dict]:
-        """One for each role and transaction. Arrivals are the role's, not yet those of one of its steps: what is
-        `unserved` of a role counts for its first."""
+        """Returns one entry for each role and transaction.
+
+        Arrivals belong to a role, not to a step: the `unserved` ones of a role count for its first step.
+        """
         operations = []
         unserved = dict(unserved)
         for pair, records in self.records.items():

@@ -1,4 +1,4 @@
-"""What connections to a server have in common: where they go, how long they wait, and another one when one is lost."""
+"""The common part of server connections: addresses, timeouts, and the replacement of lost connections."""
 
 import re
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl, unquote
 from .connect import chosen
 from .driver import Fault
 
-# Seconds that a connection waits, so that a server that has died or stopped hangs no run.
+# Timeouts in seconds, so that a dead or stopped server does not block a run forever.
 CONNECT_PATIENCE = 5
 ANSWER_PATIENCE = 30
-# How long a worker tries to have a connection again before its trial has failed.
+# Seconds for which a worker tries to replace a lost connection before its trial fails.
 REOPEN_PATIENCE = 10
 _REOPEN_PAUSE = 0.05
 
@@ -20,10 +20,10 @@ _FORM = re.compile(r"([a-z]+)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?
 
 
 class Address:
-    """A server's url in its parts: `scheme://user:password@host:port,host:port/database?key=value`."""
+    """The parts of a server url: `scheme://user:password@host:port,host:port/database?key=value`."""
 
     def __init__(self, url: str, scheme: str, port: int):
-        """What it says of a mistake has no password in it."""
+        """Parses a url. Its errors never contain the password."""
         parts = _FORM.fullmatch(url)
         if parts is None or parts[1] != scheme:
             raise Fault(f"the url is to be {scheme}://user:password@host:port")
@@ -41,12 +41,12 @@ class Address:
         return form[1].strip("[]"), int(form[2] or port)
 
     def options(self, options: dict, documented: set[str]) -> dict:
-        """The url's keys and the options together, of which the driver documents these."""
+        """Merges the keys of the url with the options. Rejects those that the driver does not document."""
         return chosen({**self.keys, **options}, documented)
 
 
 class Lost(Exception):
-    """A connection failed and the server has not said why; `name` is one of the codes of connections."""
+    """A connection failed without an error from the server. `name` is one of the connection error names."""
 
     def __init__(self, name: str, error: Exception):
         super().__init__(str(error))
@@ -54,10 +54,10 @@ class Lost(Exception):
 
 
 class Link:
-    """A connection to one of several hosts, opened again at the next one when it is lost."""
+    """A connection to one of several hosts, replaced by one to the next host when it is lost."""
 
     def __init__(self, opens: list[Callable[[], Any]], place: int):
-        """`opens` are how to open and set one at each host; `place` is the one to begin with."""
+        """`opens` contains a function per host that opens a connection; `place` is the first host to use."""
         self._opens, self._at = opens, place % len(opens)
         self.connection = self._open()
 
@@ -72,7 +72,7 @@ class Link:
                     raise
 
     def reopen(self) -> None:
-        """Takes a connection in place of one that is lost."""
+        """Replaces a lost connection."""
         self._at = (self._at + 1) % len(self._opens)
         start = monotonic()
         while True:
@@ -86,7 +86,7 @@ class Link:
 
 
 def printed(text: str | None) -> int | float | str | None:
-    """A value as a server prints it: a number where it is one."""
+    """Converts a value printed by a server, to a number if possible."""
     if text is None or not re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?", text):
         return text
     return int(text) if re.fullmatch("[-+]?[0-9]+", text) else float(text)

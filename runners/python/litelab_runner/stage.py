@@ -1,4 +1,4 @@
-"""The workers of a trial as threads, what they have in common, and what is said of them."""
+"""The workers of a trial as threads, their shared state, and their messages."""
 
 import os
 from queue import Empty, Queue
@@ -16,7 +16,7 @@ from .worker import NEVER, SLICE, End, Worker
 
 
 class Stage:
-    """The workers of a trial and what they have in common."""
+    """The workers of a trial and their shared state."""
 
     worker_class = Worker
 
@@ -26,7 +26,7 @@ class Stage:
         self.ends = [End(role["until"]["kind"] == "role") for role in roles]
         self.board = Board(trial)
         self.workers: list[Worker] = []
-        # By role: workers that have not ended.
+        # By role: the workers that have not ended.
         self._working: list[set[Worker]] = [set() for _ in roles]
         self._leaving = Lock()
         for database, opened in enumerate(databases):
@@ -39,23 +39,25 @@ class Stage:
                     for task in worker.tasks:
                         self.board.records[r, task.index].append(task.record)
         self._drain = trial["drain_ms"] * 1_000_000
-        # Whether a transaction is unfinished: its call may hang for ever.
+        # Whether a transaction is unfinished: its call may never return.
         self.hangs = False
         self.go = 0
         self._probe: Probe | None = None
 
     def run(self) -> dict:
-        """Starts all workers together, and ticks until the last has ended, or the drain that it outlasts. A trial that
-        cannot go on ends the process here: workers may hang on what the faulty one still holds, and there is no result
-        to wait for."""
-        # Workers that have ended, with what one could not go on for.
+        """Starts all workers together, and ticks until the last has ended or was abandoned after its drain.
+
+        A trial that cannot continue ends the process here: other workers may wait for what the faulty one still
+        holds, and there will be no result.
+        """
+        # Workers that have ended, with the error of one that could not continue.
         done: Queue[tuple[Worker, Exception | None]] = Queue()
         self.begin(done)
         self._watch(done)
         return self._result()
 
     def begin(self, done: Queue) -> None:
-        """Starts the workers and the probe; `go` is known when it returns."""
+        """Starts the workers and the probe, and sets `go`."""
         barrier = Barrier(len(self.workers) + 1, action=self.start)
 
         def work(worker: Worker) -> None:
@@ -68,7 +70,7 @@ class Stage:
                 done.put((worker, error))
 
         for worker in self.workers:
-            # Of a daemon: a call that hangs keeps no process.
+            # A daemon thread, so that a blocked call does not keep the process alive.
             Thread(target=work, args=(worker,), daemon=True).start()
         barrier.wait()
 
@@ -76,7 +78,7 @@ class Stage:
         return Probe(go, period_ms, warmup_ms)
 
     def start(self) -> None:
-        """It is `go` now."""
+        """Sets the time of `go`."""
         self.go = now()
         for worker in self.workers:
             worker.begin(self.go)
@@ -90,7 +92,7 @@ class Stage:
             self._probe.start()
 
     def leave(self, worker: Worker) -> None:
-        """Takes notice of a worker that has ended, once."""
+        """Records that a worker has ended. Further calls for it have no effect."""
         with self._leaving:
             for role, working in zip(self.trial["roles"], self._working):
                 if worker in working:
@@ -118,17 +120,19 @@ class Stage:
             if now() >= due:
                 self._tick()
                 due = self.go + ((now() - self.go) // every + 1) * every
-        # The rest, so that all ticks add up to the result.
+        # The last tick, so that all ticks add up to the result.
         self._tick()
 
     def _drained(self) -> int:
-        """When to look next whether a role with workers left has drained; every few milliseconds once it has."""
+        """Returns the next time to check whether a role has drained; every few milliseconds after its drain."""
         ends = [end.time + self._drain for end, working in zip(self.ends, self._working) if working]
         return max(min(ends, default=0), now() + SLICE)
 
     def _abandon(self) -> None:
-        """Ends the workers that outlast their role's drain. One that is between two transactions ends by itself, unless
-        it cannot because an abandoned one keeps its loop."""
+        """Ends the workers that outlast the drain of their role.
+
+        A worker between two transactions ends on its own, unless an abandoned one blocks its loop.
+        """
         for end, working in zip(self.ends, self._working):
             if now() < end.time + self._drain:
                 continue

@@ -1,8 +1,7 @@
-"""Executing statements through a cursor, as the drivers here have it: `execute` and `executemany` return something that
-yields the rows. What differs between drivers is left to their modules.
+"""Executing statements through a cursor whose `execute` and `executemany` return an iterable of rows.
 
-A connection keeps one cursor for all its statements. Both drivers find a statement that was compiled before by its
-text, in a cache of their own; that is their way to prepare once.
+The modules of the drivers contain the differences. A connection keeps one cursor for all its statements. Both
+drivers cache compiled statements by their text, which is how they prepare once.
 """
 
 import re
@@ -15,15 +14,15 @@ from .driver import EMPTY, ON_LOOP, Fault, Memory, Session
 from .params import Bound
 from .work import verifying
 
-# Executes a statement once, a function of (values, memory) that returns the rows.
+# Executes a statement once: a function of (values, memory) that returns the number of rows.
 One = Callable[[tuple, Memory], int]
-# As often as it is repeated, then for a list of values.
+# Executes a statement with all its repetitions, in that case for a list of values.
 Execute = Callable[[Bound, Memory], int]
 
-# A statement that says how many rows it changed, also when there were none.
+# Matches statements that report how many rows they changed, including zero.
 DML = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(insert|update|delete|replace)\b", re.IGNORECASE | re.DOTALL)
 
-# Room in the cache of statements beyond a trial's own, for BEGIN and COMMIT.
+# Capacity of the statement cache beyond the trial's statements, for BEGIN and COMMIT.
 BRACKETS = 8
 
 
@@ -55,17 +54,19 @@ class SqlSession(Session):
             self.run("ROLLBACK")
 
     def changing(self, sql: str) -> One:
-        """For a statement without columns: executes it and returns the rows changed."""
+        """Returns a function that executes a statement without columns and returns the number of rows changed."""
         raise NotImplementedError
 
     def changing_many(self, sql: str) -> Execute | None:
-        """The same for a list of values, where the driver has `executemany` for it: what one writes in Python to
-        execute a statement again and again. It is the same statement as often, and ends at the first error, too. It is
-        compiled once for all, so it is not used where each execution has to compile."""
+        """Returns the same for a list of values, with the `executemany` of the driver if it has one.
+
+        This is the Python idiom for repeated execution. It executes the statement once per item, and also stops at the
+        first error. It compiles once for all items, so it is not used if each execution has to compile.
+        """
         raise NotImplementedError
 
     def columns(self, sql: str, nulls: tuple) -> list[str]:
-        """Names of the columns, found without executing it."""
+        """Returns the names of the columns without executing the statement."""
         raise NotImplementedError
 
     def statement(self, transaction: dict, at: int, timed: bool) -> Execute:
@@ -83,8 +84,10 @@ class SqlSession(Session):
             raise Fault.of(error, self.code(error), spec["sql"]) from error
 
     def _compiled(self, spec: dict) -> tuple[int, bool]:
-        """How many columns a statement has, and whether it writes. Fails where SQLite does not compile it, or the
-        number of its parameters is another."""
+        """Returns the number of columns, and whether the statement writes.
+
+        Fails if SQLite does not compile it, or if the number of parameters differs.
+        """
         plan = list(self.run(f"EXPLAIN {spec['sql']}", nulls(spec)))
         width = max((p2 for _, opcode, _, p2, *_ in plan if opcode == "ResultRow"), default=0)
         if width < len(spec["yields"]):
@@ -107,12 +110,12 @@ class SqlSession(Session):
 
 
 def nulls(spec: dict) -> tuple:
-    """As many values as a statement binds."""
+    """Returns as many null values as a statement binds."""
     return (None,) * (len(spec["bind"]) * spec["tuples"])
 
 
 def yielded(transaction: dict, spec: dict) -> list[tuple[int, str]]:
-    """Places among the values of a statement that take what another has yielded, and the names of that."""
+    """Returns the indices of a statement's values that take yielded values, with their names."""
     sources = [transaction["params"][index]["source"] for index in spec["bind"]] * spec["tuples"]
     return [(place, source["name"]) for place, source in enumerate(sources) if source["kind"] == "yielded"]
 
@@ -164,11 +167,14 @@ def fetching_buffer(run: Callable, sql: str, verify, yields: list[str], timed: b
 
 
 def fetching_first(execute: Callable, sql: str, verify, yields: list[str], writes: bool) -> One:
-    """Takes the first row, on a cursor of its own that is closed after it: the statement must not stay open when the
-    transaction has ended. (`sqlite3` steps to the second row while it hands out the first.)
+    """Fetches the first row with a separate cursor and closes it.
 
-    A statement that writes and returns rows has written when its first row is there, but under autocommit it commits
-    when it ends, and an error of that commit would be lost in closing. So it is stepped to its end."""
+    Otherwise the statement would still be open when the transaction ends. (`sqlite3` steps to the second row while it
+    returns the first.)
+
+    A statement that writes and returns rows has written when its first row is available, but under autocommit it
+    commits at its end, and closing would discard an error of that commit. So it is stepped to its end.
+    """
 
     def one(values: tuple, memory: Memory) -> int:
         cursor = execute(sql, values)
@@ -189,8 +195,10 @@ def fetching_first(execute: Callable, sql: str, verify, yields: list[str], write
 
 
 def executing(first: One, rest: One, spec: dict, places: list[tuple[int, str]]) -> Execute:
-    """What executes a statement as its specification asks for, `rest` after the first time; `places` take yielded
-    values."""
+    """Combines the functions that execute a statement as specified.
+
+    `first` is used for the first execution, `rest` for its repetitions; `places` receive yielded values.
+    """
     if places:
         first, rest = filling(first, places), filling(rest, places)
     if spec["repeat"] != 1:
@@ -203,7 +211,7 @@ def filling(one: One, places: list[tuple[int, str]]) -> One:
 
 
 def filled(values: tuple, places: list[tuple[int, str]], memory: Memory) -> tuple:
-    """Values with yielded ones where they are bound; null before there was one."""
+    """Returns the values with yielded ones inserted; null if none was yielded before."""
     whole = list(values)
     for place, name in places:
         whole[place] = memory.yielded.get(name)
@@ -211,12 +219,12 @@ def filled(values: tuple, places: list[tuple[int, str]], memory: Memory) -> tupl
 
 
 def needing(one: One) -> One:
-    """A statement that has to return a row."""
+    """Wraps a statement that must return a row."""
     return lambda values, memory: one(values, memory) or EMPTY
 
 
 def repeating(first: One, rest: One, required: bool) -> Execute:
-    """A statement executed once for each item of a list."""
+    """Returns a function that executes a statement once for each item of a list."""
 
     def execute(bound: list[tuple], memory: Memory) -> int:
         rows, one = 0, first

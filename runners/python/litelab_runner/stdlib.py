@@ -1,4 +1,4 @@
-"""The driver `sqlite3`: the module of Python's standard library, with whatever SQLite it is linked to."""
+"""The driver `sqlite3`: the module of Python's standard library, with the SQLite that it is linked to."""
 
 import platform
 import sqlite3
@@ -8,12 +8,12 @@ from .connect import address, chosen
 from .driver import Memory
 from .statement import BRACKETS, DML, Execute, One, SqlSession
 
-# The module's own default.
+# Default of the module.
 _CACHED = 128
 
 
 def how(database: dict, connection: dict, prepare: str, statements: int) -> tuple[str, dict]:
-    """What to connect to, and with which arguments."""
+    """Returns the path or URI to connect to, and the arguments."""
     path, uri = address(database)
     options = {"uri": uri, "cached_statements": max(_CACHED, statements + BRACKETS)}
     options |= chosen(connection["options"], {"timeout", "cached_statements", "uri"})
@@ -23,8 +23,11 @@ def how(database: dict, connection: dict, prepare: str, statements: int) -> tupl
 
 
 class Sqlite3(SqlSession):
-    """`isolation_level=None` leaves BEGIN to the application, which here is the trial; `check_same_thread` would refuse
-    a connection that goes from thread to thread. All else is the module's default, a busy timeout of 5 s included."""
+    """A session with the module's defaults, including a busy timeout of 5 s, except for two arguments.
+
+    `isolation_level=None` leaves BEGIN to the application, here the trial. `check_same_thread` is off, because a
+    connection is used by different threads.
+    """
 
     def __init__(self, database: dict, connection: dict, prepare: str = "once", statements: int = 0):
         path, options = how(database, connection, prepare, statements)
@@ -43,8 +46,8 @@ class Sqlite3(SqlSession):
             run(sql, values)
             return connection.total_changes - before
 
-        # The module goes by the first word, too. It has no `changes()`, and no `rowcount` after DDL or
-        # `WITH … INSERT`. The total counts what triggers change, too.
+        # The module also decides by the first word. It has no `changes()`, and no `rowcount` after DDL or after
+        # `WITH … INSERT`. The total includes changes by triggers.
         return counted if DML.match(sql) else compared
 
     def changing_many(self, sql: str) -> Execute | None:
@@ -67,7 +70,7 @@ class Sqlite3(SqlSession):
 
     @staticmethod
     def code(error: Exception) -> str | None:
-        # The module's own complaints (a wrong number of values) have no such attribute.
+        # Errors of the module itself (a wrong number of values) have no such attribute.
         code = getattr(error, "sqlite_errorcode", None) if isinstance(error, sqlite3.Error) else None
         return None if code is None else codes.name(code)
 

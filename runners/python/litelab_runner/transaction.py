@@ -1,4 +1,4 @@
-"""One execution of a transaction, and which errors are retried."""
+"""One execution of a transaction, and the errors that are retried."""
 
 from collections.abc import Callable
 from time import sleep
@@ -11,7 +11,7 @@ Attempt = Callable[[Values, Memory], int]
 
 
 def first_fetch(transaction: dict) -> int | None:
-    """The statement that `query` and `first_row` belong to, if they are timed."""
+    """Returns the index of the statement timed by `query` and `first_row`, or None."""
     if not transaction["timed_rows"]:
         return None
     fetches = [at for at, s in enumerate(transaction["statements"]) if s["fetch"] in ("all", "buffer")]
@@ -19,8 +19,10 @@ def first_fetch(transaction: dict) -> int | None:
 
 
 def compile(session: Session, transaction: dict) -> Attempt:
-    """A function of (values, memory) that does the transaction once, from begin to commit, on this connection. It
-    returns the rows of all statements, or EMPTY; errors are the driver's own."""
+    """Returns a function of (values, memory) that runs the transaction once on this connection, from begin to commit.
+
+    The function returns the number of rows of all statements, or EMPTY. It raises the errors of the driver.
+    """
     timed = first_fetch(transaction)
     begin, hold = session.begins[transaction["begin"]], transaction["hold_us"] / 1e6
     executes = [session.statement(transaction, at, at == timed) for at in range(len(transaction["statements"]))]
@@ -52,7 +54,7 @@ def compile(session: Session, transaction: dict) -> Attempt:
 
 
 class Retry:
-    """What a worker does after an error that a retry may cure."""
+    """The retry policy of a worker."""
 
     def __init__(self, retry: dict, dialect: str = "sqlite"):
         for name in retry["on"]:
@@ -64,11 +66,11 @@ class Retry:
         self._multiplier = retry["multiplier"]
 
     def covers(self, code: str) -> bool:
-        """A primary code of SQLite stands for its extended ones."""
+        """Whether this error is retried. A listed primary code of SQLite covers its extended codes."""
         return code in self._on or codes.primary(code) in self._on
 
     def pause(self, done: int) -> float:
-        """Seconds between try `done` (from 1) and the next."""
+        """Returns the seconds between attempt `done` (from 1) and the next."""
         try:
             grown = self._backoff * self._multiplier ** (done - 1)
         except OverflowError:

@@ -1,4 +1,4 @@
-"""The verb `run`: open everything, say `ready`, wait for `go`, report while the workers work, say `result`."""
+"""The verb `run`: opens everything, prints `ready`, waits for `go`, ticks while the workers run, prints `result`."""
 
 import os
 from threading import Lock
@@ -13,7 +13,7 @@ from .transaction import Retry
 
 
 def run() -> None:
-    """Runs the trial on the first line. Input that ends before `go` is no error: nothing is run."""
+    """Runs the trial on the first line. If the input ends before `go`, it runs nothing and raises no error."""
     trial = next_line()
     if trial is None:
         return
@@ -37,12 +37,12 @@ def run() -> None:
             opened.close()
     say({"type": "result", **result})
     if stage.hangs:
-        # A thread in a call of SQLite can be neither ended nor joined.
+        # A thread blocked in a call of SQLite can be neither ended nor joined.
         os._exit(0)
 
 
 def check(trial: dict) -> None:
-    """What this runner could not do, or would do wrong without a word."""
+    """Rejects trials that this runner does not support, or would silently run incorrectly."""
     if trial["protocol"] != PROTOCOL:
         raise Fault(f"protocol {trial['protocol']} is not {PROTOCOL}")
     driver = find(trial["driver"])
@@ -66,7 +66,7 @@ def check(trial: dict) -> None:
             raise Fault(f"role `{name}` has no step to do")
         if role["first_in_role"] + role["workers"] > role["workers_in_role"]:
             raise Fault(f"role `{name}` has more workers here than in all")
-        # A chain of roles that wait for each other has to come to one that ends by itself.
+        # A chain of roles that wait for each other must end at a role with another condition.
         waits_for = role
         for _ in range(len(roles) + 1):
             if waits_for["until"]["kind"] != "role":

@@ -1,7 +1,7 @@
-"""What the client does with each row it fetches.
+"""Work of the client on each fetched row.
 
-Both drivers make a tuple of all columns of a row, so whatever is fetched has been read as values of the language, also
-where a workload asks for no work.
+Both drivers create a tuple of all columns of a row, so every fetched row has been converted to Python values, even
+if a workload requests no work.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Job = Callable[[tuple, Memory], None]
 
 
 def verifying(work: dict, columns: list[str]) -> Job | None:
-    """The job of comparing hashes; none for any other work."""
+    """Returns the job that compares hashes, or None for any other work."""
     if work["kind"] != "sha256-verify":
         return None
     for name in (work["value"], work["hash"]):
@@ -32,13 +32,15 @@ def verifying(work: dict, columns: list[str]) -> Job | None:
 
 
 def agree(value: Any, digest: Any) -> bool:
-    """Whether `digest` is the SHA-256 of the bytes that `value` spells. What is no text or no hex agrees with
-    nothing."""
+    """Whether `digest` is the hexadecimal SHA-256 of the bytes that `value` encodes.
+
+    False for values that are not text or not hexadecimal.
+    """
     if not (isinstance(value, str) and isinstance(digest, str)):
         return False
     try:
         data = bytes.fromhex(value)
     except ValueError:
         return False
-    # `fromhex` passes over spaces, which spell no byte.
+    # `fromhex` ignores spaces.
     return 2 * len(data) == len(value) and sha256(data).hexdigest() == digest.lower()

@@ -1,4 +1,4 @@
-"""A worker: repeats its role's steps until the role ends."""
+"""A worker, which repeats the steps of its role until the role ends."""
 
 from threading import Lock
 from time import perf_counter_ns as now
@@ -12,20 +12,23 @@ from .record import Record
 from .schedule import Schedule
 from .transaction import Attempt, Retry, first_fetch
 
-# How long a pause may outlast the event that should end it, in nanoseconds.
+# Longest time in nanoseconds by which a sleep may outlast the event that should end it.
 SLICE = 10_000_000
 
-# Nanoseconds after which a worker counts again what it has noted.
+# Interval in nanoseconds at which a worker counts its notes.
 COUNTING = 1_000_000
 
-# Later than any reading of the clock.
+# Later than any clock reading.
 NEVER = 1 << 63
 
 
 
 class End:
-    """The end of a role, a reading of the clock: no transaction starts later, and what commits later is not `ended`. Where
-    it is that of another role it is NEVER until that role has ended; of a number of transactions it always is."""
+    """The end of a role as a clock reading: no transaction starts later, and later commits are not counted as `ended`.
+
+    If it is the end of another role, it is NEVER until that role has ended; for a number of transactions it stays
+    NEVER.
+    """
 
     __slots__ = ("time", "slices")
 
@@ -34,17 +37,17 @@ class End:
         self.slices = waits_for_role
 
     def sleep(self, due: int) -> None:
-        """Until `due`, or until it is too late anyway."""
+        """Waits until `due`, or until just after the end if that is earlier."""
         while (moment := now()) < due and moment <= self.time:
             left = min(due, self.time + 1) - moment
             sleep((min(left, SLICE) if self.slices else left) / 1e9)
 
 
 class Task:
-    """One step of a role, as one worker does it."""
+    """One step of a role, as run by one worker."""
 
     def __init__(self, trial: dict, step: dict, place: int, worker: int, handles: Handles, open_load: bool):
-        """`place` among the role's workers, `worker` among all of the database."""
+        """`place` is the index among the workers of the role, `worker` that among all workers of the database."""
         self.index = step["transaction"]
         spec = trial["transactions"][self.index]
         self.weight = step["weight"]
@@ -52,20 +55,22 @@ class Task:
         self.waits = self.handle.waits
         self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
         self.draws = Params(trial["seed"], spec, worker).operations(step["offset"] + place, step["stride"])
-        # Whether it leaves more in the worker's memory than readings of the clock.
+        # Whether it stores more in the worker's memory than clock readings.
         self.remembers = any(s["yields"] or s["work"]["kind"] == "sha256-verify" for s in spec["statements"])
 
 
 class Worker:
-    """What a transaction came to is noted when it has ended, and counted with its neighbours every millisecond: between
-    two calls of SQLite the same lines take twice as long. Another thread may end the worker while it is in a transaction:
-    what it has noted by then has ended, and what it notes later is not counted."""
+    """Runs transactions, notes their results, and counts the notes every millisecond.
+
+    Counting between two calls of SQLite would take twice as long. Another thread may end the worker during a
+    transaction: what it has noted by then is counted, later notes are not.
+    """
 
     def __init__(
         self, trial: dict, r: int, w: int, database: int, handles: Handles, retry: Retry,
         schedule: Schedule | None, end: End,
     ):  # fmt: skip
-        """Number `w` of those that role `r` has in this process and on this database."""
+        """Creates worker `w` of role `r` in this process and on this database."""
         self.role = role = trial["roles"][r]
         self.database, self.retry, self.schedule, self.end = database, retry, schedule, end
         self.index = role["first_worker"] + w
@@ -79,25 +84,25 @@ class Worker:
         self._choice = Stream(trial["seed"], f"{role['name']}.step")
         self._weights = sum(task.weight for task in self.tasks)
         self._warmup = trial["warmup_ms"] * 1_000_000
-        # Readings of the clock: `go`, the end of the warm-up, the last commit, and when to count next.
+        # Clock readings: `go`, the end of the warm-up, the last commit, and the next time to count.
         self.go = self.warm = self._last = self.counts_at = 0
-        # The last transaction: its step; when it began, none while it waits for its arrival; when that was due, of an
-        # open load.
+        # The current transaction: its step; its start, None while the worker waits for an arrival; its due time in an
+        # open loop.
         self.task = self.tasks[0]
         self.start: int | None = None
         self.due: int | None = None
-        # Of transactions that have ended: step, due, start, when the connection was had, end, rows or outcome, `query`,
-        # `first_row`, errors met.
+        # Completed transactions: step, due time, start, when the connection was acquired, end, rows or outcome,
+        # `query`, `first_row`, errors.
         self.notes: list[tuple] = []
-        # Held by who counts, or ends the worker.
+        # Held while the notes are counted or the worker is ended.
         self._counting = Lock()
-        # When it ended.
+        # End of the worker.
         self.ended: int | None = None
-        # Nanoseconds of the window in transactions; the longest time without a commit.
+        # Nanoseconds of the window spent in transactions; the longest time without a commit.
         self.inside = self.stall = 0
 
     def run(self) -> None:
-        """Works until the role ends, or something goes wrong that is not SQLite's."""
+        """Works until the role ends, or an error occurs that is not from the database."""
         tasks, schedule, end, think = self.tasks, self.schedule, self.end, self.think
         memory, notes, at = self.memory, self.notes, 0
         for number in self.numbers():
@@ -136,13 +141,13 @@ class Worker:
         self.warm = go + self._warmup
 
     def numbers(self) -> range:
-        """Those of the worker's own transactions in its role: place, place + every, place + 2 * every, …"""
+        """Returns the numbers of this worker's transactions in its role: place, place + every, place + 2 * every, …"""
         until = self.role["until"]
         limit = until["transactions"] if until["kind"] == "count" else NEVER
         return range(self.place, limit, self.role["workers_in_role"])
 
     def by_weight(self, number: int) -> int:
-        """The first step whose cumulative weight exceeds the draw."""
+        """Returns the first step whose cumulative weight exceeds the draw."""
         drawn = below(self._choice.word(number), self._weights)
         for at, task in enumerate(self.tasks):
             drawn -= task.weight
@@ -151,12 +156,12 @@ class Worker:
         return 0
 
     def _arrive(self) -> bool:
-        """Sleeps until the next arrival is due. False when nothing more arrives, which the worker waits out."""
+        """Sleeps until the next arrival is due. Returns False after the end of the role if there is none before it."""
         self.end.sleep(self.arrival())
         return self.due is not None
 
     def arrival(self) -> int:
-        """When the next arrival is due; NEVER where there is none before the role's end."""
+        """Returns the time of the next arrival, or NEVER if there is none before the end of the role."""
         due = self.schedule.take(self.end.time - self.go)
         self.start = None
         self.due = None if due is None else self.go + due
@@ -165,8 +170,10 @@ class Worker:
     def _try_again(
         self, session: Session, attempt: Attempt, values: Values, error: Exception
     ) -> tuple[int, int, list[str]]:
-        """After a try that failed: rolls back, and tries again with the same values while the retry covers it. Returns
-        what a try returned at last, or FAILED; when that was; and the errors met."""
+        """Rolls back a failed attempt, and repeats it with the same values as long as the retry policy allows.
+
+        Returns the result of the last attempt or FAILED, its time, and the errors.
+        """
         met: list[str] = []
         while True:
             met.append(self.met(session, error))
@@ -183,7 +190,7 @@ class Worker:
                 error = again
 
     def met(self, session: Session, error: Exception) -> str:
-        """Counts an error of the database and returns its code. What is none goes on up."""
+        """Counts an error of the database and returns its code. Raises any other error."""
         code = session.code(error)
         if code is None:
             raise error
@@ -198,7 +205,7 @@ class Worker:
         return self.ended is None and len(met) < self.retry.attempts and self.retry.covers(met[-1])
 
     def count(self) -> bool:
-        """Counts what was noted. False once the worker has been ended."""
+        """Counts the notes. Returns False if the worker has been ended."""
         with self._counting:
             if self.ended is not None:
                 return False
@@ -247,8 +254,10 @@ class Worker:
         self._last, self.stall, self.inside = last, stall, inside
 
     def leave(self) -> bool:
-        """Ends the worker, if it has not ended yet. An arrival that it waits for is unserved then, and a transaction that
-        is under way unfinished. Returns whether there is one."""
+        """Ends the worker if it has not ended yet. Returns whether a transaction is running.
+
+        That transaction becomes unfinished, and an arrival that the worker waits for becomes unserved.
+        """
         with self._counting:
             if self.ended is not None:
                 return False
@@ -269,7 +278,7 @@ class Worker:
             return True
 
     def result(self) -> dict:
-        """As in `result`, once the worker has ended."""
+        """Returns the worker's entry in `result`, after its end."""
         over = self.ended if self.end.time == NEVER else self.end.time
         return {
             "role": self.role["name"],
@@ -284,5 +293,5 @@ class Worker:
 
 
 def within(start: int, ended: int, warm: int, end: int) -> int:
-    """Nanoseconds of a transaction that are in the window."""
+    """Returns the nanoseconds of a transaction that are in the window."""
     return max(0, min(ended, end) - max(start, warm))

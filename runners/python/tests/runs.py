@@ -1,4 +1,4 @@
-"""Trials for tests: made from what differs, run by the real program in a process of its own."""
+"""Trials for tests, run by the real program in a separate process."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ def pragma(name: str, value: str) -> dict:
 
 
 def session(name: str, value: str) -> dict:
-    """A setting of a server's session."""
+    """A setting of a server session."""
     return {"name": name, "sql": f"SET SESSION {name} = {value}"}
 
 
@@ -31,7 +31,7 @@ WAL = [pragma("journal_mode", "WAL"), pragma("synchronous", "NORMAL")]
 
 
 def tried(test):
-    """A test that is tried a few times: a busy machine may spoil a try, and who is wrong spoils all of them."""
+    """Repeats a test up to five times: a busy machine can spoil single attempts, a fault spoils all."""
 
     @functools.wraps(test)
     def often(self):
@@ -39,7 +39,7 @@ def tried(test):
             try:
                 return test(self)
             except AssertionError:
-                # For a burst of load to pass.
+                # Wait for a burst of load to pass.
                 time.sleep(0.2 * 2**at)
         return test(self)
 
@@ -47,7 +47,7 @@ def tried(test):
 
 
 def seen(operation: dict) -> dict[str, tuple[int, int]]:
-    """Errors by name: how often they were seen and cured."""
+    """Returns the numbers of errors seen and cured by name."""
     return {name: (error["seen"], error["cured"]) for name, error in operation["errors"].items()}
 
 
@@ -81,12 +81,12 @@ READ = transaction(
 
 
 def drawn(transaction: dict, count: int) -> list[tuple]:
-    """What the first operations of a transaction of one statement bind."""
+    """Returns the values bound by the first operations of a transaction with one statement."""
     return Params(7, transaction, 0).draw(list(range(count)))
 
 
 def role(name: str, transactions: list[int], workers: int, until: dict, **given) -> dict:
-    """Its transactions in a cycle, in a closed loop; `until` without its kind."""
+    """A role that repeats its transactions in a closed loop; `until` without its kind."""
     kind = {"transactions": "count", "ms": "time", "name": "role"}[next(iter(until))]
     default = {"first_worker": 0, "first_in_role": 0, "workers_in_role": workers, "order": "cycle"}
     steps = [{"transaction": t, "weight": 1, "stride": workers, "offset": 0} for t in transactions]
@@ -109,7 +109,7 @@ def trial(driver: str, path: Path | str, transactions: list[dict], roles: list[d
 
 
 def made(directory: str, rows: int = 0, schema: str = SCHEMA) -> Path:
-    """A database file with the table and some rows, in WAL mode."""
+    """Creates a database file with the table and some rows, in WAL mode."""
     path = Path(tempfile.mkdtemp(dir=directory)) / "test.db"
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode = WAL")
@@ -122,7 +122,7 @@ def made(directory: str, rows: int = 0, schema: str = SCHEMA) -> Path:
 
 def start(verb: str = "run") -> subprocess.Popen:
     command = [sys.executable, str(FOLDER / "main.py"), verb]
-    # Not the runner's own folder: the core starts it in the trial's.
+    # Not in the runner's own folder: the core starts it in the folder of the trial.
     return subprocess.Popen(
         command, cwd=tempfile.gettempdir(), text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -130,7 +130,7 @@ def start(verb: str = "run") -> subprocess.Popen:
 
 
 def lines(trial: dict, go: bool = True) -> tuple[list[dict], int]:
-    """All lines of a run and its exit code."""
+    """Returns all lines of a run and its exit code."""
     said = json.dumps(trial) + ('\n{"type":"go"}\n' if go else "\n")
     with start() as process:
         out, err = process.communicate(said, timeout=300)
@@ -139,7 +139,7 @@ def lines(trial: dict, go: bool = True) -> tuple[list[dict], int]:
 
 
 def locked(trial: dict, path: Path) -> dict:
-    """The result of a trial that finds the write lock taken for its first one and a half seconds."""
+    """Returns the result of a trial while the write lock is held for its first one and a half seconds."""
     with start() as process:
         process.stdin.write(json.dumps(trial) + "\n")
         process.stdin.flush()
@@ -158,7 +158,7 @@ def locked(trial: dict, path: Path) -> dict:
 
 
 class Outcome:
-    """A run that came to its result."""
+    """The output of a successful run."""
 
     def __init__(self, trial: dict):
         said, code = lines(trial)

@@ -1,4 +1,4 @@
-"""Workers as tasks on an event loop: what is counted is what is in the file, and a stall is reported where it is."""
+"""Workers as tasks on an event loop: counts agree with the file, and stalls are reported in the right histogram."""
 
 import tempfile
 import unittest
@@ -13,7 +13,7 @@ WAYS = {
     "apsw": ("inline", "offload", "dedicated"),
     "aiosqlite": ("dedicated",),
 }
-# By kind: the access, and the connections of three writers and two readers.
+# By kind: options of the access, and the connections of three writers and two readers.
 ACCESSES = {
     "per-worker": ({}, 5),
     "shared": ({}, 1),
@@ -57,7 +57,7 @@ class Counts(Loops):
             role("readers", [1], 2, {"name": "writers"}, first_worker=3),
         ]
         writing = dict(INSERT, begin="immediate")
-        # Tasks that share a connection or a lock never meet at SQLite's own.
+        # Tasks that share a connection or a lock never wait for SQLite's own lock.
         settings = BUSY if kind in ("per-worker", "pool") else runs.WAL + [runs.pragma("busy_timeout", "0")]
         outcome = Outcome(
             trial(driver, path, [writing, READ], roles, executor=executor, access={"kind": kind, **given},
@@ -100,7 +100,7 @@ class Counts(Loops):
                 self.assertEqual([w["database"] for w in outcome.result["workers"]], [0, 0, 1, 1])
 
     def test_who_waits_for_the_only_connection_gets_it(self):
-        """Not who asks again first, which would be the reader, for ever."""
+        """The reader must not take the connection again first, or the waiting writer would starve."""
         for driver, executor in EACH:
             with self.subTest(driver=driver, executor=executor):
                 roles = [role("w", [0], 1, {"transactions": 20}), role("r", [1], 1, {"name": "w"}, first_worker=1)]
@@ -126,14 +126,14 @@ class Counts(Loops):
                 self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(0,)])
 
     def test_a_retry_cures(self):
-        """Two tasks read, pause and write in deferred transactions, where calls do run beside each other."""
+        """Two tasks read, pause and write in deferred transactions; their calls overlap, except with `inline`."""
         read = statement("SELECT k FROM kv WHERE id = 1", [], fetch="first", hold_us=20_000)
         write = statement("UPDATE kv SET k = k + 1 WHERE id = 1", [])
         upgrade = transaction("t", [], read, write, begin="deferred")
         retry = {"backoff_us": 1_000, "multiplier": 2.0, "max_backoff_us": 50_000, "attempts": 10_000}
         for driver, executor in EACH:
             with self.subTest(driver=driver, executor=executor):
-                # On a busy machine one may be over before the other begins, but not each time.
+                # On a busy machine one may end before the other begins, but not in every attempt.
                 for _ in range(5):
                     path = made(self.directory, 1)
                     outcome = Outcome(
@@ -147,7 +147,7 @@ class Counts(Loops):
                     met = "SQLITE_BUSY_SNAPSHOT" in operation["errors"]
                     if met or executor == "inline":
                         break
-                # On the loop's own thread one transaction is over before the next begins.
+                # In the thread of the loop, one transaction ends before the next begins.
                 self.assertEqual(met, executor != "inline")
 
     @tried
@@ -171,7 +171,7 @@ class Counts(Loops):
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(operation["committed"],)])
             self.assertGreaterEqual(outcome.result["elapsed_ns"], 500_000_000)
             self.assertTrue(5 <= outcome.operation("closed", "read")["committed"] <= 25)
-            # Some 100 short calls in half a second.
+            # About 100 short calls in half a second.
             self.assertLess(outcome.result["probe"]["utilization"], 0.7)
 
     def test_an_error_that_is_not_sqlites_ends_the_trial(self):
@@ -191,7 +191,7 @@ class Stalls(Loops):
     """One worker holds each of its transactions for 200 ms."""
 
     def held(self, driver: str, executor: str, **given) -> tuple[int, HdrHistogram, HdrHistogram, dict]:
-        """How long the longest transaction took as the clock has it, and what the probe says."""
+        """Returns the time of the longest transaction, and the results of the probe."""
         slow = dict(INSERT, hold_us=HOLD // 1000, begin="immediate")
         roles = [role("r", [0], 1, {"transactions": 3})]
         outcome = Outcome(trial(driver, made(self.directory), [slow], roles, executor=executor, probe_ms=2, **given))
@@ -213,7 +213,7 @@ class Stalls(Loops):
         for driver in ("sqlite3", "apsw"):
             stall, lateness, pool_wait, probe = self.held(driver, "inline")
             self.is_stall(lateness, stall)
-            # A timer every 2 ms: in the middle of the stall half of it.
+            # A timer every 2 ms: the median is half of the stall.
             self.assertAlmostEqual(lateness.get_value_at_percentile(50), HOLD / 2, delta=HOLD / 5)
             self.is_free(pool_wait, stall)
             self.assertGreater(probe["utilization"], 0.9)

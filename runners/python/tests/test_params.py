@@ -1,4 +1,4 @@
-"""What is drawn is what the shared vectors say."""
+"""Drawn values equal the shared test vectors."""
 
 import json
 import unittest
@@ -47,7 +47,7 @@ class Draws(unittest.TestCase):
             self.assertEqual(list(values), draw["values"])
 
     def test_operations_of_a_worker(self):
-        """Those drawn ahead are what each is alone."""
+        """Values drawn in batches equal those drawn one by one."""
         params = Params(3, vector_transaction(), 3)
         self.assertEqual(params.ahead, AHEAD)
         numbers = range(5, 5 + 4 * 2 * AHEAD, 4)
@@ -65,7 +65,7 @@ class Draws(unittest.TestCase):
 
         self.assertEqual(drawn(100)[0], AHEAD * 10)
         one, half = drawn(1 << 20), drawn(1 << 19)
-        # Of one operation, not of those after it.
+        # Words for one operation, not for those after it.
         self.assertEqual((one[0], half[0]), (-(-(1 << 20) // 10), -(-(1 << 19) // 10)))
         self.assertEqual((len(one[1]), one[1][: 1 << 19]), (1 << 20, half[1]))
 
@@ -98,7 +98,7 @@ class Draws(unittest.TestCase):
         self.assertEqual({value for (value,) in drawn}, {0, *range(100, 110)})
 
     def test_a_hash_is_of_the_value_in_its_row(self):
-        """Bound before the value, after it, or without it; and in another row than that of the statement before."""
+        """The hash is bound before or after the value or without it, in rows unlike those of other statements."""
         sources = [runs.param("v", "format", template="{row}"), runs.param("h", "sha256-of", param=0)]
         statements = [runs.statement("", [1, 0]), runs.statement("", [0, 1], repeat=2), runs.statement("", [1])]
         hashes = [sha256(str(row).encode()).hexdigest() for row in range(8)]
@@ -107,7 +107,7 @@ class Draws(unittest.TestCase):
         ])  # fmt: skip
 
     def test_two_columns_with_the_time_agree(self):
-        """However often the operation is the same one."""
+        """Also if the same operation is drawn again."""
         sources = [runs.param("a", "now", unit="us"), runs.param("b", "now", unit="us")]
         drawn = Params(1, runs.transaction("t", sources, runs.statement("", [0, 1])), 0).operations(0, 0)
         one, same = next(drawn)

@@ -13,7 +13,7 @@ CONNECTION = {"settings": [], "read_back": [], "options": {}}
 
 class Prepares(unittest.TestCase):
     def compiled(self, driver: str, prepare: str, statements: int) -> int:
-        """How often ten executions of each statement compile one. SQLite asks the authorizer at each compilation."""
+        """Counts compilations in ten executions of each statement: SQLite calls the authorizer at each of them."""
         session = find(driver)(MEMORY, CONNECTION, prepare, statements)
         session.script([runs.SCHEMA])
         asked = []

@@ -1,4 +1,4 @@
-"""Task queues: what was enqueued is claimed once, completed, given back; in the library's own tables."""
+"""Task queues: each task is enqueued, claimed once, and completed or failed, in the tables of the library."""
 
 import tempfile
 import unittest
@@ -7,7 +7,7 @@ from pathlib import Path
 from . import runs
 from .runs import Outcome, param, query, role, statement, transaction, trial
 
-# Driver, the accesses it has, and SQL for the tasks that are not completed.
+# Driver, its accesses, and SQL for the number of tasks that are not completed.
 QUEUES = {
     "litequeue": (["per-worker", "shared"], "SELECT count(*) FROM Queue WHERE status <> 2"),
     "persist-queue": (["shared"], "SELECT count(*) FROM ack_queue_default WHERE status <> 5"),
@@ -34,11 +34,11 @@ class Queues(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def made(self) -> Path:
-        """An empty database."""
+        """Returns the path of a database that does not exist yet."""
         return Path(tempfile.mkdtemp(dir=self.folder)) / "queue.db"
 
     def queue_trial(self, driver: str, path: Path, roles: list[dict], **given) -> dict:
-        """As it comes."""
+        """A trial with the library's default settings."""
         connection = {"settings": [], "read_back": ["journal_mode", "synchronous", "busy_timeout"], "options": {}}
         given = {"access": {"kind": QUEUES[driver][0][0]}, "connection": connection} | given
         return trial(driver, path, ALL, roles, **given)

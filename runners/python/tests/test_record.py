@@ -1,4 +1,4 @@
-"""Latencies become the histogram that the shared vector says; schedules, pauses and the probe keep their times."""
+"""Latencies equal the shared histogram vector; schedules, pauses and the probe keep their times."""
 
 import json
 import math
@@ -86,7 +86,7 @@ class Schedules(unittest.TestCase):
 
     def test_exponential_gaps_have_their_mean_and_deviation(self):
         dues = self.dues(schedule(1000.0, "poisson"), 50_000_000_000)
-        # 50 s at 1000/s: the count of a Poisson process has the deviation sqrt(50000) = 224.
+        # 50 s at 1000/s: the count of a Poisson process has a standard deviation of sqrt(50000) = 224.
         self.assertTrue(49_000 < len(dues) < 51_000, len(dues))
         gaps = [b - a for a, b in zip(dues, dues[1:])]
         mean = sum(gaps) / len(gaps)
@@ -111,11 +111,11 @@ class Probes(unittest.TestCase):
         # A clock that started 100 ms ago: ten timers of 10 ms are overdue at once.
         go = perf_counter_ns() - 100_000_000
         probe = Probe(go, 10, 0)
-        # Before it has run at all it is overdue.
+        # The timer is overdue before its first run.
         self.assertGreaterEqual(probe.lag(perf_counter_ns()), 89_000_000)
         probe.start()
         sleep(0.3)
-        # What a tick tells is told once.
+        # `lag` returns each value once.
         self.assertGreaterEqual(probe.lag(0), 89_000_000)
         self.assertEqual(probe.lag(0), 0)
         lateness = HdrHistogram.decode(probe.stop()["lateness"])

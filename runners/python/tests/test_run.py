@@ -1,4 +1,4 @@
-"""Whole trials: what is counted is what is in the file."""
+"""Whole trials: counts agree with the file."""
 
 import json
 import sqlite3
@@ -209,7 +209,7 @@ class Statements(Runs):
                 self.assertEqual((operation["verified"], operation["mismatches"]), (60, 4))
 
     def test_yields_required_and_empty(self):
-        """A queue: claim the lowest, mark it done; when nothing is left the claim is empty and comes first again."""
+        """A queue: claim the lowest, mark it done; after the last one the claim is empty and repeats."""
         claim = statement(
             "UPDATE kv SET k = -1 WHERE id = (SELECT min(id) FROM kv WHERE k >= 0) RETURNING id, v", [],
             fetch="first", yields=["id", "v"], required=True,
@@ -253,7 +253,7 @@ class Statements(Runs):
         weighted = role("r", [0, 1], 1, {"transactions": 400}, order="weighted")
         weighted["steps"][1]["weight"] = 3
         outcome = Outcome(trial("sqlite3", path, [INSERT, READ], [weighted]))
-        # 400 draws with probability 1/4: mean 100, deviation 8.7.
+        # 400 draws with probability 1/4: mean 100, standard deviation 8.7.
         self.assertTrue(60 < outcome.operation("r", "insert")["committed"] < 140)
         self.assertEqual(outcome.ticked("committed"), 400)
 
@@ -284,7 +284,7 @@ class Errors(Runs):
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(0,)])
 
     def test_rows_before_an_error_are_not_counted(self):
-        """The second row cannot be made: who reads one has it, who reads three fails after the first, each time."""
+        """The second row raises an error: reading one row succeeds, reading three fails after the first."""
         sql = "SELECT iif(id = 2, abs(-9223372036854775807 - 1), id) FROM kv WHERE id <= ?1 ORDER BY id"
         fetch = statement(sql, [0], fetch="all", work={"kind": "read"})
         read = transaction("read", [param("n", "choice", values=[1, 3])], fetch, writes=False)
@@ -302,7 +302,7 @@ class Errors(Runs):
                 self.assertEqual(count(operation["service"]), 200 - failed)
 
     def test_busy_and_retries(self):
-        """Another connection holds the write lock at first: with tries enough all is cured, without it fails."""
+        """Another connection holds the write lock at first: enough attempts cure all errors, too few fail."""
         given = {"backoff_us": 20_000, "multiplier": 1.0, "max_backoff_us": 20_000, "on": ["SQLITE_BUSY"]}
         settings = [runs.pragma("busy_timeout", "0")]
         for driver in DRIVERS:
@@ -328,7 +328,7 @@ class Errors(Runs):
         for driver in DRIVERS:
             roles = [role("r", [0], 2, {"transactions": 10})]
             retry = {**given, "on": ["SQLITE_BUSY"]}
-            # On a busy machine one may be over before the other begins, but not each time.
+            # On a busy machine one may end before the other begins, but not in every attempt.
             for _ in range(5):
                 path = self.made(1)
                 outcome = Outcome(trial(driver, path, [upgrade], roles, retry=retry, connection=connection()))
@@ -388,7 +388,7 @@ class Loads(Runs):
 
     @tried
     def test_ticks_keep_count_of_what_fails(self):
-        """Half of these rows are there already."""
+        """About half of these rows exist already."""
         path = self.made()
         insert = runs.statement("INSERT INTO kv(id, k, v) VALUES (?1, 1, 'x')", [0])
         some = runs.transaction("some", [runs.param("id", "uniform", low=1, high=3_000)], insert)

@@ -1,4 +1,4 @@
-"""Drivers of servers. What needs a server takes its url from LITELAB_POSTGRES, and is skipped without it."""
+"""Drivers of servers. Tests that need a server take its url from LITELAB_POSTGRES, and are skipped without it."""
 
 import os
 import socket
@@ -224,7 +224,7 @@ class Server(unittest.TestCase):
             self.assertEqual([outcome.ticked("busy"), sum(error["cured"] for error in errors)], [met, met])
             if met:
                 break
-        # That both are under way at once takes a machine that is not too busy.
+        # On a busy machine the two may not run at the same time.
         self.assertGreater(met, 0)
         both = plain("both", "SELECT k FROM t", update.format(1), hold=300_000)
         settings = [session("default_transaction_isolation", "'repeatable read'")]
@@ -271,7 +271,7 @@ class Server(unittest.TestCase):
             self.assertEqual(self.ask("SELECT count(*) FROM $t"), 2 * operation["committed"])
 
     def terminate(self):
-        """Ends the runner's connections from the server's side, as soon as there are some."""
+        """Ends the runner's connections from the server as soon as there are any."""
         with psycopg.connect(URL, autocommit=True) as other:
             for _ in range(1500):
                 ended = other.execute(

@@ -1,4 +1,4 @@
-//! Turns that are given back, prolonged or dropped.
+//! Abandoning and renewing turns, and dropping orphaned messages.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use crate::core::moment::Moment;
 use crate::core::token::Claim;
 
 impl Core {
-    /// The first half of giving a turn back.
+    /// First phase of abandoning a turn.
     ///
     /// # Errors
-    /// Where the holder no longer has it. A lease that has ended is still its own until somebody else has one.
+    /// If the token no longer holds the instance. An expired lease is still valid until another dispatcher takes the
+    /// instance.
     pub fn begin_abandon(
         &mut self,
         token: &str,
@@ -41,7 +42,7 @@ impl Core {
         Ok((claim, change, retries))
     }
 
-    /// The second half: it is on the disk.
+    /// Second phase of abandoning a turn, after the commit.
     pub fn finish_abandon(&mut self, claim: Claim, retries: &[Retry], now: Moment) {
         if let Some(instance) = self.instances.get_mut(&claim.id) {
             for Retry { id, visible, attempts } in retries {
@@ -54,23 +55,23 @@ impl Core {
         self.settle();
     }
 
-    /// The second half: the disk has refused.
+    /// Second phase of abandoning a turn, after a failed commit.
     pub fn refuse_abandon(&mut self, claim: Claim, now: Moment) {
         self.mark_turn(claim, false, now);
         self.settle();
     }
 
-    /// The second half of dropping messages that nobody will deal with.
+    /// Second phase of dropping messages that no orchestration will process.
     pub fn finish_orphans(&mut self, claim: Claim, messages: &[i64], now: Moment) {
         self.remove_messages(claim.id, messages);
         self.change_lease(claim.id, now, |lease| *lease = None);
         self.settle();
     }
 
-    /// Prolongs a lease that has not ended.
+    /// Renews a lease that has not expired.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is no such lease.
     pub fn renew_turn(&mut self, token: &str, now: Moment, time: Duration) -> Result<(), ProviderError> {
         let wrong = || ProviderError::permanent("renew_orchestration_item_lock", "invalid or expired lock token");
         let claim = self.tokens.read(token).ok_or_else(wrong)?;

@@ -1,4 +1,4 @@
-//! What a dispatcher says of its turn, and messages from outside.
+//! Acknowledgements of turns, and messages from outside.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ use crate::core::work::{Work, WorkLease};
 
 const ACK: &str = "ack_orchestration_item";
 
-/// What a turn came to, each thing with what it is as text (empty where nothing is kept).
+/// Result of a turn. Each item comes with its serialised form, which is empty if the store keeps nothing.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The execution whose turn it was.
+    /// Execution that the turn belongs to.
     pub execution: u64,
-    /// New events of its history.
+    /// New events of the history.
     pub events: Vec<(Arc<Event>, String)>,
     /// Activities to execute.
     pub work: Vec<(Arc<WorkItem>, String)>,
-    /// Messages for orchestrations, this one or others.
+    /// Messages for this orchestration or others.
     pub messages: Vec<(Arc<WorkItem>, String)>,
-    /// What the runtime says of the execution.
+    /// Metadata of the execution from the runtime.
     pub metadata: ExecutionMetadata,
-    /// Activities that are no longer to be executed.
+    /// Activities to cancel.
     pub cancelled: Vec<ScheduledActivityIdentifier>,
 }
 
-/// What becomes visible once it is on the disk.
+/// State changes of a turn that become visible after its commit.
 #[derive(Debug)]
 pub struct Ack {
     claim: Claim,
@@ -48,22 +48,22 @@ pub struct Ack {
     work: Vec<(i64, Work)>,
     messages: Vec<(i64, Message)>,
     cancelled: Vec<i64>,
-    /// Those of the cancelled that were taken from their holders for it.
+    /// Cancelled activities whose leases were revoked for it.
     seized: Vec<i64>,
 }
 
 impl Ack {
-    /// Whose turn it was.
+    /// Number of the instance that the turn belongs to.
     pub fn instance(&self) -> i64 {
         self.claim.id
     }
 }
 
 impl Core {
-    /// The first half of an acknowledgement of a turn.
+    /// First phase of acknowledging a turn.
     ///
     /// # Errors
-    /// Where the lease is not the holder's any more, or an event's number is not a new one. The lease remains as it is.
+    /// If the lease is no longer valid, or an event ID is already in the history. The lease remains unchanged.
     pub fn begin_ack(&mut self, token: &str, outcome: Outcome, now: Moment) -> Result<(Change, Ack), ProviderError> {
         let wrong = |what: &str| ProviderError::permanent(ACK, what);
         let claim = self.tokens.read(token).ok_or_else(|| wrong("Invalid lock token"))?;
@@ -90,7 +90,7 @@ impl Core {
             let (instance, execution, event) = (claim.id, outcome.execution, event.event_id());
             change.row(|| Row::Event { instance, execution, event, data });
         }
-        // Most executions have no values, and then there is nothing to settle.
+        // Most executions have no values, so there is nothing to merge.
         let has_values = instance.body.as_ref().is_none_or(|body| !body.values.pending.is_empty())
             || events.iter().any(|event| is_value(event));
         value_rows(&mut change, claim.id, &events, has_values && is_over(&outcome.metadata), now.wall);
@@ -98,7 +98,7 @@ impl Core {
         let mut work = Vec::new();
         for (item, json) in outcome.work {
             let Some(new) = Work::new(item, now.wall) else { return Err(wrong("work that is not an activity")) };
-            // Scheduled and cancelled in the same turn: it never was.
+            // The activity was scheduled and cancelled in the same turn.
             if outcome.cancelled.iter().any(|activity| new.is(activity)) {
                 continue;
             }
@@ -128,8 +128,8 @@ impl Core {
         Ok((change, Ack { claim, at, execution, events, bytes, metadata, done, work, messages, cancelled, seized }))
     }
 
-    /// Work that is about to be cancelled: whoever has it finds its token invalid. What its holder said before that is on
-    /// its way to the disk and stays; then this is false.
+    /// Revokes the lease of an activity that is about to be cancelled, so that its holder's token becomes invalid.
+    /// Returns false if an acknowledgement of the holder is being committed; that one stands.
     pub fn seize_work(&mut self, id: i64, now: Moment) -> bool {
         let is_committing = |work: &Work| work.lease.as_ref().is_some_and(|lease| lease.committing);
         if self.work.get(id).is_none_or(is_committing) {
@@ -142,12 +142,12 @@ impl Core {
         true
     }
 
-    /// It is not cancelled after all.
+    /// Releases a revoked activity after a failed commit of its cancellation.
     pub fn unseize_work(&mut self, id: i64, now: Moment) {
         self.change_work(id, now, |work| work.lease = None);
     }
 
-    /// What its holder said is on its way to the disk, or no longer.
+    /// Sets or clears the mark that an acknowledgement of the holder is being committed.
     pub fn mark_turn(&mut self, claim: Claim, committing: bool, now: Moment) {
         self.change_lease(claim.id, now, |lease| {
             if let Some(lease) = lease.as_mut().filter(|lease| lease.lease == claim.lease) {
@@ -156,7 +156,7 @@ impl Core {
         });
     }
 
-    /// The rows of the instance and of its executions that the turn changes.
+    /// Adds the rows of the instance and its executions that the turn changes.
     fn record_rows(&self, change: &mut Change, id: i64, outcome: &Outcome, events: &History, at: i64) {
         let Some(instance) = self.instances.get(&id) else { return };
         let (execution, metadata) = (outcome.execution, &outcome.metadata);
@@ -169,7 +169,7 @@ impl Core {
             is_renamed || before.current < execution
         });
         if is_changed {
-            // Only what is small is copied: a record may carry histories where nothing else keeps them.
+            // Copies the small fields only: without a store, a record contains whole histories.
             let mut after = before.map(Record::heading).unwrap_or_default();
             after.advance(execution, metadata, &Vec::new(), at);
             change.row(|| Row::Instance {
@@ -202,7 +202,7 @@ impl Core {
         }
     }
 
-    /// The second half: it is on the disk.
+    /// Second phase of acknowledging a turn, after the commit.
     pub fn finish_ack(&mut self, ack: Ack, now: Moment) {
         let id = ack.claim.id;
         let alone = self.alone;
@@ -236,18 +236,19 @@ impl Core {
         for (message_id, message) in ack.messages {
             self.enqueue(message_id, message, now);
         }
-        // While somebody held it, it could not be.
+        // The body could not be evicted while it was leased.
         self.evict();
         self.settle();
     }
 
-    /// As `refuse_ack`, where the holder has been told that its turn is over: somebody else has to do it again.
+    /// Like [`Core::refuse_ack`], for a dispatcher that has already received success: releases the instance for another
+    /// turn.
     pub fn undo_ack(&mut self, ack: &Ack, now: Moment) {
         self.refuse_ack(ack, now);
         self.release_turn(ack.claim, now);
     }
 
-    /// The second half: the disk has refused.
+    /// Second phase of acknowledging a turn, after a failed commit.
     pub fn refuse_ack(&mut self, ack: &Ack, now: Moment) {
         self.mark_turn(ack.claim, false, now);
         for id in &ack.seized {
@@ -257,7 +258,8 @@ impl Core {
     }
 }
 
-/// The rows of what the turn sets and clears. `is_over`: and what else is pending is settled.
+/// Adds the rows of the keys that the turn sets and clears. If `is_over` is true, also the row that merges all pending
+/// values.
 fn value_rows(change: &mut Change, instance: i64, events: &History, is_over: bool, at: i64) {
     for event in events {
         let row = match &event.kind {

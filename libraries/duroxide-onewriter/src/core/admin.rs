@@ -1,4 +1,4 @@
-//! Instances and executions as their administrator sees them.
+//! Administrative operations on instances and executions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use crate::core::instance::{Instance, Lease};
 use crate::core::moment::Moment;
 use crate::core::record::{RUNNING, Record};
 
-/// Default limits of an operation on many.
+/// Default limit of an operation on many instances.
 const MOST: usize = 1_000;
 
-/// Instances that are about to be deleted.
+/// Instances being deleted.
 #[derive(Debug)]
 pub struct Deletion {
     instances: Vec<i64>,
     messages: Vec<i64>,
     work: Vec<i64>,
-    /// What it will have come to.
+    /// Result to return after the commit.
     pub result: DeleteInstanceResult,
 }
 
-/// Executions that are about to be deleted.
+/// Executions being deleted.
 #[derive(Debug)]
 pub struct Pruning {
     instance: i64,
     executions: Vec<u64>,
-    /// What it will have come to.
+    /// Result to return after the commit.
     pub result: PruneResult,
 }
 
 impl Core {
-    /// Instances and their records, the latest first.
+    /// Returns instance names and records, the latest instance first.
     pub fn records(&self) -> Vec<(&Arc<str>, &Record)> {
         let mut all: Vec<_> = self.instances.iter().collect();
         all.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(**id));
@@ -44,24 +44,24 @@ impl Core {
         records.filter(|(_, record)| record.is_named()).collect()
     }
 
-    /// The record of the instance that is called so.
+    /// Returns the number and record of the instance with this name.
     pub fn record(&self, name: &str) -> Option<(i64, &Record)> {
         self.any_record(name).filter(|(_, record)| record.is_named())
     }
 
-    /// As `record`, though no orchestration may be known of it yet: there may be executions.
+    /// Like [`Core::record`], but includes names that have executions and no orchestration yet.
     pub fn any_record(&self, name: &str) -> Option<(i64, &Record)> {
         let id = self.find(name)?;
         Some((id, self.get(id)?.record.as_ref()?))
     }
 
-    /// The instances that this one has started.
+    /// Returns the instances that this one has started.
     pub fn children(&self, name: &str) -> Vec<String> {
         let children = self.children.get(name).into_iter().flatten();
         children.filter_map(|id| self.get(*id)).map(|child| child.name.to_string()).collect()
     }
 
-    /// Counts.
+    /// Counts instances, executions and events.
     pub fn metrics(&self) -> SystemMetrics {
         let mut metrics = SystemMetrics::default();
         for record in self.instances.values().filter_map(|instance| instance.record.as_ref()) {
@@ -77,17 +77,17 @@ impl Core {
         metrics
     }
 
-    /// How much nobody has in hand.
+    /// Numbers of messages and activities without a lease.
     pub fn depths(&self) -> QueueDepths {
         let held = |instance: &Instance| instance.lease.as_ref().map_or(0, |l| l.messages.len());
         let messages = self.instances.values().map(|i| i.messages.len().saturating_sub(held(i))).sum();
         QueueDepths { orchestrator_queue: messages, worker_queue: self.work.unleased(), timer_queue: 0 }
     }
 
-    /// The first half of a deletion. None while something of it is being committed.
+    /// First phase of a deletion. Returns `None` while a change of one of the instances is being committed.
     ///
     /// # Errors
-    /// Where an instance still runs and `force` is not set, or has a child that is not among them.
+    /// If an instance is running and `force` is false, or has a child that is not in `names`.
     pub fn begin_delete(
         &mut self,
         names: &[String],
@@ -134,7 +134,7 @@ impl Core {
             change.row(|| Row::InstanceGone { id: *id });
         }
         for id in deletion.instances.clone() {
-            // Whoever deals with it finds its token invalid.
+            // The new lease invalidates the token of the current holder.
             let lease = self.tokens.claim(id).lease;
             let lease = Lease { lease, until: now.mono, messages: Vec::new(), committing: true };
             self.change_lease(id, now, |held| *held = Some(lease));
@@ -145,7 +145,7 @@ impl Core {
         Ok(Some((change, deletion)))
     }
 
-    /// The second half: it is on the disk.
+    /// Second phase of a deletion, after the commit.
     pub fn finish_delete(&mut self, deletion: &Deletion, now: Moment) {
         for id in &deletion.work {
             self.work.remove(*id);
@@ -155,7 +155,8 @@ impl Core {
             self.remove_messages(*id, &deletion.messages);
             let Some(instance) = self.instances.get_mut(id) else { continue };
             let parent = instance.record.take().and_then(|record| record.parent);
-            // What was read meanwhile is out of date; what came for the name meanwhile stays, and waits for a start.
+            // Data read during the deletion is stale. Messages that arrived for the name during the deletion stay and
+            // wait for a start.
             instance.epoch += 1;
             if let Some(parent) = parent
                 && let Some(children) = self.children.get_mut(&parent)
@@ -172,7 +173,7 @@ impl Core {
         self.settle();
     }
 
-    /// The second half: the disk has refused.
+    /// Second phase of a deletion, after a failed commit.
     pub fn refuse_delete(&mut self, deletion: &Deletion, now: Moment) {
         for id in &deletion.work {
             self.unseize_work(*id, now);
@@ -183,13 +184,13 @@ impl Core {
         self.settle();
     }
 
-    /// Roots that have ended, for a deletion of many.
+    /// Returns the ended root instances that match the filter, for a bulk deletion.
     pub fn deletable(&self, filter: &InstanceFilter) -> Vec<String> {
         let ended = |record: &Record| ["Completed", "Failed", "ContinuedAsNew"].contains(&record.status());
         self.filtered(filter, |record| record.parent.is_none() && ended(record))
     }
 
-    /// Instances that the filter names, for a pruning of many.
+    /// Returns the instances that match the filter, for a bulk pruning.
     pub fn prunable(&self, filter: &InstanceFilter) -> Vec<String> {
         self.filtered(filter, |_| true)
     }
@@ -204,10 +205,10 @@ impl Core {
         fitting.take(most).map(|(name, _)| name.to_string()).collect()
     }
 
-    /// The first half of a pruning.
+    /// First phase of a pruning.
     ///
     /// # Errors
-    /// Where there is no such instance.
+    /// If the instance does not exist.
     pub fn begin_prune(&self, name: &str, options: &PruneOptions) -> Result<(Change, Pruning), ProviderError> {
         let (instance, record) = self
             .record(name)
@@ -230,7 +231,7 @@ impl Core {
         Ok((change, Pruning { instance, executions, result }))
     }
 
-    /// The second half: it is on the disk.
+    /// Second phase of a pruning, after the commit.
     pub fn finish_prune(&mut self, pruning: &Pruning) {
         let record = self.instances.get_mut(&pruning.instance).and_then(|instance| instance.record.as_mut());
         if let Some(record) = record {

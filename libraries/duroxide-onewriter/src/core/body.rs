@@ -1,4 +1,4 @@
-//! Histories and values in memory, and how many of them.
+//! The cache of histories and values.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,41 @@ use crate::core::Core;
 use crate::core::record::History;
 use crate::core::values::Values;
 
-/// The latest execution's history, and the instance's values.
+/// History of the current execution, and values of the instance.
 #[derive(Debug, Clone)]
 pub struct Body {
-    /// Whose history it is.
+    /// Execution that the history belongs to.
     pub execution: u64,
-    /// By the events' numbers.
+    /// Events in the order of their IDs.
     pub history: History,
-    /// The instance's values.
+    /// Values of the instance.
     pub values: Values,
-    /// Of the history, serialised.
+    /// Size of the serialised history in bytes.
     bytes: usize,
-    /// When it was last used, in `Cache::order`.
+    /// Time of the last use, on the clock of `Cache::order`.
     used: u64,
-    /// What it counts for in `Cache::bytes`.
+    /// Share of this body in `Cache::bytes`.
     counted: usize,
 }
 
 impl Body {
-    /// As it was loaded, or empty for a new execution.
+    /// Creates a body from loaded data, or an empty one for a new execution.
     pub fn new(execution: u64, history: History, bytes: usize, values: Values) -> Self {
         Self { execution, history, values, bytes, used: 0, counted: 0 }
     }
 }
 
-/// The bodies in memory, the least recently used first.
+/// The bodies in memory, in the order of their last use.
 #[derive(Debug)]
 pub struct Cache {
-    /// Bytes that may be kept; none where the store keeps nothing, so that memory has to keep everything.
+    /// Capacity in bytes. `None` if the store keeps nothing, so that memory must hold everything.
     most: Option<usize>,
     bytes: usize,
     clock: u64,
     order: BTreeMap<u64, i64>,
 }
 
-/// What an empty history costs, roughly: vectors, maps, allocations.
+/// Approximate memory of an empty history: vectors, maps, allocations.
 const OVERHEAD: usize = 512;
 
 impl Cache {
@@ -63,7 +63,7 @@ impl Cache {
 }
 
 impl Core {
-    /// The instance's body, if it is in memory, as just used.
+    /// Returns the body of the instance if it is in memory, and marks it as used.
     pub fn body(&mut self, id: i64) -> Option<&mut Body> {
         let body = self.instances.get_mut(&id)?.body.as_mut()?;
         if self.cache.most.is_some() {
@@ -75,7 +75,7 @@ impl Core {
         Some(body)
     }
 
-    /// Puts a body into memory, in the place of the one that is there.
+    /// Puts a body into memory and replaces an existing one.
     pub fn put_body(&mut self, id: i64, mut body: Body) {
         self.drop_body(id);
         let Some(instance) = self.instances.get_mut(&id) else { return };
@@ -84,7 +84,7 @@ impl Core {
         self.evict();
     }
 
-    /// Puts a body into memory that was loaded, unless history or values have changed since this epoch.
+    /// Puts a loaded body into memory, unless history or values have changed since `epoch`.
     pub fn install(&mut self, id: i64, epoch: u64, body: Body) {
         let Some(instance) = self.instances.get(&id) else { return };
         let is_current = instance.record.as_ref().is_some_and(|record| record.current == body.execution);
@@ -93,7 +93,7 @@ impl Core {
         }
     }
 
-    /// Changes the body, if it is in memory: `bytes` more of history.
+    /// Changes the body if it is in memory. `bytes` is the growth of its serialised history.
     pub fn change_body(&mut self, id: i64, bytes: usize, change: impl FnOnce(&mut Body)) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
         instance.epoch += 1;
@@ -108,26 +108,26 @@ impl Core {
         self.evict();
     }
 
-    /// Takes a body out of memory.
+    /// Removes a body from memory.
     pub fn drop_body(&mut self, id: i64) -> Option<Body> {
         let body = self.instances.get_mut(&id)?.body.take()?;
         self.cache.remove(&body);
         Some(body)
     }
 
-    /// Takes out every body that nobody is working on. Where memory keeps everything, none.
+    /// Removes every body without a lease, unless memory must hold everything.
     pub fn drop_bodies(&mut self) {
         if self.cache.most.is_some() {
             self.evict_to(0);
         }
     }
 
-    /// Bytes of histories and values in memory, as they are counted.
+    /// Counted bytes of histories and values in memory.
     pub fn cached(&self) -> usize {
         self.cache.bytes
     }
 
-    /// Takes the least recently used bodies out, down to what may be kept.
+    /// Removes the least recently used bodies until the cache is within its capacity.
     pub fn evict(&mut self) {
         if let Some(most) = self.cache.most.filter(|most| self.cache.bytes > *most) {
             self.evict_to(most);
@@ -139,7 +139,7 @@ impl Core {
         while self.cache.bytes > most {
             let Some((&used, &id)) = self.cache.order.range(after + 1..).next() else { return };
             after = used;
-            // What a dispatcher holds is about to be needed again.
+            // A body under a lease is about to be needed again.
             if self.instances.get(&id).is_some_and(|instance| instance.lease.is_none()) {
                 self.drop_body(id);
             }

@@ -1,8 +1,8 @@
-//! Messages that turns may have before the disk has decided on them.
+//! Messages that turns may receive before they are durable.
 //!
-//! A turn has no effect but what it acknowledges, and that comes behind its messages in line. So where the disk has what a turn
-//! came to, it has what the turn came of; and where it refuses a message, it refuses what came of it
-//! ([`Row::MessageDone`](crate::Row::MessageDone)).
+//! A turn has no effect except its acknowledgement, and that is queued for the commit after the messages of the turn.
+//! So if the acknowledgement is durable, the messages it depends on are durable too; and if the commit of a message
+//! fails, the acknowledgements that depend on it are rejected ([`Row::MessageDone`](crate::Row::MessageDone)).
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use crate::core::instance::{Message, target};
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 
-/// A message on its way to the disk.
+/// A message queued for a commit.
 #[derive(Debug, Clone)]
 pub struct Note {
-    /// Its number.
+    /// Number of the message.
     pub id: i64,
-    /// What it says.
+    /// Content of the message.
     pub item: Arc<WorkItem>,
-    /// Milliseconds since 1970.
+    /// Time from which the message is visible, in milliseconds since 1970.
     pub visible: i64,
 }
 
 impl Core {
-    /// Lets turns have it already. It stands in line for the disk.
+    /// Makes a message that is queued for a commit available to turns.
     pub fn show(&mut self, note: Note, now: Moment) {
         self.early.insert(note.id);
         self.enqueue(note.id, Message::new(note.item, note.visible), now);
     }
 
-    /// The same of what work has come to, when this is the last of its instance's, and of what the others have come to:
-    /// whoever waits for all of it has one turn for that. As long as there is other work, it is there for turns when it is on
-    /// the disk.
+    /// Makes the completion of an activity available to turns, with those of the other activities of the instance, if
+    /// it is the last one outstanding: the orchestration then handles all of them in one turn. While other activities
+    /// are outstanding, a completion becomes available after its commit.
     pub fn show_completions(&mut self, claim: Claim, note: Option<Note>, now: Moment) {
         self.work.stand_in_line(claim, note);
         for note in self.work.take_notes(claim.id) {
@@ -41,7 +41,8 @@ impl Core {
         }
     }
 
-    /// The disk has decided on it. Where it has refused it, and a turn has it already, that cannot be acknowledged.
+    /// Records the outcome of the commit of a message. If the commit failed after a turn has received the message, that
+    /// turn cannot be acknowledged.
     pub fn settle_note(&mut self, note: Note, kept: bool, now: Moment) {
         let was_shown = self.early.remove(&note.id);
         match (kept, was_shown) {

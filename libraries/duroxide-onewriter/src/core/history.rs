@@ -1,4 +1,4 @@
-//! Events on their way into the histories in memory.
+//! Appending events to the histories in memory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::core::body::Body;
 use crate::core::record::History;
 
 impl Core {
-    /// Takes the new events into memory, where the history is.
+    /// Appends the events of a turn to the history, if it is in memory.
     #[expect(clippy::too_many_arguments, reason = "it is one step of its only caller")]
     pub fn extend_history(
         &mut self,
@@ -51,10 +51,11 @@ impl Core {
         }
     }
 
-    /// Whether events can be put behind an execution's history by hand. The instance's number.
+    /// Checks that events can be appended to the history of an execution from outside. Returns the number of the
+    /// instance.
     ///
     /// # Errors
-    /// Where there is no such execution, or an event's number is not a new one.
+    /// If the execution does not exist, or an event ID is already in the history.
     pub fn check_append(&self, name: &str, execution: u64, events: &[Arc<Event>]) -> Result<i64, ProviderError> {
         let wrong = |what: String| ProviderError::permanent("append_with_execution", what);
         let id = self.find(name).ok_or_else(|| wrong(format!("instance {name} not found")))?;
@@ -67,7 +68,7 @@ impl Core {
         Ok(id)
     }
 
-    /// Puts events behind an execution's history that are on the disk.
+    /// Appends events to the history of an execution after their commit.
     pub fn append(&mut self, id: i64, execution: u64, events: History, bytes: usize) {
         let record = self.instances.get_mut(&id).and_then(|instance| instance.record.as_mut());
         if let Some(heading) = record.and_then(|record| record.executions.get_mut(&execution)) {
@@ -84,7 +85,7 @@ impl Core {
         }
     }
 
-    /// Where nothing else keeps it: the history of an execution that is not the current one.
+    /// Without a store: keeps the history of an execution that is no longer the current one.
     pub fn keep_history(&mut self, id: i64, execution: u64, events: History) {
         let record = self.instances.get_mut(&id).and_then(|instance| instance.record.as_mut());
         if let Some(execution) = record.and_then(|record| record.executions.get_mut(&execution)) {
@@ -98,7 +99,7 @@ pub fn is_over(metadata: &ExecutionMetadata) -> bool {
     metadata.status.as_deref().is_some_and(|status| ["Completed", "ContinuedAsNew", "Failed"].contains(&status))
 }
 
-/// Whether all of these events' numbers are new ones.
+/// Checks that no event ID is zero or already in the history.
 pub fn check_numbers(history: &[Arc<Event>], events: &[Arc<Event>]) -> Result<(), String> {
     let mut last = history.last().map_or(0, |event| event.event_id());
     for (place, event) in events.iter().enumerate() {
@@ -106,7 +107,7 @@ pub fn check_numbers(history: &[Arc<Event>], events: &[Arc<Event>]) -> Result<()
         if id == 0 {
             return Err("an event has no number".into());
         }
-        // Numbers rise, but for what is made by hand.
+        // IDs are ascending, except in events appended from outside.
         let is_known = id <= last
             && (history.iter().any(|e| e.event_id() == id) || events[..place].iter().any(|e| e.event_id() == id));
         if is_known {
@@ -117,7 +118,7 @@ pub fn check_numbers(history: &[Arc<Event>], events: &[Arc<Event>]) -> Result<()
     Ok(())
 }
 
-/// Puts events in their places.
+/// Inserts events in the order of their IDs.
 pub fn append(history: &mut History, events: History) {
     let last = history.last().map_or(0, |event| event.event_id());
     let is_behind =

@@ -1,4 +1,4 @@
-//! An instance, what waits for it, and who deals with it.
+//! An instance with its messages and lease.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,87 +10,87 @@ use crate::core::body::Body;
 use crate::core::record::Record;
 use crate::core::token::Claim;
 
-/// An instance, or a name for which messages have come before the instance.
+/// An instance, or a name that has received messages before its instance exists.
 #[derive(Debug)]
 pub struct Instance {
-    /// As the application calls it.
+    /// Name given by the application.
     pub name: Arc<str>,
-    /// None before the first acknowledgement.
+    /// `None` before the first acknowledgement.
     pub record: Option<Record>,
-    /// By their numbers, which rise in the order in which they were enqueued.
+    /// Messages by number. Numbers ascend in the order of enqueueing.
     pub messages: BTreeMap<i64, Message>,
-    /// Who deals with it.
     pub lease: Option<Lease>,
     /// History and values, if they are in memory.
     pub body: Option<Body>,
-    /// How often history or values have changed: what was loaded meanwhile is out of date.
+    /// Number of changes of history or values. Data loaded in an earlier epoch is stale.
     pub epoch: u64,
-    /// Its oldest visible message, where it is nobody's.
+    /// Oldest visible message, if the instance has no lease.
     pub ready: Option<i64>,
-    /// When the first of those that are not visible yet will be.
+    /// Time at which the next delayed message becomes visible.
     pub due: Option<i64>,
 }
 
 /// A message for an orchestration.
 #[derive(Debug)]
 pub struct Message {
-    /// As it was enqueued.
+    /// Content of the message.
     pub item: Arc<WorkItem>,
-    /// Milliseconds since 1970.
+    /// Time from which the message is visible, in milliseconds since 1970.
     pub visible: i64,
-    /// How often it has been fetched.
+    /// Number of fetches.
     pub attempts: u32,
-    /// The same as its row says.
+    /// Number of fetches in the stored row.
     pub recorded: u32,
-    /// Whether a process that has ended may have fetched it, too.
+    /// Whether an earlier process may have fetched it too.
     pub recovered: bool,
 }
 
-/// Who deals with an instance, and until when.
+/// Holder and end of the lease of an instance.
 #[derive(Debug)]
 pub struct Lease {
-    /// The lease's number.
+    /// Number of the lease.
     pub lease: u64,
-    /// Its end.
+    /// Expiry of the lease.
     pub until: Instant,
-    /// The messages that its holder has been given.
+    /// Messages that the holder has received.
     pub messages: Vec<i64>,
-    /// What its holder said last is on its way to the disk: nobody else may have the instance before that is decided.
+    /// Whether the holder's acknowledgement is being committed. Until that is decided, the instance cannot be leased
+    /// again.
     pub committing: bool,
 }
 
-/// How often something counts as having been fetched, and from when on it can be seen (milliseconds since 1970).
+/// New fetch count and visibility of a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// The message.
+    /// Number of the message.
     pub id: i64,
-    /// From then on.
+    /// Time from which the message is visible, in milliseconds since 1970.
     pub visible: i64,
-    /// So often.
+    /// Number of fetches.
     pub attempts: u32,
 }
 
 impl Instance {
-    /// One of which nothing is known but its name.
+    /// Creates an instance without a record or messages.
     pub fn new(name: Arc<str>) -> Self {
         let messages = BTreeMap::new();
         Self { name, record: None, messages, lease: None, body: None, epoch: 0, ready: None, due: None }
     }
 
-    /// The lease of this number.
+    /// Returns the lease if it is the one of this claim.
     pub fn lease(&self, claim: Claim) -> Option<&Lease> {
         self.lease.as_ref().filter(|lease| lease.lease == claim.lease)
     }
 }
 
 impl Message {
-    /// A new one.
+    /// Creates a message that has not been fetched.
     pub fn new(item: Arc<WorkItem>, visible: i64) -> Self {
         Self { item, visible, attempts: 0, recorded: 0, recovered: false }
     }
 }
 
-/// For whom a message is; none where it is not a message for an orchestration.
+/// Instance that a message is addressed to, or `None` if the item is not a message for an orchestration.
 pub fn target(item: &WorkItem) -> Option<&str> {
     match item {
         WorkItem::StartOrchestration { instance, .. }
@@ -108,19 +108,20 @@ pub fn target(item: &WorkItem) -> Option<&str> {
     }
 }
 
-/// The versions that a dispatcher can replay, as duroxide's own provider reads its filter: the first range counts.
+/// duroxide versions that a dispatcher can replay. Like duroxide's own provider, this uses the first range of the
+/// filter.
 #[derive(Debug, Clone)]
 pub enum Replays {
     /// Every version.
     All,
-    /// These.
+    /// Versions in this range.
     Range(SemverRange),
-    /// None.
+    /// No version.
     Nothing,
 }
 
 impl Replays {
-    /// What the filter says.
+    /// Converts a filter.
     pub fn of(filter: Option<&DispatcherCapabilityFilter>) -> Self {
         match filter.map(|filter| filter.supported_duroxide_versions.first()) {
             None => Self::All,
@@ -129,7 +130,8 @@ impl Replays {
         }
     }
 
-    /// Whether the instance's current execution is one of them; one that is not pinned always is.
+    /// Whether the dispatcher can replay the current execution of the instance. An execution that is not pinned always
+    /// matches.
     pub fn takes(&self, instance: &Instance) -> bool {
         let pinned = instance.record.as_ref().and_then(|record| record.latest()?.pinned.as_ref());
         match self {

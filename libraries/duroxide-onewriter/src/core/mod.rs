@@ -1,9 +1,10 @@
-//! The scheduling: what there is to do, who may do it, and who does. In memory, without I/O, and never waiting.
+//! The scheduler: queues, leases and waiters, in memory, without I/O, and never blocking.
 //!
-//! A call that changes what must survive has two halves. The first checks the call, decides everything, and marks what it
-//! touches as being committed; its rows then go to the disk while the lock is free. The second half makes the change visible,
-//! or takes the mark away where the disk refused. So nobody ever sees what is not durable, but turns where the caller has them
-//! see messages that stand in line ([`early`]).
+//! A call with durable effects has two phases. The first phase checks the call, computes all changes, and marks the
+//! affected objects as being committed; the rows are then written while the lock is free. The second phase makes the
+//! changes visible, or removes the marks if the commit failed. So no caller observes a change that is not durable. The
+//! one exception: with [`Acks::Ordered`](crate::Acks::Ordered), turns receive messages that are queued for a commit
+//! ([`early`]).
 
 pub mod abandon;
 pub mod ack;
@@ -42,12 +43,12 @@ use crate::core::work::{Work, WorkQueue};
 use crate::core::workers::Takes;
 use crate::store::Recovered;
 
-/// Everything that is scheduled.
+/// State of the scheduler.
 #[derive(Debug)]
 pub struct Core {
     instances: HashMap<i64, Instance>,
     names: HashMap<Arc<str>, i64>,
-    /// The children of each instance that has some.
+    /// Children of each instance that has any.
     children: HashMap<Arc<str>, BTreeSet<i64>>,
     last_instance: i64,
     last_message: i64,
@@ -59,27 +60,28 @@ pub struct Core {
     cache: Cache,
     turn_waiters: Waiters<Replays>,
     work_waiters: Waiters<Takes>,
-    /// Callers to be notified when the lock is released.
+    /// Waiters to notify after the lock is released.
     woken: Vec<Arc<Notify>>,
-    /// Callers that wait until something is no longer being committed or fetched.
+    /// Waiters for the end of a commit or fetch in progress.
     settled: Vec<Arc<Notify>>,
-    /// Fetches that hold something and need the disk before they can return it: they may still let go of it.
+    /// Number of fetches that hold a lease while they access the disk; they may still release it.
     fetching: usize,
     promises: Promises,
-    /// Messages that turns may have though the disk has not decided on them.
+    /// Messages that turns may receive before their commit.
     early: HashSet<i64>,
-    /// When the clock's thread looks next.
+    /// Next time at which the clock thread wakes.
     alarm: Option<Instant>,
-    /// Why memory may no longer be what the disk is.
+    /// Reason for which memory and disk may differ. All further calls fail with it.
     broken: Option<String>,
-    /// Whether memory is the only place where anything is kept.
+    /// Whether the store keeps nothing, so that memory is the only copy.
     alone: bool,
-    /// Whether the clock's thread is to end.
+    /// Whether the clock thread must end.
     stopped: bool,
 }
 
 impl Core {
-    /// From what the store has kept. `cache`: bytes of histories in memory, none where the store keeps nothing.
+    /// Creates the scheduler from the stored state. `cache` is the capacity for histories in bytes, `None` if the store
+    /// keeps nothing.
     pub fn new(recovered: Recovered, cache: Option<usize>, now: Moment) -> Self {
         let mut core = Self {
             instances: HashMap::new(),
@@ -136,43 +138,42 @@ impl Core {
         }
     }
 
-    /// A number for a new message.
+    /// Assigns a message number.
     pub fn next_message(&mut self) -> i64 {
         self.last_message += 1;
         self.last_message
     }
 
-    /// The number of the instance that is called so.
+    /// Returns the number of the instance with this name.
     pub fn find(&self, name: &str) -> Option<i64> {
         self.names.get(name).copied()
     }
 
-    /// One by its number.
     pub fn get(&self, id: i64) -> Option<&Instance> {
         self.instances.get(&id)
     }
 
-    /// Who waits for turns.
+    /// Dispatchers waiting for turns.
     pub fn turn_waiters(&mut self) -> &mut Waiters<Replays> {
         &mut self.turn_waiters
     }
 
-    /// Who waits for work.
+    /// Workers waiting for activities.
     pub fn work_waiters(&mut self) -> &mut Waiters<Takes> {
         &mut self.work_waiters
     }
 
-    /// The lock tokens.
     pub fn tokens(&mut self) -> &mut Tokens {
         &mut self.tokens
     }
 
-    /// Whether memory is the only place where anything is kept.
+    /// Whether the store keeps nothing, so that memory is the only copy.
     pub fn is_alone(&self) -> bool {
         self.alone
     }
 
-    /// Memory may no longer be what the disk is: refuses everything from now on, and wakes everybody to hear it.
+    /// Marks the scheduler as broken, because memory and disk may differ: all further calls fail. Wakes all waiters so
+    /// that they return the error.
     pub fn fail(&mut self, why: &str) {
         self.broken.get_or_insert_with(|| why.to_owned());
         self.woken.extend(self.turn_waiters.wake_all());
@@ -180,47 +181,52 @@ impl Core {
         self.woken.append(&mut self.settled);
     }
 
+    /// Checks that the scheduler is neither broken nor closed.
+    ///
     /// # Errors
-    /// Where it has failed or is closed.
+    /// If the scheduler is broken or closed.
     pub fn usable(&self, operation: &str) -> Result<(), ProviderError> {
         self.broken.as_ref().map_or(Ok(()), |why| Err(ProviderError::permanent(operation, why.clone())))
     }
 
-    /// Nobody schedules any more.
+    /// Ends the clock thread.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Whether nobody does.
+    /// Whether the clock thread must end.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// A fetch needs the disk before it can return what it holds.
+    /// Records that a fetch holds a lease while it accesses the disk.
     pub fn begin_fetching(&mut self) {
         self.fetching += 1;
     }
 
-    /// It has returned it, or let go of it.
+    /// Records that such a fetch has returned or released its lease.
     pub fn end_fetching(&mut self) {
         self.fetching -= 1;
         self.settle();
     }
 
-    /// Somebody who has found nothing, and will not wait for work, has to look again then: what a fetch holds that is still
-    /// under way is neither taken nor free, and what a dispatcher was told before the first look will be there. `asked` is that
-    /// look's moment, none in it.
+    /// For a fetch that found nothing and does not wait for work: returns what to wait for before it retries, or `None`
+    /// to give up.
+    ///
+    /// What another fetch is about to return or release is neither taken nor free, and the effects of acknowledgements
+    /// returned before the first attempt must be visible. `asked` is the promise number at the first attempt; `None` at
+    /// the first call.
     pub fn when_to_look_again(&mut self, asked: &mut Option<u64>) -> Option<Arc<Notify>> {
         let fetching = (self.fetching > 0).then(|| self.when_settled());
         fetching.or_else(|| self.when_decided(Scope::Everything, asked))
     }
 
-    /// A caller is about to be told that something is kept on which the disk has not decided. Its number.
+    /// Records that an acknowledgement is about to return before its commit. Returns the number of the promise.
     pub fn promise(&mut self, of: Scope) -> u64 {
         self.promises.make(of)
     }
 
-    /// The disk has decided, if it was one.
+    /// Records that the commit of a promise has succeeded or failed.
     pub fn decide(&mut self, promise: Option<u64>) {
         if let Some(number) = promise {
             self.promises.decide(number);
@@ -228,32 +234,32 @@ impl Core {
         }
     }
 
-    /// Where something is undecided that a caller was told of before the question: when to ask again. `asked` as in
-    /// [`Core::when_to_look_again`].
+    /// If promises in this scope that were made before the question are still open, returns what to wait for before
+    /// asking again. `asked` as in [`Core::when_to_look_again`].
     pub fn when_decided(&mut self, of: Scope, asked: &mut Option<u64>) -> Option<Arc<Notify>> {
         let asked = *asked.get_or_insert(self.promises.last());
         (self.broken.is_none() && self.promises.is_open(of, asked)).then(|| self.when_settled())
     }
 
-    /// A caller that is to be notified as soon as something is no longer being committed or fetched.
+    /// Registers a waiter for the end of any commit or fetch in progress.
     pub fn when_settled(&mut self) -> Arc<Notify> {
         let notify = Arc::new(Notify::new());
         self.settled.push(Arc::clone(&notify));
         notify
     }
 
-    /// Something is no longer being committed or fetched.
+    /// Wakes the waiters for the end of a commit or fetch.
     pub fn settle(&mut self) {
         self.woken.append(&mut self.settled);
     }
 
-    /// Makes what is due visible, by either clock.
+    /// Makes everything visible that is due on either clock.
     pub fn tick(&mut self, now: Moment) {
         self.turns_due(now);
         self.work_due(now);
     }
 
-    /// Those to be notified now, and whether the clock's thread has to look earlier than it meant to.
+    /// Returns the waiters to notify, and whether the clock thread must wake earlier than planned.
     pub fn leave(&mut self, now: Moment) -> (Vec<Arc<Notify>>, bool) {
         let next = self.next_due(now);
         let is_earlier = next.is_some_and(|next| self.alarm.is_none_or(|alarm| next < alarm));
@@ -263,7 +269,7 @@ impl Core {
         (std::mem::take(&mut self.woken), is_earlier)
     }
 
-    /// For the clock's thread: when it has to look next.
+    /// Sets and returns the next wake time of the clock thread.
     pub fn set_alarm(&mut self, now: Moment) -> Option<Instant> {
         self.alarm = self.next_due(now);
         self.alarm

@@ -1,17 +1,16 @@
-//! Acknowledgements of which the caller was told before the disk has decided.
+//! Acknowledgements that returned before their commit.
 
 use std::collections::BTreeMap;
 
-/// Whom a question concerns.
+/// Scope of a question or of a promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// One instance.
     Instance(i64),
-    /// All of them, and the queues.
+    /// All instances, and the queues.
     Everything,
 }
 
-/// Those that are open, by number, each with what it changes.
+/// Open promises by number, each with its scope.
 #[derive(Debug, Default)]
 pub struct Promises {
     last: u64,
@@ -19,27 +18,27 @@ pub struct Promises {
 }
 
 impl Promises {
-    /// Another one, of which the caller is told now. Its number.
+    /// Opens a promise and returns its number.
     pub fn make(&mut self, of: Scope) -> u64 {
         self.last += 1;
         self.open.insert(self.last, of);
         self.last
     }
 
-    /// The disk has decided it, either way.
+    /// Closes a promise after its commit has succeeded or failed.
     pub fn decide(&mut self, number: u64) {
         self.open.remove(&number);
     }
 
-    /// The number of the latest so far.
+    /// Number of the latest promise.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Whether one of the first `until` that concerns the question is open.
+    /// Whether a promise with a number up to `until` is open in this scope.
     pub fn is_open(&self, of: Scope, until: u64) -> bool {
         let mut open = self.open.range(..=until);
-        // What concerns the queues alone changes nothing that is asked of an instance.
+        // A promise about the queues alone does not affect questions about an instance.
         open.any(|(_, scope)| of == Scope::Everything || *scope == of)
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of an instance that has been acknowledged at least once.
+//! State of an instance after its first acknowledgement.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,76 +9,77 @@ use semver::Version;
 
 use crate::core::values::custom_status;
 
-/// An instance. Of its executions only the headings: a few hundred bytes stay in memory for each instance.
+/// An instance. It has only the headings of its executions, so an instance takes a few hundred bytes of memory.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// The orchestration's name; none until an acknowledgement has given it.
+    /// Name of the orchestration; `None` until an acknowledgement contains it.
     pub orchestration: Option<String>,
-    /// Its version.
+    /// Version of the orchestration.
     pub version: Option<String>,
-    /// The instance that started this one.
+    /// Instance that started this one.
     pub parent: Option<Arc<str>>,
-    /// The latest execution.
+    /// Number of the latest execution.
     pub current: u64,
-    /// Milliseconds since 1970.
+    /// Creation time in milliseconds since 1970.
     pub created: i64,
-    /// What the orchestration's code said last.
+    /// Latest custom status set by the orchestration.
     pub custom_status: Option<String>,
-    /// How often it said something.
+    /// Number of times the custom status was set.
     pub custom_version: u64,
-    /// By their numbers.
+    /// Executions by number.
     pub executions: BTreeMap<u64, Execution>,
 }
 
-/// The heading of an execution.
+/// The heading of an execution: its state without its history.
 #[derive(Debug, Clone)]
 pub struct Execution {
-    /// `Running`, `Completed`, `Failed` or `ContinuedAsNew`, as the runtime says.
+    /// `Running`, `Completed`, `Failed` or `ContinuedAsNew`, as the runtime reports it.
     pub status: String,
-    /// Events in its history.
+    /// Number of events in the history.
     pub events: usize,
-    /// The version of duroxide that it must be replayed with.
+    /// duroxide version required for replay.
     pub pinned: Option<Version>,
-    /// Milliseconds since 1970.
+    /// Start time in milliseconds since 1970.
     pub started: i64,
-    /// Milliseconds since 1970.
+    /// End time in milliseconds since 1970.
     pub completed: Option<i64>,
-    /// What there is no store for.
+    /// Data that the store does not keep.
     pub kept: Unstored,
 }
 
-/// What stays in memory where the store keeps nothing; otherwise it is empty, and the store is asked.
+/// Data that stays in memory if the store keeps nothing. With a durable store this is empty, and the data is read from
+/// the store.
 #[derive(Debug, Clone, Default)]
 pub struct Unstored {
     /// Result, error, or the input of the next execution.
     pub output: Option<String>,
-    /// The history, once the execution is no longer the current one.
+    /// History of an execution that is no longer the current one.
     pub history: History,
 }
 
-/// Events by their numbers, shared with whoever reads them.
+/// Events in the order of their IDs, shared with readers.
 pub type History = Vec<Arc<Event>>;
 
-/// The execution's state as long as it runs.
+/// Status of an execution that has not ended.
 pub const RUNNING: &str = "Running";
 
 impl Record {
-    /// The latest execution's heading.
+    /// Returns the latest execution.
     pub fn latest(&self) -> Option<&Execution> {
         self.executions.get(&self.current)
     }
 
-    /// The latest execution's state; `Unknown` where there is none.
+    /// Returns the status of the latest execution, or `Unknown` if there is none.
     pub fn status(&self) -> &str {
         self.latest().map_or("Unknown", |execution| &execution.status)
     }
 
-    /// The highest execution that there is, 1 where there is none.
+    /// Returns the highest execution number, or 1 if there is none.
     pub fn last_execution(&self) -> u64 {
         self.executions.keys().next_back().copied().unwrap_or(1)
     }
 
-    /// Without the executions.
+    /// Returns a copy without the executions.
     pub fn heading(&self) -> Self {
         Self {
             orchestration: self.orchestration.clone(),
@@ -92,14 +93,14 @@ impl Record {
         }
     }
 
-    /// Takes a turn of this execution into account.
+    /// Applies a turn of this execution.
     pub fn advance(&mut self, execution: u64, metadata: &ExecutionMetadata, events: &History, at: i64) {
         if self.created == 0 {
             self.created = at;
         }
         if let (Some(name), Some(version)) = (&metadata.orchestration_name, &metadata.orchestration_version) {
             if !self.is_named() {
-                // Whose child it is never changes.
+                // The parent never changes.
                 self.parent = metadata.parent_instance_id.as_deref().map(Arc::from);
             }
             self.orchestration = Some(name.clone());
@@ -128,7 +129,7 @@ impl Record {
         }
     }
 
-    /// Whether it counts as an instance: others are events that came for a name before an orchestration did.
+    /// Whether an orchestration is known. A record without one holds only events that arrived for the name.
     pub fn is_named(&self) -> bool {
         self.orchestration.is_some()
     }

@@ -1,4 +1,4 @@
-//! Which worker owns which session.
+//! Ownership of sessions by workers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use duroxide::providers::SessionFetchConfig;
 
-/// Sessions with an owner. They are leases: those of a process that ended are nobody's, so they are in no table.
+/// Owned sessions. Ownership is a lease, which ends with the process, so it is in no table.
 #[derive(Debug, Default)]
 pub struct Sessions {
     sessions: HashMap<Arc<str>, Session>,
@@ -21,12 +21,12 @@ struct Session {
 }
 
 impl Sessions {
-    /// Whether `owner` may take work of this session: it is its own, or nobody's.
+    /// Whether `owner` may take work of this session: it owns the session, or no worker does.
     pub fn may_take(&self, session: &str, owner: &str, now: Instant) -> bool {
         self.sessions.get(session).is_none_or(|s| s.until <= now || s.owner == owner)
     }
 
-    /// It takes work of this session, and thereby the session.
+    /// Makes the worker the owner of the session.
     pub fn take(&mut self, session: &Arc<str>, by: &SessionFetchConfig, now: Instant, until: Instant) {
         let taken = Session { owner: by.owner_id.clone(), until, active: now };
         if let Some(before) = self.sessions.insert(Arc::clone(session), taken) {
@@ -35,14 +35,14 @@ impl Sessions {
         self.due.insert((until, Arc::clone(session)));
     }
 
-    /// Its work goes on.
+    /// Records activity in the session.
     pub fn touch(&mut self, session: &str, now: Instant) {
         if let Some(session) = self.sessions.get_mut(session).filter(|s| s.until > now) {
             session.active = now;
         }
     }
 
-    /// Prolongs the sessions of these owners that are not idle. How many.
+    /// Renews the sessions of these owners that are not idle. Returns their number.
     pub fn renew(&mut self, owners: &[&str], now: Instant, until: Instant, idle: Duration) -> usize {
         let mut renewed = 0;
         for (name, session) in &mut self.sessions {
@@ -57,19 +57,19 @@ impl Sessions {
         renewed
     }
 
-    /// Forgets those that ended and that no work refers to. How many.
+    /// Removes expired sessions that no work refers to. Returns their number.
     pub fn forget(&mut self, now: Instant, has_work: impl Fn(&str) -> bool) -> usize {
         let before = self.sessions.len();
         self.sessions.retain(|name, session| session.until >= now || has_work(name));
         before - self.sessions.len()
     }
 
-    /// When the next one ends.
+    /// Expiry of the next session.
     pub fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|(until, _)| *until)
     }
 
-    /// Whether sessions have ended since this was last asked: their work may be taken by others.
+    /// Whether sessions have expired since the last call, so that other workers may take their work.
     pub fn ended(&mut self, now: Instant) -> bool {
         let mut some = false;
         while self.due.first().is_some_and(|(until, _)| *until <= now) {

@@ -2,41 +2,41 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Makes tokens that say what they lock, so that no table of them is needed, and that no other opening of the same database
-/// has made.
+/// Creates tokens that encode the locked object, so that no table of tokens is needed. Tokens of another opening of the
+/// database are invalid.
 #[derive(Debug)]
 pub struct Tokens {
     opening: u64,
     lease: u64,
 }
 
-/// What a token says: the instance's or the work's number, and which of its leases.
+/// Decoded token: the number of an instance or activity, and the number of its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
-    /// The instance or the work.
+    /// Number of the instance or activity.
     pub id: i64,
-    /// The lease.
+    /// Number of the lease.
     pub lease: u64,
 }
 
 impl Tokens {
     pub fn new() -> Self {
-        // Seeded by the system, anew for each.
+        // Each `RandomState` has a new seed from the operating system.
         Self { opening: RandomState::new().hash_one(std::process::id()), lease: 0 }
     }
 
-    /// A lease that no other has the number of.
+    /// Assigns a unique lease number.
     pub fn claim(&mut self, id: i64) -> Claim {
         self.lease += 1;
         Claim { id, lease: self.lease }
     }
 
-    /// Its token.
+    /// Encodes a claim as a token.
     pub fn token(&self, claim: Claim) -> String {
         format!("{:016x}-{:x}-{:x}", self.opening, claim.id, claim.lease)
     }
 
-    /// What a token of this opening says. Only the one way of writing it that [`Tokens::token`] has is understood.
+    /// Decodes a token of this opening. Only the exact form written by [`Tokens::token`] is accepted.
     pub fn read(&self, token: &str) -> Option<Claim> {
         let mut parts = token.split('-').skip(1);
         let id = i64::from_str_radix(parts.next()?, 16).ok()?;
@@ -50,7 +50,7 @@ impl Tokens {
 mod tests {
     use super::Tokens;
 
-    /// An opening whose number starts with a zero: a reader of numbers would take its tokens without that zero too.
+    /// An opening whose number starts with a zero: a numeric parser would also accept its tokens without that zero.
     #[test]
     fn a_token_is_written_in_one_way_only() {
         let mut one = Tokens { opening: 0x0f80_f48b_f88d_3c11, lease: 0 };

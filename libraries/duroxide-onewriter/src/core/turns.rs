@@ -1,4 +1,4 @@
-//! Which instance's messages are dealt with next.
+//! The order in which instances get turns.
 
 use std::cmp::min;
 use std::collections::BTreeSet;
@@ -12,41 +12,39 @@ use crate::core::instance::{Instance, Lease, Message, Replays, Retry, target};
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 
-/// When which instance's turn is.
+/// Schedule of instances.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// The oldest visible message of each instance that nobody holds.
+    /// Oldest visible message and number of each instance without a lease.
     ready: BTreeSet<(i64, i64)>,
     visible_due: BTreeSet<(i64, i64)>,
     lease_due: BTreeSet<(Instant, i64)>,
 }
 
-/// A dispatcher's new turn.
+/// A turn given to a dispatcher.
 #[derive(Debug)]
 pub struct Turn {
-    /// What it holds.
     pub claim: Claim,
-    /// In the order in which they were enqueued.
+    /// Messages in the order of enqueueing.
     pub messages: Vec<Arc<WorkItem>>,
-    /// The highest number of fetches among the messages.
+    /// Highest fetch count among the messages.
     pub attempts: u32,
-    /// Messages whose number of fetches has to be written before the dispatcher gets them.
+    /// Messages whose fetch count must be durable before the dispatcher receives them.
     pub record: Vec<Retry>,
 }
 
-/// What a dispatcher finds.
+/// Result of a fetch by a dispatcher.
 #[derive(Debug)]
 pub enum Found {
-    /// A turn.
     Turn(Turn),
-    /// Messages that duroxide wants dropped, and the lease under which that happens.
+    /// Messages that must be dropped, as duroxide requires, and the lease under which that happens.
     Orphans(Claim, Vec<i64>),
-    /// Nothing.
+    /// No turn is available.
     Nothing,
 }
 
 impl Core {
-    /// The instance of this name, made where there is none.
+    /// Returns the number of the instance with this name. Creates the instance if needed.
     pub fn instance(&mut self, name: &str) -> i64 {
         if let Some(id) = self.names.get(name) {
             return *id;
@@ -58,7 +56,7 @@ impl Core {
         self.last_instance
     }
 
-    /// Puts a message into its instance's queue.
+    /// Appends a message to the queue of its instance.
     pub fn enqueue(&mut self, id: i64, message: Message, now: Moment) {
         let Some(target) = target(&message.item) else { return };
         let instance_id = self.names.get(target).copied();
@@ -67,14 +65,14 @@ impl Core {
         let visible = message.visible;
         instance.messages.insert(id, message);
         let is_held = instance.lease.as_ref().is_some_and(|lease| lease.committing || lease.until > now.mono);
-        // A flood of messages for one instance looks at each of them once, not at all of them each time.
+        // With many messages for one instance, each is examined once instead of all of them for every new one.
         if is_held || (visible <= now.wall && instance.ready.is_some_and(|ready| ready < id)) {
             return;
         }
         self.schedule(instance_id, now);
     }
 
-    /// Finds out when the instance's turn is.
+    /// Recomputes when the instance is due.
     pub fn schedule(&mut self, id: i64, now: Moment) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
         let was_ready = instance.ready.take();
@@ -118,14 +116,14 @@ impl Core {
         }
     }
 
-    /// Wakes a dispatcher that may take the instance.
+    /// Wakes a dispatcher that can take the instance.
     fn wake_for(&mut self, id: i64) {
         let Some(instance) = self.instances.get(&id) else { return };
         let woken = self.turn_waiters.wake(|replays| replays.takes(instance));
         self.woken.extend(woken);
     }
 
-    /// A dispatcher that was woken has given up: another one has to come.
+    /// Wakes another dispatcher after a woken one has stopped waiting.
     pub fn wake_another_for_turns(&mut self) {
         let ready: Vec<i64> = self.turns.ready.iter().map(|(_, id)| *id).collect();
         for id in ready {
@@ -133,7 +131,7 @@ impl Core {
         }
     }
 
-    /// Instances whose time has come, by either clock.
+    /// Schedules the instances that are due on either clock.
     pub fn turns_due(&mut self, now: Moment) {
         while let Some(&(visible, id)) = self.turns.visible_due.first().filter(|(visible, _)| *visible <= now.wall) {
             self.turns.visible_due.remove(&(visible, id));
@@ -145,14 +143,14 @@ impl Core {
         }
     }
 
-    /// When the time of the next one comes.
+    /// Time at which the next instance is due.
     pub fn next_turn_due(&self, now: Moment) -> Option<Instant> {
         let visible = self.turns.visible_due.first().map(|(visible, _)| now.of_wall(*visible));
         let lease = self.turns.lease_due.first().map(|(until, _)| *until);
         visible.into_iter().chain(lease).min()
     }
 
-    /// Gives the first instance whose turn it is to a dispatcher, with all its visible messages.
+    /// Leases the first ready instance to a dispatcher, with all its visible messages.
     pub fn take_turn(&mut self, replays: &Replays, now: Moment, until: Instant) -> Found {
         self.turns_due(now);
         let mut after = (i64::MIN, i64::MIN);
@@ -165,7 +163,7 @@ impl Core {
             let Some(&(message, id)) = next else { return Found::Nothing };
             match self.take(id, now, until) {
                 Some(found) => return found,
-                // Messages for a name that nothing has started yet wait without a turn until a further one comes.
+                // Messages for a name without an instance get no turn until another message arrives.
                 None => self.park(id),
             }
             after = (message, id);
@@ -185,7 +183,7 @@ impl Core {
         let is_known = instance.record.is_some();
         let visible = || instance.messages.values().filter(|message| message.visible <= now.wall);
         if visible().next().is_none() {
-            // Somebody has set the wall clock back.
+            // The wall clock was set back.
             self.schedule(id, now);
             return None;
         }
@@ -218,7 +216,7 @@ impl Core {
         Some(if is_orphan { Found::Orphans(claim, taken) } else { Found::Turn(turn) })
     }
 
-    /// The row of a message says so, now.
+    /// Records that the fetch counts are stored.
     pub fn turn_recorded(&mut self, claim: Claim, record: &[Retry]) {
         let Some(instance) = self.instances.get_mut(&claim.id) else { return };
         for Retry { id, attempts, .. } in record {
@@ -228,7 +226,7 @@ impl Core {
         }
     }
 
-    /// Ends a lease; what it held is there for others.
+    /// Ends a lease and makes the instance available again.
     pub fn release_turn(&mut self, claim: Claim, now: Moment) {
         let Some(instance) = self.instances.get_mut(&claim.id) else { return };
         if instance.lease(claim).is_some() {
@@ -236,7 +234,7 @@ impl Core {
         }
     }
 
-    /// Changes the lease, and with it when the instance's turn is.
+    /// Changes the lease and reschedules the instance.
     pub fn change_lease(&mut self, id: i64, now: Moment, change: impl FnOnce(&mut Option<Lease>)) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
         if let Some(before) = &instance.lease {
@@ -246,7 +244,7 @@ impl Core {
         self.schedule(id, now);
     }
 
-    /// Messages are done with.
+    /// Removes processed messages.
     pub fn remove_messages(&mut self, id: i64, messages: &[i64]) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
         for message in messages {

@@ -1,4 +1,4 @@
-//! An instance's keys and values.
+//! Key-value state of an instance.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use duroxide::providers::KvEntry;
 use duroxide::{Event, EventKind};
 
-/// What executions that ended have left, and what the current one has set and cleared since. An execution sees only the
-/// former at its start (what it did itself is replayed); everybody else sees both.
+/// Values left by ended executions, and changes by the current one. An execution starts with the former only, because
+/// its own changes are replayed; all other readers see both.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
-    /// What ended executions left.
+    /// Values left by ended executions.
     pub settled: HashMap<String, KvEntry>,
-    /// What the current one did; no value: cleared. With the time, milliseconds since 1970.
+    /// Changes by the current execution, with their time in milliseconds since 1970. `None` means cleared.
     pub pending: BTreeMap<String, (Option<String>, u64)>,
 }
 
 impl Values {
-    /// Takes note of what an event does to them.
+    /// Applies an event.
     pub fn apply(&mut self, event: &Event, wall: i64) {
         let now = u64::try_from(wall).unwrap_or_default();
         match &event.kind {
@@ -35,7 +35,7 @@ impl Values {
         }
     }
 
-    /// The execution ended: what it did is settled.
+    /// Merges the changes of the current execution after its end.
     pub fn settle(&mut self) {
         for (key, (value, last_updated_at_ms)) in std::mem::take(&mut self.pending) {
             match value {
@@ -45,7 +45,7 @@ impl Values {
         }
     }
 
-    /// One value as everybody sees it.
+    /// Returns one value, including pending changes.
     pub fn get(&self, key: &str) -> Option<&str> {
         match self.pending.get(key) {
             Some((value, _)) => value.as_deref(),
@@ -53,7 +53,7 @@ impl Values {
         }
     }
 
-    /// All of them as everybody sees them.
+    /// Returns all values, including pending changes.
     pub fn all(&self) -> HashMap<String, String> {
         let settled = self.settled.iter().filter(|(key, _)| !self.pending.contains_key(*key));
         let settled = settled.map(|(key, entry)| (key.clone(), entry.value.clone()));
@@ -69,7 +69,7 @@ impl Values {
     }
 }
 
-/// What the events say last of the custom status: cleared or set; none where they do not speak of it.
+/// Latest custom status set (`Some(Some)`) or cleared (`Some(None)`) by the events, or `None` if they do not change it.
 pub fn custom_status(events: &[Arc<Event>]) -> Option<Option<String>> {
     events.iter().rev().find_map(|event| match &event.kind {
         EventKind::CustomStatusUpdated { status } => Some(status.clone()),
@@ -77,7 +77,7 @@ pub fn custom_status(events: &[Arc<Event>]) -> Option<Option<String>> {
     })
 }
 
-/// Whether an event speaks of values.
+/// Whether an event changes values.
 pub fn is_value(event: &Event) -> bool {
     matches!(
         event.kind,

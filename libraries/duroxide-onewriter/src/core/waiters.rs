@@ -1,14 +1,14 @@
-//! Who waits for work, and for which.
+//! Callers waiting for work, with their filters.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-/// Callers that found nothing, in the order in which they came, each with what it would have taken.
+/// Callers that found nothing, in order of arrival, each with a filter of what it can take.
 ///
-/// A caller enters in the same critical section in which it found nothing, so whatever becomes ready later finds it here; and
-/// one thing that becomes ready wakes one caller that may take it.
+/// A caller registers in the same critical section in which it found nothing, so it cannot miss later work. Each object
+/// that becomes ready wakes one caller that can take it.
 #[derive(Debug)]
 pub struct Waiters<F> {
     next: u64,
@@ -22,7 +22,7 @@ impl<F> Default for Waiters<F> {
 }
 
 impl<F> Waiters<F> {
-    /// Puts a caller behind the others.
+    /// Registers a caller after the others.
     pub fn enter(&mut self, filter: F) -> (u64, Arc<Notify>) {
         let notify = Arc::new(Notify::new());
         self.next += 1;
@@ -30,19 +30,18 @@ impl<F> Waiters<F> {
         (self.next, notify)
     }
 
-    /// A caller gives up. Whether it had been woken before, so that what it was woken for needs another.
+    /// Removes a caller. Returns whether it had already been woken, so that another must be woken in its place.
     pub fn leave(&mut self, id: u64) -> bool {
         let place = self.waiting.iter().position(|(waiter, ..)| *waiter == id);
         place.map(|place| self.waiting.remove(place)).is_none()
     }
 
-    /// Takes out the first that matches; the caller notifies it once the lock is released.
+    /// Removes the first matching caller. The caller of this function notifies it after releasing the lock.
     pub fn wake(&mut self, matches: impl Fn(&F) -> bool) -> Option<Arc<Notify>> {
         let place = self.waiting.iter().position(|(_, filter, _)| matches(filter))?;
         self.waiting.remove(place).map(|(_, _, notify)| notify)
     }
 
-    /// Takes out all of them.
     pub fn wake_all(&mut self) -> impl Iterator<Item = Arc<Notify>> {
         self.waiting.drain(..).map(|(_, _, notify)| notify)
     }

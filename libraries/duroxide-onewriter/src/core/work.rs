@@ -1,4 +1,4 @@
-//! Activities that are to be executed.
+//! The queue of activities.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,43 +10,41 @@ use crate::core::early::Note;
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 
-/// One activity.
 #[derive(Debug)]
 pub struct Work {
-    /// As it was enqueued.
+    /// Content of the activity.
     pub item: Arc<WorkItem>,
     identity: Identity,
-    /// Where it waits.
     pub lane: Lane,
-    /// Milliseconds since 1970.
+    /// Time from which the activity is visible, in milliseconds since 1970.
     pub visible: i64,
-    /// How often it has been fetched.
+    /// Number of fetches.
     pub attempts: u32,
-    /// The same as its row says.
+    /// Number of fetches in the stored row.
     pub recorded: u32,
-    /// Whether a process that has ended may have fetched it, too.
+    /// Whether an earlier process may have fetched it too.
     pub recovered: bool,
-    /// Who has it.
     pub lease: Option<WorkLease>,
 }
 
-/// Who has it, and until when.
+/// Holder and end of the lease of an activity.
 #[derive(Debug)]
 pub struct WorkLease {
-    /// The lease's number.
+    /// Number of the lease.
     pub lease: u64,
-    /// Its end.
+    /// Expiry of the lease.
     pub until: Instant,
-    /// What its holder said last is on its way to the disk: nobody else may have it before that is decided.
+    /// Whether the holder's acknowledgement is being committed. Until that is decided, the activity cannot be leased
+    /// again.
     pub committing: bool,
-    /// Whether that stands in line already.
+    /// Whether the acknowledgement is already queued for the commit.
     pub in_line: bool,
-    /// What it has come to, where that stands in line and no turn may have it yet.
+    /// Completion that is queued for the commit and not yet available to turns.
     pub note: Option<Note>,
 }
 
 impl WorkLease {
-    /// Somebody's who has said nothing yet.
+    /// Creates a lease without an acknowledgement.
     pub fn new(lease: u64, until: Instant) -> Self {
         Self { lease, until, committing: false, in_line: false, note: None }
     }
@@ -55,20 +53,20 @@ impl WorkLease {
 /// Instance, execution and activity.
 type Identity = (Arc<str>, u64, u64);
 
-/// Where it waits: with others of the same session and tag.
+/// Activities with the same session and tag wait in the same lane.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lane {
-    /// Only for the owner of this session.
+    /// Session whose owner alone may take the activity.
     pub session: Option<Arc<str>>,
-    /// Only for workers that take this tag.
+    /// Tag that a worker must accept.
     pub tag: Option<Arc<str>>,
 }
 
-/// All of them, by their numbers, which rise in the order in which they were enqueued.
+/// All activities by number. Numbers ascend in the order of enqueueing.
 #[derive(Debug, Default)]
 pub struct WorkQueue {
     items: HashMap<i64, Work>,
-    /// Those that can be taken now.
+    /// Activities available now.
     lanes: BTreeMap<Lane, BTreeSet<i64>>,
     identities: BTreeSet<(Identity, i64)>,
     visible_due: BTreeSet<(i64, i64)>,
@@ -78,7 +76,7 @@ pub struct WorkQueue {
 }
 
 impl Work {
-    /// None where it is not an activity.
+    /// Creates an activity, or returns `None` if the item is not an activity.
     pub fn new(item: Arc<WorkItem>, visible: i64) -> Option<Self> {
         let WorkItem::ActivityExecute { instance, execution_id, id, session_id, tag, .. } = &*item else { return None };
         let identity = (Arc::from(instance.as_str()), *execution_id, *id);
@@ -86,7 +84,7 @@ impl Work {
         Some(Self { item, identity, lane, visible, attempts: 0, recorded: 0, recovered: false, lease: None })
     }
 
-    /// Whether this is the activity.
+    /// Whether this is the identified activity.
     pub fn is(&self, activity: &ScheduledActivityIdentifier) -> bool {
         let (instance, execution, id) = &self.identity;
         (&**instance, *execution, *id) == (&*activity.instance, activity.execution_id, activity.activity_id)
@@ -94,17 +92,16 @@ impl Work {
 }
 
 impl WorkQueue {
-    /// One by its number.
     pub fn get(&self, id: i64) -> Option<&Work> {
         self.items.get(&id)
     }
 
-    /// One by the claim of whoever has it or had it last.
+    /// Returns the activity if its lease is the one of this claim. An expired lease still counts.
     pub fn claimed(&self, claim: Claim) -> Option<&Work> {
         self.items.get(&claim.id).filter(|work| work.lease.as_ref().is_some_and(|lease| lease.lease == claim.lease))
     }
 
-    /// Puts one in. Whether it can be taken now.
+    /// Inserts an activity. Returns whether it is available now.
     pub fn insert(&mut self, id: i64, work: Work, now: Moment) -> bool {
         self.identities.insert((work.identity.clone(), id));
         if let Some(session) = &work.lane.session {
@@ -115,7 +112,7 @@ impl WorkQueue {
         self.schedule(id, now)
     }
 
-    /// Takes one out for good, whoever has it.
+    /// Removes an activity, leased or not.
     pub fn remove(&mut self, id: i64) -> Option<Work> {
         self.unschedule(id);
         let work = self.items.remove(&id)?;
@@ -132,19 +129,19 @@ impl WorkQueue {
         Some(work)
     }
 
-    /// The first that can be taken by whom these fit.
+    /// Returns the first available activity that matches the tags, and whose session passes `may_take`.
     pub fn first(&self, tags: &TagFilter, may_take: impl Fn(&str) -> bool) -> Option<i64> {
         let lanes = self.lanes.iter().filter(|(lane, _)| tags.matches(lane.tag.as_deref()));
         let lanes = lanes.filter(|(lane, _)| lane.session.as_deref().is_none_or(&may_take));
         lanes.filter_map(|(_, ids)| ids.first().copied()).min()
     }
 
-    /// The lanes in which something can be taken now.
+    /// Returns the lanes with available activities.
     pub fn lanes(&self) -> impl Iterator<Item = &Lane> {
         self.lanes.keys()
     }
 
-    /// Gives it to somebody, prolongs that, or takes it back; then it is scheduled anew. Whether it can be taken now.
+    /// Changes an activity and reschedules it. Returns whether it is available now.
     pub fn change(&mut self, id: i64, now: Moment, change: impl FnOnce(&mut Work)) -> bool {
         self.unschedule(id);
         let Some(work) = self.items.get_mut(&id) else { return false };
@@ -184,7 +181,7 @@ impl WorkQueue {
         }
     }
 
-    /// Those whose time has come, by either clock.
+    /// Removes and returns the activities that are due on either clock.
     pub fn due(&mut self, now: Moment) -> Vec<i64> {
         let mut due = Vec::new();
         while let Some((_, id)) = self.visible_due.pop_first_if(|(visible, _)| *visible <= now.wall) {
@@ -196,21 +193,21 @@ impl WorkQueue {
         due
     }
 
-    /// When the time of the next one comes.
+    /// Time at which the next activity is due.
     pub fn next_due(&self, now: Moment) -> Option<Instant> {
         let visible = self.visible_due.first().map(|(visible, _)| now.of_wall(*visible));
         let lease = self.lease_due.first().map(|(until, _)| *until);
         visible.into_iter().chain(lease).min()
     }
 
-    /// The rows of one activity.
+    /// Returns the rows of one activity.
     pub fn of_activity(&self, activity: &ScheduledActivityIdentifier) -> Vec<i64> {
         let identity: Identity = (Arc::from(&*activity.instance), activity.execution_id, activity.activity_id);
         let range = (identity.clone(), i64::MIN)..=(identity, i64::MAX);
         self.identities.range(range).map(|(_, id)| *id).collect()
     }
 
-    /// All of one instance.
+    /// Returns all activities of one instance.
     pub fn of_instance(&self, instance: &Arc<str>) -> Vec<i64> {
         self.ids_of(instance).collect()
     }
@@ -221,7 +218,7 @@ impl WorkQueue {
         self.identities.range(range).map(|(_, id)| *id)
     }
 
-    /// What its holder said stands in line for the disk.
+    /// Records that the acknowledgement of the holder is queued for the commit.
     pub fn stand_in_line(&mut self, claim: Claim, note: Option<Note>) {
         let Some(work) = self.items.get_mut(&claim.id) else { return };
         if let Some(lease) = work.lease.as_mut().filter(|lease| lease.lease == claim.lease) {
@@ -229,8 +226,8 @@ impl WorkQueue {
         }
     }
 
-    /// What the work of the same instance has come to, of which no turn has heard, where what the holders of all of it said
-    /// stands in line; each is given once.
+    /// If the acknowledgements of all activities of the instance are queued for the commit: returns the completions
+    /// that no turn has received yet, each one once.
     pub fn take_notes(&mut self, id: i64) -> Vec<Note> {
         let Some((instance, ..)) = self.items.get(&id).map(|work| &work.identity) else { return Vec::new() };
         let ids = self.ids_of(instance);
@@ -242,18 +239,18 @@ impl WorkQueue {
         ids.into_iter().filter_map(|id| self.items.get_mut(&id)?.lease.as_mut()?.note.take()).collect()
     }
 
-    /// Whether something refers to the session.
+    /// Whether an activity belongs to the session.
     pub fn has_session(&self, session: &str) -> bool {
         self.of_session.contains_key(session)
     }
 
-    /// How many nobody has.
+    /// Number of activities without a lease.
     pub fn unleased(&self) -> usize {
         self.items.len() - self.leased
     }
 }
 
-/// `pop_first`, if the first is so.
+/// `pop_first`, if the first element matches.
 trait PopFirstIf<T> {
     fn pop_first_if(&mut self, is: impl Fn(&T) -> bool) -> Option<T>;
 }

@@ -1,4 +1,4 @@
-//! Which worker executes which activity.
+//! Assignment of activities to workers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,59 +12,57 @@ use crate::core::moment::Moment;
 use crate::core::token::Claim;
 use crate::core::work::{Lane, Work, WorkLease};
 
-/// What a worker takes.
+/// Filter of the activities that a worker takes.
 #[derive(Debug, Clone)]
 pub struct Takes {
-    /// Work with these tags.
+    /// Accepted tags.
     pub tags: TagFilter,
-    /// Work of sessions, too: as this owner.
+    /// Session owner; `None` for a worker that takes no activities of sessions.
     pub session: Option<SessionFetchConfig>,
 }
 
-/// A worker's new work.
+/// An activity given to a worker.
 #[derive(Debug)]
 pub struct Taken {
-    /// What it holds.
     pub claim: Claim,
-    /// The activity.
     pub item: Arc<WorkItem>,
-    /// How often it has been fetched.
+    /// Number of fetches.
     pub attempts: u32,
-    /// Whether that has to be written before the worker gets it.
+    /// Whether the number of fetches must be durable before the worker receives the activity.
     pub record: bool,
-    /// Milliseconds since 1970.
+    /// Time from which the activity is visible, in milliseconds since 1970.
     pub visible: i64,
 }
 
-/// What becomes of work that its holder is done with, once that is on the disk.
+/// Effect of an acknowledgement or abandonment on an activity after the commit.
 #[derive(Debug)]
 pub enum Fate {
-    /// It has been executed; what that came to is a message.
+    /// The activity has been executed. The message is its completion.
     Done(Option<Note>),
-    /// It is to be fetched again.
+    /// The activity will be fetched again.
     Retry {
-        /// Milliseconds since 1970.
+        /// Time from which the activity is visible, in milliseconds since 1970.
         visible: i64,
-        /// How often it counts as having been fetched.
+        /// New number of fetches.
         attempts: u32,
     },
 }
 
 impl Fate {
-    /// What it has come to.
+    /// Returns the completion message.
     pub fn note(&self) -> Option<Note> {
         if let Self::Done(note) = self { note.clone() } else { None }
     }
 }
 
 impl Core {
-    /// A number for new work.
+    /// Assigns an activity number.
     pub fn next_work(&mut self) -> i64 {
         self.last_work += 1;
         self.last_work
     }
 
-    /// Puts work in, and wakes a worker that may take it.
+    /// Inserts an activity and wakes a worker that can take it.
     pub fn insert_work(&mut self, id: i64, work: Work, now: Moment) {
         let lane = work.lane.clone();
         if self.work.insert(id, work, now) {
@@ -85,7 +83,7 @@ impl Core {
         self.woken.extend(woken);
     }
 
-    /// A worker that was woken has given up: another one has to come.
+    /// Wakes another worker after a woken one has stopped waiting.
     pub fn wake_another_for_work(&mut self, now: Moment) {
         let lanes: Vec<Lane> = self.work.lanes().cloned().collect();
         for lane in lanes {
@@ -93,7 +91,7 @@ impl Core {
         }
     }
 
-    /// Work whose time has come, by either clock.
+    /// Makes the activities available that are due on either clock.
     pub fn work_due(&mut self, now: Moment) {
         for id in self.work.due(now) {
             self.change_work(id, now, |_| {});
@@ -103,7 +101,7 @@ impl Core {
         }
     }
 
-    /// Changes work, and wakes a worker if it can be taken then.
+    /// Changes an activity, and wakes a worker if it is available afterwards.
     pub fn change_work(&mut self, id: i64, now: Moment, change: impl FnOnce(&mut Work)) {
         let Some(lane) = self.work.get(id).map(|work| work.lane.clone()) else { return };
         if self.work.change(id, now, change) {
@@ -111,7 +109,7 @@ impl Core {
         }
     }
 
-    /// Gives the first work that it takes to a worker.
+    /// Leases the first available activity that matches the filter.
     pub fn take_work(&mut self, takes: &Takes, now: Moment, time: Duration) -> Option<Taken> {
         self.work_due(now);
         let sessions = &self.sessions;
@@ -132,20 +130,20 @@ impl Core {
         Some(Taken { claim, item, attempts: work.attempts, record, visible: work.visible })
     }
 
-    /// The row says so, now.
+    /// Records that the number of fetches is stored.
     pub fn work_recorded(&mut self, claim: Claim, now: Moment) {
         self.work.change(claim.id, now, |work| work.recorded = work.attempts);
     }
 
-    /// Ends a lease; the work is there for others.
+    /// Ends a lease and makes the activity available again.
     pub fn release_work(&mut self, claim: Claim, now: Moment) {
         if self.work.claimed(claim).is_some() {
             self.change_work(claim.id, now, |work| work.lease = None);
         }
     }
 
-    /// The work of whoever has this token, unless what it said last is being committed. Given a moment: and its lease has not
-    /// ended.
+    /// Returns the activity held by this token, unless an acknowledgement of it is being committed. With `now`, the
+    /// lease must also not have expired.
     fn held(&self, token: &str, now: Option<Moment>) -> Option<(Claim, &Work)> {
         let claim = self.tokens.read(token)?;
         let work = self.work.claimed(claim)?;
@@ -154,10 +152,10 @@ impl Core {
         (!lease.committing && !is_over).then_some((claim, work))
     }
 
-    /// Prolongs a lease that has not ended.
+    /// Renews a lease that has not expired.
     ///
     /// # Errors
-    /// Where there is none: the work was cancelled, or its lease has ended.
+    /// If the activity was cancelled or acknowledged, or its lease has expired.
     pub fn renew_work(&mut self, token: &str, now: Moment, time: Duration) -> Result<(), ProviderError> {
         let gone = "the activity was cancelled or acknowledged, or its lock has expired";
         let (claim, work) =
@@ -173,10 +171,10 @@ impl Core {
         Ok(())
     }
 
-    /// The first half of an acknowledgement of work.
+    /// First phase of acknowledging an activity.
     ///
     /// # Errors
-    /// Where the holder no longer has it.
+    /// If the activity was cancelled, or its lease has expired.
     pub fn begin_ack_work(
         &mut self,
         token: &str,
@@ -200,10 +198,11 @@ impl Core {
         Ok((claim, change, Fate::Done(note)))
     }
 
-    /// The first half of giving work back. None where its row says so already.
+    /// First phase of abandoning an activity. The change is empty if the stored row already has these values.
     ///
     /// # Errors
-    /// Where the holder no longer has it. A lease that has ended is still its own until somebody else has one.
+    /// If the token no longer holds the activity. An expired lease is still valid until another worker takes the
+    /// activity.
     pub fn begin_abandon_work(
         &mut self,
         token: &str,
@@ -232,7 +231,7 @@ impl Core {
         });
     }
 
-    /// The second half: it is on the disk.
+    /// Second phase of acknowledging or abandoning an activity, after the commit.
     pub fn finish_work(&mut self, claim: Claim, fate: Fate, now: Moment) {
         match fate {
             Fate::Done(note) => {
@@ -248,13 +247,14 @@ impl Core {
         self.settle();
     }
 
-    /// The second half: the disk has refused.
+    /// Second phase of acknowledging or abandoning an activity, after a failed commit.
     pub fn refuse_work(&mut self, claim: Claim, now: Moment) {
         self.mark_work(claim, false, now);
         self.settle();
     }
 
-    /// As `refuse_work`, where the holder has been told that it is done with it: somebody else has to do it again.
+    /// Like [`Core::refuse_work`], for a worker that has already received success: releases the activity for another
+    /// execution.
     pub fn undo_work(&mut self, claim: Claim, fate: Fate, now: Moment) {
         if let Fate::Done(Some(note)) = fate {
             self.settle_note(note, false, now);
@@ -263,12 +263,12 @@ impl Core {
         self.settle();
     }
 
-    /// Prolongs the sessions of these owners that are not idle.
+    /// Renews the sessions of these owners that are not idle. Returns their number.
     pub fn renew_sessions(&mut self, owners: &[&str], now: Moment, time: Duration, idle: Duration) -> usize {
         self.sessions.renew(owners, now.mono, now.lease(time), idle)
     }
 
-    /// Forgets the sessions that ended without work.
+    /// Removes expired sessions without work. Returns their number.
     pub fn forget_sessions(&mut self, now: Moment) -> usize {
         let work = &self.work;
         self.sessions.forget(now.mono, |session| work.has_session(session))

@@ -1,4 +1,4 @@
-//! What an administrator asks for.
+//! Administrative operations of the provider.
 
 use async_trait::async_trait;
 use duroxide::Event;
@@ -13,7 +13,7 @@ use crate::provider::OneWriter;
 use crate::provider::shared::told;
 
 impl OneWriter {
-    /// An execution's output: memory has it only where the store keeps nothing.
+    /// Returns the output of an execution: from memory if the store keeps nothing, otherwise from the store.
     async fn output(
         &self,
         operation: &str,

@@ -1,17 +1,17 @@
-//! What has to be finished even if nobody waits for it any more.
+//! Futures that complete even if their caller is dropped.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 
-/// A future that goes on in the background when it is dropped in the middle: dispatchers drop their calls at shutdown.
+/// A future that continues in the background if it is dropped while running: dispatchers drop their calls at shutdown.
 pub struct Finish<T: Send + 'static> {
     rest: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
 }
 
 impl<T: Send + 'static> Finish<T> {
-    /// Not begun yet; once it is, it will be finished.
+    /// Wraps a future. Once polled, it runs to completion.
     pub fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
         Self { rest: Some(Box::pin(future)) }
     }
@@ -32,7 +32,7 @@ impl<T: Send + 'static> Future for Finish<T> {
 
 impl<T: Send + 'static> Drop for Finish<T> {
     fn drop(&mut self) {
-        // Without a runtime it cannot be finished; the future's own parts then say what that means.
+        // Without a runtime the future cannot complete; its own destructors handle that.
         if let Some(rest) = self.rest.take()
             && let Ok(runtime) = Handle::try_current()
         {

@@ -1,11 +1,11 @@
-//! A lease on its way to a caller, while the disk is asked.
+//! Leases that a fetch holds while it accesses the disk.
 
 use crate::core::Core;
 use crate::core::moment::Moment;
 use crate::core::token::Claim;
 use crate::provider::shared::Shared;
 
-/// A lease that ends with its caller, should that go away before it has it in hand.
+/// A lease that is released on drop, unless it has been handed over to the caller of the fetch.
 pub struct Held<'a> {
     shared: &'a Shared,
     claim: Claim,
@@ -14,12 +14,12 @@ pub struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// One for which [`Core::begin_fetching`] has been called, and that ends by `release`.
+    /// Guards a lease after [`Core::begin_fetching`]. `release` ends the lease.
     pub fn new(shared: &'a Shared, claim: Claim, release: fn(&mut Core, Claim, Moment)) -> Self {
         Self { shared, claim, release, is_handed_over: false }
     }
 
-    /// The caller has it in hand.
+    /// Marks the lease as received by the caller.
     pub fn hand_over(mut self) {
         self.is_handed_over = true;
     }

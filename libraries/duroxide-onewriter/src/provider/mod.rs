@@ -1,4 +1,4 @@
-//! The provider as duroxide sees it. What its methods do is in the files beside this one.
+//! The implementation of duroxide's provider traits. The submodules contain the bodies of the methods.
 
 mod admin;
 mod finish;
@@ -31,7 +31,8 @@ use crate::options::{Acks, Options, Polling};
 use crate::provider::shared::Shared;
 use crate::store::{Durable, Store};
 
-/// A provider: schedules in memory, and keeps in its store what it acknowledges. See the [crate] for what is durable when.
+/// A provider that schedules in memory and writes acknowledged changes to its store. The [crate] documents the
+/// durability of each call.
 pub struct OneWriter {
     shared: Arc<Shared>,
     polling: Polling,
@@ -50,31 +51,31 @@ impl OneWriter {
         Ok(Self { shared, polling: options.polling, acks: options.acks, durable: None })
     }
 
-    /// The layer below, for whoever wants to know what is set on its connections. None where it is another store.
+    /// Returns the database, for example to inspect the settings of its connections. `None` with another store.
     #[must_use]
     pub fn database(&self) -> Option<&onewriter::Database> {
         self.durable.as_ref().map(|durable| durable.database())
     }
 
-    /// What the layer below has done so far: writes, commits, checkpoints. None where it is another store.
+    /// Returns the counters of the database: writes, commits, checkpoints. `None` with another store.
     #[must_use]
     pub fn counters(&self) -> Option<onewriter::Counters> {
         self.durable.as_ref().map(|durable| durable.counters())
     }
 
-    /// Bytes of histories and values in memory, as [`Options::cache`] counts them.
+    /// Bytes of histories and values in memory, as limited by [`Options::cache`].
     #[must_use]
     pub fn cached(&self) -> usize {
         self.shared.with(|core, _| core.cached())
     }
 
-    /// Takes all histories and values out of memory that nobody has in hand; they are read again when they are needed. Does
-    /// nothing where memory is the only place in which they are.
+    /// Removes all histories and values that are not under a lease from memory; they are read again on demand. Has no
+    /// effect if the store keeps nothing.
     pub fn drop_cache(&self) {
         self.shared.with(|core, _| core.drop_bodies());
     }
 
-    /// The highest number of fetches among the messages that wait for an instance, if there are any.
+    /// Highest fetch count among the messages waiting for an instance, or `None` if there are none.
     #[must_use]
     pub fn most_attempts(&self, instance: &str) -> Option<u32> {
         self.shared.with(|core, _| {
@@ -83,16 +84,16 @@ impl OneWriter {
         })
     }
 
-    /// Finishes what is begun, and lets go of the file: later calls fail. The same happens when the provider is dropped.
+    /// Completes pending changes and closes the file. Later calls fail. Dropping the provider has the same effect.
     ///
     /// # Errors
-    /// Where the last checkpoint fails; everything acknowledged is safe then, too.
+    /// If the final checkpoint fails; all acknowledged changes are still durable then.
     pub fn close(&self) -> Result<(), Error> {
         self.shared.with(|core, _| core.fail("the provider is closed"));
         Ok(self.shared.store.close()?)
     }
 
-    /// What a dispatcher that does not wait for the disk needs before it acknowledges.
+    /// Acquires the place in line that [`Acks::Ordered`] requires before an acknowledgement.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         match self.acks {
             Acks::Awaited => None,
@@ -100,8 +101,8 @@ impl OneWriter {
         }
     }
 
-    /// Keeps what a dispatcher acknowledges. With a place in line it is told when the change stands there, which `in_line` is
-    /// for; without one when it is kept.
+    /// Commits an acknowledgement of a dispatcher. With a place in line it calls `in_line` and returns as soon as the
+    /// change is queued; without one it returns after the commit.
     async fn acknowledge(
         &self,
         operation: &'static str,
@@ -116,15 +117,15 @@ impl OneWriter {
         }
     }
 
-    /// Waits until the disk has decided what dispatchers have been told so far, so that whoever asks next finds it: of one
-    /// instance, or of all where none is named.
+    /// Waits for the commits of all acknowledgements returned so far, so that a following read includes them: those of
+    /// one instance, or all if `instance` is `None`.
     async fn catch_up(&self, instance: Option<&str>) {
         if self.acks == Acks::Ordered {
             self.shared.decided(instance).await;
         }
     }
 
-    /// Until when a fetch waits, if it does.
+    /// Deadline up to which a fetch waits, or `None` if it does not wait.
     fn deadline(&self, poll_timeout: Duration) -> Option<Instant> {
         let waits = self.polling == Polling::Long && !poll_timeout.is_zero();
         waits.then(|| Instant::now().checked_add(poll_timeout)).flatten()
@@ -134,12 +135,12 @@ impl OneWriter {
 impl Drop for OneWriter {
     fn drop(&mut self) {
         self.shared.stop();
-        // Here and not when the clock's thread has ended: the next one to open the file may come at once.
+        // Close here, not when the clock thread ends, because the file may be opened again immediately.
         let _too_late = self.close();
     }
 }
 
-/// What is kept of it; nothing where nothing is kept.
+/// Serialises an item; empty if the store keeps nothing.
 fn text(operation: &str, keeps: bool, item: &impl serde::Serialize) -> Result<String, ProviderError> {
     let text = if keeps { serde_json::to_string(item) } else { Ok(String::new()) };
     text.map_err(|error| ProviderError::permanent(operation, format!("cannot be serialised: {error}")))

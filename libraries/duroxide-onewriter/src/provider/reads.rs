@@ -1,4 +1,4 @@
-//! Histories, values and statistics: from memory, or from the store where memory has let go of them.
+//! Reads of histories, values and statistics, from memory or from the store.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::provider::shared::told;
 use crate::provider::{OneWriter, text};
 use crate::store::Loaded;
 
-/// Where something is.
+/// Location of an object.
 enum Place<T> {
     Here(T),
-    /// Instance, execution, and what its epoch was.
+    /// Instance, execution and epoch.
     Stored(i64, u64, u64),
     Nowhere,
 }
 
 impl OneWriter {
-    /// An execution's history, empty where there is none; default: the latest execution's.
+    /// Returns the history of an execution, empty if there is none. Default: the latest execution.
     pub(super) async fn history(
         &self,
         operation: &'static str,
@@ -44,7 +44,7 @@ impl OneWriter {
                 },
             ))
         })?;
-        // Copied while nobody waits for the lock.
+        // Copied after the lock has been released.
         let events = match place {
             Place::Here(events) => events,
             Place::Nowhere => History::new(),
@@ -57,7 +57,7 @@ impl OneWriter {
         Ok(events.iter().map(|event| (**event).clone()).collect())
     }
 
-    /// Something of the instance's values, of none where there is no such instance.
+    /// Applies `of` to the values of the instance, or to no values if there is no such instance.
     pub(super) async fn values<T>(
         &self,
         operation: &'static str,
@@ -76,7 +76,7 @@ impl OneWriter {
         }
     }
 
-    /// From the store; and into memory, if it is the latest execution and nothing has changed meanwhile.
+    /// Reads from the store, and caches the result if it is the latest execution and nothing has changed since `epoch`.
     async fn load(&self, operation: &str, id: i64, execution: u64, epoch: u64) -> Result<Loaded, ProviderError> {
         let loaded = self.shared.store.load(id, execution).await.map_err(|error| told(operation, error))?;
         if let Ok((history, bytes)) = &loaded.history {
@@ -139,7 +139,7 @@ impl OneWriter {
     }
 }
 
-/// Where something of an execution is: in the body, or kept elsewhere in memory, or in the store.
+/// Locates an object of an execution: in the body, elsewhere in memory, or in the store.
 fn place<T>(
     core: &mut Core,
     name: &str,

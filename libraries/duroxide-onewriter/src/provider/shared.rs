@@ -1,4 +1,4 @@
-//! The schedule and its lock.
+//! The scheduler, its lock, and the order of commits.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -21,31 +21,30 @@ use crate::store::{Store, StoreError};
 
 type Commit = Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send>>;
 
-/// What has become of a change so far.
+/// Progress of a change.
 enum Line {
     /// The store has answered.
     Decided(Result<(), ProviderError>),
-    /// It stands in line.
+    /// The commit is in progress.
     Waits(Commit),
 }
 
-/// Of so many changes under way each stands in line where it was put. The line has an end ([`Store::commit`]), behind which it
-/// is not said who will come before whom.
+/// Number of concurrent changes up to which the store keeps them in order ([`Store::commit`]), with a safety margin.
 const IN_LINE: usize = 512;
 
-/// Changes that may wait for the disk of which nobody waits to hear.
+/// Number of changes whose callers do not wait for the commit.
 const LINE: usize = 256;
 
-/// What the provider, its clock, and calls that outlive their callers share.
+/// State shared by the provider, its clock thread, and calls that outlive their callers.
 pub struct Shared {
     core: Mutex<Core>,
-    /// Rings when the clock has to look earlier than it meant to.
+    /// Wakes the clock thread earlier than planned.
     bell: Condvar,
-    /// As many places as changes may wait for the disk of which nobody waits to hear.
+    /// Free places for changes whose callers do not wait for the commit.
     line: Arc<Semaphore>,
-    /// Changes of which the store has not said whether it has kept them.
+    /// Changes that the store has not answered yet.
     under_way: AtomicUsize,
-    /// Where what is acknowledged is kept.
+    /// Store of the acknowledged changes.
     pub store: Arc<dyn Store>,
 }
 
@@ -56,7 +55,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
-        // A panic inside is a mistake of this crate's, and the schedule may be half changed.
+        // A panic inside is a defect of this crate, and may leave the scheduler half changed.
         self.core.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
             let mut core = poisoned.into_inner();
             core.fail("the schedule is inconsistent after a panic");
@@ -64,10 +63,10 @@ impl Shared {
         })
     }
 
-    /// Does something with the schedule, and then notifies those whom it concerns. Never awaits.
+    /// Runs `act` under the lock, then notifies the callers that it woke. Does not await.
     pub fn with<T>(&self, act: impl FnOnce(&mut Core, Moment) -> T) -> T {
         let mut core = self.lock();
-        // Not before the lock is held: time must not run backwards between two that hold it.
+        // Read the clock under the lock, so that time never runs backwards between two holders.
         let now = Moment::now();
         let result = act(&mut core, now);
         let (woken, is_earlier) = core.leave(now);
@@ -81,8 +80,8 @@ impl Shared {
         result
     }
 
-    /// Keeps a change, and does the second half of the call: told whether the change has been kept. That is done even if the
-    /// caller goes away meanwhile, for the disk and memory have to agree.
+    /// Commits a change, then calls `then` with whether it was kept. Both happen even if the caller is dropped
+    /// meanwhile, because memory and disk must agree.
     pub async fn commit(
         self: &Arc<Self>,
         operation: &'static str,
@@ -106,8 +105,8 @@ impl Shared {
         .await
     }
 
-    /// As `commit`; `in_line` is done as soon as the change stands in line, if it has to stand there: what is to be kept after
-    /// that is kept later.
+    /// Like [`Shared::commit`]. If the commit takes time, `in_line` is called as soon as the change is queued; changes
+    /// queued after that are committed later.
     pub async fn commit_shown(
         self: &Arc<Self>,
         operation: &'static str,
@@ -121,14 +120,14 @@ impl Shared {
         }
     }
 
-    /// A place in line for a change of which nobody waits to hear. To be asked for before anything is begun: whoever goes away
-    /// while he waits for it leaves nothing behind.
+    /// Acquires a place in line for a change whose caller does not wait for the commit. Must be called before any state
+    /// changes, so that a caller dropped while waiting leaves nothing behind.
     pub async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        // It is never closed.
+        // The semaphore is never closed.
         Arc::clone(&self.line).acquire_owned().await.ok()
     }
 
-    /// As `commit_shown`, but returns when the change stands in line: told nothing of what the store says later.
+    /// Like [`Shared::commit_shown`], but returns when the change is queued, without the result of the commit.
     pub async fn commit_in_line(
         self: &Arc<Self>,
         operation: &'static str,
@@ -149,7 +148,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Begins to keep a change.
+    /// Starts the commit of a change.
     async fn stand_in_line(
         self: &Arc<Self>,
         operation: &'static str,
@@ -158,7 +157,7 @@ impl Shared {
         then: impl FnOnce(&mut Core, Moment, bool) + Send + 'static,
     ) -> Line {
         let shared = Arc::clone(self);
-        // The runtime would let it begin later where this task has done much already, and others would be before it in line.
+        // Tokio's cooperative budget could delay the first poll, and other changes would be queued earlier.
         let mut commit: Commit = Box::pin(unconstrained(async move { shared.commit(operation, change, then).await }));
         let begun = poll_fn(|context| Poll::Ready(commit.as_mut().poll(context))).await;
         if let Poll::Ready(result) = begun {
@@ -170,15 +169,15 @@ impl Shared {
         Line::Waits(commit)
     }
 
-    /// Returns when what was promised before this call is decided: of the instance that is called so, or everything where
-    /// none is named. At once where the schedule has failed, which the next call will say.
+    /// Returns after the commit of every promise made before this call: those of one instance, or all if `instance` is
+    /// `None`. If the scheduler is broken, it returns immediately, and the next call returns the error.
     pub async fn decided(&self, instance: Option<&str>) {
         let mut asked = None;
         loop {
             let undecided = self.with(|core, _| {
                 let of = match instance {
                     None => Scope::Everything,
-                    // Who is not known by name has had no turn.
+                    // An instance without a name entry has had no turn.
                     Some(name) => Scope::Instance(core.find(name)?),
                 };
                 core.when_decided(of, &mut asked)
@@ -190,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// The clock: makes visible what is due when nobody else looks. Returns when the provider is dropped.
+    /// Main loop of the clock thread: makes due objects visible if no call does. Returns when the provider is dropped.
     pub fn run_clock(&self) {
         let mut core = self.lock();
         while !core.is_stopped() {
@@ -210,14 +209,14 @@ impl Shared {
         }
     }
 
-    /// Ends the clock.
+    /// Ends the clock thread.
     pub fn stop(&self) {
         self.lock().stop();
         self.bell.notify_all();
     }
 }
 
-/// A change of which nobody will know whether it is kept: its runtime has ended in the middle of it.
+/// A change with unknown outcome: its runtime has ended before the commit.
 struct Undecided<'a> {
     shared: Option<&'a Shared>,
 }
@@ -230,7 +229,7 @@ impl Drop for Undecided<'_> {
     }
 }
 
-/// As the runtime wants to be told.
+/// Converts a store error into the error type of the runtime.
 pub fn told(operation: &str, error: StoreError) -> ProviderError {
     if error.retryable {
         ProviderError::retryable(operation, error.what)

@@ -1,4 +1,4 @@
-//! What dispatchers of orchestrations ask for and say.
+//! Calls of orchestration dispatchers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::provider::{OneWriter, text};
 const FETCH: &str = "fetch_orchestration_item";
 const UNKNOWN: &str = "unknown";
 
-/// What a dispatcher is about to get.
+/// A turn that is about to be returned.
 struct Fetched {
     turn: Turn,
     token: String,
@@ -85,7 +85,7 @@ impl OneWriter {
         }
     }
 
-    /// Adds what is not in memory, and writes the number of attempts where that has to be.
+    /// Loads what is not in memory, and writes the fetch count if it must be durable.
     async fn complete(&self, fetched: Fetched) -> Result<(OrchestrationItem, String, u32), ProviderError> {
         let Fetched { turn, token, name, orchestration, version, execution, body, epoch, needs_disk } = fetched;
         let claim = turn.claim;
@@ -171,7 +171,7 @@ impl OneWriter {
     ) -> Result<(), ProviderError> {
         const ACK: &str = "ack_orchestration_item";
         let keeps = self.shared.store.keeps();
-        // What takes time is done before the lock is held.
+        // Serialise before taking the lock.
         let items = |items: Vec<WorkItem>| {
             let texts = items.into_iter().map(|item| text(ACK, keeps, &item).map(|json| (Arc::new(item), json)));
             texts.collect::<Result<Vec<_>, _>>()
@@ -242,7 +242,7 @@ impl OneWriter {
     }
 }
 
-/// What the dispatcher gets, as far as it is in memory.
+/// Collects the parts of the turn that are in memory.
 fn fetched(core: &mut Core, turn: Turn) -> Option<Fetched> {
     let claim = turn.claim;
     let token = core.tokens().token(claim);
@@ -252,7 +252,7 @@ fn fetched(core: &mut Core, turn: Turn) -> Option<Fetched> {
     let execution = record.map_or(1, |record| record.current);
     let body = match body {
         Some((of, history, values)) if of == execution => Some((history, values)),
-        // A new instance has none.
+        // A new instance has no history.
         _ if record.is_none() => Some(Default::default()),
         _ => None,
     };
@@ -267,7 +267,7 @@ fn fetched(core: &mut Core, turn: Turn) -> Option<Fetched> {
     Some(Fetched { turn, token, name, orchestration, version, execution, body, epoch, needs_disk })
 }
 
-/// What a history says of its orchestration.
+/// Name and version of the orchestration in a history.
 fn started(history: &[Event]) -> Option<(String, String)> {
     history.iter().find_map(|event| match &event.kind {
         EventKind::OrchestrationStarted { name, version, .. } => Some((name.clone(), version.clone())),
@@ -275,7 +275,7 @@ fn started(history: &[Event]) -> Option<(String, String)> {
     })
 }
 
-/// What messages say of the orchestration that they start.
+/// Name and version of the orchestration that the messages start.
 fn starting(messages: &[WorkItem]) -> Option<(String, String)> {
     messages.iter().find_map(|message| match message {
         WorkItem::StartOrchestration { orchestration, version, .. }

@@ -1,4 +1,4 @@
-//! Waiting until there is something to fetch.
+//! Waiting for an available turn or activity.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::core::instance::Replays;
 use crate::core::workers::Takes;
 use crate::provider::shared::Shared;
 
-/// A caller among those that wait. If it gives up after it was woken, another one is woken in its place.
+/// A registered waiter. If it stops waiting after it was woken, another one is woken in its place.
 pub struct Waiting {
     shared: Arc<Shared>,
     id: u64,
@@ -25,19 +25,19 @@ enum Queue {
 }
 
 impl Waiting {
-    /// Enters, in the critical section in which nothing was found.
+    /// Registers a waiter. Must be called in the critical section in which nothing was found.
     pub fn for_turns(shared: &Arc<Shared>, core: &mut Core, replays: Replays) -> Self {
         let (id, notify) = core.turn_waiters().enter(replays);
         Self { shared: Arc::clone(shared), id, queue: Queue::Turns, notify, is_awake: false }
     }
 
-    /// As `for_turns`.
+    /// Like [`Waiting::for_turns`].
     pub fn for_work(shared: &Arc<Shared>, core: &mut Core, takes: Takes) -> Self {
         let (id, notify) = core.work_waiters().enter(takes);
         Self { shared: Arc::clone(shared), id, queue: Queue::Work, notify, is_awake: false }
     }
 
-    /// Until it is woken, and will look at once, or until then.
+    /// Waits until it is woken or the deadline has passed. A woken caller must fetch again immediately.
     pub async fn until(mut self, deadline: Option<Instant>) {
         let deadline = deadline.unwrap_or_else(Instant::now);
         self.is_awake = timeout_at(deadline, self.notify.notified()).await.is_ok();

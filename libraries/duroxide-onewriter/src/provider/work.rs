@@ -1,4 +1,4 @@
-//! What workers ask for and say.
+//! Calls of activity workers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl OneWriter {
         }
     }
 
-    /// Writes the number of attempts where that has to be.
+    /// Writes the fetch count if it must be durable.
     async fn complete_work(&self, taken: Taken, token: String) -> Result<(WorkItem, String, u32), ProviderError> {
         let (claim, visible, attempts) = (taken.claim, taken.visible, taken.attempts);
         if taken.record {

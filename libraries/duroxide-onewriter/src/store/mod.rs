@@ -1,4 +1,4 @@
-//! Where what is acknowledged is kept.
+//! Storage of acknowledged changes.
 
 mod durable;
 mod volatile;
@@ -16,58 +16,63 @@ use crate::change::Change;
 use crate::core::record::Record;
 use crate::core::values::Values;
 
-/// Keeps what the calls acknowledge. [`Durable`] and [`Volatile`] are two; tests have others.
+/// Storage of acknowledged changes. Implementations: [`Durable`], [`Volatile`], and those of tests.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Whether anything is kept: if not, memory keeps everything and asks for nothing.
+    /// Whether the store keeps anything. If not, memory holds everything and the store is not read.
     fn keeps(&self) -> bool;
 
-    /// Everything that is scheduled, for the opening.
+    /// Reads the whole state of the scheduler, when a provider is opened.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     fn recover(&self) -> Result<Recovered, StoreError>;
 
-    /// Keeps a change: all of it by the time this returns, or nothing. Changes are kept in the order in which the futures were
-    /// first polled, as long as fewer than a thousand are under way: what one says may come of what an earlier one says. If it
-    /// does, and the earlier one was refused, so is this one ([`Row::MessageDone`](crate::Row::MessageDone)).
+    /// Commits a change.
+    ///
+    /// The whole change is durable when this returns, or nothing of it. Changes take effect in the order in which their
+    /// futures are first polled, as long as fewer than a thousand are in progress: a later change may depend on an
+    /// earlier one. If it does, and the earlier one failed, it must fail too
+    /// ([`Row::MessageDone`](crate::Row::MessageDone)).
     ///
     /// # Errors
-    /// Where nothing of it is kept.
+    /// If nothing of the change is kept.
     async fn commit(&self, change: Change) -> Result<(), StoreError>;
 
-    /// An execution's history, and the instance's values.
+    /// Reads the history of an execution and the values of its instance.
     ///
     /// # Errors
-    /// Where they cannot be read. A history that can be read and not understood is no such error.
+    /// If they cannot be read. A history that cannot be deserialised is not an error of this call, but part of
+    /// [`Loaded`].
     async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError>;
 
-    /// Result, error, or the input of the next execution.
+    /// Reads the result, the error, or the input of the next execution.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError>;
 
-    /// Finishes what is begun, and lets go of the files.
+    /// Completes pending changes and closes the files.
     ///
     /// # Errors
-    /// Where the store says so; it is closed all the same.
+    /// If closing fails; the store is closed nevertheless.
     fn close(&self) -> Result<(), StoreError>;
 }
 
-/// What a store says of one execution.
+/// History of one execution and values of its instance, as read from a store.
 #[derive(Debug)]
 pub struct Loaded {
-    /// By the events' numbers, and the bytes they take as text; or why they are not understood.
+    /// Events in the order of their IDs and their serialised size in bytes, or the reason why they cannot be
+    /// deserialised.
     pub history: Result<(Vec<Arc<Event>>, usize), String>,
-    /// The instance's values.
+    /// Values of the instance.
     pub values: Values,
 }
 
-/// What a store has kept of the schedule.
+/// Stored state of the scheduler.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// Numbers, names and records, without histories.
+    /// Number, name and record of each instance, without histories.
     pub instances: Vec<(i64, String, Record)>,
     /// Messages for orchestrations.
     pub messages: Vec<Kept>,
@@ -75,24 +80,24 @@ pub struct Recovered {
     pub work: Vec<Kept>,
 }
 
-/// A message or an activity as it was kept.
+/// A stored message or activity.
 #[derive(Debug)]
 pub struct Kept {
-    /// Its number.
+    /// Number of the message or activity.
     pub id: i64,
-    /// Milliseconds since 1970.
+    /// Time from which it is visible, in milliseconds since 1970.
     pub visible: i64,
-    /// How often it has been fetched, as far as is known.
+    /// Number of recorded fetches.
     pub attempts: u32,
-    /// Itself.
+    /// The message or activity.
     pub item: WorkItem,
 }
 
-/// Why a store could not do it.
+/// Reason why a store operation failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{what}")]
 pub struct StoreError {
-    /// For a human being.
+    /// Message for humans.
     pub what: String,
     /// Whether the same call may succeed later.
     pub retryable: bool,

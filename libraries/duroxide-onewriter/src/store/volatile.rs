@@ -1,4 +1,4 @@
-//! Nothing is kept.
+//! The store that keeps nothing.
 
 use async_trait::async_trait;
 
@@ -6,8 +6,8 @@ use crate::change::Change;
 use crate::core::values::Values;
 use crate::store::{Loaded, Recovered, Store, StoreError};
 
-/// Keeps nothing and does no I/O: the provider on it is what the runtime reaches when storage costs nothing, which is what
-/// the others are compared with. Memory grows until instances are deleted.
+/// A store that keeps nothing and does no I/O. It shows the upper limit of the runtime's throughput, for comparison
+/// with durable stores. Memory grows until instances are deleted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Volatile;
 

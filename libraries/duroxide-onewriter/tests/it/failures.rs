@@ -1,4 +1,4 @@
-//! A disk that refuses, and callers that go away.
+//! Failing disks, and callers that are dropped.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -22,7 +22,7 @@ use duroxide_onewriter::{Acks, OneWriter, Options};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-/// For what hangs.
+/// Timeout of calls that must not hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn open() -> (Arc<OneWriter>, Arc<Through<Disk>>, TempDir) {
@@ -55,7 +55,7 @@ async fn what_the_disk_refuses_has_not_happened() {
     let admin = provider.as_management_capability().unwrap();
     assert!(admin.delete_instance("one", true).await.unwrap_err().is_retryable());
 
-    // A deletion takes the turn from its holder first; what it takes, it gives back to all.
+    // A deletion revokes the lease first; after its failure the instance is available again.
     assert!(ack(&*provider, &turn_token, vec![], vec![], named()).await.is_err());
     disk.full(false);
     assert_eq!(provider.read("one").await.unwrap().len(), 1);
@@ -67,7 +67,7 @@ async fn what_the_disk_refuses_has_not_happened() {
     assert_eq!(again, activity("one", 2));
     assert!(work(&*provider).await.is_none(), "nothing else has come in");
 
-    // And the same calls succeed now.
+    // The same calls succeed now.
     ack(&*provider, &turn_token, events(), vec![], named()).await.unwrap();
     provider.ack_work_item(&work_token, Some(completed("one", 2))).await.unwrap();
     assert_eq!(turn(&*provider).await.unwrap().0.messages, [completed("one", 2)]);
@@ -146,7 +146,7 @@ async fn a_deletion_waits_for_what_is_being_committed() {
     assert!(work(&*provider).await.is_none());
 }
 
-/// A fetch that needs the disk holds what it will return, and may still let go of it.
+/// A fetch that accesses the disk holds a lease and may still release it.
 #[tokio::test]
 async fn a_fetch_that_goes_away_leaves_nothing_behind() {
     let (provider, disk, _folder) = open();
@@ -157,7 +157,7 @@ async fn a_fetch_that_goes_away_leaves_nothing_behind() {
     provider.abandon_orchestration_item(&turn_token, None, false).await.unwrap();
     provider.abandon_work_item(&work_token, None, false).await.unwrap();
 
-    // Their second attempts are to be written, and the disk does not answer.
+    // Both second attempts must be written, and the disk does not answer.
     disk.waits.store(true, Ordering::SeqCst);
     let (first, second) = (Arc::clone(&provider), Arc::clone(&provider));
     let first = tokio::spawn(async move { (turn(&*first).await, first) });
@@ -194,7 +194,7 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(!read.is_finished() && !fetched.is_finished() && !listed.is_finished(), "it is not decided");
 
-    // The disk refuses it: the turn is there again, and who has asked finds what was before.
+    // The commit fails: the turn is available again, and the waiting reads return the previous state.
     disk.full(true);
     disk.may_commit.add_permits(1);
     disk.waits.store(false, Ordering::SeqCst);
@@ -203,7 +203,7 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     assert!(timeout(LIMIT, listed).await.expect("it is decided").unwrap().is_empty());
     let again = timeout(LIMIT, async {
         loop {
-            // The second attempt is to be written, which fails as long as the disk is full.
+            // The second attempt must be written, which fails while the disk is full.
             match provider.fetch_orchestration_item(LOCK, LIMIT, None).await {
                 Ok(found) => return found.expect("it is there"),
                 Err(error) => assert!(error.is_retryable()),
@@ -213,7 +213,7 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     });
     let (item, token, _) = again.await.expect("it is there again");
     assert_eq!((item.instance.as_str(), item.history.len()), ("one", 0));
-    // Whoever asks after an acknowledgement finds it, without having been made to wait for anything else.
+    // Reads after an acknowledgement include it, and wait for nothing else.
     ack(&*provider, &token, vec![started("one")], vec![activity("one", 2)], named()).await.unwrap();
     assert_eq!(timeout(LIMIT, provider.read("one")).await.expect("it is kept").unwrap().len(), 1);
     let (_, token, _) = timeout(LIMIT, work(&*provider)).await.expect("it is decided").expect("it is there");
@@ -222,7 +222,7 @@ async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_doe
     assert_eq!(found.expect("it is there").0.messages, [completed("one", 2)]);
 }
 
-/// Of what waits for the disk it refuses the first, and takes the others.
+/// Fails the first of the waiting commits, and accepts the others.
 async fn refuse_the_first(disk: &Disk) {
     let before = disk.refused.load(Ordering::SeqCst);
     disk.full(true);
@@ -255,7 +255,7 @@ async fn a_turn_may_have_a_message_before_the_disk_and_comes_to_nothing_without_
         }
         refuse_the_first(&disk).await;
         assert!(timeout(LIMIT, starting).await.expect("it is decided").unwrap().unwrap_err().is_retryable());
-        // The disk would take the turn now, and may not have it: its cause is not there.
+        // The disk would accept the acknowledgement of the turn, but the commit of its message has failed.
         if !is_in_line {
             assert!(acked().await.unwrap_err().is_retryable());
             provider.abandon_orchestration_item(&token, None, false).await.unwrap();
@@ -265,7 +265,7 @@ async fn a_turn_may_have_a_message_before_the_disk_and_comes_to_nothing_without_
         assert!(timeout(LIMIT, turn(&*provider)).await.expect("it is decided").is_none());
     }
 
-    // And one that the disk takes.
+    // The same with a commit that succeeds.
     disk.waits.store(true, Ordering::SeqCst);
     let starting = Arc::clone(&provider);
     let starting = tokio::spawn(async move { starting.enqueue_for_orchestrator(start("one"), None).await });
@@ -281,7 +281,7 @@ async fn a_turn_may_have_a_message_before_the_disk_and_comes_to_nothing_without_
     assert!(turn(&*provider).await.is_none(), "it was there once");
 }
 
-/// As many as may be on their way to the disk without anybody waiting for them.
+/// Number of changes that may be queued without a waiting caller; equal to the constant in `provider/shared.rs`.
 const LINE: usize = 256;
 
 #[tokio::test]
@@ -329,7 +329,8 @@ async fn what_the_last_activity_comes_to_is_shown_at_once_with_all_others_of_its
     assert_eq!(item.messages, [completed("one", 2), completed("one", 3)]);
     ack(&*provider, &token, vec![event("one", 2, EventKind::KeyValuesCleared)], vec![], named()).await.unwrap();
 
-    // The disk refuses the first, and has to refuse the turn; the second remains, and the first activity is to be done again.
+    // The commit of the first completion fails, and with it that of the turn; the second remains, and the first
+    // activity runs again.
     refuse_the_first(&disk).await;
     assert_eq!(timeout(LIMIT, provider.read("one")).await.expect("it is decided").unwrap().len(), 1);
     let found = timeout(LIMIT, provider.fetch_orchestration_item(LOCK, LIMIT, None)).await.expect("it is shown");
@@ -338,7 +339,7 @@ async fn what_the_last_activity_comes_to_is_shown_at_once_with_all_others_of_its
     assert!(work(&*provider).await.is_none());
 }
 
-/// The disk refuses one of so many commits.
+/// One of this many commits fails.
 const ONE_OF: usize = 9;
 
 async fn fan(ctx: OrchestrationContext, _: String) -> Result<String, String> {
@@ -348,7 +349,7 @@ async fn fan(ctx: OrchestrationContext, _: String) -> Result<String, String> {
     Ok(format!("{},{last}", all.join("+")))
 }
 
-/// Runs orchestrations on a disk that refuses now and then: each comes to its end, and nothing is left of what was refused.
+/// Runs orchestrations on a disk with occasional failures: each completes, and failed commits leave nothing behind.
 async fn all_end_on_a_disk_that_refuses(acks: Acks) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("orchestrations.db");
@@ -358,12 +359,12 @@ async fn all_end_on_a_disk_that_refuses(acks: Acks) {
     let activities =
         ActivityRegistry::builder().register("Echo", |_: ActivityContext, input: String| async move { Ok(input) });
     let orchestrations = OrchestrationRegistry::builder().register("Fan", fan).build();
-    // Each refusal is a warning.
+    // Each failed commit logs a warning.
     let _set_already = tracing::subscriber::set_global_default(tracing::subscriber::NoSubscriber::new());
     let options = RuntimeOptions {
         orchestration_concurrency: 8,
         worker_concurrency: 8,
-        // What could not be given back, because that was refused, too, is there for others after that.
+        // If the abandonment fails too, the lease expires after this time.
         orchestrator_lock_timeout: Duration::from_secs(1),
         worker_lock_timeout: Duration::from_secs(1),
         ..RuntimeOptions::default()

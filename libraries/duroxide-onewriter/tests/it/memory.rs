@@ -1,4 +1,4 @@
-//! How much of the histories stays in memory, and that the rest is found.
+//! The cache limit for histories, and reads of evicted histories.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! What is there when the database is opened again, and who may open it.
+//! Reopening a database, and its lock.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -38,7 +38,7 @@ async fn everything_that_was_acknowledged_is_there() {
     let custom = EventKind::CustomStatusUpdated { status: Some("half way".into()) };
     let metadata = ExecutionMetadata { pinned_duroxide_version: Some("1.2.3".parse().unwrap()), ..named() };
     ack(&provider, &token, vec![event("one", 4, set), event("one", 5, custom)], vec![], metadata).await.unwrap();
-    // An instance that is over; a message that waits, and one that is not due.
+    // An ended instance, a waiting message, and a delayed one.
     create(&provider, "two", vec![]).await;
     provider.enqueue_for_orchestrator(raised("two", "end"), None).await.unwrap();
     let (_, token, _) = turn(&provider).await.unwrap();
@@ -104,7 +104,7 @@ async fn leases_end_with_the_process_and_its_tokens_are_no_longer_valid() {
     provider.ack_work_item(&new_work, None).await.unwrap();
 }
 
-/// What kills each process that fetches it has to be found out in the end.
+/// An item that kills every process that fetches it must be detectable.
 #[tokio::test]
 async fn attempts_are_counted_across_processes() {
     let (_folder, path) = folder();
@@ -116,14 +116,14 @@ async fn attempts_are_counted_across_processes() {
         let (_, _, turns) = turn(&provider).await.unwrap();
         let (_, _, works) = work(&provider).await.unwrap();
         counts.push((turns, works));
-        // Its leases are lost with it, as in a process that ends.
+        // Its leases are lost, as if the process had ended.
         provider = reopen(provider, &path);
     }
-    // The first attempt of what this process has made itself is the one that no row says.
+    // Only the first attempt of an item created by this process is not in its row.
     assert_eq!(counts, [(1, 1), (1, 1), (2, 2), (3, 3)]);
 }
 
-/// Longer than it takes to open a database again, on a disk that stalls, too.
+/// Longer than opening a database takes, even on a disk that stalls.
 const DELAY: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 

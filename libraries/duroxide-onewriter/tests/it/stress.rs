@@ -1,4 +1,4 @@
-//! duroxide's own stress tests, short: whether everything succeeds, not how fast.
+//! A short run of duroxide's own stress tests: checks that all calls succeed, not their speed.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use duroxide::providers::Provider;
 use duroxide_onewriter::{Acks, Change, Durable, Options, Store, StoreError};
 use tempfile::TempDir;
 
-/// Counts what the disk refuses.
+/// Counts failed commits.
 struct Watched {
     refused: Arc<AtomicUsize>,
 }
@@ -30,7 +30,7 @@ impl Commits for Watched {
     }
 }
 
-/// On the disk, or in memory.
+/// Creates providers on disk or in memory.
 struct Factory {
     folder: Option<Mutex<Option<TempDir>>>,
     options: Options,

@@ -1,4 +1,4 @@
-//! Who waits is notified: at once, once, and only of what it takes.
+//! Waiting callers are notified immediately, once, and only of items that they can take.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,7 +11,7 @@ use duroxide_onewriter::{OneWriter, Options};
 use tokio::task::JoinHandle;
 
 const LONG: Duration = Duration::from_secs(20);
-/// Nobody looks by himself before [`LONG`] is over: half of it is far less than that, and enough for a busy machine.
+/// Callers do not look again before [`LONG`]. Half of it proves a notification, and is enough for a busy machine.
 const SOON: Duration = Duration::from_secs(10);
 
 fn provider() -> Arc<OneWriter> {
@@ -20,7 +20,7 @@ fn provider() -> Arc<OneWriter> {
 
 type Waiting<T> = JoinHandle<(Option<T>, Duration)>;
 
-/// A dispatcher that waits.
+/// Starts a waiting dispatcher.
 async fn for_turns(provider: &Arc<OneWriter>) -> Waiting<String> {
     let provider = Arc::clone(provider);
     let waiting = tokio::spawn(async move {
@@ -32,7 +32,7 @@ async fn for_turns(provider: &Arc<OneWriter>) -> Waiting<String> {
     waiting
 }
 
-/// A worker that waits.
+/// Starts a waiting worker.
 async fn for_work(provider: &Arc<OneWriter>, tags: TagFilter, owner: Option<&str>) -> Waiting<WorkItem> {
     let provider = Arc::clone(provider);
     let session =
@@ -76,7 +76,7 @@ async fn as_many_are_notified_as_there_is_work_for() {
         }
     };
     tokio::time::timeout(SOON, two).await.expect("two have been notified");
-    // And no third, for which there is nothing.
+    // And no third, because there is no third item.
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(finished(), 2);
     provider.enqueue_for_worker(activity("one", 2)).await.unwrap();
@@ -136,7 +136,7 @@ async fn a_session_that_ends_wakes_another_owner() {
 async fn one_that_is_notified_and_goes_away_hands_it_on() {
     let provider = provider();
     let (gone, stays) = (for_turns(&provider).await, for_turns(&provider).await);
-    // Nothing runs between the notification and the end of the first: the runtime has one thread.
+    // The runtime has one thread, so nothing runs between the notification and the end of the first waiter.
     let noticed = provider.enqueue_for_orchestrator(start("one"), None);
     gone.abort();
     noticed.await.unwrap();

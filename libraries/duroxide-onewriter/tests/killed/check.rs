@@ -1,4 +1,4 @@
-//! What was said or shown to be on the disk, and what is.
+//! Comparison of acknowledged or observed changes with the file after a kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use duroxide::providers::WorkItem;
 use duroxide::{Event, EventKind};
 
-/// What a process was told is on the disk.
+/// Changes that a process reported as durable.
 #[derive(Debug, Default)]
 pub struct Told {
     started: BTreeSet<String>,
-    /// Instance and event.
+    /// Instance and event ID.
     events: BTreeSet<(String, u64)>,
     /// Instance and activity.
     executed: BTreeSet<(String, u64)>,
@@ -18,7 +18,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// A line of the child's; others are the test harness's.
+    /// Parses a line of the child. Lines of the test harness are ignored.
     pub fn hear(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {
@@ -35,7 +35,7 @@ impl Told {
         }
     }
 
-    /// What another process was told.
+    /// Adds the report of another process.
     pub fn add(&mut self, other: Self) {
         self.started.extend(other.started);
         self.events.extend(other.events);
@@ -43,13 +43,13 @@ impl Told {
         self.completed.extend(other.completed);
     }
 
-    /// How much it is.
+    /// Number of reported steps.
     pub fn steps(&self) -> usize {
         self.started.len() + self.events.len() + self.executed.len() + self.completed.len()
     }
 }
 
-/// What is on the disk.
+/// Contents of the file.
 #[derive(Debug, Default)]
 pub struct Kept {
     histories: BTreeMap<String, Vec<Event>>,
@@ -60,7 +60,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// From the file, after its process has ended.
+    /// Reads the file after its process has ended.
     pub fn read(path: &Path) -> Self {
         let connection = rusqlite::Connection::open(path).unwrap();
         let texts = |sql: &str| -> Vec<(String, String)> {
@@ -87,7 +87,7 @@ impl Kept {
         kept
     }
 
-    /// Every instance that has been started.
+    /// Returns every started instance.
     pub fn instances(&self) -> Vec<String> {
         let waiting = self.messages.iter().filter_map(|message| match message {
             WorkItem::StartOrchestration { instance, .. } => Some(instance.clone()),
@@ -97,12 +97,12 @@ impl Kept {
         all.into_iter().collect()
     }
 
-    /// Messages and work that wait.
+    /// Numbers of waiting messages and activities.
     pub fn left(&self) -> (usize, usize) {
         (self.messages.len(), self.work.len())
     }
 
-    /// What is wrong with it, given what was said.
+    /// Returns the inconsistencies, given the reported changes.
     pub fn compare(&self, told: &Told) -> Vec<String> {
         let mut wrong = Vec::new();
         let instances: BTreeSet<String> = self.instances().into_iter().collect();
@@ -135,7 +135,7 @@ impl Kept {
         wrong
     }
 
-    /// How often the outcome of an activity is there, in the history or on its way to it.
+    /// Number of completions of an activity, in the history or in a waiting message.
     fn completions(&self, instance: &str, activity: u64) -> usize {
         let messages = self.messages.iter().filter(|message| {
             matches!(message, WorkItem::ActivityCompleted { instance: of, id, .. } if of == instance && *id == activity)
@@ -146,7 +146,8 @@ impl Kept {
         messages.count() + history.count()
     }
 
-    /// Whether an instance is as some turn has left it: each of them adds events, work, messages and a status at once.
+    /// Checks that an instance is in a state that some turn has left: each turn adds events, work, messages and a
+    /// status atomically.
     fn check_whole(&self, instance: &str, history: &[Event], wrong: &mut Vec<String>) {
         let numbers: Vec<u64> = history.iter().map(Event::event_id).collect();
         if !numbers.iter().copied().eq(1..=numbers.len() as u64) {

@@ -1,4 +1,4 @@
-//! The process that is killed: it runs orchestrations, and says each step that it was told or shown to be on the disk.
+//! The process that is killed: runs orchestrations and prints each step that was acknowledged or observed as durable.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use reporting::{Counts, Reporting};
 #[path = "reporting.rs"]
 mod reporting;
 
-/// What every orchestration comes to.
+/// Result of every orchestration.
 pub const RESULT: &str = "a+b+c,d";
 
-/// Three activities at a time, a value, a timer, and a fourth activity.
+/// Three concurrent activities, a value, a timer, and a fourth activity.
 async fn orchestration(ctx: OrchestrationContext, _: String) -> Result<String, String> {
     let all = ["a", "b", "c"].map(|name| ctx.schedule_activity("Echo", name)).into();
     let all: Vec<String> = ctx.join(all).await.into_iter().collect::<Result<_, _>>()?;
@@ -46,7 +46,7 @@ fn executor() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// The child: starts orchestrations until it is killed.
+/// Main function of the child: starts orchestrations until it is killed.
 pub fn run() {
     let variable = |name: &str| std::env::var(name).expect("the parent sets it");
     let (path, round) = (variable("CHILD_DATABASE"), variable("CHILD_ROUND"));
@@ -67,10 +67,10 @@ pub fn run() {
         let provider: Arc<dyn Provider> = Arc::new(Reporting::new(provider, counts));
         let _runtime = runtime(Arc::clone(&provider)).await;
         let client = Arc::new(Client::new(provider));
-        // On a line of its own: the test harness has begun one.
+        // Starts with a line break, because the test harness has begun a line.
         println!("\ntold ready");
         for number in 0.. {
-            // More than this, and a run of many kills would be about reading what earlier ones left.
+            // With more than this, a run of many kills would mostly read what earlier ones left.
             if number < 60 {
                 let instance = format!("{round}-{number}");
                 client.start_orchestration(&instance, "Fan", "").await.unwrap();
@@ -85,7 +85,7 @@ pub fn run() {
     });
 }
 
-/// In this process: runs what is left to its end.
+/// Runs the remaining instances to their end, in this process.
 pub fn complete(path: &Path, instances: &[String]) {
     let provider = Arc::new(Options::default().open(path).unwrap());
     executor().block_on(async {

@@ -1,10 +1,10 @@
-//! A process is killed at many moments while it runs orchestrations: whatever it was told is on the disk has to be there
-//! afterwards, and nothing may be there by half.
+//! Kills a process at many moments while it runs orchestrations: everything that it reported as durable must be there
+//! afterwards, and no change may be there in part.
 //!
-//! A program of its own: the child is this program again, and a kill ends all of it.
+//! A separate test program, because the child is this program again and a kill ends all of it.
 //!
-//! `KILLS` says how often (default: 6). A kill leaves to the disk what the operating system has; a loss of power would not,
-//! and is another crate's test.
+//! `KILLS` sets the number of kills (default: 6). A kill does not lose data that the operating system holds; power loss
+//! would, and is covered by the tests of another crate.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -21,14 +21,14 @@ use std::time::Duration;
 
 use check::{Kept, Told};
 
-/// What the child writes to.
+/// Store of the child process.
 #[derive(Clone, Copy, PartialEq)]
 enum Store {
     Durable,
-    /// The same, and its dispatchers do not wait for the disk: what counts is what clients were told, and what
-    /// activities and later turns saw.
+    /// The durable store with [`Acks::Ordered`](duroxide_onewriter::Acks::Ordered). The test counts results received by
+    /// clients, and what activities and later turns observed.
     Ordered,
-    /// As `Ordered`, and answers before it commits.
+    /// Like `Ordered`, but answers before it commits.
     OrderedHasty,
     /// Answers before it commits.
     Hasty,
@@ -48,12 +48,12 @@ impl Store {
     }
 }
 
-/// When the child of a round is killed, after it has begun: moments spread over its first 400 ms, the same in each run.
+/// Time of the kill after the child has begun: spread over its first 400 ms, and the same in each run.
 fn moment(round: u64) -> Duration {
     Duration::from_millis(20 + (89 + 157 * round) % 400)
 }
 
-/// Starts the child, kills it some time after it has begun, and returns what it was told until then.
+/// Starts the child, kills it after the time of the round, and returns the changes that it reported.
 fn kill_one(path: &Path, store: Store, round: u64) -> Told {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_process", "--ignored", "--nocapture"])
@@ -69,7 +69,7 @@ fn kill_one(path: &Path, store: Store, round: u64) -> Told {
     assert!(begins, "the child has ended: {:?}", child.wait());
     let reader = std::thread::spawn(move || {
         let mut told = Told::default();
-        // The last line may be torn: it has no end then, and what it would have said was not said.
+        // The last line may be incomplete: it then lacks its end mark and is ignored.
         lines.for_each(|line| told.hear(&String::from_utf8_lossy(&line)));
         told
     });
@@ -79,12 +79,13 @@ fn kill_one(path: &Path, store: Store, round: u64) -> Told {
     reader.join().unwrap()
 }
 
-/// Steps that were acknowledged, without which nothing is seen; and how many more kills there may be until there are so
-/// many, on a disk that stalls.
+/// `ENOUGH`: number of acknowledged steps required for a meaningful check. `MORE`: limit of additional kills to reach
+/// it, on a disk that stalls.
 const ENOUGH: usize = 20;
 const MORE: u64 = 60;
 
-/// Kills children until `done` is satisfied with what is wrong, at most so often. What was wrong.
+/// Kills children `times` times, and up to [`MORE`] more until [`ENOUGH`] steps are acknowledged. Stops early if `done`
+/// accepts the inconsistencies found. Returns them.
 fn kill(path: &Path, store: Store, times: u64, done: impl Fn(&[String]) -> bool) -> Vec<String> {
     let (mut told, mut wrong) = (Told::default(), Vec::new());
     for round in 0..times + MORE {
@@ -106,7 +107,8 @@ fn what_was_acknowledged_is_there_and_nothing_is_there_by_half() {
     survives(Store::Durable);
 }
 
-/// What its dispatchers were told may be missing; what clients were told, and what activities were made of, may not.
+/// Acknowledgements received by dispatchers may be lost; results received by clients, and the causes of activities, may
+/// not.
 #[test]
 fn what_had_an_effect_is_there_though_dispatchers_do_not_wait() {
     survives(Store::Ordered);
@@ -119,7 +121,7 @@ fn survives(store: Store) {
     let wrong = kill(&path, store, times, |wrong| !wrong.is_empty());
     assert_eq!(wrong, Vec::<String>::new());
 
-    // And nothing is stuck: whoever opens it finds everything that there is still to do.
+    // Nothing is stuck: after reopening, all remaining work completes.
     let started = Kept::read(&path).instances();
     assert!(started.len() > 5, "hardly anything was started");
     child::complete(&path, &started);
@@ -141,8 +143,8 @@ fn a_store_that_commits_by_halves_is_caught() {
     is_caught(Store::Halving, 30, "by half");
 }
 
-/// Kills until it is found wrong in these words: what a kill shows first depends on its moment, and may be something
-/// else that the same fault has done.
+/// Kills until the fault is detected with these words. The moment of a kill decides which effect of a fault shows
+/// first.
 fn is_caught(store: Store, times: u64, words: &str) {
     let folder = tempfile::tempdir().unwrap();
     let says = |wrong: &[String]| wrong.iter().any(|wrong| wrong.contains(words));

@@ -1,4 +1,4 @@
-//! A provider that says on standard output what its calls have acknowledged, or what they show.
+//! A provider that prints what its calls have acknowledged, or what they show.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use duroxide::providers::{
 use duroxide::{Event, SystemStats};
 use duroxide_onewriter::OneWriter;
 
-/// What of a dispatcher's steps has to be on the disk. What clients start and see the end of always has to.
+/// Which steps of dispatchers must be durable. Results received by clients always must.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Counts {
-    /// What it was told is kept.
+    /// Acknowledged steps.
     Acknowledged,
-    /// The histories that later turns, and the activities that workers, whoever they are, were shown. A turn's messages may
-    /// still be on their way: it has no effect before they are there.
+    /// Histories received by later turns, and activities received by workers. The messages of a turn may not be durable
+    /// yet: the turn has no effect before they are.
     Seen,
 }
 
@@ -39,7 +39,7 @@ fn numbers(events: &[Event]) -> String {
     numbers.join(" ")
 }
 
-/// That an activity's outcome is there.
+/// Report line for the completion of an activity.
 fn executed(message: &WorkItem) -> Option<String> {
     match message {
         WorkItem::ActivityCompleted { instance, id, .. } => Some(format!("executed {instance} {id}")),
@@ -47,7 +47,7 @@ fn executed(message: &WorkItem) -> Option<String> {
     }
 }
 
-/// The dot tells a whole line from a torn one.
+/// The dot marks a complete line.
 fn say(what: &str) {
     println!("told {what} .");
 }

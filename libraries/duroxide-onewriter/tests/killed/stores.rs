@@ -1,4 +1,4 @@
-//! Stores that break their promise, to see that this is noticed.
+//! Faulty stores, as negative controls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use tokio::time::sleep;
 
 use crate::through::Commits;
 
-/// How they break it.
+/// Kind of fault.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fault {
-    /// They answer, and commit a little later.
+    /// Answers before it commits.
     Hasty,
-    /// They commit a change in two halves.
+    /// Commits a change in two halves.
     Halving,
 }
 
 pub struct Faulty {
     pub fault: Fault,
-    /// Changes still go to the disk one after the other.
+    /// Keeps the commits in order.
     pub order: Arc<Mutex<()>>,
 }
 

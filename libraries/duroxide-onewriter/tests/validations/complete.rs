@@ -1,19 +1,19 @@
-//! Whether there is a test of ours for every check of the crate that we are linked to.
+//! Checks that the list of tests is complete for the linked version of duroxide.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a command prints.
+/// Returns the output of a command.
 fn output(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The source of the duroxide that cargo compiles this package with.
+/// Path of the duroxide source that cargo compiles this package with.
 fn duroxide() -> PathBuf {
-    // Of this platform alone: what others need besides has not been downloaded.
+    // For this platform only: dependencies of others have not been downloaded.
     let platform = output(Command::new("rustc").args(["--print", "host-tuple"]));
     let metadata = output(
         Command::new(env!("CARGO"))
@@ -26,7 +26,7 @@ fn duroxide() -> PathBuf {
     Path::new(manifest).parent().unwrap().into()
 }
 
-/// The names of the checks in the crate's source: public asynchronous functions, each in a line of its own.
+/// Names of the checks in the source of the crate: public asynchronous functions, each on its own line.
 fn checks_of(folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for file in std::fs::read_dir(folder).unwrap() {
@@ -37,7 +37,7 @@ fn checks_of(folder: &Path) -> BTreeSet<String> {
     names
 }
 
-/// The names that our list has.
+/// Names in the list of this package.
 fn ours() -> BTreeSet<String> {
     let list = concat!(include_str!("list.rs"), include_str!("main.rs"));
     list.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(str::to_owned).collect()
@@ -56,7 +56,7 @@ fn a_check_that_the_list_lacks_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("new.rs"), "pub async fn test_of_tomorrow<F: ProviderFactory>(factory: &F) {\n")
         .unwrap();
-    // Put together, so that the name is not in this package's own text.
+    // Assembled, so that the name does not appear in the text of this package.
     let name = ["test", "of", "tomorrow"].join("_");
     assert_eq!(checks_of(folder.path()), BTreeSet::from([name.clone()]));
     assert!(!ours().contains(&name));

@@ -1,4 +1,4 @@
-// The crate's checks that apply to every store, by the crate's modules. Included once for each store.
+// The crate's checks that apply to every store, by module. Included once for each store.
 
 checks! { atomicity of duroxide::provider_validations:
     test_atomicity_failure_rollback

@@ -1,7 +1,7 @@
-//! The checks that duroxide has for providers, all of them, on both stores; and on the durable one also without a cache, and
-//! with dispatchers that do not wait for the disk.
+//! All of duroxide's checks for providers, on both stores; on the durable store also without a cache and with
+//! [`Acks::Ordered`].
 //!
-//! A program of its own: leases of a second have bounds of tenths of one, which no other test is to use up.
+//! A separate test program: leases of one second have bounds of tenths of a second, and other tests would disturb them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -19,18 +19,18 @@ use duroxide::providers::Provider;
 use duroxide_onewriter::{Acks, OneWriter, Options, Polling};
 use tempfile::TempDir;
 
-/// As the crate's own SQLite provider is checked.
+/// Lock timeout, as in the tests of duroxide's own SQLite provider.
 const LOCK: Duration = Duration::from_millis(1_000);
 
-/// How often in a row a check that has failed once must pass. Its leases last a second and its bounds are tenths of one,
-/// which a busy machine or a disk that stalls spoils once in a thousand times; a race of the provider's that shows in every
-/// second run is still found in 31 of 32.
+/// Number of consecutive passes required of a check that has failed once. The checks use leases of a second with bounds
+/// of tenths of a second, which a busy machine or a disk that stalls exceeds once in a thousand runs. A race in the
+/// provider that shows in every second run is still found in 31 of 32.
 const AGAIN: u32 = 5;
 
-/// A check, of a type that all of them have: each would be compiled with a runtime of its own.
+/// A check behind one common type: otherwise each check would be compiled with its own runtime.
 type Check<'a> = &'a dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>;
 
-/// Does a check; one that fails must then pass each time.
+/// Runs a check. After a failure it must pass [`AGAIN`] times.
 fn tried(check: Check<'_>) {
     let once = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -41,7 +41,7 @@ fn tried(check: Check<'_>) {
     }
     eprintln!("it failed, and is done {AGAIN} times more");
     for _ in 0..AGAIN {
-        // What made the machine late may be over by then.
+        // Wait for the cause of the delay to end.
         std::thread::sleep(Duration::from_secs(1));
         if let Err(panic) = once() {
             std::panic::resume_unwind(panic);
@@ -49,7 +49,7 @@ fn tried(check: Check<'_>) {
     }
 }
 
-/// A test for each of the named checks.
+/// Generates a test for each of the named checks.
 macro_rules! checks {
     ($module:ident of $path:path: $($name:ident)*) => {
         mod $module {
@@ -64,7 +64,7 @@ macro_rules! checks {
     };
 }
 
-/// Each provider in a folder of its own.
+/// Creates each provider in its own directory.
 #[derive(Default)]
 struct InFolders {
     folders: Mutex<Vec<TempDir>>,
@@ -84,7 +84,7 @@ impl ProviderFactory for InFolders {
     }
 }
 
-/// The same without a cache: whatever is read comes from the disk.
+/// Like [`InFolders`], without a cache: every read comes from the disk.
 #[derive(Default)]
 struct Uncached {
     folders: Mutex<Vec<TempDir>>,
@@ -104,7 +104,7 @@ impl ProviderFactory for Uncached {
     }
 }
 
-/// The same, and dispatchers do not wait for the disk: whoever asks does, so that no check sees a difference.
+/// Like [`InFolders`], with [`Acks::Ordered`]. Reads wait for pending commits, so the checks see no difference.
 #[derive(Default)]
 struct Ordered {
     folders: Mutex<Vec<TempDir>>,
@@ -139,7 +139,7 @@ impl ProviderFactory for InMemory {
     }
 }
 
-/// One provider, and its file, which somebody else spoils.
+/// A provider and its file, which the test corrupts.
 struct Shared {
     provider: Arc<OneWriter>,
     path: PathBuf,
@@ -199,7 +199,7 @@ mod volatile {
     include!("list.rs");
 }
 
-/// Where something is serialised, it may be spoilt: not in memory.
+/// Corruption checks need a store that serialises, so not the volatile one.
 mod spoilt {
     use super::Shared as Factory;
 
@@ -217,7 +217,7 @@ mod spoilt {
     }
 }
 
-/// Both kinds of polling, each with the checks that are meant for it.
+/// Generates the checks for both kinds of polling.
 macro_rules! polling {
     ($store:ident: $open:expr) => {
         mod $store {
@@ -285,7 +285,8 @@ polling!(durable_polling: |options, path| options.open(path).unwrap());
 polling!(ordered_polling: |options, path| options.clone().acks(Acks::Ordered).open(path).unwrap());
 polling!(volatile_polling: |options, _| options.volatile().unwrap());
 
-/// What a continued execution is sent while it changes over, for histories of versions before and after a change in duroxide.
+/// Messages to an execution while it continues as new, with histories of versions before and after a change in
+/// duroxide.
 mod transition {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Callers that await.
+//! Asynchronous writes and reads.
 
 use std::future::Future;
 use std::pin::pin;
@@ -28,7 +28,7 @@ async fn many_tasks_share_commits() {
     assert!(counters.commits < counters.writes, "{counters:?}");
 }
 
-/// Polls once, on no runtime at all.
+/// Polls once, without a runtime.
 fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }

@@ -1,4 +1,4 @@
-//! `SIGKILL` at any moment: what was answered is in the database, and no write is there by half.
+//! `SIGKILL` at random moments: answered writes are in the database, and no write is there in part.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ use rusqlite::Connection;
 const DATABASE: &str = "ONEWRITER_TEST_DATABASE";
 const ANSWERS_EARLY: &str = "ONEWRITER_TEST_ANSWERS_EARLY";
 
-/// A write of two rows that belong together.
+/// A write of two rows that must be present together.
 fn pair(number: i64) -> impl FnOnce(&Connection) -> Result<(), Error> + Send {
     move |c| {
         let mut insert = c.prepare_cached("INSERT INTO half(number, side) VALUES (?1, ?2)")?;
@@ -27,7 +27,7 @@ fn pair(number: i64) -> impl FnOnce(&Connection) -> Result<(), Error> + Send {
     }
 }
 
-/// Writes until it is killed, and says each number when it has been answered. Run by the tests below, in a process of its own.
+/// Writes until it is killed, and prints each number after its answer. The tests below run it in a separate process.
 #[test]
 #[ignore = "it never ends"]
 fn writes_until_killed() {
@@ -36,7 +36,7 @@ fn writes_until_killed() {
     let db = Options::new(path).open().expect("it opens");
     let make = "CREATE TABLE IF NOT EXISTS half(number INTEGER, side INTEGER)";
     db.write(move |c| Ok::<_, Error>(c.execute_batch(make)?)).expect("made");
-    // After those of the processes killed before.
+    // Continue after the numbers of the processes killed earlier.
     let last =
         db.read(|c| Ok::<i64, Error>(c.query_row("SELECT ifnull(max(number), 0) FROM half", [], |row| row.get(0))?));
     let first = last.expect("read") + 1;
@@ -57,7 +57,7 @@ fn writes_until_killed() {
     });
 }
 
-/// A layer that answers when it has taken the write, as one without durability does.
+/// Prints a number as soon as the write is queued, like a layer without durability.
 fn says_before(db: &Database, number: i64) {
     let mut write = pin!(db.write_async(pair(number)));
     let now = write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
@@ -69,11 +69,12 @@ fn says_before(db: &Database, number: i64) {
 
 fn say(number: i64) {
     let mut out = std::io::stdout().lock();
-    // One call, so that no line is torn.
+    // One call, so that no line is split.
     out.write_all(format!("{number}\n").as_bytes()).expect("somebody reads");
 }
 
-/// Kills a writer after a while; how many of the numbers it said are not there, and how many are there by half.
+/// Kills a writer after `after`. Returns how many printed numbers are missing, how many are present in part, and how
+/// many were printed.
 fn missing_after_kill(path: &Path, after: Duration, early: bool) -> (usize, usize, usize) {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["kill::writes_until_killed", "--exact", "--ignored", "--nocapture"]).env(DATABASE, path);
@@ -86,11 +87,11 @@ fn missing_after_kill(path: &Path, after: Duration, early: bool) -> (usize, usiz
     let mut read = |lines: &mut BufReader<_>| {
         let mut line = String::new();
         let more = lines.read_line(&mut line).expect("read") > 0;
-        // The test program says things of its own, too, and the last line may be torn.
+        // The test harness prints lines too, and the last line may be incomplete.
         said.extend(line.strip_suffix('\n').and_then(|number| number.parse::<i64>().ok()));
         (more, said.len())
     };
-    // It writes now.
+    // Wait for the first answered write.
     while read(&mut lines).1 == 0 {}
     let killer = thread::spawn(move || {
         thread::sleep(after);
@@ -118,7 +119,7 @@ fn what_was_answered_survives_a_hundred_kills() {
     let mut answered = 0;
     for _ in 0..10 {
         let scratch = Scratch::new();
-        // The same file ten times, with what the killed left in its log.
+        // The same file ten times, with the log that the killed process left.
         for _ in 0..10 {
             let after = Duration::from_micros(rng.u64(0..40_000));
             let (lost, halves, said) = missing_after_kill(&scratch.path(), after, false);
@@ -126,7 +127,7 @@ fn what_was_answered_survives_a_hundred_kills() {
             answered += said;
         }
     }
-    // One in each is waited for; how many more there are is the disk's affair.
+    // Each process answers at least one; the number beyond that depends on the disk.
     assert!(answered > 200, "only {answered} writes were answered in all");
 }
 

@@ -1,5 +1,5 @@
-//! Everything at once, for as long as one likes: callers that block and callers that await, closures that fail and panic,
-//! futures that are dropped, and the end in the middle of it. `ONEWRITER_ROUNDS` says how often (20 unless set).
+//! Random load: blocking and asynchronous callers, closures that fail and panic, dropped futures, and a close during
+//! all of it. `ONEWRITER_ROUNDS` sets the number of rounds (default: 20).
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -10,13 +10,13 @@ use crate::common::{Scratch, add, notes};
 use onewriter::{Database, Error};
 use tokio::time::timeout;
 
-/// What a caller knows when it has been answered.
+/// State of a write from the caller's view.
 #[derive(Debug)]
 enum Answer {
     Written(String),
-    /// By its own closure, or because the database is closed.
+    /// The closure failed, or the database was closed.
     NotWritten(String),
-    /// It did not wait for the answer.
+    /// The caller dropped the future.
     Dropped,
 }
 
@@ -48,7 +48,7 @@ fn closure(
     }
 }
 
-/// One statement, which fails where it has to write what is there already.
+/// A closure of one statement that may fail by violating the unique constraint.
 fn statement(
     text: &str,
     rng: &mut fastrand::Rng,

@@ -1,4 +1,4 @@
-//! The write-ahead log stays short, or somebody is told why not.
+//! The write-ahead log stays within its limit, or a warning gives the reason.
 
 use std::io::Write;
 use std::sync::mpsc::channel;
@@ -29,7 +29,7 @@ fn log_bytes(scratch: &Scratch) -> u64 {
     std::fs::metadata(scratch.path().with_extension("db-wal")).map_or(0, |file| file.len())
 }
 
-/// The longest that the log's file has been in 4,000 writes beside three who read all the time.
+/// Largest size of the log file, in bytes, during 4,000 writes with three concurrent readers.
 fn longest_log(rules: Checkpoints) -> (u64, Counters) {
     let scratch = Scratch::new();
     let db = scratch.open_with(scratch.options().durability(Durability::Normal).checkpoints(rules));
@@ -88,7 +88,8 @@ impl MakeWriter<'_> for Heard {
     }
 }
 
-/// A reader held open for so long while others write; the warnings meanwhile.
+/// Writes while a reader stays open for `held`. Returns the warnings and the sizes of the log before and after the
+/// reader ends.
 fn with_a_reader(held: Duration) -> (String, u64, u64) {
     let scratch = Scratch::new();
     let db = scratch.open_with(options(&scratch));
@@ -119,10 +120,10 @@ fn with_a_reader(held: Duration) -> (String, u64, u64) {
     assert!(db.counters().oldest_reader.is_some_and(|age| age >= held));
     go.send(()).expect("it waits");
     reader.join().expect("no panic").expect("read");
-    // Once it is gone the next attempt cuts the log. They are half a second apart by now.
+    // The next attempt after the reader has ended truncates the log. Attempts are half a second apart by now.
     for _ in 0..600 {
         fill(&db, 1);
-        // A write is answered before the log is looked at.
+        // The writer answers a write before it examines the log.
         thread::sleep(Duration::from_millis(100));
         if log_bytes(&scratch) == 0 {
             break;
@@ -135,7 +136,7 @@ fn with_a_reader(held: Duration) -> (String, u64, u64) {
 
 #[test]
 fn a_reader_that_stays_is_named_with_its_age_and_the_log_is_cut_when_it_goes() {
-    // Thirty seconds in the long run, two in the ordinary one.
+    // Thirty seconds in the long run; two by default.
     let seconds = std::env::var("ONEWRITER_READER_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2);
     let (warnings, grown, after) = with_a_reader(Duration::from_secs(seconds));
     assert!(grown > 200 * 4_096, "{grown} bytes: the reader kept the log");

@@ -1,4 +1,4 @@
-//! What a write promises to its caller, and to those whose commit it shares.
+//! The guarantees of a write to its caller and to the others in its commit.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -8,12 +8,12 @@ use crate::common::{Scratch, add, notes};
 use onewriter::{Database, Durability, Error};
 use rusqlite::Connection;
 
-/// Lets these closures share one commit: the writer is kept until all of them wait.
+/// Runs these closures in one commit: the writer is blocked until all of them are queued.
 fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> Vec<Result<T, Error>> {
     mixed(db, closures.into_iter().map(|closure| (false, closure)).collect())
 }
 
-/// The same, where those with `true` are without a guard.
+/// Like [`together`], with closures marked `true` run unguarded.
 fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>) -> Vec<Result<T, Error>> {
     let (here, arrived) = channel();
     let (go, gone) = channel::<()>();
@@ -58,7 +58,7 @@ fn what_is_answered_is_committed() {
 #[test]
 fn one_commit_is_shared_and_in_order() {
     let scratch = Scratch::new();
-    // However long a busy machine takes over them.
+    // Long enough for a busy machine.
     let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
     let before = db.counters();
     let texts: Vec<String> = (0..20).map(|i| i.to_string()).collect();
@@ -73,9 +73,9 @@ fn one_commit_is_shared_and_in_order() {
 #[test]
 fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
     let scratch = Scratch::new();
-    // However long a busy machine takes over them.
+    // Long enough for a busy machine.
     let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
-    // From here on nobody looks out for an answer: writes take long.
+    // A slow write: from here on callers sleep instead of polling for an answer.
     db.write(|_| {
         thread::sleep(Duration::from_millis(5));
         Ok::<_, Error>(())
@@ -123,7 +123,7 @@ fn one_that_fails_or_panics_takes_back_its_own_only() {
     assert_eq!(all[2].as_ref().err().and_then(Error::code), Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
     assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
     assert_eq!(db.counters().failed, 3);
-    // And alone, without a hand-over.
+    // The same for a single caller, without a hand-over.
     assert!(matches!(db.write(panics), Err(Error::Panicked(_))));
     assert!(db.write(spoilt).is_err());
     assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
@@ -154,7 +154,7 @@ fn a_closure_cannot_end_what_it_shares() {
         assert!(all[0].is_ok() && all[1].is_err(), "{sql}: {all:?}");
     }
     assert_eq!(notes(&scratch.path()).len(), 6);
-    // A savepoint is its own business.
+    // Savepoints inside a closure are allowed.
     let own = |c: &Connection| {
         Ok::<_, Error>(c.execute_batch("SAVEPOINT a; INSERT INTO note(text) VALUES ('x'); ROLLBACK TO a")?)
     };
@@ -178,7 +178,7 @@ fn what_sqlite_rolls_back_whole_is_told_to_all() {
 fn an_unguarded_statement_that_fails_takes_back_itself_only() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    // Two rows of which the second is refused: the first is not there either.
+    // Two rows, the second of which violates the constraint: the first is not inserted either.
     let refused = |c: &Connection| Ok(c.execute("INSERT INTO note(text) VALUES ('lost'), ('one')", [])? as i64);
     let empty = |_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into());
     let all = mixed(
@@ -197,7 +197,7 @@ fn an_unguarded_statement_that_fails_takes_back_itself_only() {
     assert_eq!(good, [true, false, true, false, false, true, false], "{all:?}");
     assert_eq!(all[1].as_ref().err().and_then(Error::code), Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
     assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
-    // And alone, without a hand-over.
+    // The same for a single caller, without a hand-over.
     assert!(db.write_unguarded(refused).is_err());
     assert_eq!(db.write_unguarded(add("four")).expect("written"), 4);
     assert_eq!(notes(&scratch.path()), ["one", "two", "three", "four"]);
@@ -214,7 +214,7 @@ fn an_unguarded_write_that_fails_half_way_is_told_to_all_and_leaves_nothing() {
         add("one")(c)
     };
     let keeps_some = |c: &Connection| {
-        // `OR FAIL` leaves the rows before the one that is refused.
+        // `OR FAIL` keeps the rows before the rejected one.
         Ok(c.execute("INSERT OR FAIL INTO note(text) VALUES ('half'), ('one')", [])? as i64)
     };
     let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
@@ -252,7 +252,7 @@ fn a_write_inside_a_write_is_refused() {
     let inner = db.clone();
     let nested = db.write(move |_| inner.write(add("never")));
     assert!(matches!(nested, Err(Error::Nested)));
-    // Another database is no matter.
+    // Another database is allowed.
     let (other, elsewhere) = (Scratch::new(), Scratch::new());
     let (db, inner) = (other.open(), elsewhere.open());
     db.write(move |_| inner.write(add("there"))).expect("written");

@@ -1,8 +1,8 @@
-"""Workers as asyncio tasks on the program's event loop: the executors `inline`, `offload` and `dedicated`.
+"""Workers as asyncio tasks on one event loop: the executors `inline`, `offload` and `dedicated`.
 
-The modules have the names of those they stand beside: `stage`, `worker`, `access`, `probe`. `loop` is the program's
-loop, and `call` how a driver that blocks is called from it. A driver whose own calls are awaited says so
-(`Session.awaits`).
+The modules `stage`, `worker`, `access` and `probe` correspond to those of the same name in the parent package.
+`loop` is the event loop, and `call` calls blocking drivers from it. Drivers with awaitable calls set
+`Session.awaits`.
 """
 
 from asyncio import Lock

@@ -1,4 +1,4 @@
-"""How tasks share connections: as threads do, with asyncio's own lock and queue."""
+"""Sharing of connections between tasks, with asyncio's lock and queue."""
 
 from asyncio import LifoQueue, Lock
 
@@ -15,7 +15,7 @@ class Locked(access.Locked):
 
 
 class Pool(access.Pool):
-    """`take` is a coroutine, and giving back never waits."""
+    """A pool whose `take` is a coroutine; `give` never waits."""
 
     def __init__(self, sessions: list[Session]):
         free: LifoQueue[Session] = LifoQueue()
@@ -25,7 +25,7 @@ class Pool(access.Pool):
 
 
 class Opened(access.Opened):
-    """Connections with the way in which each is called."""
+    """Connections, each with a function by which tasks call it."""
 
     Locked, Pool, Lock = Locked, Pool, Lock
 

@@ -1,4 +1,4 @@
-"""How a worker on the loop calls a driver: `call(function, *arguments)` is awaited."""
+"""Calling a driver from a task: `call(function, *arguments)` is awaited."""
 
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable
@@ -16,16 +16,16 @@ def caller(executor: str, session: Session, loop: AbstractEventLoop) -> Call:
         return passing
     if executor == "inline":
         return blocking
-    # `asyncio.to_thread` is this, and carries context variables along.
+    # Equivalent to `asyncio.to_thread`, which also copies context variables.
     own = ThreadPoolExecutor(max_workers=1) if executor == "dedicated" else None
     return partial(loop.run_in_executor, own)
 
 
 async def blocking(function: Callable, *arguments: Any) -> Any:
-    """On the loop's own thread."""
+    """Calls the function in the thread of the loop."""
     return function(*arguments)
 
 
 def passing(function: Callable[..., Awaitable], *arguments: Any) -> Awaitable[Any]:
-    """What the driver has is awaited already."""
+    """Calls a function of the driver that is awaitable itself."""
     return function(*arguments)

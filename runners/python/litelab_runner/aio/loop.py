@@ -1,4 +1,4 @@
-"""The program's event loop, which the workers' tasks, the probe and asynchronous drivers share."""
+"""The event loop of the program, shared by worker tasks, the probe and asynchronous drivers."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,12 +11,15 @@ from typing import Any
 
 
 class Waiting(DefaultSelector):
-    """Adds up how long the loop had nothing to do. Asked without a timeout of zero, it waits; after that, time in which
-    another thread has the interpreter's lock counts as waiting, too, for nobody can tell it apart."""
+    """A selector that measures how long the loop was idle.
+
+    Calls with a timeout of zero do not count as idle. If another thread holds the interpreter lock (GIL) after a wait,
+    that time counts as idle too, because the two cannot be distinguished.
+    """
 
     def __init__(self):
         super().__init__()
-        # Nanoseconds; when it began to wait, if it waits.
+        # Total wait in nanoseconds; start of the current wait, if any.
         self._waited, self._since = 0, None
 
     def select(self, timeout: float | None = None):
@@ -29,13 +32,16 @@ class Waiting(DefaultSelector):
             self._waited, self._since = self._waited + now() - self._since, None
 
     def idle(self) -> int:
-        """Nanoseconds so far; for any thread."""
+        """Returns the total wait in nanoseconds. Callable from any thread."""
         since = self._since
         return self._waited + (now() - since if since else 0)
 
 
 class Loop:
-    """Runs in a thread of its own until the process ends: the main thread says ticks, also while this one hangs."""
+    """Runs in a separate thread until the process ends.
+
+    The main thread can therefore emit ticks while the loop is blocked.
+    """
 
     def __init__(self):
         self.selector = Waiting()
@@ -50,11 +56,11 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def wait(self, coroutine: Coroutine) -> Any:
-        """Runs it to its end; never called on the loop itself."""
+        """Runs a coroutine to its end. Must not be called on the loop itself."""
         return self.start(coroutine).result()
 
 
 @cache
 def program() -> Loop:
-    """The only one, started when it is asked for first."""
+    """Returns the only loop of the program. The first call starts it."""
     return Loop()

@@ -1,5 +1,8 @@
-"""The host probe on the program's own loop: how late its timer runs, how long a trivial job waits in the default
-executor until a thread takes it up, and how much of the time the loop was busy."""
+"""The host probe on the event loop.
+
+It measures how late its timer runs, how long a trivial job waits for a thread of the default executor, and how much
+of the time the loop was busy.
+"""
 
 from time import perf_counter_ns as now
 
@@ -9,16 +12,19 @@ from .loop import Loop
 
 
 class Probe(probe.Probe):
-    """Started on the loop, stopped by another thread, for the loop may hang. A job is submitted by each timer that runs
-    after the warm-up; one that no thread has taken up at the end has waited as long as it has."""
+    """A probe started on the loop and stopped by another thread, because the loop may be blocked.
+
+    Each timer that runs after the warm-up submits a job. A job that no thread has started at the end is recorded
+    with its wait so far.
+    """
 
     def __init__(self, program: Loop, go: int, period_ms: int, warmup_ms: int):
         super().__init__(go, period_ms, warmup_ms)
         self._program = program
         self._pool_wait = Latencies(int)
-        # When the jobs were submitted that still wait.
+        # Submission times of the jobs still waiting.
         self._waiting: set[int] = set()
-        # The clock, and the time waited until then, at the first timer after the warm-up.
+        # Clock and total idle time at the first timer after the warm-up.
         self._since: tuple[int, int] | None = None
 
     def start(self) -> None:
@@ -28,7 +34,7 @@ class Probe(probe.Probe):
         moment = now()
         if self._stopped:
             return
-        # A timer can be early by as much as the clock resolves.
+        # A timer can be early by the resolution of the clock.
         if moment >= self._due:
             if moment >= self._warm:
                 self._since = self._since or (moment, self._program.selector.idle())
@@ -38,7 +44,10 @@ class Probe(probe.Probe):
         self.start()
 
     def _job(self, submitted: int) -> None:
-        """In a thread of the executor. The way back to the loop is the loop's lateness, and not in this."""
+        """Runs in a thread of the executor.
+
+        The way back to the loop is not part of this wait; it is part of the lateness.
+        """
         self._taken_up(submitted, now())
 
     def _taken_up(self, submitted: int, moment: int) -> None:

@@ -1,4 +1,4 @@
-"""The workers of a trial as tasks on the program's loop."""
+"""The workers of a trial as tasks on the event loop."""
 
 from asyncio import gather
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A worker as a task. What it does is what `worker` says of a thread; every wait is awaited here."""
+"""A worker as a task. It behaves like the thread in `worker`, with every wait awaited."""
 
 import asyncio
 from time import perf_counter_ns as now
@@ -12,7 +12,7 @@ from ..worker import SLICE, End
 
 class Worker(worker.Worker):
     async def run(self) -> None:
-        """Works until the role ends, or something goes wrong that is not SQLite's."""
+        """Works until the role ends, or an error occurs that is not from the database."""
         memory, at = self.memory, 0
         for number in self.numbers():
             if self.is_weighted:
@@ -71,15 +71,18 @@ class Worker(worker.Worker):
 
 
 async def pause(end: End, due: int) -> None:
-    """Until `due`, or until it is too late anyway."""
+    """Waits until `due`, or until just after the end if that is earlier."""
     while (moment := now()) < due and moment <= end.time:
         left = min(due, end.time + 1) - moment
         await asyncio.sleep((min(left, SLICE) if end.slices else left) / 1e9)
 
 
 async def next_request() -> None:
-    """Lets the loop go round as it does in an application, where the next request comes by an event, and is begun in
-    the turn after that one: timers that are due, and who waits for a connection, come first. A task that went on at
-    once would take again what it gave back, for `asyncio.Queue` gives to who asks, not to who waits."""
+    """Lets the loop run two iterations, as in an application before the next request.
+
+    There the next request arrives as an event and starts in the iteration after it, so due timers and tasks waiting
+    for a connection run first. A task that continued at once would take back the connection that it just returned,
+    because `asyncio.Queue` serves the caller of `get`, not a waiting task.
+    """
     await asyncio.sleep(0)
     await asyncio.sleep(0)

@@ -1,8 +1,8 @@
-"""Task queues as drivers: libraries that keep tasks in tables of their own, and take no SQL.
+"""Task queues as drivers: libraries that keep tasks in their own tables and accept no SQL.
 
-A statement names an operation, `CALL queue.claim()`; `docs/PROTOCOL.md` says what each does. A new queue is a module
-like those here, with a class that opens the library and has one method for each operation. Transactions are the
-library's own: begin and commit of the trial do nothing, and what is repeated is repeated call by call.
+A statement names an operation, `CALL queue.claim()`; `docs/PROTOCOL.md` specifies the operations. A new queue is a
+module like those here, with a class that opens the library and has one method per operation. The library manages its
+own transactions: begin and commit of the trial do nothing, and repetitions are separate calls.
 """
 
 import re
@@ -20,27 +20,27 @@ from ..work import verifying
 
 _CALL = re.compile(r"\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*")
 
-# Number of arguments.
+# Number of arguments of each operation.
 _OPERATIONS = {"enqueue": 2, "claim": 0, "complete": 1, "fail": 1}
 
 _COLUMNS = ["id", "payload"]
 
 
 class QueueSession(Session):
-    """A library's queue on one file. A driver opens it in its `__init__` and calls `set_up`."""
+    """A queue of a library in one file. A driver opens it in its `__init__` and calls `set_up`."""
 
     interface = "queue"
     accesses = ["per-worker", "shared"]
-    # On the package index.
+    # Name on the package index.
     distribution: str
-    # The library's own, the one that writes first.
+    # Connections of the library; the writing one is first.
     connections: list[sqlite3.Connection]
 
     def enqueue(self, payload: Any, priority: Any) -> None:
         raise NotImplementedError
 
     def claim(self) -> tuple[Any, Any] | None:
-        """Id and payload of the next task, which nobody else gets; none where there is none."""
+        """Claims the next task for this caller only. Returns its id and payload, or None if there is none."""
         raise NotImplementedError
 
     def complete(self, task: Any) -> None:
@@ -50,14 +50,14 @@ class QueueSession(Session):
         raise NotImplementedError
 
     def set_up(self, connections: list[sqlite3.Connection], settings: list[dict]) -> None:
-        """Runs the settings after those that the library has run by itself."""
+        """Applies the settings after those that the library applies itself."""
         self.connections = connections
         self.attempts = {}
         for connection in connections:
             connect.apply(_Asked(connection), settings)
 
     def run(self, _sql: str, _values: tuple = ()) -> tuple:
-        """Begin and commit."""
+        """Handles begin and commit, which do nothing."""
         return ()
 
     def settings(self, names: list[str]) -> dict:
@@ -82,7 +82,7 @@ class QueueSession(Session):
         return executing(first, rest, spec, yielded(transaction, spec))
 
     def _operation(self, spec: dict) -> str:
-        """What a statement invokes, checked."""
+        """Returns the operation named by a statement, after checking it."""
         sql = spec["sql"]
         called = _CALL.fullmatch(sql)
         if called is None:
@@ -98,7 +98,7 @@ class QueueSession(Session):
         return operation
 
     def rollback(self) -> None:
-        """The libraries roll back by themselves, but not all of them after a commit that failed."""
+        """Rolls back open transactions: not every library does so after a failed commit."""
         for connection in self.connections:
             if connection.in_transaction:
                 connection.rollback()
@@ -114,7 +114,7 @@ class QueueSession(Session):
 
 
 class _Asked:
-    """A library's connection, for what `connect` asks of a session."""
+    """Adapts a connection of a library to the parts of a session that `connect` uses."""
 
     code = staticmethod(Sqlite3.code)
 
@@ -149,7 +149,7 @@ def calling(operation: Callable[..., None]) -> One:
 
 
 def path(database: dict) -> str:
-    """The file of a database, which these libraries need."""
+    """Returns the file of a database. These libraries support no other kind."""
     if database["kind"] != "file":
         raise Fault("a task queue needs a database in a file")
     return database["path"]

@@ -1,10 +1,10 @@
 """The driver `huey`, its SqliteHuey: https://github.com/coleifer/huey
 
-What its consumer does around a task, without the consumer: `dequeue` takes a task out of the table and makes an object
-of it. From then on it is nowhere but in the worker's memory, so completing it does nothing, and one whose worker dies
-is lost. Failing enqueues it again, as the consumer does for a task with retries.
+The driver does what the consumer does around a task, without the consumer: `dequeue` removes a task from the table and
+creates an object. From then on the task is only in the memory of its worker, so completing it does nothing, and it is
+lost if the worker dies. Failing enqueues it again, as the consumer does for a task with retries.
 
-By itself it sets WAL and a cache of 8 MB, waits five seconds for a lock, and writes in exclusive transactions.
+By default it sets WAL and a cache of 8 MB, waits up to five seconds for a lock, and writes in exclusive transactions.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ class Huey(QueueSession):
         known = {"cache_mb", "fsync", "journal_mode", "timeout", "strict_fifo"}
         self.huey = SqliteHuey(filename=path(database), **chosen(connection["options"], known))
         self.task = self.huey.task()(handle)
-        # Those claimed and neither completed nor failed.
+        # Tasks claimed and neither completed nor failed.
         self.claimed: dict[str, Any] = {}
         self.set_up([self.huey.storage.conn], connection["settings"])
 
@@ -52,5 +52,5 @@ class Huey(QueueSession):
 
 
 def handle(payload: Any) -> Any:
-    """The work of a task, which here is its worker's."""
+    """The function of a task; the worker of the trial does its work."""
     return payload

@@ -1,8 +1,8 @@
 """The driver `litequeue`: https://github.com/litements/litequeue
 
-By itself it sets WAL, `synchronous = NORMAL`, `temp_store = MEMORY` and a cache of 256 MB. A claim is one UPDATE in a
-transaction that takes the write lock first. A task whose worker has died stays locked: the library lists such tasks,
-and leaves it to the application to free them. It has no priorities.
+By default it sets WAL, `synchronous = NORMAL`, `temp_store = MEMORY` and a cache of 256 MB. A claim is one UPDATE in
+a transaction that takes the write lock first. A task whose worker has died stays locked: the library lists such
+tasks, and requires the application to release them. It has no priorities.
 """
 
 from typing import Any

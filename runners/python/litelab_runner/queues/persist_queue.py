@@ -1,12 +1,11 @@
 """The driver `persist-queue`, its SQLiteAckQueue: https://github.com/peter-wangxu/persist-queue
 
-By itself it sets WAL, and waits ten seconds for a lock. A claim is a SELECT and then an UPDATE in a transaction of its
-own, under a lock of the library's object: two objects on one file do give the same task to two workers. So workers
-share one object, and one process has them all. Opening an object gives back every task that was claimed and not
-completed, by whomever. It has no priorities.
+By default it sets WAL and waits up to ten seconds for a lock. A claim is a SELECT followed by an UPDATE in a
+separate transaction, under a lock of the library's object: two objects on one file do give the same task to two
+workers. Therefore all workers share one object in one process. Opening an object releases every task that was
+claimed and not completed, by any object. It has no priorities.
 
-`multithreading` is what lets other threads than the one that opened it use it: it then has a second connection, for
-what it writes.
+`multithreading` allows use by threads other than the one that opened it; it then has a second connection for writes.
 """
 
 from os.path import basename, dirname
@@ -29,7 +28,7 @@ class PersistQueue(QueueSession):
         self.queue = SQLiteAckQueue(
             dirname(file) or ".", db_file_name=basename(file), multithreading=True, **options
         )  # fmt: skip
-        # The library has no names for them.
+        # The library has no public names for them.
         self.set_up([self.queue._putter, self.queue._getter], connection["settings"])
 
     def enqueue(self, payload: Any, _priority: Any) -> None:

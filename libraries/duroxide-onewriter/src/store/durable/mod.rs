@@ -1,4 +1,4 @@
-//! On the disk.
+//! The store on disk.
 
 mod read;
 mod schema;
@@ -16,19 +16,19 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::store::{Loaded, Recovered, Store, StoreError};
 
-/// Keeps everything in one SQLite file, through [`onewriter`]: the changes of all callers that come at the same time share a
-/// commit, and each is answered after it.
+/// A store in one SQLite file, through [`onewriter`]: concurrent changes share one commit, and each caller is answered
+/// after it.
 pub struct Durable {
     database: Database,
-    /// Locked as long as this process owns the database.
+    /// Lock file, locked while this process owns the database.
     owner: Mutex<Option<File>>,
 }
 
 impl Durable {
-    /// Opens the file, which is created where it is absent, for this process alone.
+    /// Opens the file for this process alone, and creates it if it does not exist.
     ///
     /// # Errors
-    /// Where another process has it open, it is another program's, or it cannot be opened.
+    /// If another process has it open, it belongs to another program, or it cannot be opened.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
         let path = path.as_ref();
         let owner = own(path)?;
@@ -37,13 +37,13 @@ impl Durable {
         Ok(Self { database, owner: Mutex::new(Some(owner)) })
     }
 
-    /// The layer below, for whoever wants to know what is set on its connections.
+    /// Returns the database, for example to inspect the settings of its connections.
     #[must_use]
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// What the layer below has done so far: writes, commits, checkpoints.
+    /// Returns the counters of the database: writes, commits, checkpoints.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.database.counters()
@@ -52,12 +52,12 @@ impl Durable {
 
 impl Drop for Durable {
     fn drop(&mut self) {
-        // Before the lock is let go of, so that the next owner finds everything.
+        // Close before the lock is released, so that the next owner finds all data in the file.
         let _too_late = self.close();
     }
 }
 
-/// Locks the file beside the database. The operating system lets go of it when the process ends, however it ends.
+/// Locks the file `<path>-owner`. The operating system releases the lock when the process ends, however it ends.
 fn own(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push("-owner");
@@ -85,9 +85,10 @@ impl Store for Durable {
         if change.rows().is_empty() {
             return Ok(());
         }
-        // Only the disk could stop it half way, and then the others with which it shares the commit are to come again, too.
+        // Only a disk error can stop this after its first change; then all writes of the commit fail and can be
+        // retried.
         let write = move |connection: &rusqlite::Connection| {
-            // Its memory goes back to where it came from, and is no work of the writer's.
+            // Return the change to its caller, so that the writer thread does not free its memory.
             write::apply(connection, &change).map(|()| change)
         };
         self.database.write_unguarded_async(write).await.map(drop)

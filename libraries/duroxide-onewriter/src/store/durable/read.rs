@@ -1,4 +1,4 @@
-//! Tables into memory.
+//! Reads the tables into memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::core::record::{self, Execution, Record};
 use crate::core::values::Values;
 use crate::store::{Kept, Loaded, Recovered, StoreError};
 
-/// Everything that is scheduled. Of the instances their headings only: histories are read when they are needed.
+/// Reads the state of the scheduler. Histories are not included; they are read on demand.
 pub fn recover(connection: &Connection) -> Result<Recovered, StoreError> {
     let mut executions: HashMap<i64, Vec<(u64, Execution)>> = HashMap::new();
     let mut statement = connection.prepare(
@@ -69,7 +69,7 @@ fn kept(connection: &Connection, table: &str) -> Result<Vec<Kept>, StoreError> {
     Ok(kept)
 }
 
-/// An execution's history, and the instance's values.
+/// Reads the history of an execution and the values of its instance.
 pub fn load(connection: &Connection, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
     let mut values = Values::default();
     let mut statement =
@@ -110,7 +110,7 @@ fn history(
     Ok(Ok((events, bytes)))
 }
 
-/// Result, error, or the input of the next execution.
+/// Reads the result, the error, or the input of the next execution.
 pub fn output(connection: &Connection, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT output FROM execution WHERE instance = ?1 AND execution = ?2")?;
@@ -118,7 +118,7 @@ pub fn output(connection: &Connection, instance: i64, execution: u64) -> Result<
     Ok(output.flatten())
 }
 
-/// See `super::write::number`.
+/// Inverse of `super::write::number`.
 fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(i64::cast_unsigned)
 }

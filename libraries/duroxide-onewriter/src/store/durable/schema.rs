@@ -1,4 +1,4 @@
-//! The tables.
+//! The schema of the database file.
 
 use std::path::Path;
 
@@ -6,19 +6,19 @@ use onewriter::Database;
 
 use crate::error::Error;
 
-/// The tables of version [`VERSION`].
+/// SQL of schema version [`VERSION`].
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// As in the file's header (<https://sqlite.org/pragma.html#pragma_user_version>).
+/// Schema version, in the file header as `user_version` (<https://sqlite.org/pragma.html#pragma_user_version>).
 const VERSION: i64 = 1;
 
-/// "onew" in the file's header, so that a file of another program is not taken for ours.
+/// `application_id` in the file header, "onew": identifies files of this crate.
 const APPLICATION: i64 = 0x6f6e_6577;
 
-/// Makes the tables in an empty file.
+/// Creates the tables in an empty file, and checks those of an existing one.
 ///
 /// # Errors
-/// Where the file is another program's, or of a version that this one does not know.
+/// If the file belongs to another program, or has an unsupported version.
 pub fn prepare(database: &Database, path: &Path) -> Result<(), Error> {
     let found = database.write(|connection| {
         let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));

@@ -1,6 +1,5 @@
--- What survives. Leases, sessions and who waits are the running process's own and in no table.
--- Instances are numbered: names are long, and every other table speaks of instances.
--- Times are milliseconds since 1970.
+-- Durable state. Leases, sessions and waiters belong to the running process and are in no table. Instances have numbers
+-- because their names are long and every other table refers to them. Times are milliseconds since 1970.
 CREATE TABLE instance(
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -24,7 +23,7 @@ CREATE TABLE execution(
     PRIMARY KEY (instance, execution)
 ) STRICT, WITHOUT ROWID;
 
--- One event a row, as duroxide serialises it: its format is the only one that promises to be readable by later versions.
+-- One event per row, in duroxide's serialisation: the only format that later versions promise to read.
 CREATE TABLE history(
     instance INTEGER NOT NULL,
     execution INTEGER NOT NULL,
@@ -33,7 +32,7 @@ CREATE TABLE history(
     PRIMARY KEY (instance, execution, event)
 ) STRICT, WITHOUT ROWID;
 
--- Found by number alone, for memory knows who waits for what: so there is no index to keep up.
+-- Rows are found by number only, because the schedule is in memory. So no index is needed.
 CREATE TABLE message(
     id INTEGER PRIMARY KEY,
     visible INTEGER NOT NULL,
@@ -48,7 +47,7 @@ CREATE TABLE work(
     item TEXT NOT NULL
 ) STRICT;
 
--- What executions that ended have left ...
+-- Values left by ended executions.
 CREATE TABLE settled_value(
     instance INTEGER NOT NULL,
     key TEXT NOT NULL,
@@ -57,7 +56,7 @@ CREATE TABLE settled_value(
     PRIMARY KEY (instance, key)
 ) STRICT, WITHOUT ROWID;
 
--- ... and what the current one has set, or cleared (NULL).
+-- Changes by the current execution. NULL: cleared.
 CREATE TABLE pending_value(
     instance INTEGER NOT NULL,
     key TEXT NOT NULL,

@@ -1,5 +1,7 @@
-//! Rows into tables. Runs in the writer's thread, where everybody waits for it: statements are prepared once, and each row is
-//! found by its key.
+//! Writes row changes to the tables.
+//!
+//! Runs in the writer thread, which all callers wait for: statements are prepared once, and each row is found by its
+//! key.
 
 use rusqlite::{Connection, ToSql};
 
@@ -9,7 +11,7 @@ use crate::store::StoreError;
 /// Writes all rows of a change.
 ///
 /// # Errors
-/// Where SQLite refuses one; the caller takes the others back.
+/// If SQLite rejects a row. The caller rolls back the others.
 pub fn apply(connection: &Connection, change: &Change) -> Result<(), StoreError> {
     change.rows().iter().try_for_each(|row| write(connection, row))
 }
@@ -106,8 +108,8 @@ fn write(connection: &Connection, row: &Row) -> Result<(), StoreError> {
     }
 }
 
-/// SQLite's integers have a sign. The numbers are counted up from 1, so this changes none of them; were one above 2⁶³, it
-/// would still come back as it was ([`super::read`]).
+/// Converts to SQLite's signed integers. Numbers count up from 1; one above 2⁶³ would still be read back unchanged
+/// ([`super::read`]).
 fn number(number: u64) -> i64 {
     number.cast_signed()
 }

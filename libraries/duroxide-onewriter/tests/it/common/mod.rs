@@ -1,4 +1,4 @@
-//! What the tests say often.
+//! Helpers shared by the tests.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::time::Duration;
@@ -76,12 +76,12 @@ pub fn status(status: &str, output: &str) -> ExecutionMetadata {
     ExecutionMetadata { status: Some(status.into()), output: Some(output.into()), ..named() }
 }
 
-/// The next turn, at once.
+/// Fetches the next turn without waiting.
 pub async fn turn(provider: &dyn Provider) -> Option<(OrchestrationItem, String, u32)> {
     provider.fetch_orchestration_item(LOCK, NOW, None).await.unwrap()
 }
 
-/// The next work, at once.
+/// Fetches the next activity without waiting.
 pub async fn work(provider: &dyn Provider) -> Option<(WorkItem, String, u32)> {
     provider.fetch_work_item(LOCK, NOW, None, &TagFilter::default()).await.unwrap()
 }
@@ -97,7 +97,7 @@ pub async fn ack(
     provider.ack_orchestration_item(token, 1, events, work, vec![], metadata, vec![]).await
 }
 
-/// An instance after its first turn, in which it has scheduled these activities.
+/// Creates an instance whose first turn schedules these activities.
 pub async fn create(provider: &dyn Provider, instance: &str, work: Vec<WorkItem>) {
     provider.enqueue_for_orchestrator(start(instance), None).await.unwrap();
     let (item, token, _) = turn(provider).await.unwrap();

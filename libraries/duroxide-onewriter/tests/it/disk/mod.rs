@@ -1,4 +1,4 @@
-//! A disk that refuses.
+//! A disk whose commits can fail or wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,27 +9,27 @@ use tokio::sync::{Mutex, Semaphore};
 
 use crate::through::Commits;
 
-/// Commits go to the disk in the order in which they come; but the disk can be full, and they can be made to wait.
+/// Passes commits to the disk in order of arrival; the disk can be full, or commits can wait for a permit.
 pub struct Disk {
     is_full: AtomicBool,
     one_of: Option<usize>,
     pub waits: AtomicBool,
     pub may_commit: Semaphore,
-    /// Commits so far, refused ones among them.
+    /// Number of commits so far, including failed ones.
     commits: AtomicUsize,
     pub refused: AtomicUsize,
     order: Mutex<()>,
 }
 
 impl Disk {
-    /// With room for everything.
+    /// Creates a disk without failures.
     pub fn new() -> Self {
         let (commits, refused) = (0.into(), 0.into());
         let (is_full, waits, may_commit) = (false.into(), false.into(), Semaphore::new(0));
         Self { is_full, one_of: None, waits, may_commit, commits, refused, order: Mutex::default() }
     }
 
-    /// Refuses one of so many commits.
+    /// Creates a disk that fails one of `one_of` commits.
     pub fn refusing(one_of: usize) -> Self {
         Self { one_of: Some(one_of), ..Self::new() }
     }

@@ -1,4 +1,4 @@
-//! A store that does with commits what a test wants, and leaves everything else to the disk.
+//! A store that passes commits through a test hook, and everything else to the disk.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use duroxide_onewriter::{Change, Durable, Loaded, Options, Recovered, Store, StoreError};
 
-/// What becomes of a commit on its way to the disk.
+/// Hook for commits on their way to the disk.
 #[async_trait]
 pub trait Commits: Send + Sync + 'static {
     async fn commit(&self, below: &Arc<Durable>, change: Change) -> Result<(), StoreError>;
 }
 
-/// On the disk, through those.
+/// A durable store behind such a hook.
 pub struct Through<T> {
     below: Arc<Durable>,
     commits: T,

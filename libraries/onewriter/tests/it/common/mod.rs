@@ -1,4 +1,4 @@
-//! What the tests write to.
+//! A scratch database for the tests.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use onewriter::{Database, Error, Options};
 use rusqlite::Connection;
 
-/// A database in a folder of its own, which goes with it.
+/// A database in a temporary directory, which is removed on drop.
 pub struct Scratch {
     folder: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Scratch {
         Options::new(self.path())
     }
 
-    /// With an empty table `note(id INTEGER PRIMARY KEY, text TEXT UNIQUE)`.
+    /// Opens the database with an empty table `note(id INTEGER PRIMARY KEY, text TEXT UNIQUE)`.
     pub fn open(&self) -> Database {
         self.open_with(self.options())
     }
@@ -40,7 +40,7 @@ impl Scratch {
     }
 }
 
-/// The rows of `note`, as a connection of its own sees them.
+/// The rows of `note`, read through a new connection.
 pub fn notes(path: &Path) -> Vec<String> {
     let connection = Connection::open(path).expect("it opens");
     let check: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("checked");
@@ -50,7 +50,7 @@ pub fn notes(path: &Path) -> Vec<String> {
     rows.map(|row| row.expect("a text")).collect()
 }
 
-/// Adds a note.
+/// Returns a closure that inserts a note.
 pub fn add(text: &str) -> impl FnOnce(&Connection) -> Result<i64, Error> + Send + use<> {
     let text = text.to_owned();
     move |c| {
