@@ -197,7 +197,8 @@ pub struct Invariant {
     /// A query whose result is one number, or a table of queries by dialect.
     pub sql: ByDialect<String>,
     /// Expected result: an expression over variables (`$rows`), `$data_rows`, and counts of the trial:
-    /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `verified.NAME`, `mismatches.NAME` of transaction `NAME`.
+    /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `rows.NAME`, `verified.NAME`, `mismatches.NAME` of transaction
+    /// `NAME`.
     pub equals: Option<Quantity>,
     /// Lower bound of the result, included.
     pub at_least: Option<Quantity>,
