@@ -157,7 +157,7 @@ fn total(ranks: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    /// The two-sided p-value by enumeration of all sign patterns.
+    /// P(T ≤ t) by enumeration of all sign patterns.
     fn signed_rank_by_enumeration(ranks: &[u32], t: usize) -> f64 {
         let patterns = 1_u32 << ranks.len();
         let hits = (0..patterns)
