@@ -15,10 +15,9 @@ use crate::quantity::Quantity;
 pub struct Limit {
     /// Metric with the bound.
     pub metric: String,
-    /// Lower bound: the limit is kept if the value is at least this. A number, with a unit if the metric has one
-    /// (`"5 ms"`).
+    /// Lower bound of the metric, included: a number, with a unit if the metric has one (`"5 ms"`).
     pub at_least: Option<Quantity>,
-    /// Upper bound: the limit is kept if the value is at most this.
+    /// Upper bound of the metric, included.
     pub at_most: Option<Quantity>,
     /// Description of the limit.
     #[serde(default)]
@@ -31,7 +30,7 @@ pub struct Limit {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Role whose rate the search sets. The role must not define its own rate.
+    /// Name of the role whose rate the search sets. It overrides the `rate` of the role.
     pub rate: String,
     /// First rate in transactions per second.
     pub from: Quantity,
@@ -40,7 +39,7 @@ pub struct Search {
     /// Relative precision of the result: the search ends when the lowest failing rate exceeds the highest sustained
     /// rate by at most this share. Default: 0.1.
     pub precision: Option<Quantity>,
-    /// Number of trials at each rate, decided by majority; default: 3.
+    /// Number of trials at each rate, of which the majority decides; default: 3.
     pub repeats: Option<Quantity>,
     /// Conditions for a sustained rate, in addition to the rate itself.
     pub holds: Vec<Limit>,

@@ -24,7 +24,7 @@ pub struct Workload {
     /// Variables, numbers or text, which a study can vary. `$name` in a number or in SQL is replaced by the value.
     #[serde(default)]
     pub vars: Vars,
-    /// Tables and indexes.
+    /// Schema of the database: tables and indexes.
     #[serde(default)]
     pub schema: SchemaSpec,
     /// Rows present before the trial starts.
@@ -40,7 +40,7 @@ pub struct Workload {
     pub content: Vec<String>,
 }
 
-/// Tables and indexes.
+/// Schema of the database: tables and indexes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

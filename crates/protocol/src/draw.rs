@@ -6,7 +6,7 @@ use crate::generator::{Stream, below};
 use crate::transaction::{NowUnit, Param, Source};
 pub use crate::value::Value;
 
-/// The 64 characters of [`Source::Text`], six bits each, lowest first.
+/// The 64 characters of [`Source::Text`]. Six bits of a word select each character, lowest bits first.
 pub const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ";
 
 /// Characters drawn from one word by [`Source::Text`].

@@ -283,7 +283,7 @@ pub enum Until {
     /// At this time after `go`, warm-up included. A transaction still in progress is followed to its end, for at most
     /// [`Trial::drain_ms`].
     Time {
-        /// Milliseconds.
+        /// Time from `go` in milliseconds, warm-up included.
         ms: u64,
     },
     /// After every worker of another role in this process has ended.

@@ -83,13 +83,13 @@ impl NullDistribution {
         Self { mass: sums.mass[least..=least + n * m].to_vec() }
     }
 
-    /// P(T ≤ t).
+    /// P(T ≤ t), the lower tail.
     pub fn at_most(&self, t: usize) -> f64 {
         let end = self.mass.len().min(t.saturating_add(1));
         self.mass[..end].iter().sum::<f64>().min(1.0)
     }
 
-    /// P(T ≥ t).
+    /// P(T ≥ t), the upper tail.
     pub fn at_least(&self, t: usize) -> f64 {
         let start = self.mass.len().min(t);
         self.mass[start..].iter().sum::<f64>().min(1.0)

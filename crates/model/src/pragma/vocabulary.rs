@@ -53,9 +53,9 @@ pub enum Scope {
 /// Whether a PRAGMA belongs in a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Supported.
+    /// Supported in profiles.
     Current,
-    /// Deprecated by SQLite; builds may omit it.
+    /// Deprecated by SQLite; builds can omit it.
     Deprecated {
         /// The replacement, worded to follow "use".
         instead: &'static str,
@@ -115,9 +115,9 @@ pub struct Word {
 /// The form in which SQLite reports a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reports {
-    /// The number.
+    /// SQLite reports the code of the word.
     Code,
-    /// The word.
+    /// SQLite reports the word itself.
     Word,
 }
 
