@@ -112,7 +112,7 @@ impl Kind {
 /// Parses the text of a file.
 ///
 /// # Errors
-/// With the position, and with the nearest known key for an unknown one.
+/// If the text is not a valid file of this type, with the position, and with the nearest known key for an unknown one.
 pub fn parse<T: DeserializeOwned>(text: &Text) -> Result<T, ModelError> {
     toml::from_str(&text.toml).map_err(|e| ModelError::from_toml(&text.file, &text.toml, &e))
 }
@@ -120,7 +120,7 @@ pub fn parse<T: DeserializeOwned>(text: &Text) -> Result<T, ModelError> {
 /// Finds and parses a workload.
 ///
 /// # Errors
-/// Those of [`Kind::find`] and [`parse`].
+/// The errors of [`Kind::find`] and [`parse`].
 pub fn workload(name: &str, beside: Option<&Path>) -> Result<(Workload, Text), ModelError> {
     let text = Kind::Workload.find(name, beside)?;
     Ok((parse(&text)?, text))
@@ -129,7 +129,7 @@ pub fn workload(name: &str, beside: Option<&Path>) -> Result<(Workload, Text), M
 /// Finds and parses a profile.
 ///
 /// # Errors
-/// Those of [`Kind::find`] and [`parse`].
+/// The errors of [`Kind::find`] and [`parse`].
 pub fn profile(name: &str, beside: Option<&Path>) -> Result<(Profile, Text), ModelError> {
     let text = Kind::Profile.find(name, beside)?;
     Ok((parse(&text)?, text))
@@ -138,7 +138,7 @@ pub fn profile(name: &str, beside: Option<&Path>) -> Result<(Profile, Text), Mod
 /// Finds and parses a study.
 ///
 /// # Errors
-/// Those of [`Kind::find`] and [`parse`].
+/// The errors of [`Kind::find`] and [`parse`].
 pub fn study(name: &str) -> Result<(Study, Text), ModelError> {
     let text = Kind::Study.find(name, None)?;
     Ok((parse(&text)?, text))

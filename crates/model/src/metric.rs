@@ -29,17 +29,17 @@ pub enum Quantile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
-    /// From before the worker requests a connection until the commit returns.
+    /// Time from before the worker requests a connection until the commit returns.
     Service,
-    /// From the scheduled start until the commit returns.
+    /// Time from the scheduled start until the commit returns.
     Response,
-    /// From the scheduled to the actual start.
+    /// Time from the scheduled to the actual start.
     Lag,
     /// Wait for the connection or lock of the access.
     Wait,
-    /// Until the call that executes the query returned.
+    /// Time until the call that executes the query returned.
     Query,
-    /// Until the client has read the first row.
+    /// Time until the client has read the first row.
     FirstRow,
     /// Lateness of a timer of the host program.
     Probe,

@@ -96,6 +96,6 @@ pub trait FromTable<'de>: Sized {
     /// Deserializes the table.
     ///
     /// # Errors
-    /// Those of the deserializer.
+    /// The errors of the deserializer.
     fn from_table<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }

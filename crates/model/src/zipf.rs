@@ -17,7 +17,7 @@ const FULL: u64 = 1 << 53;
 /// The table for the integers `low..=high`, where the k-th of them (from 1) has a probability proportional to `k^-s`.
 ///
 /// # Errors
-/// For an exponent below 0, above 10 or not finite.
+/// If the exponent is below 0, above 10 or not finite.
 pub fn table(low: i64, high: i64, s: f64) -> Result<Table, String> {
     if !(0.0..=10.0).contains(&s) {
         return Err(format!("the exponent of `zipf` must lie between 0 and 10, not {s}"));

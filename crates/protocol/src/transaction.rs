@@ -27,8 +27,8 @@ pub struct Transaction {
     pub statements: Vec<Statement>,
 }
 
-/// How a transaction is opened. A server has one kind of transaction, which every value but [`Begin::None`] opens:
-/// `BEGIN` on PostgreSQL, `START TRANSACTION` on MySQL.
+/// Statement that opens a transaction. A server has one kind of transaction, which every value but [`Begin::None`]
+/// opens: `BEGIN` on PostgreSQL, `START TRANSACTION` on MySQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -92,7 +92,7 @@ pub enum Fetch {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Work {
-    /// None: columns are not read.
+    /// No work: columns are not read.
     #[default]
     None,
     /// Every column is read as a value of the runner's language.

@@ -23,7 +23,7 @@ pub struct Trial {
     pub driver: String,
     /// The thread or process in which database calls run.
     pub executor: Executor,
-    /// How workers share connections.
+    /// Sharing of connections between workers.
     pub access: Access,
     /// Databases of the trial, at least one. Every database has all roles with all their workers.
     pub databases: Vec<Database>,
@@ -61,15 +61,15 @@ pub enum Executor {
     Threads,
     /// One process per worker. The core starts the processes, so that each runner process has one worker.
     Processes,
-    /// On the thread of the event loop or async runtime itself.
+    /// Calls run on the thread of the event loop or async runtime itself.
     Inline,
-    /// In the runtime's pool for blocking calls (spawn_blocking, libuv, to_thread).
+    /// Calls run in the runtime's pool for blocking calls (spawn_blocking, libuv, to_thread).
     Offload,
-    /// On a dedicated thread for each connection; a connection that workers share has one thread.
+    /// Calls run on a dedicated thread for each connection; a connection that workers share has one thread.
     Dedicated,
 }
 
-/// How workers share connections to one database.
+/// Sharing of the connections to one database between workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
@@ -157,14 +157,14 @@ pub struct Setting {
     pub sql: String,
 }
 
-/// When a statement is compiled.
+/// Frequency of a statement's compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepare {
-    /// Once per connection.
+    /// One compilation per connection.
     Once,
-    /// At each execution.
+    /// One compilation per execution.
     Each,
 }
 
@@ -212,7 +212,7 @@ pub struct Role {
     pub until: Until,
 }
 
-/// How a worker chooses its next transaction.
+/// Choice of a worker's next transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -239,7 +239,7 @@ pub struct Step {
     pub offset: u32,
 }
 
-/// When a worker starts its next transaction.
+/// Start time of a worker's next transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
@@ -274,19 +274,19 @@ pub enum Arrivals {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Until {
-    /// After this number of transactions of the role per database in all processes. Worker `k` of `W` runs the
-    /// transactions `k`, `k+W`, `k+2W`, …
+    /// The role ends after this number of transactions per database, counted over all processes. Worker `k` of `W` runs
+    /// the transactions `k`, `k+W`, `k+2W`, …
     Count {
         /// Number of transactions.
         transactions: u64,
     },
-    /// At this time after `go`, warm-up included. A transaction still in progress is followed to its end, for at most
-    /// [`Trial::drain_ms`].
+    /// The role ends this time after `go`, warm-up included. A transaction still in progress is followed to its end, for
+    /// at most [`Trial::drain_ms`].
     Time {
         /// Time from `go` in milliseconds, warm-up included.
         ms: u64,
     },
-    /// After every worker of another role in this process has ended.
+    /// The role ends after every worker of another role in this process has ended.
     Role {
         /// Name of the other role.
         name: String,

@@ -20,7 +20,7 @@ impl Aa {
     /// Analyses pairs of identical arms in experiments of `per` blocks each; remaining blocks belong to no experiment.
     ///
     /// # Errors
-    /// Those of [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] if `per` is 0.
+    /// The errors of [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] if `per` is 0.
     pub fn of(blocks: &[(f64, f64)], per: usize, confidence: Confidence) -> Result<Self, StatsError> {
         if per == 0 {
             return Err(StatsError::OutOfDomain { what: "blocks of an experiment", value: 0.0, domain: "at least 1" });

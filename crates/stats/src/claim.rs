@@ -36,7 +36,7 @@ impl ExpectedRange {
     /// The range of ratios of at least `low`.
     ///
     /// # Errors
-    /// Those of [`ExpectedRange::new`].
+    /// The errors of [`ExpectedRange::new`].
     pub fn at_least(low: f64) -> Result<Self, StatsError> {
         Self::new(Some(low), None)
     }
@@ -44,7 +44,7 @@ impl ExpectedRange {
     /// The range of ratios of at most `high`.
     ///
     /// # Errors
-    /// Those of [`ExpectedRange::new`].
+    /// The errors of [`ExpectedRange::new`].
     pub fn at_most(high: f64) -> Result<Self, StatsError> {
         Self::new(None, Some(high))
     }

@@ -1,8 +1,8 @@
 //! Statistics of benchmarks: estimates, intervals, tests, verdicts and the schedule that makes them valid.
 //!
 //! Every function is a pure function of its arguments. None reads a clock, a file or a global generator; a random
-//! method takes a seed. No input panics: numbers that cannot be analysed (not finite, not positive, too few, too many)
-//! result in a [`StatsError`] with the number and the reason.
+//! method takes a seed or has a constant one. No input panics: numbers that cannot be analysed (not finite, not
+//! positive, too few, too many) result in a [`StatsError`] with the number and the reason.
 //!
 //! The unit of replication is the **block**: one trial of every arm, in random order. Two arms are compared through the
 //! log-ratio within each block ([`PairedRatio`]), because influences that vary between blocks (a neighbour's load, the

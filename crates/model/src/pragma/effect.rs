@@ -13,7 +13,7 @@ pub type Try = fn(name: &str, first: &str, second: &str) -> Option<(Value, Optio
 pub(super) enum Effect {
     /// The setting then has this value.
     Takes(Value),
-    /// None: the setting keeps its previous value.
+    /// The setting keeps its previous value.
     Keeps,
     /// SQLite returns an error.
     Fails,

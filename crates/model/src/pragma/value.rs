@@ -25,7 +25,7 @@ pub enum Canonical {
     Word(&'static Word),
     /// A number in the PRAGMA's unit.
     Integer(i64),
-    /// On or off.
+    /// A switch: on or off.
     Boolean(bool),
     /// An action without an argument.
     Run,

@@ -49,7 +49,7 @@ pub fn check(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Check
 /// New settings come last. A profile without settings applies to every database.
 ///
 /// # Errors
-/// Those of [`check`], and those of profiles, dimensions and databases that do not match.
+/// The errors of [`check`], and those of profiles, dimensions and databases that do not match.
 pub(super) fn of_arm(
     profile: &Profile,
     text: &Text,

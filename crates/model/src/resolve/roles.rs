@@ -177,8 +177,8 @@ fn number_operations(roles: &mut [Role], transactions: usize) {
 /// The warm-up in milliseconds; roles that end by time are extended by it.
 ///
 /// Default: for closed loops that end by time a tenth of the longest, within [`WARMUP_MS`]. Caches, compilers and the
-/// first checkpoint have then settled. None without such a loop, if a role ends by a number of transactions, of which
-/// the first count as well, with a search, or with a kill at a given time.
+/// first checkpoint have then settled. There is no warm-up without such a loop, with a role that ends by a number of
+/// transactions (of which the first count as well), with a search, or with a kill at a given time.
 pub(super) fn warm_up(roles: &mut [Role], scenario: &Scenario, vars: &Vars) -> Result<u64, String> {
     let counted = roles.iter().any(|role| matches!(role.until, Until::Count { .. }));
     let closed = roles.iter().filter_map(|role| match (&role.load, &role.until) {

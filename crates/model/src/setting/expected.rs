@@ -12,7 +12,7 @@ use super::vocabulary::{Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
-    /// This number.
+    /// Exactly this number.
     Integer(i64),
     /// This number or a larger one.
     AtLeast(i64),

@@ -40,7 +40,7 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Kind {
-    /// On or off.
+    /// A switch: on or off.
     Boolean,
     /// One of several words.
     Words {
@@ -87,7 +87,7 @@ pub enum Time {
     D,
 }
 
-/// A unit of size in PostgreSQL's spelling; each is 1024 of the next smaller one.
+/// A unit of size in PostgreSQL's spelling, in steps of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "units")]
 pub enum Size {

@@ -6,7 +6,8 @@ use litelab_protocol::sql::{Token, tokens};
 
 use crate::pragma::{self, Kind, PragmaError, Scope};
 
-/// Settings that are data in the file header: applications write them in migrations, and they change nothing else.
+/// Settings that are data in the file header: applications write them in migrations, and no other behaviour depends on
+/// them.
 const DATA: [&str; 2] = ["user_version", "application_id"];
 
 /// Checks that a statement neither begins nor ends a transaction, and changes no setting of its connection.

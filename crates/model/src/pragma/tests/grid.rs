@@ -182,7 +182,7 @@ fn started(bench: &mut Bench, pragma: &Pragma, start: Option<&str>) -> Connectio
     connection
 }
 
-/// The start values from which an accepted value does not read back as expected.
+/// Descriptions of the cases in which an accepted value does not read back as expected.
 pub(super) fn disagreements(bench: &mut Bench, pragma: &'static Pragma, input: &Scalar) -> Vec<String> {
     let Ok(value) = parse_as(pragma, input) else { return vec![] };
     if starves(pragma, input) {
