@@ -280,8 +280,8 @@ pub enum Until {
         /// Number of transactions.
         transactions: u64,
     },
-    /// The role ends this time after `go`, warm-up included. A transaction still in progress is followed to its end, for
-    /// at most [`Trial::drain_ms`].
+    /// The role ends this time after `go`, warm-up included. A transaction still in progress is followed to its end,
+    /// for at most [`Trial::drain_ms`].
     Time {
         /// Time from `go` in milliseconds, warm-up included.
         ms: u64,
