@@ -1,4 +1,4 @@
-//! Studies, workloads and profiles are built into the program; a new file has to rebuild it.
+//! Rebuilds the crate after a change of the studies, workloads and profiles that are built into it.
 
 fn main() {
     for folder in ["studies", "workloads", "profiles"] {

@@ -1,4 +1,4 @@
-//! What may stand once for all kinds of database, or once for each: SQL.
+//! Values, such as SQL, that files give once for all dialects or once for each.
 
 #[cfg(feature = "schema")]
 use std::borrow::Cow;
@@ -17,33 +17,33 @@ use crate::error::unknown;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ByDialect<T> {
-    /// For all.
+    /// One value for all dialects.
     All(T),
-    /// By dialect.
+    /// A table of values by dialect.
     Each(Each<T>),
 }
 
-/// A value for each dialect; of those that are absent, SQLite's is taken.
+/// Values by dialect. A dialect without its own value has the value of SQLite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 #[cfg_attr(feature = "schema", schemars(rename = "Each{T}"))]
 pub struct Each<T> {
-    /// For SQLite, and for those that have none of their own.
+    /// Value for SQLite, and for dialects without their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sqlite: Option<T>,
-    /// For PostgreSQL.
+    /// Value for PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres: Option<T>,
-    /// For MySQL and MariaDB.
+    /// Value for MySQL and MariaDB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mysql: Option<T>,
 }
 
-/// What stands in the place of a table by dialect may itself be a table: these are its keys.
+/// Keys of a value's own table form, which distinguish it from a table by dialect.
 pub trait Keys {
-    /// In the order in which they are to be named.
+    /// The keys in the order in which an error lists them.
     const KEYS: &'static [&'static str];
 }
 
@@ -58,10 +58,10 @@ impl<T: Default> Default for ByDialect<T> {
 }
 
 impl<T> ByDialect<T> {
-    /// What a dialect has: its own, else SQLite's.
+    /// The value of a dialect: its own, else that of SQLite.
     ///
     /// # Errors
-    /// Where it has neither.
+    /// One line, if the table has neither.
     pub fn of(&self, dialect: Dialect) -> Result<&T, String> {
         let each = match self {
             Self::All(value) => return Ok(value),
@@ -78,7 +78,7 @@ impl<T> ByDialect<T> {
         })
     }
 
-    /// All there are.
+    /// All values that are present.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         let found = match self {
             Self::All(value) => [Some(value), None, None],
@@ -137,7 +137,7 @@ impl<'de, T: Deserialize<'de> + Keys> de::Visitor<'de> for Visitor<T> {
     }
 }
 
-/// A table whose first key has been looked at.
+/// A table whose first key has already been read.
 struct Again<A> {
     first: Option<String>,
     map: A,

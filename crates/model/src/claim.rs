@@ -1,4 +1,4 @@
-//! Claims: published sentences as comparisons over arms; findings: sentences about the outcome.
+//! Claims, published statements tested by comparisons of arms, and findings, sentences about the outcome.
 
 use indexmap::IndexMap;
 #[cfg(feature = "schema")]
@@ -7,47 +7,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Quantity, Scalar};
 
-/// A published sentence, and the comparison that examines it.
+/// A published statement with the comparison that tests it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Unique in the study.
+    /// Name of the claim, unique in the study.
     pub name: String,
-    /// The sentence, in its source's sense.
+    /// The statement, in the sense of its source.
     pub text: String,
-    /// The source's own figures, if it gives any.
+    /// Figures published by the source, if any.
     #[serde(default)]
     pub published: String,
-    /// What to know when reading the verdict.
+    /// Information for the interpretation of the verdict.
     #[serde(default)]
     pub note: String,
-    /// Scenario whose arms are compared.
+    /// Name of the scenario whose arms are compared.
     pub scenario: String,
-    /// Metric that is compared.
+    /// Metric to compare.
     pub metric: String,
-    /// The arm the claim is about: dimensions that select exactly one.
+    /// The arm that the claim is about: dimensions that select exactly one.
     #[serde(default)]
     pub arm: IndexMap<String, Scalar>,
-    /// The arm it is compared with; without one the claim is about the arm's own value.
+    /// The arm to compare with. Default: none; the claim is then about the value of `arm`.
     pub against: Option<IndexMap<String, Scalar>>,
-    /// Scenario of `against`, if another one.
+    /// Scenario of `against`; default: `scenario`.
     pub against_scenario: Option<String>,
-    /// The claim holds where the ratio `arm / against` (or the value) is at least this: a number, with a unit for a
-    /// value (`"20 MB"`, `"5 ms"`).
+    /// Lower bound: the claim holds if the ratio `arm / against` (or the value) is at least this. A number, with a unit
+    /// for a value (`"20 MB"`, `"5 ms"`).
     pub at_least: Option<Quantity>,
-    /// The claim holds where it is at most this.
+    /// Upper bound: the claim holds if the ratio (or the value) is at most this.
     pub at_most: Option<Quantity>,
 }
 
-/// A plain sentence about the outcome; `{name}` in it is replaced by a value.
+/// A sentence about the outcome. `{name}` in the sentence is replaced by a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// The sentence.
+    /// The sentence with its placeholders.
     pub text: String,
-    /// Values by name.
+    /// Values of the placeholders by name.
     #[serde(default)]
     pub values: IndexMap<String, FindingValue>,
 }
@@ -57,16 +57,16 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FindingValue {
-    /// Scenario.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Metric.
+    /// Metric of the value.
     pub metric: String,
-    /// Dimensions that select one arm, or with `best` those among which to choose.
+    /// Dimensions that select one arm, or with `best` the arms to choose from.
     #[serde(default)]
     pub arm: IndexMap<String, Scalar>,
-    /// With these, the value is the ratio `arm / against`.
+    /// Dimensions that select another arm; the value is then the ratio `arm / against`.
     pub against: Option<IndexMap<String, Scalar>>,
-    /// The value is the name, in this dimension, of the best arm of those selected; arms not told apart from it are
-    /// named, too.
+    /// Dimension whose value names the best of the selected arms; this name is then the value. Arms that do not differ
+    /// measurably from the best are named, too.
     pub best: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Conditions on a trial: alerts, the search for the highest rate that is kept, processes and nodes that are killed.
+//! Conditions of a trial: alerts, the search for the highest sustainable rate, and kills of processes and nodes.
 
 use litelab_protocol::MAX_SAFE_INTEGER;
 #[cfg(feature = "schema")]
@@ -13,111 +13,111 @@ use crate::quantity::Quantity;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// Metric that is looked at.
+    /// Metric with the bound.
     pub metric: String,
-    /// It is kept where the value is at least this: a number, with a unit where the metric has one (`"5 ms"`).
+    /// Lower bound of the metric, included: a number, with a unit if the metric has one (`"5 ms"`).
     pub at_least: Option<Quantity>,
-    /// It is kept where the value is at most this.
+    /// Upper bound of the metric, included.
     pub at_most: Option<Quantity>,
-    /// In words.
+    /// Description of the limit.
     #[serde(default)]
     pub text: String,
 }
 
-/// The search for the highest rate of arrivals at which all conditions are kept: by steps of a factor until one is not,
-/// then by halving what lies between.
+/// A search for the highest arrival rate at which all conditions hold. The rate changes by a factor until the first
+/// change of outcome, then by bisection of the interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// The role whose rate is sought; it gets the rate from the search alone.
+    /// Name of the role whose rate the search sets. It overrides the `rate` of the role.
     pub rate: String,
-    /// First rate, per second.
+    /// First rate in transactions per second.
     pub from: Quantity,
-    /// From one rate to the next, until one is not kept; default: 2.
+    /// Factor from one rate to the next before the bisection; default: 2.
     pub factor: Option<Quantity>,
-    /// The search ends when the lowest rate not kept is above the highest one kept by no more than this share.
-    /// Default: 0.1.
+    /// Relative precision of the result: the search ends when the lowest failing rate exceeds the highest sustained
+    /// rate by at most this share. Default: 0.1.
     pub precision: Option<Quantity>,
-    /// Trials of each rate, of which most decide; default: 3.
+    /// Number of trials at each rate, of which the majority decides; default: 3.
     pub repeats: Option<Quantity>,
-    /// What has to be kept, besides the rate itself.
+    /// Conditions for a sustained rate, in addition to the rate itself.
     pub holds: Vec<Limit>,
 }
 
-/// What is killed while it works: runner processes (`role` and `processes`), or a node of the server (`node`).
+/// A kill during the trial: of runner processes (`role` and `processes`), or of a node of the server (`node`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Kill {
-    /// The role whose processes are killed, its first ones first.
+    /// Role whose processes are killed, in order from its first.
     pub role: Option<String>,
-    /// How many; `$killed` in invariants. One at least stays.
+    /// Number of processes to kill, fewer than the role has; `$killed` in invariants.
     pub processes: Option<Quantity>,
-    /// The node of the server that is killed, counted from 1 in the order of the url's hosts.
+    /// Node of the server to kill, counted from 1 in the order of the hosts in the URL.
     pub node: Option<Quantity>,
-    /// From `go` to the first kill, and from one to the next.
+    /// Time from `go` to the first kill, and from each kill to the next.
     pub after: Quantity,
-    /// From the kill of a node to its start. Without it the node is started after the trial.
+    /// Time from the kill of a node to its restart. Default: the node is restarted after the trial.
     pub back: Option<Quantity>,
 }
 
-/// A [`Limit`] with its metric found; values in base units.
+/// A resolved [`Limit`], with bounds in base units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitPlan {
-    /// What is looked at.
+    /// Metric with the bound.
     pub metric: Metric,
-    /// Kept from here.
+    /// Lower bound, included.
     pub at_least: Option<f64>,
-    /// Kept up to here.
+    /// Upper bound, included.
     pub at_most: Option<f64>,
-    /// In words; empty where the study gives none.
+    /// Description of the limit; empty if the study gives none.
     pub text: String,
 }
 
-/// A [`Search`] without expressions.
+/// A resolved [`Search`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchPlan {
-    /// Name of the role.
+    /// Name of the role whose rate the search sets.
     pub role: String,
-    /// First rate, per second.
+    /// First rate in transactions per second.
     pub from: f64,
-    /// Above 1.
+    /// Factor from one rate to the next before the bisection, above 1.
     pub factor: f64,
-    /// Above 0.
+    /// Relative precision of the result, above 0.
     pub precision: f64,
-    /// At least 1.
+    /// Number of trials at each rate, at least 1.
     pub repeats: u32,
-    /// At least one.
+    /// Conditions for a sustained rate, at least one.
     pub holds: Vec<LimitPlan>,
 }
 
-/// A [`Kill`] without expressions.
+/// A resolved [`Kill`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KillPlan {
-    /// Of runner processes.
+    /// A kill of runner processes.
     Processes {
-        /// Name of the role.
+        /// Name of the role whose processes are killed.
         role: String,
-        /// At least 1, fewer than the role has.
+        /// Number of processes to kill: at least 1, fewer than the role has.
         processes: u32,
-        /// Milliseconds from `go` to the first, and from each to the next.
+        /// Milliseconds from `go` to the first kill, and from each kill to the next.
         after_ms: u64,
     },
-    /// Of a node of the server.
+    /// A kill of a node of the server.
     Node {
-        /// From 1.
+        /// Number of the node, from 1.
         node: u32,
         /// Milliseconds from `go` to the kill.
         after_ms: u64,
-        /// Milliseconds from the kill to its start; none where that is after the trial.
+        /// Milliseconds from the kill to the restart; `None` for a restart after the trial.
         back_ms: Option<u64>,
     },
 }
 
 impl KillPlan {
-    /// How many workers of a role it takes away.
+    /// Number of workers of the role `name` that the kill removes.
     #[must_use]
     pub fn workers_of(&self, name: &str) -> u32 {
         match self {
@@ -136,8 +136,10 @@ impl LimitPlan {
 }
 
 impl SearchPlan {
-    /// The rate to try after `kept`, the highest that was, and `broken`, the lowest that was not; none when the search is
-    /// over. It ends, too, a factor of 2^20 away from where it began.
+    /// The rate to try next; `None` at the end of the search.
+    ///
+    /// `kept` is the highest rate that was sustained, `broken` the lowest that was not. The search also ends at a
+    /// factor of 2^20 from the first rate.
     #[must_use]
     pub fn next(&self, kept: Option<f64>, broken: Option<f64>) -> Option<f64> {
         let far = f64::from(1 << 20);
@@ -147,7 +149,7 @@ impl SearchPlan {
                 Some(kept * self.factor).filter(|rate| *rate <= self.from * far && *rate < MAX_SAFE_INTEGER as f64)
             }
             (None, Some(broken)) => Some(broken / self.factor).filter(|rate| *rate >= self.from / far),
-            // The middle of their logarithms.
+            // The geometric mean.
             (Some(kept), Some(broken)) => (broken / kept > 1.0 + self.precision).then(|| (kept * broken).sqrt()),
         }
     }
@@ -161,7 +163,8 @@ mod tests {
         SearchPlan { role: "r".into(), from, factor: 2.0, precision: 0.1, repeats: 1, holds: vec![] }
     }
 
-    /// Searches where every rate up to `limit` is kept. Returns the highest kept, the lowest not kept, and the steps.
+    /// Searches with every rate up to `limit` sustained. Returns the highest sustained rate, the lowest other one, and
+    /// the number of steps.
     fn find(search: &SearchPlan, limit: f64) -> (Option<f64>, Option<f64>, u32) {
         let (mut kept, mut broken, mut steps) = (None, None, 0);
         while let Some(rate) = search.next(kept, broken) {

@@ -1,4 +1,4 @@
-//! Crossovers: from how many workers on (or rows, or whatever number grows) one way overtakes another.
+//! Crossovers: the value of a growing number (workers, rows, …) from which one alternative overtakes another.
 
 use indexmap::IndexMap;
 #[cfg(feature = "schema")]
@@ -8,43 +8,43 @@ use serde::{Deserialize, Serialize};
 use crate::metric::Metric;
 use crate::quantity::Scalar;
 
-/// Ways to be compared over a dimension that grows.
+/// Alternatives to compare over a dimension of growing numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Crossover {
-    /// Scenarios in which to look, each by itself.
+    /// Scenarios to analyse, each by itself.
     pub scenarios: Vec<String>,
-    /// The dimension that grows: whole numbers of at least 1, two of them or more.
+    /// Dimension of growing numbers: two or more integers of at least 1.
     pub over: String,
-    /// What is overtaken: dimensions that select one arm at each value of `over`.
+    /// The alternative to be overtaken: dimensions that select one arm at each value of `over`.
     pub base: IndexMap<String, Scalar>,
-    /// What may overtake it, each a table of dimensions that select one arm at each value of `over`.
+    /// The alternatives that can overtake it, each a table of dimensions that select one arm at each value of `over`.
     pub others: Vec<IndexMap<String, Scalar>>,
-    /// In which metrics, each by itself.
+    /// Metrics to analyse, each by itself.
     pub metrics: Vec<String>,
 }
 
-/// A [`Crossover`] in one scenario, with its arms found.
+/// A [`Crossover`] in one scenario, resolved to arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrossoverPlan {
     /// Index of the scenario.
     pub scenario: usize,
-    /// The dimension that grows.
+    /// Dimension of growing numbers.
     pub over: String,
-    /// In which metrics.
+    /// Metrics to analyse, each by itself.
     pub metrics: Vec<Metric>,
-    /// What is overtaken.
+    /// The alternative to be overtaken.
     pub base: LinePlan,
-    /// What may overtake it.
+    /// The alternatives that can overtake it.
     pub others: Vec<LinePlan>,
 }
 
-/// Arms that differ in the dimension that grows.
+/// The arms of one alternative, which differ only in the growing dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinePlan {
-    /// The values by which the study selects them: `go:mysql galera`.
+    /// The values by which the study selects the arms, such as `go:mysql galera`.
     pub label: String,
-    /// Value of the dimension and index of the arm, ascending; two at least.
+    /// Value of the growing dimension and index of the arm, ascending; at least two.
     pub arms: Vec<(u32, usize)>,
 }

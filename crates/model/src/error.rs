@@ -1,17 +1,17 @@
-//! One line that says what is wrong, where, and the remedy.
+//! Errors of the model: one line with the problem, its position and the remedy.
 
 use std::fmt;
 
 use crate::text::{self, QUOTED, capped};
 
-/// Bad input: a file that cannot be read as what it should be, or that asks for the impossible.
+/// Invalid input: a file that cannot be read or parsed, or whose content is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ModelError {
-    /// The file (as the user named it) or built-in name.
+    /// Path of the file as the user gave it, or the built-in name.
     pub file: String,
-    /// Line and column, from 1, where they are known.
+    /// Line and column, both from 1, if known.
     pub at: Option<(usize, usize)>,
-    /// What is wrong and the remedy.
+    /// Description of the problem and its remedy.
     pub message: String,
 }
 
@@ -21,19 +21,19 @@ impl fmt::Display for ModelError {
         if let Some((line, column)) = self.at {
             write!(f, ":{line}:{column}")?;
         }
-        // A message is one line of bounded length, whatever the text it quotes.
+        // A message is one line of bounded length, whatever text it quotes.
         write!(f, ": {}", text::message(&self.message))
     }
 }
 
 impl ModelError {
-    /// Without a position.
+    /// An error without a position.
     pub fn new(file: impl Into<String>, message: impl Into<String>) -> Self {
         Self { file: file.into(), at: None, message: message.into() }
     }
 
-    /// From a TOML error: its position, for an unknown key or word the nearest known one, and for a value of the wrong
-    /// type what the key takes.
+    /// An error from a TOML error, with its position. The message names the nearest known key or word for an unknown
+    /// one, and the expected type for a value of the wrong type.
     pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map(|span| position(text, span.start));
         let place = error.span().and_then(|span| Place::of(text, span.start));
@@ -50,16 +50,16 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Where a TOML error is: the key of a value, or the name of a table's header, and what is written for it.
+/// The position of a TOML error: the key of a value, or the name in a table's header, and the written value.
 struct Place<'a> {
     is_header: bool,
     key: &'a str,
-    /// The rest of the line behind `=`.
+    /// The rest of the line after `=`.
     value: &'a str,
 }
 
 impl<'a> Place<'a> {
-    /// None where neither `key =` nor `[name]` is on the line.
+    /// The position at a byte offset; `None` if the line has neither `key =` nor `[name]`.
     fn of(text: &'a str, offset: usize) -> Option<Self> {
         let start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
         let line = text[start..].lines().next()?;
@@ -67,7 +67,7 @@ impl<'a> Place<'a> {
             let key = header.trim_start_matches('[').split(']').next()?.trim();
             return Some(Self { is_header: true, key, value: "" });
         }
-        // The last key before the place, or on it: in `a = { b = 1 }` a mistake at `1` is one of `b`.
+        // The last key before the offset, or at it: in `a = { b = 1 }` an error at `1` belongs to `b`.
         let before = line.get(..offset - start)?;
         let (head, value) = match before.rfind('=') {
             Some(at) => (&before[..at], &line[at + 1..]),
@@ -77,7 +77,7 @@ impl<'a> Place<'a> {
         Some(Self { is_header: false, key, value: value.split('#').next()?.trim() })
     }
 
-    /// What the key takes, where serde and the TOML library only name a type.
+    /// A message with what the key accepts, for errors in which serde or the TOML library only names a type.
     fn remedy(&self, message: &str) -> Option<String> {
         let Self { is_header, key, value } = *self;
         let value = capped(value.trim_end_matches(['}', ' ']));
@@ -106,7 +106,7 @@ impl<'a> Place<'a> {
             let more = if key == "prepare" { ": true is once for all executions, false at each" } else { "" };
             return Some(format!("`{key}` takes true or false{more}"));
         }
-        // A word without quotes; `true`, `false`, `inf` and `nan` are what TOML itself has.
+        // A word without quotes. TOML itself defines `true`, `false`, `inf` and `nan`.
         let bare = value.starts_with(|c: char| c.is_alphabetic()) && !value.starts_with("inf");
         let is_syntax = !message.starts_with("invalid type") && !message.starts_with("unknown");
         if bare && is_syntax && !["true", "false", "nan"].contains(&&*value) {
@@ -116,7 +116,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Serde says ``unknown field `x`, expected one of `a`, `b` ``; say which of them was probably meant.
+/// Adds the nearest known name to serde's message ``unknown field `x`, expected one of `a`, `b` ``.
 fn with_nearest(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if !(message.starts_with("unknown field") || message.starts_with("unknown variant")) {
@@ -134,9 +134,11 @@ fn with_nearest(message: &str) -> String {
     }
 }
 
-/// The candidate nearest to a misspelt word, if any is near: Damerau-Levenshtein at most a third of its length, and at
-/// least 1 (two of four letters make another word: `node`, `noop`). The distance takes time with the product of two
-/// lengths, so words of more than [`QUOTED`] characters are not compared.
+/// The candidate nearest to a misspelt word; `None` if no candidate is near.
+///
+/// The limit is a Damerau-Levenshtein distance of a third of the word's length, but at least 1 (two changes in four
+/// letters make another word: `node`, `noop`). The computation takes time proportional to the product of both lengths,
+/// so words of more than [`QUOTED`] characters are not compared.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let comparable = |word: &str| word.chars().nth(QUOTED).is_none();
     if !comparable(given) {
@@ -152,7 +154,7 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, c)| c)
 }
 
-/// "`x` is not known: did you mean `y`? (known: …)", for names that serde does not check.
+/// A message for a name that serde does not check: ``unknown WHAT `x`: did you mean `y`?``, or the list of known names.
 pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(given, known.iter().copied()) {
@@ -180,7 +182,7 @@ mod tests {
         let (long, other) = ("x".repeat(QUOTED + 1), format!("y{}", "x".repeat(QUOTED)));
         assert_eq!(nearest(&long[1..], [&other[2..]]), Some(&other[2..]));
         assert_eq!((nearest(&long, [&*other]), nearest("workers", [&*other, "worker"])), (None, Some("worker")));
-        // Of a megabyte each; compared, one pair would take hours.
+        // A megabyte each: the comparison of one pair would take hours.
         let long = "x".repeat(1 << 20);
         assert!(nearest(&long, [&*format!("{long}y")]).is_none());
         let line = ModelError::new("a.toml", unknown("metric", &long, ["p50"])).to_string();

@@ -1,17 +1,16 @@
-//! Small arithmetic over named numbers: `$rows * 2`, `committed.enqueue + $data_rows`.
+//! Arithmetic over named numbers: `$rows * 2`, `committed.enqueue + $data_rows`.
 //!
 //! Grammar: `sum = product (('+'|'-') product)*`, `product = factor (('*'|'/') factor)*`,
-//! `factor = number | name | '$'name | '(' sum ')' | '-' factor`. A number may end in `k`, `M` or `G` (10³, 10⁶, 10⁹),
-//! as litelab prints them. Division is that of doubles; a result that must be
-//! an integer is checked where it is used.
+//! `factor = number | name | '$'name | '(' sum ')' | '-' factor`. A number can end in `k`, `M` or `G` (10³, 10⁶, 10⁹),
+//! as litelab prints them. Division is that of doubles; the caller checks whether a result is an integer.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// The value of an expression; `lookup` gives the value of a name (with its `$`, where it has one).
+/// The value of an expression; `lookup` returns the value of a name (including its `$`, if any).
 ///
 /// # Errors
-/// A line that says what was not understood, or which name is not known.
+/// One line with the invalid part or the unknown name.
 pub fn evaluate(text: &str, lookup: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
     let mut parser = Parser { text, chars: text.char_indices().peekable(), lookup, depth: 0 };
     let value = parser.sum()?;
@@ -23,7 +22,8 @@ pub fn evaluate(text: &str, lookup: &dyn Fn(&str) -> Result<f64, String>) -> Res
     }
 }
 
-/// Names used in an expression, in order, for checks before values are known. Stops at what it cannot read.
+/// Names in an expression in order of appearance, for checks before their values are known. Stops at the first syntax
+/// error.
 #[must_use]
 pub fn names(text: &str) -> Vec<String> {
     let found = std::cell::RefCell::new(Vec::new());
@@ -34,7 +34,7 @@ pub fn names(text: &str) -> Vec<String> {
     found.into_inner()
 }
 
-/// Deep enough for any sane expression, far below the stack's end.
+/// Maximum nesting: more than a reasonable expression needs, and far below the stack limit.
 const MAX_DEPTH: u32 = 64;
 
 struct Parser<'a> {
@@ -102,8 +102,8 @@ impl Parser<'_> {
             end = at + c.len_utf8();
         }
         let word = &self.text[start..end];
-        // Names of roles and transactions may hold `-`; it then joins two letters without spaces, and only after a
-        // dotted prefix, where no number could stand.
+        // Names of roles and transactions can contain `-`. It joins two letters without spaces, and only after a prefix
+        // with a dot, where a number is impossible.
         if first.is_ascii_digit() {
             return number(word).ok_or_else(|| format!("`{word}` is not a number"));
         }
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 }
 
-/// Digits with `_` between them and an optional `k`, `M` or `G`.
+/// Parses digits, with optional `_` between them and an optional `k`, `M` or `G`.
 fn number(word: &str) -> Option<f64> {
     const SCALES: [(char, f64); 3] = [('k', 1e3), ('M', 1e6), ('G', 1e9)];
     let found = SCALES.iter().find_map(|(letter, scale)| Some((word.strip_suffix(*letter)?, *scale)));

@@ -1,17 +1,19 @@
-//! Arms of two plans in one, so that they share blocks.
+//! Combination of the arms of two plans in one plan with common blocks.
 
 use crate::plan::{Arm, Plan, ScenarioPlan};
 use crate::quantity::Scalar;
 
-/// Name of the dimension that tells the arm of one plan from that of the other.
+/// Name of the dimension that distinguishes the arms of the two plans.
 pub const SIDE: &str = "side";
 
-/// A plan that runs arms of `base` and of `head` in the same blocks: for each pair a scenario of its own, with `head`'s
-/// arm beside `base`'s, which is the baseline; or alone, where `base`'s is `None`. Pairs of indices that one of the plans
-/// does not have are left out. Scenarios and their arms come in the order of the pairs.
+/// A plan that runs arms of `base` and of `head` in the same blocks.
 ///
-/// Claims and findings are of other arms and are dropped, as is why an arm was skipped: whoever runs the plan finds out
-/// whether it can be run now.
+/// Each pair becomes a scenario with `base`'s arm, the baseline, and `head`'s arm; `None` in the place of `base`'s arm
+/// leaves `head`'s alone. Pairs with an index that its plan does not have are omitted. Scenarios and arms are in the
+/// order of the pairs.
+///
+/// Claims and findings refer to other arms and are dropped. The reasons for skipped arms are dropped, too, because the
+/// new run checks again which arms can run.
 #[must_use]
 pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], blocks: u32) -> Plan {
     let mut plan = Plan {
@@ -59,7 +61,7 @@ fn on_side(arm: &Arm, side: &str, scenario: usize) -> Arm {
     arm
 }
 
-/// The name, with a number where it is taken.
+/// The name, with a number appended if a scenario already has it.
 fn unused(name: &str, taken: &[ScenarioPlan]) -> String {
     let is_free = |name: &str| taken.iter().all(|s| s.name != name);
     if is_free(name) {
@@ -96,7 +98,7 @@ mod tests {
         );
         assert_eq!(plan.scenarios.iter().map(|s| s.baseline).collect::<Vec<_>>(), [0, 2, 4]);
         assert!(plan.arms.iter().all(|arm| plan.blocks_of(arm) == 12));
-        // What is run is each side's own.
+        // Each side keeps its own trial.
         assert_eq!(plan.arms[2].trial, base.arms[2].trial);
         assert_eq!(plan.arms[3].trial, head.arms[2].trial);
         assert_ne!(plan.arms[2].trial, plan.arms[3].trial);

@@ -1,11 +1,12 @@
-//! What of a scenario is judged, and at which level: the plan has its blocks by it, and the analysis its intervals.
+//! The metrics in which a scenario is judged and their confidence level, shared by the plan's block count and the
+//! analysis.
 
 use litelab_stats::Confidence;
 
 use crate::metric::{Measure, Metric, Quantile, Timing};
 
-/// Metrics in which arms are judged: the first shown and, since throughput is a blunt comparator on a busy machine,
-/// beside it the median latency and the CPU time, which are sharper.
+/// Metrics in which arms are judged: the first one shown. Throughput is imprecise on a busy machine, so it is
+/// accompanied by the median latency and the CPU time, which are more precise.
 #[must_use]
 pub fn judged(shown: &[Metric]) -> Vec<Metric> {
     let Some(first) = shown.first() else { return Vec::new() };
@@ -18,9 +19,11 @@ pub fn judged(shown: &[Metric]) -> Vec<Metric> {
     judged
 }
 
-/// The level of each ratio of so many arms to their baseline in all judged metrics (Bonferroni). One metric chosen beforehand
-/// would need no correction over metrics, but the first shown is throughput, which scatters several times as much as the
-/// other two: a third of α in the sharpest finds more than all of it there.
+/// Confidence level of each ratio of `others` arms to their baseline in all judged metrics (Bonferroni).
+///
+/// A single metric chosen beforehand would need no correction over metrics. But the first metric shown is throughput,
+/// which varies several times as much as the other two: a third of α in the most precise metric detects more than all
+/// of α in throughput.
 #[must_use]
 pub fn shared_confidence(others: usize, judged: &[Metric]) -> Confidence {
     Confidence::P95.shared_by((others * judged.len()).max(1)).unwrap_or_default()

@@ -1,9 +1,9 @@
-//! The nouns of litelab: workloads, profiles and studies. Parsed, checked and resolved into a [`Plan`]; no input or
-//! output beyond reading the files.
+//! The file formats of litelab (workloads, profiles, studies): parsed, checked and resolved into a [`Plan`]. The crate
+//! performs no input or output other than reading these files.
 //!
-//! A study names workloads and profiles by file. [`library`] finds and parses them, [`resolve`] ends all inheritance,
-//! defaults, variables and expressions, and what comes out, a [`Plan`], holds every arm in full. Whatever is wrong is
-//! one [`ModelError`]: a line that says what, where, and the remedy.
+//! A study names workloads and profiles by file. [`library`] finds and parses them; [`resolve`] applies all
+//! inheritance, defaults, variables and expressions. The resulting [`Plan`] defines every arm completely. An error is
+//! one [`ModelError`]: a line with the problem, its position and the remedy.
 
 pub mod by_dialect;
 pub mod claim;

@@ -1,4 +1,4 @@
-//! Where workloads, profiles and studies are found: a path given by the user, else those built into the program.
+//! Lookup of workloads, profiles and studies: a path given by the user, or a name built into the program.
 
 use std::path::{Path, PathBuf};
 
@@ -14,25 +14,25 @@ static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
 static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 
-/// A kind of file.
+/// A kind of definition file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `workloads/*.toml`.
+    /// A workload, `workloads/*.toml`.
     Workload,
-    /// `profiles/*.toml`.
+    /// A profile, `profiles/*.toml`.
     Profile,
-    /// `studies/*.toml`.
+    /// A study, `studies/*.toml`.
     Study,
 }
 
-/// A file's text and where it came from.
+/// The text of a definition file and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Path as given, or `built-in studies/NAME.toml`.
+    /// Path as the user gave it, or `built-in studies/NAME.toml`.
     pub file: String,
-    /// Directory that relative names in it are looked up in; none for built-in files.
+    /// Directory against which names in the file are resolved; `None` for built-in files.
     pub directory: Option<PathBuf>,
-    /// The TOML.
+    /// Content of the file.
     pub toml: String,
 }
 
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// `workload`, `profile`, `study`.
+    /// The name of the kind: `workload`, `profile` or `study`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// Names of the built-in ones, sorted.
+    /// Names of the built-in files, sorted.
     #[must_use]
     pub fn built_in(self) -> Vec<&'static str> {
         let mut names: Vec<&str> = self
@@ -76,11 +76,13 @@ impl Kind {
         names
     }
 
-    /// Finds a file: `name` is a path if it ends in `.toml` or holds a separator (relative to `beside`, the directory
-    /// of the file that names it), else a built-in name.
+    /// Reads a file by path or built-in name.
+    ///
+    /// `name` is a path if it ends in `.toml` or contains a separator. A relative path is resolved against `beside`,
+    /// the directory of the file that refers to it.
     ///
     /// # Errors
-    /// When there is no such file, or no such built-in name (with the nearest).
+    /// When the file cannot be read, or the built-in name is unknown (with the nearest name).
     pub fn find(self, name: &str, beside: Option<&Path>) -> Result<Text, ModelError> {
         let looks_like_path = name.ends_with(".toml") || name.contains('/') || name.contains('\\');
         if looks_like_path {
@@ -107,10 +109,10 @@ impl Kind {
     }
 }
 
-/// Parses a file's text.
+/// Parses the text of a file.
 ///
 /// # Errors
-/// With position, and the nearest known key for an unknown one.
+/// If the text is not a valid file of this type, with the position, and with the nearest known key for an unknown one.
 pub fn parse<T: DeserializeOwned>(text: &Text) -> Result<T, ModelError> {
     toml::from_str(&text.toml).map_err(|e| ModelError::from_toml(&text.file, &text.toml, &e))
 }
@@ -118,7 +120,7 @@ pub fn parse<T: DeserializeOwned>(text: &Text) -> Result<T, ModelError> {
 /// Finds and parses a workload.
 ///
 /// # Errors
-/// As [`Kind::find`] and [`parse`].
+/// The errors of [`Kind::find`] and [`parse`].
 pub fn workload(name: &str, beside: Option<&Path>) -> Result<(Workload, Text), ModelError> {
     let text = Kind::Workload.find(name, beside)?;
     Ok((parse(&text)?, text))
@@ -127,7 +129,7 @@ pub fn workload(name: &str, beside: Option<&Path>) -> Result<(Workload, Text), M
 /// Finds and parses a profile.
 ///
 /// # Errors
-/// As [`Kind::find`] and [`parse`].
+/// The errors of [`Kind::find`] and [`parse`].
 pub fn profile(name: &str, beside: Option<&Path>) -> Result<(Profile, Text), ModelError> {
     let text = Kind::Profile.find(name, beside)?;
     Ok((parse(&text)?, text))
@@ -136,7 +138,7 @@ pub fn profile(name: &str, beside: Option<&Path>) -> Result<(Profile, Text), Mod
 /// Finds and parses a study.
 ///
 /// # Errors
-/// As [`Kind::find`] and [`parse`].
+/// The errors of [`Kind::find`] and [`parse`].
 pub fn study(name: &str) -> Result<(Study, Text), ModelError> {
     let text = Kind::Study.find(name, None)?;
     Ok((parse(&text)?, text))

@@ -1,5 +1,4 @@
-//! What can be compared: names, units, and which direction is better. How each is computed from a trial stands in the
-//! engine.
+//! Metrics: names, units, and the better direction. The engine computes their values from a trial.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,49 +7,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::unknown;
 
-/// A quantity of a trial.
+/// A statistic of a latency histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantile {
-    /// Median.
+    /// The median.
     P50,
-    /// 95 %.
+    /// The 95 % quantile.
     P95,
-    /// 99 %.
+    /// The 99 % quantile.
     P99,
-    /// 99.9 %.
+    /// The 99.9 % quantile.
     P999,
-    /// The longest.
+    /// The maximum.
     Max,
-    /// The mean, no quantile.
+    /// The arithmetic mean.
     Mean,
 }
 
-/// Which histogram a quantile is of.
+/// The latency that a histogram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
-    /// From the wish to start to the answer of the commit.
+    /// Time from before the worker requests a connection until the commit returns.
     Service,
-    /// From the scheduled start.
+    /// Time from the scheduled start until the commit returns.
     Response,
-    /// From the scheduled to the actual start.
+    /// Time from the scheduled to the actual start.
     Lag,
-    /// Waiting for a connection or lock of the access.
+    /// Wait for the connection or lock of the access.
     Wait,
-    /// Until the query's call returned.
+    /// Time until the call that executes the query returned.
     Query,
-    /// Until the first row was in hand.
+    /// Time until the client has read the first row.
     FirstRow,
-    /// How late a timer of the host program ran.
+    /// Lateness of a timer of the host program.
     Probe,
-    /// Waiting of a trivial job in the runtime's blocking pool.
+    /// Wait of a trivial job in the runtime's blocking pool.
     PoolWait,
-    /// Waiting of the runtime's runnable tasks for a processor.
+    /// Wait of the runtime's runnable tasks for a processor.
     Scheduler,
 }
 
-/// What a metric measures.
+/// A measurable property of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -58,81 +57,81 @@ pub enum Measure {
     Throughput,
     /// Rows written or fetched per second.
     RowsPerSecond,
-    /// Nanoseconds per row: total service time over rows.
+    /// Nanoseconds per row: total service time divided by rows.
     RowTime,
-    /// A latency.
+    /// A statistic of a latency, in nanoseconds.
     Latency(Timing, Quantile),
     /// CPU nanoseconds of the runner per committed transaction.
     Cpu,
-    /// Largest size of the WAL seen, in bytes.
+    /// Largest observed size of the WAL in bytes.
     WalPeak,
-    /// Size of the WAL after the last connection was closed, in bytes.
+    /// Size of the WAL in bytes after the last connection was closed.
     WalAfter,
-    /// Size of the database after the trial, in bytes.
+    /// Size of the database in bytes after the trial.
     DatabaseSize,
-    /// Bytes the runner caused to be written per committed transaction.
+    /// Bytes of storage writes caused by the runner, per committed transaction.
     Written,
-    /// Peak memory of the runner in bytes.
+    /// Peak memory use of the runner in bytes.
     Memory,
-    /// Failed transactions as a share of all.
+    /// Failed transactions as a share of all transactions.
     FailedShare,
-    /// Transactions that ended without the row they needed, as a share of all.
+    /// Transactions that ended without a row that they require, as a share of all transactions.
     EmptyShare,
-    /// Errors seen (cured ones included) per transaction.
+    /// Errors per transaction, including those cured by a retry.
     ErrorShare,
-    /// Arrivals of a fixed rate that were served before the end, as a share of all that were due.
+    /// Arrivals of an open load that were started before the end, as a share of all that were due.
     Served,
-    /// The slowest worker's committed transactions over the mean of its role.
+    /// Commits of the slowest worker divided by the mean of its role.
     Fairness,
-    /// The highest rate of arrivals at which the conditions of the scenario's search were kept.
+    /// Highest arrival rate at which the conditions of the scenario's search hold.
     Sustainable,
-    /// How often the log was begun anew after a checkpoint.
+    /// Number of restarts of the WAL from its beginning after a checkpoint.
     WalRestarts,
-    /// Share of time that the event loop was busy.
+    /// Share of time during which the event loop was busy.
     Utilization,
-    /// Nanoseconds per committed transaction in a part of what the driver's library does; the part stands where other
-    /// metrics have a transaction.
+    /// Nanoseconds per committed transaction in one part of the driver library's work. The metric names the part in the
+    /// place of a transaction.
     PartTime,
-    /// How often per committed transaction it did that part.
+    /// Calls of that part per committed transaction.
     PartCalls,
-    /// Longest time in which no worker committed anything, in nanoseconds.
+    /// Longest time without a commit of any worker, in nanoseconds.
     Stall,
-    /// Longest time in which one worker committed nothing, in nanoseconds; of the worker that had the longest.
+    /// Longest time without a commit of one worker, in nanoseconds; the maximum over all workers.
     WorkerStall,
-    /// Nanoseconds from the start of a killed node until it was part of its cluster again.
+    /// Nanoseconds from the start of a killed node until it had rejoined its cluster.
     Rejoin,
-    /// Acknowledged transactions that a database no longer had after a node was killed, as a share of all.
+    /// Acknowledged transactions missing in the database after the kill of a node, as a share of all acknowledged ones.
     Lost,
 }
 
-/// A measure, of one transaction or of all.
+/// A measure of one transaction, or of all transactions together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Metric {
-    /// What is measured.
+    /// The measured property.
     pub measure: Measure,
-    /// Of this transaction only; of a measure of parts, the part.
+    /// Name of the transaction, or of the part for a measure of parts; `None` for all transactions.
     pub transaction: Option<String>,
 }
 
 /// The unit of a metric's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Per second.
+    /// A rate per second.
     PerSecond,
-    /// Nanoseconds.
+    /// A duration in nanoseconds.
     Nanos,
-    /// Bytes.
+    /// A size in bytes.
     Bytes,
-    /// 0 to 1.
+    /// A share from 0 to 1.
     Share,
-    /// A number of things.
+    /// A number of events.
     Count,
-    /// Of a thing that may happen several times in a transaction.
+    /// A number of events per transaction, which can exceed 1.
     PerTransaction,
 }
 
-/// Names of measures, in the order documentation lists them.
+/// Names of measures in the order of the documentation.
 const NAMES: [(&str, Measure); 56] = {
     use Measure::{
         Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime,
@@ -201,7 +200,7 @@ const NAMES: [(&str, Measure); 56] = {
     ]
 };
 
-/// Names that other benchmarks have, and what stands for them here.
+/// Metric names of other benchmarks, with the name of the equivalent here.
 const ELSEWHERE: [(&str, &str); 9] = [
     ("tps", "throughput"),
     ("qps", "throughput"),
@@ -221,7 +220,7 @@ impl Measure {
         NAMES.iter().find(|(_, m)| *m == self).map_or("?", |(name, _)| name)
     }
 
-    /// Unit of its values.
+    /// Unit of the values.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -242,7 +241,7 @@ impl Measure {
         }
     }
 
-    /// Whether its value is made of single transactions, so that a few of them say little.
+    /// Whether the value is computed from single transactions, so that it is unreliable with only a few of them.
     #[must_use]
     pub fn is_of_transactions(self) -> bool {
         match self {
@@ -253,7 +252,7 @@ impl Measure {
         }
     }
 
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::Throughput | Self::RowsPerSecond | Self::Served | Self::Fairness | Self::Sustainable)
@@ -261,14 +260,14 @@ impl Measure {
 }
 
 impl Metric {
-    /// The transaction that it is of, if it is of one: what a workload must have.
+    /// Name of the transaction that the workload must have; `None` for all transactions, or for a part.
     #[must_use]
     pub fn of_transaction(&self) -> Option<&str> {
         let of_part = matches!(self.measure, Measure::PartTime | Measure::PartCalls);
         self.transaction.as_deref().filter(|_| !of_part)
     }
 
-    /// All measures' names.
+    /// Names of all measures.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
     }
@@ -282,7 +281,7 @@ impl From<Measure> for Metric {
 
 impl FromStr for Metric {
     type Err = String;
-    /// `p99` or `p99:claim`.
+    /// Parses a name such as `p99`, or with a transaction `p99:claim`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, transaction) = match text.split_once(':') {
             None => (text, None),

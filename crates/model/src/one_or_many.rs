@@ -1,4 +1,4 @@
-//! Keys that take one thing or a list of them, with error messages as good as those of either.
+//! Keys that accept one value or a list, with error messages that name the actual problem.
 
 #[cfg(feature = "schema")]
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// One value or a list. `T` is what one element is.
+/// One value or a list of values; `T` is the type of an element.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct OneOrMany<T>(pub Vec<T>);
@@ -69,7 +69,7 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 }
 
-/// Deserialises a struct from a table, or from text through `from_text`; for structs that have a short form.
+/// Deserializes a struct from a table, or from text with `from_text`; for structs with a short form.
 pub fn text_or_table<'de, T, D>(deserializer: D, from_text: fn(&str) -> Result<T, String>) -> Result<T, D::Error>
 where
     T: FromTable<'de>,
@@ -91,11 +91,11 @@ where
     deserializer.deserialize_any(Visitor(from_text))
 }
 
-/// The long form of a struct with a short one.
+/// The table form of a struct that also has a short form.
 pub trait FromTable<'de>: Sized {
-    /// Reads the table.
+    /// Deserializes the table.
     ///
     /// # Errors
-    /// Whatever the deserialiser says.
+    /// The errors of the deserializer.
     fn from_table<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }

@@ -1,4 +1,4 @@
-//! Parameters of a workload's transactions, and what they resolve to.
+//! Parameters of a workload's transactions and their resolution.
 
 use indexmap::IndexMap;
 use litelab_protocol::{NowUnit, Param, Source};
@@ -10,36 +10,37 @@ use crate::error::unknown;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::zipf;
 
-/// Where a named parameter's value comes from.
+/// Generator of the values of a named parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Generator {
-    /// Always this; text may be `"$name"`, the value of a variable.
+    /// A constant. The text `"$name"` is the value of a variable.
     Value(Scalar),
     /// SQL NULL.
     Null,
-    /// One of these, equally likely.
+    /// One of several values with equal probability.
     Choice(Vec<Scalar>),
-    /// An integer between two, both included, equally likely.
+    /// An integer from the first to the second, both included, with equal probability.
     Uniform([Quantity; 2]),
-    /// An integer between two, both included; the k-th of them with a probability in proportion to k^-s.
+    /// An integer from `low` to `high`, both included; the k-th of them has a probability proportional to k^-s.
     Zipf(Zipf),
-    /// `start + step * row`; default: 0, 1, 2, …
+    /// The integer `start + step * row`; default: 0, 1, 2, …
     Sequence(Sequence),
-    /// This many random bytes, as twice as many hex digits.
+    /// This number of random bytes as lower-case hex digits, two per byte.
     Hex(Quantity),
-    /// This many random characters.
+    /// This number of random characters.
     Text(Quantity),
-    /// Hex SHA-256 of another parameter's bytes (before hex, if that one is `hex`).
+    /// SHA-256 of another parameter's value as hex digits: the hash of the raw bytes if that parameter is `hex`, else
+    /// of its text.
     Sha256Of(String),
-    /// The wall clock, as `s`, `ms`, `us` (integers since 1970) or `iso` (text).
+    /// The current wall-clock time as `s`, `ms`, `us` (integers since 1970) or `iso` (text).
     Now(NowUnit),
-    /// The worker's number.
+    /// Index of the worker among all workers of its database.
     Worker,
-    /// Text in which `{row}` and `{worker}` are replaced.
+    /// Text with `{row}` and `{worker}` replaced by their decimal digits.
     Format(String),
-    /// A column that a former statement or transaction yielded.
+    /// A column that an earlier statement or transaction yielded.
     Yielded(String),
 }
 
@@ -48,11 +49,11 @@ pub enum Generator {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Zipf {
-    /// The most frequent one.
+    /// The most frequent integer.
     pub low: Quantity,
-    /// The rarest one.
+    /// The least frequent integer.
     pub high: Quantity,
-    /// The exponent; default: 0.99, as in YCSB.
+    /// The exponent, 0 to 10; default: 0.99, as in YCSB.
     pub s: Option<f64>,
 }
 
@@ -67,13 +68,13 @@ pub struct Sequence {
     pub step: Option<Quantity>,
 }
 
-/// Integers a double of another language holds exactly.
+/// Bound of the integers that another language's double represents exactly.
 const SAFE: i64 = 1 << 53;
 
-/// Resolves a transaction's parameters, in an order in which each one stands after those it refers to.
+/// Resolves a transaction's parameters, ordered so that each one follows those that it refers to.
 ///
 /// # Errors
-/// The parameter's name and what is wrong with it.
+/// One line with the name of the invalid parameter and the reason.
 pub fn resolve(params: &IndexMap<String, Generator>, vars: &Vars) -> Result<Vec<Param>, String> {
     let mut ordered: Vec<&String> = Vec::new();
     for name in params.keys() {
@@ -166,8 +167,8 @@ fn source(generator: &Generator, ordered: &[&String], vars: &Vars) -> Result<Sou
     })
 }
 
-/// Refuses what looks like a placeholder and is none: `{` and `}` around words, as in `{$rows + row}`. Other braces (of
-/// JSON) are text.
+/// Refuses text that has the form of a placeholder but is none: `{` and `}` around words, as in `{$rows + row}`. Other
+/// braces (as in JSON) are plain text.
 fn check_template(template: &str) -> Result<(), String> {
     for (at, _) in template.match_indices('{') {
         let Some((inside, _)) = template[at + 1..].split_once('}') else { continue };

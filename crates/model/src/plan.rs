@@ -1,5 +1,5 @@
-//! A study resolved: arms that hold no default, no inheritance and no expression. What a run stores, and all that is
-//! needed to do it again.
+//! Plans: resolved studies, whose arms have no defaults, inheritance or expressions. A run stores its plan, which is
+//! sufficient to repeat the run.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Transaction, Trial};
@@ -19,33 +19,34 @@ use crate::study::Location;
 /// A resolved study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The study's name.
+    /// Name of the study.
     pub study: String,
-    /// The question it answers.
+    /// The question that the study answers.
     pub title: String,
-    /// Where its claims come from.
+    /// Source of the study's claims.
     pub source: String,
-    /// Whether it was resolved with `--quick`.
+    /// Whether the study was resolved with `--quick`.
     pub quick: bool,
     /// Seed of the order of trials and of all generated values.
     pub seed: u64,
     /// Relative difference below which two arms count as equivalent.
     pub tolerance: f64,
-    /// In the order of the file.
+    /// Scenarios in the order of the file.
     pub scenarios: Vec<ScenarioPlan>,
-    /// In the order of scenarios; an arm's index is its identity.
+    /// Arms in the order of their scenarios. An arm is identified by its index in this list.
     pub arms: Vec<Arm>,
-    /// With their arms found.
+    /// Claims, resolved to arms.
     pub claims: Vec<ClaimPlan>,
-    /// Names of claims about arms that `--quick` leaves out.
+    /// Names of the claims whose arms `--quick` omits.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// With their arms found.
+    /// Findings, resolved to arms.
     pub findings: Vec<FindingPlan>,
-    /// With their arms found.
+    /// Crossovers, resolved to arms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<CrossoverPlan>,
-    /// Drivers that the command line put the study on: an arm that one of them does not support is skipped.
+    /// Drivers given on the command line in place of the study's own. An arm that its driver does not support is
+    /// skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drivers: Vec<String>,
 }
@@ -53,88 +54,88 @@ pub struct Plan {
 /// A scenario of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioPlan {
-    /// Its name.
+    /// Name of the scenario.
     pub name: String,
-    /// The question it answers.
+    /// The question that the scenario answers.
     pub question: String,
-    /// Trials of each of its arms.
+    /// Number of blocks: trials of each arm.
     pub blocks: u32,
-    /// Dimensions in which its arms differ.
+    /// Names of the dimensions in which the arms differ.
     pub dimensions: Vec<String>,
-    /// Index of the arm the others are compared with.
+    /// Index of the arm that the other arms are compared with.
     pub baseline: usize,
-    /// Metrics shown; the first is the one arms are judged by.
+    /// Metrics to show. Arms are judged by the first one.
     pub metrics: Vec<Metric>,
-    /// Bounds that every trial is looked at by.
+    /// Bounds to check in every trial.
     #[serde(default)]
     pub alerts: Vec<LimitPlan>,
-    /// Dimension over which the Universal Scalability Law is fitted.
+    /// Dimension over which the Universal Scalability Law is fitted; `None` for no fit.
     #[serde(default)]
     pub usl: Option<String>,
-    /// Whether effects of single dimensions are shown.
+    /// Whether the effects of single dimensions are shown.
     #[serde(default)]
     pub effects: bool,
-    /// Windows in which trials are shown over their time; 0 for none.
+    /// Number of time windows in which trials are shown; 0 for none.
     #[serde(default)]
     pub timeline: u32,
 }
 
-/// One full choice of everything.
+/// One combination of all choices, run as one trial per block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
-    /// Index of its scenario.
+    /// Index of the arm's scenario.
     pub scenario: usize,
-    /// Its values in the dimensions of its scenario.
+    /// Values of the arm in the dimensions of its scenario.
     pub dimensions: IndexMap<String, Scalar>,
-    /// `driver` or `runner:driver`, as the study names it.
+    /// Name of the driver as in the study: `driver` or `runner:driver`.
     pub driver: String,
-    /// What its driver's database understands.
+    /// SQL dialect of the driver's database.
     #[serde(default)]
     pub dialect: Dialect,
-    /// The server it runs on; none for SQLite.
+    /// Server of the arm; `None` for SQLite.
     #[serde(default)]
     pub server: Option<Server>,
-    /// The profile's name.
+    /// Name of the profile.
     pub profile: String,
-    /// The profile's settings, in order. Those of a whole server are set before the trial, or compared where the server is the
-    /// user's.
+    /// Settings of the profile, in order. Settings of a whole server are applied before the trial, or only compared if
+    /// the user provides the server.
     pub settings: Vec<Setting>,
-    /// Where the database lies.
+    /// Location of the database.
     pub location: Location,
-    /// Number of databases.
+    /// Number of databases per trial.
     pub databases: u32,
-    /// Statements that make an empty database.
+    /// Statements that create an empty database.
     pub schema: String,
     /// Rows present before the trial.
     pub data: Option<DataPlan>,
-    /// The trial, without databases; `writes` of its transactions is set once SQLite has compiled them.
+    /// The trial, without databases. `writes` of its transactions is set after SQLite has compiled them.
     pub trial: Trial,
-    /// What must hold after it.
+    /// Conditions on the database after the trial.
     pub invariants: Vec<InvariantPlan>,
-    /// Tables whose content is hashed.
+    /// Names of the tables whose content is hashed.
     pub content: Vec<String>,
-    /// How long it takes at least, warm-up included, if its roles end by time.
+    /// Minimum duration of a trial in milliseconds, warm-up included, if its roles end by time.
     pub duration_ms: Option<u64>,
-    /// The rate that is sought, if one is: the trial is run again and again.
+    /// The search for a rate; the trial then runs repeatedly.
     #[serde(default)]
     pub search: Option<SearchPlan>,
-    /// What is killed while it works.
+    /// The kill of processes or of a node during the trial.
     #[serde(default)]
     pub kill: Option<KillPlan>,
-    /// Transactions per second that the scenario's own pauses leave room for, whatever the database.
+    /// Upper limit of transactions per second set by the scenario's own pauses, on any database.
     #[serde(default)]
     pub ceiling: Option<f64>,
-    /// Share of a role's executions of a transaction, 0 to 1, that may fail; a trial with more fails.
+    /// Largest share of failed executions of a transaction in a role, 0 to 1. A trial with more fails.
     #[serde(default = "failed_at_most")]
     pub failed_at_most: f64,
-    /// Its variables, for those who read the run.
+    /// Variables of the arm, for readers of the run.
     pub vars: Vars,
-    /// Why it is not run here: its runner is not built, or lacks its driver.
+    /// Reason for which the arm is skipped here: its runner is not built, or lacks the driver.
     pub skipped: Option<String>,
 }
 
-/// Default of [`Arm::failed_at_most`]: a retry or a lock that is not waited for costs a transaction now and then; beyond that
-/// throughput and latency are of what was left over.
+/// Default of [`Arm::failed_at_most`]. An exhausted retry or a lock timeout fails a transaction occasionally; with more
+/// failures, throughput and latency describe only the remaining transactions.
 pub(crate) fn failed_at_most() -> f64 {
     0.01
 }
@@ -144,60 +145,60 @@ pub(crate) fn failed_at_most() -> f64 {
 pub struct DataPlan {
     /// Path of a database to start from.
     pub from: Option<String>,
-    /// Inserts one row at a time.
+    /// Transaction that inserts one row.
     pub transaction: Option<Transaction>,
-    /// Rows 0 to this.
+    /// Number of rows, numbered from 0.
     pub rows: u64,
-    /// SQL run once afterwards.
+    /// SQL to run once after the rows are inserted.
     pub then: Option<String>,
 }
 
-/// What must hold after a trial; its expressions still hold names of counts.
+/// A condition on the database after a trial. Its expressions still contain names of counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvariantPlan {
-    /// In words, or the query.
+    /// Description of the condition; the query if the study gives none.
     pub about: String,
-    /// The query.
+    /// The query, whose result is one number.
     pub sql: String,
-    /// The number it must give: an expression over counts.
+    /// Expected result, an expression over counts.
     pub equals: Option<String>,
-    /// It must be at least this.
+    /// Lower bound of the result, included.
     #[serde(default)]
     pub at_least: Option<String>,
-    /// It must be at most this.
+    /// Upper bound of the result, included.
     #[serde(default)]
     pub at_most: Option<String>,
 }
 
-/// A claim with its arms found.
+/// A claim, resolved to arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimPlan {
-    /// Unique in the study.
+    /// Name of the claim, unique in the study.
     pub name: String,
-    /// The published sentence.
+    /// The published statement.
     pub text: String,
-    /// The source's own figures.
+    /// Figures published by the source.
     pub published: String,
-    /// What to know when reading the verdict.
+    /// Information for the interpretation of the verdict.
     pub note: String,
-    /// What is compared.
+    /// Metric to compare.
     pub metric: Metric,
-    /// Index of the arm.
+    /// Index of the arm that the claim is about.
     pub arm: usize,
-    /// Index of the arm it is compared with.
+    /// Index of the arm to compare with; `None` if the claim is about the value of `arm`.
     pub against: Option<usize>,
-    /// The claim holds from here.
+    /// Lower bound of the ratio or value, included.
     pub at_least: Option<f64>,
-    /// The claim holds up to here.
+    /// Upper bound of the ratio or value, included.
     pub at_most: Option<f64>,
 }
 
-/// A sentence about the outcome, with its arms found.
+/// A sentence about the outcome, resolved to arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingPlan {
-    /// The sentence with `{name}`s.
+    /// The sentence with its placeholders `{name}`.
     pub text: String,
-    /// By name.
+    /// Values of the placeholders by name.
     pub values: IndexMap<String, FindingValuePlan>,
 }
 
@@ -205,35 +206,36 @@ pub struct FindingPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum FindingValuePlan {
-    /// An arm's own value.
+    /// The value of one arm.
     Value {
-        /// What.
+        /// Metric of the value.
         metric: Metric,
-        /// Of which arm.
+        /// Index of the arm.
         arm: usize,
     },
-    /// A ratio of two arms.
+    /// The ratio of two arms.
     Ratio {
-        /// Of what.
+        /// Metric of both values.
         metric: Metric,
-        /// Numerator.
+        /// Index of the arm in the numerator.
         arm: usize,
-        /// Denominator.
+        /// Index of the arm in the denominator.
         against: usize,
     },
-    /// The best of several arms, named by one dimension.
+    /// The best of several arms, named by its value in one dimension.
     Best {
-        /// In what.
+        /// Metric that decides.
         metric: Metric,
-        /// Among which.
+        /// Indices of the arms to choose from.
         arms: Vec<usize>,
-        /// Named by this.
+        /// Dimension whose value names the best arm.
         dimension: String,
     },
 }
 
 impl Arm {
-    /// Its values in the dimensions of its scenario, `profile=wal-full access=pool(4)`; `only` for an only arm.
+    /// Values of the arm in the dimensions of its scenario, such as `profile=wal-full access=pool(4)`; `only` without
+    /// dimensions.
     #[must_use]
     pub fn label(&self) -> String {
         if self.dimensions.is_empty() {
@@ -242,7 +244,7 @@ impl Arm {
         self.dimensions.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
 
-    /// Workers of all roles of one database.
+    /// Number of workers of all roles on one database.
     #[must_use]
     pub fn workers(&self) -> u32 {
         self.trial.roles.iter().map(|r| r.workers).sum()
@@ -250,20 +252,20 @@ impl Arm {
 }
 
 impl Plan {
-    /// Trials in all.
+    /// Total number of trials.
     #[must_use]
     pub fn trials(&self) -> usize {
         self.arms.iter().map(|arm| self.blocks_of(arm) as usize).sum()
     }
 
-    /// Trials of an arm: none where it is skipped.
+    /// Number of trials of an arm; 0 if it is skipped.
     #[must_use]
     pub fn blocks_of(&self, arm: &Arm) -> u32 {
         self.scenarios.get(arm.scenario).filter(|_| arm.skipped.is_none()).map_or(0, |s| s.blocks)
     }
 
-    /// Blocks without which a scenario's comparisons, or claims about its arms, have no interval: at the level that all of
-    /// its ratios share. 0 where it has neither.
+    /// Minimum number of blocks for which a scenario's comparisons, and claims about its arms, have an interval at the
+    /// level shared by all ratios; 0 if the scenario has neither.
     #[must_use]
     pub fn least_blocks(&self, scenario: usize) -> u32 {
         let mine = |index: usize| self.arms.get(index).is_some_and(|arm| arm.scenario == scenario);
@@ -277,7 +279,7 @@ impl Plan {
         minimum_blocks(shared_confidence(ratios, &judged)) as u32
     }
 
-    /// `scenario/label` of an arm.
+    /// Name of an arm in the form `scenario/label`.
     #[must_use]
     pub fn arm_name(&self, index: usize) -> String {
         match self.arms.get(index) {
@@ -289,7 +291,8 @@ impl Plan {
         }
     }
 
-    /// Another seed: another order of trials and other values of the same distributions.
+    /// Sets the seed of the plan and of all its trials: another order of trials, and other values of the same
+    /// distributions.
     pub fn reseed(&mut self, seed: u64) {
         self.seed = seed;
         for arm in &mut self.arms {
@@ -297,7 +300,7 @@ impl Plan {
         }
     }
 
-    /// More trials of every arm. A scenario that has more already keeps them.
+    /// Raises the number of blocks of every scenario to at least `blocks`.
     pub fn raise_blocks(&mut self, blocks: u32) {
         for scenario in &mut self.scenarios {
             scenario.blocks = scenario.blocks.max(blocks);

@@ -1,4 +1,4 @@
-//! Profiles: PRAGMAs in order, or settings of a server, and a retry policy. Files in `profiles/`.
+//! Profiles: ordered PRAGMAs or server settings, and a retry policy. Files in `profiles/`.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Retry};
@@ -13,45 +13,47 @@ use crate::quantity::{Quantity, Scalar, Vars};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Name, as in its file's name.
+    /// Name of the profile, equal to the name of its file.
     pub name: String,
-    /// One or two sentences.
+    /// Description of the profile in one or two sentences.
     #[serde(default)]
     pub about: String,
-    /// The databases it is for; default: SQLite. One that sets nothing is for all.
+    /// Dialect of the databases that the profile applies to; default: SQLite. A profile without settings applies to
+    /// all.
     #[serde(default)]
     pub dialect: Dialect,
-    /// PRAGMAs, run on every connection in the order of the file.
+    /// PRAGMAs, executed on every connection in the order of the file.
     #[serde(default)]
     pub pragma: IndexMap<String, Scalar>,
-    /// Settings of a server, in place of PRAGMAs: those of a session are set on every connection, in the order of the file.
+    /// Server settings, in place of PRAGMAs. Session settings are applied on every connection, in the order of the
+    /// file.
     #[serde(default)]
     pub setting: IndexMap<String, Scalar>,
-    /// What a worker does after an error that another try may cure.
+    /// Retry policy after an error; default: no retry.
     pub retry: Option<RetrySpec>,
 }
 
-/// What a worker does after an error that another try may cure: roll back, pause, begin again.
+/// Retry policy: after an error, a worker rolls the transaction back, pauses and begins again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RetrySpec {
-    /// Tries in all.
+    /// Number of tries including the first, 1 to 1000.
     pub attempts: u32,
-    /// Pause before the second try (`"100ms"`).
+    /// Pause before the second try, such as `"100ms"`.
     pub backoff: Quantity,
-    /// Factor from one pause to the next; default: 2.
+    /// Factor from one pause to the next, 1 to 100; default: 2.
     pub multiplier: Option<f64>,
     /// Longest pause; default: 1 minute.
     pub max: Option<Quantity>,
-    /// SQLite result codes; a primary code includes its extended codes. Default: `SQLITE_BUSY` and
-    /// `SQLITE_LOCKED`; of PostgreSQL `serialization_failure` and `deadlock_detected`, of MySQL `ER_LOCK_DEADLOCK` and
+    /// Names of the errors to retry. A SQLite primary code includes its extended codes. Default: `SQLITE_BUSY` and
+    /// `SQLITE_LOCKED`; on PostgreSQL `serialization_failure` and `deadlock_detected`; on MySQL `ER_LOCK_DEADLOCK` and
     /// `ER_LOCK_WAIT_TIMEOUT`.
     pub on: Option<Vec<String>>,
 }
 
 impl Profile {
-    /// Whether it sets nothing, and so goes with every database.
+    /// Whether the profile has no settings and therefore applies to every database.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.pragma.is_empty() && self.setting.is_empty()
@@ -59,10 +61,10 @@ impl Profile {
 }
 
 impl RetrySpec {
-    /// What a runner is told for a database of this dialect.
+    /// The retry policy of the protocol for a database of this dialect.
     ///
     /// # Errors
-    /// A line that says which key is wrong.
+    /// One line with the invalid key.
     pub fn resolve(&self, dialect: Dialect) -> Result<Retry, String> {
         let none = Vars::new();
         if !(1..=1000).contains(&self.attempts) {
@@ -105,7 +107,7 @@ fn check_code(dialect: Dialect, name: &str) -> Result<(), String> {
     })
 }
 
-/// No second try.
+/// A retry policy of a single try.
 #[must_use]
 pub fn no_retry() -> Retry {
     Retry { attempts: 1, backoff_us: 0, multiplier: 1.0, max_backoff_us: 0, on: Vec::new() }

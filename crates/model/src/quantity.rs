@@ -1,4 +1,4 @@
-//! Numbers as people write them: plain, as an expression over variables, with a unit of time or size.
+//! Numbers as written in files: plain, as an expression over variables, or with a unit of time or size.
 
 #[cfg(feature = "schema")]
 use std::borrow::Cow;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::expression;
 
-/// The variables of an arm: `$name` in any number and in SQL.
+/// The variables of an arm, available as `$name` in numbers and in SQL.
 pub type Vars = IndexMap<String, Scalar>;
 
-/// A TOML scalar.
+/// A scalar value of TOML.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Scalar {
-    /// `true`, `false`.
+    /// A boolean: `true` or `false`.
     Bool(bool),
-    /// `42`.
+    /// An integer, such as `42`.
     Integer(i64),
-    /// `0.5`.
+    /// A real number, such as `0.5`.
     Real(f64),
-    /// `"text"`.
+    /// A string, such as `"text"`.
     Text(String),
 }
 
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Scalar {
             fn visit_str<E: de::Error>(self, v: &str) -> Result<Scalar, E> {
                 Ok(Scalar::Text(v.to_owned()))
             }
-            // `vary.pragma.synchronous`: to TOML a dot between keys is a table.
+            // `vary.pragma.synchronous`: a dot between TOML keys creates a table.
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
                 let key: Option<String> = map.next_key()?;
                 let key = key.unwrap_or_default();
@@ -79,7 +79,7 @@ impl fmt::Display for Scalar {
 }
 
 impl Scalar {
-    /// As it is written in TOML: text in quotes, a real number with its point.
+    /// The value in TOML syntax: text in quotes, a real number with its decimal point.
     #[must_use]
     pub fn quoted(&self) -> String {
         match self {
@@ -89,7 +89,7 @@ impl Scalar {
         }
     }
 
-    /// As a number, if it is one.
+    /// The value as a number; `None` for a boolean or text.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -99,7 +99,7 @@ impl Scalar {
         }
     }
 
-    /// The JSON scalar.
+    /// The value as a JSON scalar.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         match self {
@@ -111,15 +111,15 @@ impl Scalar {
     }
 }
 
-/// A number, or text: an expression, a duration or a size, as the key asks for.
+/// A number, or text with an expression, a duration or a size, depending on the key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Quantity {
-    /// `42`.
+    /// An integer, such as `42`.
     Integer(i64),
-    /// `0.5`.
+    /// A real number, such as `0.5`.
     Real(f64),
-    /// `"$rows * 2"`, `"100ms"`.
+    /// An expression or a number with a unit, such as `"$rows * 2"` or `"100ms"`.
     Text(String),
 }
 
@@ -172,10 +172,10 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Looks a variable up (`$name`).
+/// The numeric value of the variable `$name`.
 ///
 /// # Errors
-/// When the variable is not declared, or is no number.
+/// When the name has no `$`, or the variable is not declared or not a number.
 pub fn variable(vars: &Vars, name: &str) -> Result<f64, String> {
     let bare = name.strip_prefix('$').ok_or_else(|| format!("`{name}` is no number (variables begin with `$`)"))?;
     let value =
@@ -184,10 +184,10 @@ pub fn variable(vars: &Vars, name: &str) -> Result<f64, String> {
 }
 
 impl Quantity {
-    /// As a number.
+    /// The value as a number.
     ///
     /// # Errors
-    /// A line that says why it is none.
+    /// One line with the reason, if the value is not a finite number.
     pub fn number(&self, vars: &Vars) -> Result<f64, String> {
         match self {
             Self::Integer(i) => Ok(*i as f64),
@@ -197,10 +197,10 @@ impl Quantity {
         }
     }
 
-    /// As a whole number between bounds, both included.
+    /// The value as an integer from `low` to `high`, both included.
     ///
     /// # Errors
-    /// A line that says why it is none.
+    /// One line with the reason, if the value is not an integer in this range.
     pub fn integer(&self, vars: &Vars, low: i64, high: i64) -> Result<i64, String> {
         let value = match self {
             Self::Integer(i) => *i,
@@ -213,11 +213,11 @@ impl Quantity {
         }
     }
 
-    /// As a duration in microseconds: `"100ms"`, `"5s"`, `"2m"`, `"250us"`, or an expression whose unit is in the
-    /// same text (`"$pause ms"`). A bare number has no unit and is refused.
+    /// The value as a duration in microseconds, from 0 to one day: `"100ms"`, `"5s"`, `"2m"`, `"250us"`, or an
+    /// expression with its unit in the same text (`"$pause ms"`).
     ///
     /// # Errors
-    /// A line that says why it is none.
+    /// One line with the reason, if the value is not a duration. A number without a unit is an error.
     pub fn micros(&self, vars: &Vars) -> Result<u64, String> {
         let Self::Text(text) = self else {
             return Err(format!("`{self}` has no unit: write \"{self}ms\" or \"{self}s\""));
@@ -228,7 +228,7 @@ impl Quantity {
             .iter()
             .find_map(|(unit, scale)| text.strip_suffix(unit).map(|n| (n, *scale)))
             .filter(|(number, _)| number.trim_end().ends_with(|c: char| c.is_alphanumeric() || c == ')'))
-            // `$items` ends in `s` too: there the unit is missing.
+            // `$items` ends in `s` as well, but has no unit.
             .filter(|(number, _)| {
                 !number.contains('$') || number.ends_with([' ', ')']) || text.ends_with(|c: char| !c.is_alphabetic())
             })
@@ -242,17 +242,17 @@ impl Quantity {
     }
 }
 
-/// A double as a whole number, if it is one that a double holds exactly.
+/// A double as an integer; `None` unless it is integral and at most 2^53 in magnitude, where doubles are exact.
 #[must_use]
 pub fn whole(value: f64) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() <= (1_u64 << 53) as f64).then_some(value as i64)
 }
 
-/// A number with an optional unit of time or size, in base units (nanoseconds, bytes): for bounds of claims.
-/// `"20 MB"` → 20e6, `"4 MiB"` → 4194304, `"5 ms"` → 5e6.
+/// A number with an optional unit of time or size in base units (nanoseconds, bytes), for the bounds of claims:
+/// `"20 MB"` → 20e6, `"4 MiB"` → 4194304, `"5 ms"` → 5e6, `"3 %"` → 0.03.
 ///
 /// # Errors
-/// A line that says why it is none.
+/// One line with the reason, if the text is not a number with a known unit.
 pub fn with_unit(text: &str) -> Result<f64, String> {
     const UNITS: [(&str, f64); 15] = [
         ("KiB", 1024.0),

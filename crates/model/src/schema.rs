@@ -1,10 +1,10 @@
-//! JSON Schemas of the three file formats, so that editors complete and check them.
+//! JSON Schemas of the three file formats, for completion and validation in editors.
 
 use crate::profile::Profile;
 use crate::study::Study;
 use crate::workload::Workload;
 
-/// Name of the file in `docs/schema/` and its content.
+/// File names in `docs/schema/`, each with its schema.
 #[must_use]
 pub fn all() -> [(&'static str, serde_json::Value); 3] {
     [

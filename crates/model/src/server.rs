@@ -1,4 +1,4 @@
-//! Servers that arms may run on.
+//! Database servers that arms can run on.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::unknown;
 
-/// A server, or a cluster of them, that litelab can start.
+/// A server, or a cluster of servers, that litelab can start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -18,15 +18,15 @@ pub enum Server {
     Postgres,
     /// One MariaDB server.
     Mariadb,
-    /// Three MariaDB servers that replicate by Galera.
+    /// Three MariaDB servers with Galera replication.
     Galera,
 }
 
 impl Server {
-    /// All of them.
+    /// All servers.
     pub const ALL: [Self; 3] = [Self::Postgres, Self::Mariadb, Self::Galera];
 
-    /// As files name it.
+    /// The name used in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,22 +36,22 @@ impl Server {
         }
     }
 
-    /// By its name.
+    /// The server with a given name.
     ///
     /// # Errors
-    /// With the nearest name.
+    /// One line with the nearest known name.
     pub fn parse(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|server| server.name() == text);
         found.ok_or_else(|| unknown("server", text, Self::ALL.map(Self::name)))
     }
 
-    /// Servers that it consists of, each a host of its url.
+    /// Number of nodes, each with its own host in the URL.
     #[must_use]
     pub fn nodes(self) -> u32 {
         if self == Self::Galera { 3 } else { 1 }
     }
 
-    /// The SQL it understands.
+    /// SQL dialect of the server.
     #[must_use]
     pub fn dialect(self) -> Dialect {
         match self {
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// The default server of a dialect; none of SQLite.
+    /// The default server of a dialect; `None` for SQLite.
     #[must_use]
     pub fn of(dialect: Dialect) -> Option<Self> {
         match dialect {

@@ -1,4 +1,4 @@
-//! Studies: scenarios, and the claims to examine. Files in `studies/`.
+//! Studies: scenarios, and the claims to test. Files in `studies/`.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Arrivals, Executor};
@@ -19,74 +19,74 @@ use crate::workload::Invariant;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Name, as in its file's name.
+    /// Name of the study, equal to the name of its file.
     pub name: String,
-    /// The question it answers.
+    /// The question that the study answers.
     pub title: String,
-    /// One or two sentences.
+    /// Description of the study in one or two sentences.
     #[serde(default)]
     pub about: String,
-    /// Where the claims come from.
+    /// Source of the claims.
     #[serde(default)]
     pub source: String,
-    /// Blocks: trials of each arm. Where arms are compared, or a claim is judged, it is at least as many as the intervals
-    /// need: 6 for one ratio or value at 95 %, more where several ratios share it.
+    /// Number of blocks, that is, of trials per arm; default: 6. If arms are compared or a claim is tested, the
+    /// intervals set a minimum: 6 for one ratio or value at 95 %, more if several ratios share the level.
     #[serde(default = "default_blocks")]
     pub blocks: u32,
     /// Relative difference below which two arms count as equivalent; default: 0.05.
     #[serde(default = "default_tolerance")]
     pub tolerance: f64,
-    /// What `--quick` changes.
+    /// Changes for `--quick`.
     pub quick: Option<Quick>,
-    /// Variables for all scenarios, over those of the workload.
+    /// Variables of all scenarios, which override those of the workload.
     #[serde(default)]
     pub vars: Vars,
-    /// Workload of every scenario that does not state its own.
+    /// Default for `workload` in all scenarios.
     pub workload: Option<String>,
-    /// Driver of every scenario that does not state its own.
+    /// Default for `driver` in all scenarios.
     pub driver: Option<String>,
-    /// Executor of every scenario that does not state its own.
+    /// Default for `executor` in all scenarios.
     pub executor: Option<Executor>,
-    /// Access of every scenario that does not state its own.
+    /// Default for `access` in all scenarios.
     pub access: Option<String>,
-    /// Profile of every scenario that does not state its own.
+    /// Default for `profile` in all scenarios.
     pub profile: Option<String>,
-    /// Whether statements are prepared once, in every scenario that does not state it.
+    /// Default for `prepare` in all scenarios.
     pub prepare: Option<bool>,
-    /// Where the database lies, in every scenario that does not state it.
+    /// Default for `location` in all scenarios.
     pub location: Option<Location>,
-    /// Schema variant of every scenario that does not state its own.
+    /// Default for `schema` in all scenarios.
     pub schema: Option<String>,
-    /// The server of every scenario that does not state its own.
+    /// Default for `server` in all scenarios.
     pub server: Option<Server>,
-    /// Number of databases of every scenario that does not state its own.
+    /// Default for `databases` in all scenarios.
     pub databases: Option<Quantity>,
-    /// How writing transactions begin, in every scenario that does not state it.
+    /// Default for `begin` in all scenarios.
     pub begin: Option<litelab_protocol::Begin>,
-    /// Threads of the async runtime or blocking pool of every scenario that does not state its own.
+    /// Default for `runtime_threads` in all scenarios.
     pub runtime_threads: Option<Quantity>,
-    /// Warm-up of every scenario that does not state its own.
+    /// Default for `warmup` in all scenarios.
     pub warmup: Option<Quantity>,
-    /// Rows present before the trial of every scenario that does not state its own.
+    /// Default for `data_rows` in all scenarios.
     pub data_rows: Option<Quantity>,
-    /// Share of failed transactions that fails a trial, of every scenario that does not state its own.
+    /// Default for `failed_at_most` in all scenarios.
     pub failed_at_most: Option<Quantity>,
-    /// Dimensions of every scenario that states neither the dimension nor the key it varies.
+    /// Dimensions of every scenario that defines neither the dimension nor the key that it varies.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
-    /// Metrics of every scenario that does not state its own.
+    /// Default for `metrics` in all scenarios.
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// What is run.
+    /// Scenarios to run.
     #[serde(rename = "scenario")]
     pub scenarios: Vec<Scenario>,
-    /// Published sentences to examine.
+    /// Published statements to test.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
-    /// Plain sentences printed at the end.
+    /// Sentences about the outcome, printed at the end.
     #[serde(default, rename = "finding")]
     pub findings: Vec<Finding>,
-    /// Where arms overtake others as a number grows.
+    /// Crossovers to locate: where one alternative overtakes another as a number grows.
     #[serde(default, rename = "crossover")]
     pub crossovers: Vec<Crossover>,
 }
@@ -99,140 +99,139 @@ fn default_tolerance() -> f64 {
     0.05
 }
 
-/// What `--quick` changes.
+/// Changes for `--quick` in all scenarios.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: Option<u32>,
-    /// Variables.
+    /// Variables, which override those of the workload, the study and the scenario.
     #[serde(default)]
     pub vars: Vars,
 }
 
-/// A workload, its roles, and what varies.
+/// A workload, its roles, and the dimensions that vary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Unique in the study.
+    /// Name of the scenario, unique in the study.
     pub name: String,
-    /// The question it answers.
+    /// The question that the scenario answers.
     #[serde(default)]
     pub question: String,
-    /// A workload's name, or a path relative to the study.
+    /// Name of a workload, or its path relative to the study.
     pub workload: Option<String>,
-    /// A driver's name; default: `rusqlite`.
+    /// Name of a driver; default: `rusqlite`.
     pub driver: Option<String>,
-    /// Where calls run. Default: `threads`.
+    /// The thread or process in which database calls run; default: `threads`.
     pub executor: Option<Executor>,
-    /// How workers share connections: `per-worker` (default), `shared`, `pool(n)`, `write-lock`, `split(n)`,
-    /// `group-commit(n)`.
+    /// Sharing of connections between workers: `per-worker`, `shared`, `pool(n)`, `write-lock`, `split(n)`,
+    /// `group-commit(n)`; default: `per-worker`.
     pub access: Option<String>,
-    /// A profile's name or path; default: `wal-normal`, of a server `as-it-comes`.
+    /// Name or path of a profile; default: `wal-normal`, on a server `as-it-comes`.
     pub profile: Option<String>,
-    /// Whether statements are prepared once or at each execution. Default: once.
+    /// Whether statements are prepared once per connection (true) or at each execution (false); default: true.
     pub prepare: Option<bool>,
-    /// `file` (default), `memory` or `memory-shared`.
+    /// Location of the database: `file`, `memory` or `memory-shared`; default: `file`.
     pub location: Option<Location>,
-    /// A schema variant of the workload.
+    /// Name of a schema variant of the workload; default: `default`, the workload's main schema.
     pub schema: Option<String>,
-    /// The server that drivers of servers reach; default: `postgres` for those of PostgreSQL, `mariadb` for
-    /// those of MySQL.
+    /// Server for drivers of database servers; default: `postgres` for PostgreSQL drivers, `mariadb` for MySQL drivers.
     pub server: Option<Server>,
-    /// Number of databases, each with all roles; default: 1.
+    /// Number of databases, each with all roles and their workers; default: 1.
     pub databases: Option<Quantity>,
-    /// How writing transactions begin, over what the workload says.
+    /// Begin mode of writing transactions, which overrides that of the workload.
     pub begin: Option<litelab_protocol::Begin>,
-    /// Threads of the async runtime or blocking pool.
+    /// Number of threads of the async runtime or blocking pool; default: the runtime's own.
     pub runtime_threads: Option<Quantity>,
-    /// Time that transactions run before they are measured (`"200ms"`); roles that end by time last so much longer. Unless
-    /// stated, for closed loops that last for a time a tenth of it, 100 ms to 2 s; none where a role ends by `count`, or
-    /// there is a `search` or a `kill`.
+    /// Time that transactions run before the measurement starts (`"200ms"`); roles that end by time last longer by it.
+    /// Default: for closed loops that end by time a tenth of their time, 100 ms to 2 s; none if a role ends by `count`,
+    /// or with a `search` or a `kill`.
     pub warmup: Option<Quantity>,
-    /// Rows present before the trial, over what the workload says.
+    /// Number of rows present before the trial, which overrides that of the workload.
     pub data_rows: Option<Quantity>,
-    /// Share of a role's executions of a transaction, 0 to 1, that may fail after the last retry; a trial with more fails.
-    /// Default: 0.01.
+    /// Largest share of executions of a transaction in a role, 0 to 1, that fail after the last retry. A trial with
+    /// more fails. Default: 0.01.
     pub failed_at_most: Option<Quantity>,
-    /// Blocks, if fewer or more than the study's.
+    /// Number of blocks; default: that of the study.
     pub blocks: Option<u32>,
-    /// Options of the driver, in its own names; `$name` stands for a variable.
+    /// Options of the driver, by its own names. `$name` is replaced by a variable.
     #[serde(default)]
     pub options: IndexMap<String, Scalar>,
-    /// Time that the scenario's own pauses take for each transaction at the least, those that pass side by side shared out
-    /// (`"$delay / $workers ms"`): its ceiling, whatever the database. It is printed beside the result.
+    /// Minimum time per transaction spent in the scenario's own pauses, with parallel pauses divided
+    /// (`"$delay / $workers ms"`). It limits the throughput on any database. The limit is printed with the result.
     pub pauses: Option<Quantity>,
-    /// Variables, over those of the study.
+    /// Variables, which override those of the study.
     #[serde(default)]
     pub vars: Vars,
-    /// Who runs which transactions.
+    /// Groups of workers by name, each with its transactions and load.
     #[serde(rename = "role")]
     pub roles: IndexMap<String, RoleSpec>,
-    /// Dimension → values; the arms are all combinations. A dimension is a key of this table (`profile`, `access`, …),
-    /// `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`, `option.NAME`, or a
-    /// variable.
+    /// Dimensions with their values; the arms are all combinations. A dimension is a key of this table (`profile`,
+    /// `access`, …), `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`,
+    /// `option.NAME`, or a variable.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
-    /// Choices that belong together (a driver, its profile, its server), each a table of dimensions; the arms are each of
-    /// them with all combinations of `vary`.
+    /// Choices that belong together (a driver, its profile, its server), each a table of dimensions. The arms combine
+    /// each of them with all combinations of `vary`.
     #[serde(default, rename = "setup")]
     pub setups: Vec<IndexMap<String, Scalar>>,
-    /// Further arms, each a table of dimensions.
+    /// Additional arms, each a table of dimensions.
     #[serde(default, rename = "arm")]
     pub arms: Vec<IndexMap<String, Scalar>>,
-    /// Combinations left out, each a table of dimensions that must all agree.
+    /// Combinations to omit, each a table of dimensions that must all match.
     #[serde(default)]
     pub without: Vec<IndexMap<String, Scalar>>,
-    /// The arm others are compared with: a table of dimensions. Default: the first.
+    /// The arm that the others are compared with, a table of dimensions; default: the first arm.
     pub baseline: Option<IndexMap<String, Scalar>>,
-    /// Metrics shown, the first being the one arms are judged by.
+    /// Metrics to show. Arms are judged by the first one.
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// Dimension of whole numbers over which the Universal Scalability Law is fitted to the throughput.
+    /// Dimension of integers over which the Universal Scalability Law is fitted to the throughput; default: no fit.
     pub usl: Option<String>,
-    /// Shows what each choice does on the average over all others, and which two do more together than alone; its arms
-    /// must be all combinations.
+    /// Whether to show the mean effect of each choice over all other choices, and the interactions of two choices. The
+    /// arms must be all combinations.
     #[serde(default)]
     pub effects: bool,
-    /// Shows trials over their time, in so many windows of equal length.
+    /// Number of time windows of equal length in which trials are shown; default: none.
     pub timeline: Option<u32>,
-    /// Bounds that every trial is looked at by; one that is broken is shown, and fails nothing.
+    /// Bounds to check in every trial. A broken bound is shown but fails nothing.
     #[serde(default, rename = "alert")]
     pub alerts: Vec<Limit>,
-    /// Seeks the highest rate of arrivals at which all conditions are kept; its outcome is metric `sustainable`.
+    /// Search for the highest arrival rate at which all conditions hold; the result is the metric `sustainable`.
     pub search: Option<Search>,
-    /// Kills processes of a role, or a node of the server, while they work.
+    /// Kill of runner processes of a role, or of a node of the server, during the trial.
     pub kill: Option<Kill>,
-    /// What must hold of the database after every trial, in place of what the workload says.
+    /// Conditions on the database after every trial, in place of those of the workload.
     #[serde(default, rename = "invariant")]
     pub invariants: Vec<Invariant>,
-    /// Tables whose content is hashed after every trial, in place of what the workload says.
+    /// Tables whose content is hashed after every trial, in place of those of the workload.
     pub content: Option<Vec<String>>,
-    /// What `--quick` changes here, over what it changes in the study.
+    /// Changes for `--quick`, which override those of the study.
     pub quick: Option<QuickScenario>,
 }
 
-/// What `--quick` changes in a scenario.
+/// Changes for `--quick` in one scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuickScenario {
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: Option<u32>,
-    /// Variables.
+    /// Variables, which override all others except those of the command line.
     #[serde(default)]
     pub vars: Vars,
     /// Dimensions whose values are replaced.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
-    /// Combinations left out at this scale, over those of the scenario's own `without`.
+    /// Combinations to omit, in addition to the scenario's own `without`.
     #[serde(default)]
     pub without: Vec<IndexMap<String, Scalar>>,
 }
 
-/// Where the database lies.
+/// Location of the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -240,34 +239,34 @@ pub enum Location {
     /// A file in the run's directory.
     #[default]
     File,
-    /// In memory, private to one connection.
+    /// In memory, private to its only connection.
     Memory,
-    /// In memory, one for all connections (`cache=shared`).
+    /// In memory, shared by all connections (`cache=shared`).
     MemoryShared,
 }
 
-/// Who runs which transactions.
+/// A group of workers with its transactions and load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RoleSpec {
-    /// Workers per database; default: 1.
+    /// Number of workers per database; default: 1.
     pub workers: Option<Quantity>,
-    /// A transaction's name or several, run one after the other.
+    /// Name of a transaction, or several names to run in order.
     pub run: Option<OneOrMany<String>>,
-    /// Transactions by weight (`{ read = 90, write = 10 }`), in place of `run`.
+    /// Transactions with their weights (`{ read = 90, write = 10 }`), in place of `run`.
     pub mix: Option<IndexMap<String, Quantity>>,
-    /// Ends after so many transactions of the role.
+    /// Number of transactions after which the role ends.
     pub count: Option<Quantity>,
-    /// Ends after so long (`"2s"`), the warm-up not counted.
+    /// Time after which the role ends (`"2s"`), not counting the warm-up.
     #[serde(rename = "for")]
     pub duration: Option<Quantity>,
-    /// Ends when another role has ended.
+    /// Name of the role with whose end this role ends.
     pub until: Option<String>,
-    /// Pause after each transaction.
+    /// Pause after each transaction; default: none.
     pub think: Option<Quantity>,
-    /// Transactions per second for the role as a whole, whatever they take: an open load.
+    /// Scheduled transactions per second of the whole role (open load). Default: closed load.
     pub rate: Option<Quantity>,
-    /// Spacing of an open load; default: `poisson`.
+    /// Distribution of the arrivals of an open load; default: `poisson`.
     pub arrivals: Option<Arrivals>,
 }

@@ -1,17 +1,19 @@
-//! Text that others wrote (a study, a runner, a file's name), made fit for a line of output.
+//! Preparation of foreign text (a study, a runner's message, a file name) for one line of output.
 
 use std::borrow::Cow;
 
-/// Characters of a name or of SQL that a message quotes; what is longer is cut there.
+/// Maximum number of characters of a name or of SQL in a message; longer text is cut.
 pub const QUOTED: usize = 100;
-/// Characters of a message, whatever it is made of.
+/// Maximum number of characters of a message.
 const MESSAGE: usize = 2_000;
 
-/// The same text without characters that a terminal, a spreadsheet or a reader would take for something else: control
-/// characters (C0 with ESC and NUL, DEL, C1) and line separators become spaces; the characters with the property
-/// Bidi_Control of the Unicode Character Database, which reorder a line, and the two that XML forbids become U+FFFD.
+/// The text without characters that a terminal, a spreadsheet or a reader could misinterpret.
 ///
-/// Every line that leaves the program passes through this function.
+/// Control characters (C0 with ESC and NUL, DEL, C1) and line separators become spaces. The characters with the
+/// property Bidi_Control of the Unicode Character Database, which reorder a line, and the two that XML forbids become
+/// U+FFFD.
+///
+/// Every line of the program's output passes through this function.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| shown(c) == c) {
@@ -20,13 +22,13 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).collect())
 }
 
-/// [`printable`] for a text of several lines: line ends and tabs stay.
+/// [`printable`] for a text of several lines: line ends and tabs are kept.
 #[must_use]
 pub fn printable_lines(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
 }
 
-/// What [`printable`] puts in the place of a character.
+/// The replacement of a character in [`printable`].
 #[must_use]
 pub fn shown(c: char) -> char {
     match c {
@@ -43,19 +45,19 @@ pub fn shown(c: char) -> char {
     }
 }
 
-/// One line: [`printable`], with single spaces.
+/// The text as one line: [`printable`], with single spaces between words.
 #[must_use]
 pub fn clean(text: &str) -> String {
     printable(text).split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The first characters of a text that is longer than a message may quote, and `…`.
+/// The first [`QUOTED`] characters of a longer text, followed by `…`; a shorter text unchanged.
 #[must_use]
 pub fn capped(text: &str) -> Cow<'_, str> {
     cut(text, QUOTED)
 }
 
-/// One line of an error: [`clean`], what it quotes between backticks [`capped`], and the whole of bounded length.
+/// The text of an error as one line of bounded length: [`clean`], with each quotation between backticks [`capped`].
 #[must_use]
 pub fn message(text: &str) -> String {
     let line = clean(text);

@@ -1,4 +1,4 @@
-//! Workloads: a schema, data, named transactions, invariants. Files in `workloads/`.
+//! Workloads: a schema, data, named transactions and invariants. Files in `workloads/`.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Begin, Fetch, Work};
@@ -16,55 +16,55 @@ use crate::quantity::{Quantity, Vars};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Name, as in its file's name.
+    /// Name of the workload, equal to the name of its file.
     pub name: String,
-    /// One or two sentences.
+    /// Description of the workload in one or two sentences.
     #[serde(default)]
     pub about: String,
-    /// Numbers and words that a study may vary; `$name` stands for them in numbers and SQL.
+    /// Variables, numbers or text, which a study can vary. `$name` in a number or in SQL is replaced by the value.
     #[serde(default)]
     pub vars: Vars,
-    /// Tables and indexes.
+    /// Schema of the database: tables and indexes.
     #[serde(default)]
     pub schema: SchemaSpec,
     /// Rows present before the trial starts.
     pub data: Option<DataSpec>,
-    /// Named transactions.
+    /// Transactions by name.
     #[serde(default, rename = "transaction")]
     pub transactions: IndexMap<String, TransactionSpec>,
-    /// What must hold of the database after every trial.
+    /// Conditions on the database after every trial.
     #[serde(default, rename = "invariant")]
     pub invariants: Vec<Invariant>,
-    /// Tables whose content is hashed after every trial, to be compared between languages.
+    /// Tables whose content is hashed after every trial, for comparison between runners.
     #[serde(default)]
     pub content: Vec<String>,
 }
 
-/// Tables and indexes.
+/// Schema of the database: tables and indexes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SchemaSpec {
-    /// SQL statements, or a table of them by dialect.
+    /// SQL statements that create the schema, or a table of them by dialect.
     #[serde(default)]
     pub sql: ByDialect<String>,
-    /// Other schemas by name; dimension `schema` chooses one.
+    /// Alternative schemas by name; the dimension `schema` selects one.
     #[serde(default)]
     pub variant: IndexMap<String, ByDialect<String>>,
 }
 
-/// Rows present before the trial starts. The core makes them once per run; every trial gets its own copy.
+/// Rows present before the trial starts. The core creates them once per run; every trial gets its own copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
-    /// A transaction of this workload whose statements insert the rows.
+    /// Name of the transaction of this workload that inserts the rows.
     pub transaction: Option<String>,
-    /// How many rows: the transaction is run for rows 0, 1, 2, … one at a time.
+    /// Number of rows. The transaction runs once for each of the rows 0, 1, 2, …
     pub rows: Option<Quantity>,
-    /// Start from a copy of this database in place of `schema`; it is only ever read.
+    /// Path of a database to copy in place of `schema`. The original is only read.
     pub from: Option<String>,
-    /// SQL run once after the rows are there (`ANALYZE`).
+    /// SQL to run once after the rows are inserted (`ANALYZE`).
     pub then: Option<ByDialect<String>>,
 }
 
@@ -73,46 +73,46 @@ pub struct DataSpec {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TransactionSpec {
-    /// How it begins: `none` (autocommit), `deferred`, `immediate`, `exclusive`. Unless told otherwise, `none` for one
-    /// statement executed once, `immediate` for anything longer.
+    /// Begin mode: `none` (autocommit), `deferred`, `immediate`, `exclusive`. Default: `none` for one statement
+    /// executed once, otherwise `immediate`.
     pub begin: Option<Begin>,
-    /// One statement or several, or a table of them by dialect.
+    /// One statement or a list of statements, or a table of them by dialect.
     pub sql: ByDialect<OneOrMany<StatementSpec>>,
-    /// Tuples of the `VALUES` list of its only statement.
+    /// Number of tuples in the `VALUES` list of the only statement.
     pub rows: Option<Quantity>,
-    /// How often its only statement is executed.
+    /// Number of executions of the only statement, each with new values.
     pub repeat: Option<Quantity>,
-    /// How many rows of its only statement are fetched.
+    /// Rows to fetch from the result of the only statement.
     pub fetch: Option<Fetch>,
-    /// What is done with each row of its only statement.
+    /// Client-side work on each fetched row of the only statement.
     pub work: Option<WorkSpec>,
-    /// Names of the columns its only statement yields.
+    /// Names for the result columns of the only statement, for later transactions.
     pub yields: Option<Vec<String>>,
-    /// Pause after the begin, locks kept.
+    /// Pause after the begin; locks are kept.
     pub hold: Option<Quantity>,
-    /// Named parameters.
+    /// Parameters by name.
     #[serde(default, rename = "param")]
     pub params: IndexMap<String, Generator>,
 }
 
-/// One statement of a transaction: its SQL, or a table.
+/// One statement of a transaction: SQL, or a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StatementSpec {
-    /// SQL with parameters `:name`, or a table of it by dialect.
+    /// SQL text with parameters `:name`, or a table of it by dialect.
     pub sql: ByDialect<String>,
-    /// Tuples of its `VALUES` list.
+    /// Number of tuples in the `VALUES` list.
     pub rows: Option<Quantity>,
-    /// How often it is executed, with new values each time.
+    /// Number of executions, each with new values.
     pub repeat: Option<Quantity>,
-    /// How many rows are fetched; default: `first` where it yields, `all` where it selects, else `none`.
+    /// Rows to fetch from the result; default: `first` if the statement yields, `all` if it selects, else `none`.
     pub fetch: Option<Fetch>,
-    /// What is done with each fetched row; default: every column is read.
+    /// Client-side work on each fetched row; default: every column is read.
     pub work: Option<WorkSpec>,
-    /// Names of its columns, for later statements and transactions.
+    /// Names for the result columns, for later statements and transactions.
     pub yields: Vec<String>,
-    /// Without a row the transaction ends as `empty`; default: true where it yields.
+    /// Whether a result without a row ends the transaction as `empty`; default: true if the statement yields.
     pub required: Option<bool>,
-    /// Pause after it, locks kept.
+    /// Pause after the statement; locks are kept.
     pub hold: Option<Quantity>,
 }
 
@@ -161,7 +161,7 @@ impl JsonSchema for StatementSpec {
     }
 }
 
-/// Client-side work per row.
+/// Client-side work on each fetched row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -175,7 +175,7 @@ pub enum WorkSpec {
 }
 
 impl WorkSpec {
-    /// What a runner is told.
+    /// The work in the form of the protocol.
     #[must_use]
     pub fn resolve(self) -> Work {
         match self {
@@ -186,27 +186,28 @@ impl WorkSpec {
     }
 }
 
-/// What must hold of the database after every trial.
+/// A condition on the database after every trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Invariant {
-    /// In words.
+    /// Description of the condition.
     #[serde(default)]
     pub about: String,
-    /// A query with one number as its result, or a table of them by dialect.
+    /// A query whose result is one number, or a table of queries by dialect.
     pub sql: ByDialect<String>,
-    /// The number it must give: an expression over variables (`$rows`), `$data_rows`, and counts of the trial:
-    /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `verified.NAME`, `mismatches.NAME` of transaction `NAME`.
+    /// Expected result: an expression over variables (`$rows`), `$data_rows`, and counts of the trial:
+    /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `rows.NAME`, `verified.NAME`, `mismatches.NAME` of transaction
+    /// `NAME`.
     pub equals: Option<Quantity>,
-    /// It must be at least this.
+    /// Lower bound of the result, included.
     pub at_least: Option<Quantity>,
-    /// It must be at most this.
+    /// Upper bound of the result, included.
     pub at_most: Option<Quantity>,
-    /// Only checked where these transactions ran.
+    /// Transactions that must be part of the trial for the condition to be checked. Default: always checked.
     #[serde(default)]
     pub when: Vec<String>,
-    /// Only checked under these drivers.
+    /// Drivers under which the condition is checked; default: all.
     #[serde(default)]
     pub drivers: Vec<String>,
 }

@@ -1,23 +1,23 @@
-//! A Zipf distribution as a table of intervals, so that no runner needs a logarithm or a power that another
-//! language's library rounds differently.
+//! A Zipf distribution as a table of intervals, so that no runner computes a logarithm or power, which the libraries of
+//! other languages round differently.
 //!
 //! The 256 most frequent values have their exact probability. Beyond them, intervals grow by a sixteenth of an octave
-//! (4.4 %), and values within one are equally likely, with the interval's exact total from the Euler–Maclaurin sum; a
-//! single value's probability is then within 2.5 % of the true one for exponents up to 1.
+//! (4.4 %). Values within one interval are equally likely; the interval's total is exact (Euler–Maclaurin sum). The
+//! probability of a single value is within 2.5 % of the true one for exponents up to 1.
 
 use litelab_protocol::Table;
 
-/// Values with a probability of their own.
+/// Number of values with exact probability.
 const EXACT: u64 = 256;
-/// Growth of the intervals beyond them.
+/// Growth factor of the intervals beyond the exact values.
 const GROWTH: f64 = 1.044_273_782_427_413_8; // 2^(1/16)
-/// Words are compared in their upper 53 bits.
+/// Upper end of the cuts: words are compared by their upper 53 bits.
 const FULL: u64 = 1 << 53;
 
-/// The table for integers `low..=high`, the k-th of them (from 1) in proportion to `k^-s`.
+/// The table for the integers `low..=high`, where the k-th of them (from 1) has a probability proportional to `k^-s`.
 ///
 /// # Errors
-/// For an exponent below 0, above 10 or not finite.
+/// If the exponent is below 0, above 10 or not finite.
 pub fn table(low: i64, high: i64, s: f64) -> Result<Table, String> {
     if !(0.0..=10.0).contains(&s) {
         return Err(format!("the exponent of `zipf` must lie between 0 and 10, not {s}"));
@@ -51,7 +51,7 @@ pub fn table(low: i64, high: i64, s: f64) -> Result<Table, String> {
     })
 }
 
-/// Sum of `k^-s` for `width` values from `first`: term by term while that is short, else Euler–Maclaurin to its first
+/// Sum of `k^-s` for `width` values from `first`: term by term if short, else by Euler–Maclaurin up to its first
 /// correction, whose remainder is below `s / (12 first^(s+1))`.
 fn mass(first: u64, width: u64, s: f64) -> f64 {
     let (a, b) = (first as f64, (first + width - 1) as f64);

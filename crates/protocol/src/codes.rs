@@ -1,5 +1,5 @@
-//! Errors by name: SQLite's result codes (<https://sqlite.org/rescode.html>) here, a server's in [`server_name`] and
-//! what follows.
+//! Error names: SQLite's result codes (<https://sqlite.org/rescode.html>), and the error names of database servers
+//! ([`server_name`] and the functions exported with it).
 
 mod server;
 
@@ -11,42 +11,45 @@ pub use server::{
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The table all runners share, primary and extended codes.
+/// The JSON table of SQLite's primary and extended result codes by name, shared by all runners.
 pub const TABLE: &str = include_str!("../result-codes.json");
 
 static BY_NAME: LazyLock<BTreeMap<String, i32>> =
-    // The file is part of the program; a test reads it.
+    // The file is compiled in, and a test checks that it parses.
     LazyLock::new(|| serde_json::from_str(TABLE).unwrap_or_default());
 
 static BY_CODE: LazyLock<BTreeMap<i32, &'static str>> =
     LazyLock::new(|| BY_NAME.iter().map(|(name, code)| (*code, name.as_str())).collect());
 
-/// The extended name of a code; of an unknown extended code that of its primary code (the low byte), and
-/// `SQLITE_UNKNOWN` where even that is unknown.
+/// The name of an extended result code.
+///
+/// An unknown extended code returns the name of its primary code (the low byte), and an unknown primary code
+/// `SQLITE_UNKNOWN`.
 #[must_use]
 pub fn name(code: i32) -> &'static str {
     BY_CODE.get(&code).or_else(|| BY_CODE.get(&(code & 0xFF))).copied().unwrap_or("SQLITE_UNKNOWN")
 }
 
-/// The code of a name.
+/// The result code of a name; `None` for a name that the table does not list.
 #[must_use]
 pub fn code(name: &str) -> Option<i32> {
     BY_NAME.get(name).copied()
 }
 
-/// The primary code's name of any name: `SQLITE_BUSY_SNAPSHOT` → `SQLITE_BUSY`.
+/// The name of the primary code of any listed name: `SQLITE_BUSY_SNAPSHOT` → `SQLITE_BUSY`.
 #[must_use]
 pub fn primary(extended: &str) -> Option<&'static str> {
     code(extended).map(|c| name(c & 0xFF))
 }
 
-/// Whether `listed` (a primary or extended name, or a server's, which stands for itself) stands for `seen`.
+/// Whether the name `listed` covers the name `seen`: they are equal, or `listed` is the primary code of `seen`. Names
+/// of server errors cover only themselves.
 #[must_use]
 pub fn stands_for(listed: &str, seen: &str) -> bool {
     listed == seen || primary(seen) == Some(listed)
 }
 
-/// All names.
+/// All names of SQLite's result codes, in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BY_NAME.keys().map(String::as_str)
 }

@@ -1,15 +1,17 @@
-//! The hash of a table's content, the same whichever database holds the rows.
+//! The hash of a table's content, equal for equal rows in any database.
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 over values in order: each as a letter for its type, its length in eight bytes, and its bytes, so that no two
-/// contents have the same text. Rows come in the order of all their columns as SQLite sorts them: NULL first, then
+/// SHA-256 over the values of a table.
+///
+/// Each value contributes a letter for its type, its length in eight bytes, and its bytes, so that different contents
+/// never produce the same input. The caller adds rows sorted by all their columns in SQLite's order: NULL first, then
 /// numbers, then text by its bytes, then blobs.
 #[derive(Clone, Debug, Default)]
 pub struct ContentHash(Sha256);
 
 impl ContentHash {
-    /// Of nothing yet.
+    /// A hash without values.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -25,12 +27,13 @@ impl ContentHash {
         self.add(b'i', &value.to_be_bytes());
     }
 
-    /// Adds a double. Negative zero is zero: SQLite stores a double that is integral as an integer, which has none.
+    /// Adds a double. Negative zero is added as zero: SQLite stores an integral double as an integer, which has no
+    /// negative zero.
     pub fn real(&mut self, value: f64) {
         self.add(b'r', &(value + 0.0).to_bits().to_be_bytes());
     }
 
-    /// Adds text by its bytes, which SQLite does not promise to be UTF-8.
+    /// Adds text by its bytes, which SQLite does not guarantee to be UTF-8.
     pub fn text(&mut self, value: &[u8]) {
         self.add(b't', value);
     }

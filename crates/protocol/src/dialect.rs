@@ -1,4 +1,4 @@
-//! The SQL that a driver's database understands.
+//! The SQL dialect of a driver's database.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A kind of database: its SQL, its settings, its error names.
+/// A database family: its SQL, its settings and its error names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +22,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::Mysql];
 
     /// The name used in files and on the wire.
@@ -35,7 +35,7 @@ impl Dialect {
         }
     }
 
-    /// Whether it is SQLite, which no message has to say.
+    /// Whether it is SQLite, the default, which messages omit.
     #[must_use]
     pub fn is_sqlite(&self) -> bool {
         *self == Self::Sqlite

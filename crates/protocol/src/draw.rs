@@ -1,4 +1,4 @@
-//! What each [`Source`] draws: the reference of every runner, and what the core prepares data with.
+//! The value of each [`Source`]: the reference for every runner, and the generator of the core's prepared data.
 
 use sha2::{Digest, Sha256};
 
@@ -6,13 +6,13 @@ use crate::generator::{Stream, below};
 use crate::transaction::{NowUnit, Param, Source};
 pub use crate::value::Value;
 
-/// The 64 characters of [`Source::Text`], six bits each, lowest first.
+/// The 64 characters of [`Source::Text`]. Six bits of a word select each character, lowest bits first.
 pub const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ";
 
 /// Characters drawn from one word by [`Source::Text`].
 pub const CHARS_PER_WORD: u64 = 10;
 
-/// Draws the values of one transaction's parameters. [`Source::Yielded`] is the runner's own affair and draws null.
+/// Generator of the values of one transaction's parameters. [`Source::Yielded`] draws null: the runner binds its value.
 #[derive(Debug)]
 pub struct Drawer {
     params: Vec<(Stream, Param)>,
@@ -20,7 +20,7 @@ pub struct Drawer {
 }
 
 impl Drawer {
-    /// For one worker; the stream of each parameter is `transaction.param`.
+    /// A generator for one worker. The stream of each parameter is `transaction.param`.
     #[must_use]
     pub fn new(seed: u64, transaction: &str, params: &[Param], worker: u32) -> Self {
         let params =
@@ -28,7 +28,7 @@ impl Drawer {
         Self { params, worker }
     }
 
-    /// The value of parameter `index` in `row`. An index beyond the list draws null.
+    /// The value of parameter `index` in `row`; null for an index beyond the list.
     #[must_use]
     pub fn draw(&self, index: usize, row: u64) -> Value {
         let Some((stream, param)) = self.params.get(index) else { return Value::Null };
@@ -61,7 +61,8 @@ impl Drawer {
         }
     }
 
-    /// What [`Source::Sha256Of`] hashes. `of` guards against a parameter that refers to itself or a later one.
+    /// The bytes that [`Source::Sha256Of`] hashes. `of` guards against a parameter that refers to itself or a later
+    /// one.
     fn bytes(&self, index: usize, of: usize, row: u64) -> Vec<u8> {
         match self.params.get(index) {
             Some((stream, Param { source: Source::Hex { bytes }, .. })) => random_bytes(stream, row, *bytes),
@@ -96,14 +97,14 @@ fn text(stream: &Stream, row: u64, chars: u32) -> String {
     out
 }
 
-/// Lower-case hex digits.
+/// The bytes as lower-case hex digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|b| [DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]).map(char::from).collect()
 }
 
-/// The wall clock in the wanted form.
+/// The current wall-clock time in the given form.
 #[must_use]
 pub fn now(unit: NowUnit) -> Value {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -115,6 +116,8 @@ pub fn now(unit: NowUnit) -> Value {
     }
 }
 
+/// A Unix time in the form `2026-01-31T12:34:56.789Z`.
+///
 /// Proleptic Gregorian date from days since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 #[must_use]
 pub fn iso(seconds: i64, millis: u32) -> String {

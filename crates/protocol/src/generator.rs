@@ -1,14 +1,14 @@
 //! The counter-based generator: a 64-bit word is a pure function of (seed, stream, row, index), identical in every
 //! language.
 //!
-//! It is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) read at
-//! random: the state of SplitMix64 is `key + n * GAMMA`, so its n-th output needs none of the former ones. It takes
-//! two 64-bit multiplications a word, which every language here has or can build from 32-bit ones.
+//! It is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) with random
+//! access: the state of SplitMix64 is `key + n * GAMMA`, so its n-th output does not depend on the earlier ones. A word
+//! takes two 64-bit multiplications, which every language here has or can build from 32-bit ones.
 
 /// SplitMix64's increment, the odd number nearest to 2^64 / φ.
 pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// SplitMix64's finaliser (Stafford's variant 13 of MurmurHash3's).
+/// SplitMix64's finaliser (Stafford's variant 13 of the MurmurHash3 finaliser).
 #[inline]
 #[must_use]
 pub const fn mix64(mut z: u64) -> u64 {
@@ -17,7 +17,7 @@ pub const fn mix64(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// FNV-1a, 64 bits, of the UTF-8 bytes of a stream's name.
+/// FNV-1a hash with 64 bits over the UTF-8 bytes of a stream's name.
 #[must_use]
 pub const fn fnv1a64(text: &[u8]) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;
@@ -36,20 +36,20 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// `name` is `transaction.param`.
+    /// The stream of a seed and a name `transaction.param`.
     #[must_use]
     pub const fn new(seed: u64, name: &str) -> Self {
         Self { key: mix64(seed.wrapping_add(GAMMA.wrapping_mul(fnv1a64(name.as_bytes())))) }
     }
 
-    /// Word 0 of a row.
+    /// Word 0 of a row, the same as [`Stream::word_at`] with index 0.
     #[inline]
     #[must_use]
     pub const fn word(&self, row: u64) -> u64 {
         mix64(self.key.wrapping_add(row.wrapping_add(1).wrapping_mul(GAMMA)))
     }
 
-    /// Word `index` of a row: for index 0 the same as [`Stream::word`], beyond it a second step from that word.
+    /// Word `index` of a row: [`Stream::word`] for index 0, a second SplitMix64 step from that word for a higher index.
     #[inline]
     #[must_use]
     pub const fn word_at(&self, row: u64, index: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! Latency histograms: HdrHistogram, in nanoseconds, on the wire as base64 of its V2 compressed form, which every
+//! Latency histograms: HdrHistogram in nanoseconds. The wire form is base64 of the V2 compressed encoding, which every
 //! language's HdrHistogram library reads and writes.
 
 use base64::Engine as _;
@@ -8,11 +8,11 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lowest value told apart from 0, in nanoseconds.
+/// Lowest value distinguishable from 0, in nanoseconds.
 pub const LOWEST: u64 = 1;
-/// Highest value, in nanoseconds: one hour. What is longer is recorded as this.
+/// Highest value, in nanoseconds: one hour. A longer time is recorded as this value.
 pub const HIGHEST: u64 = 3_600_000_000_000;
-/// Significant decimal digits.
+/// Precision in significant decimal digits.
 pub const DIGITS: u8 = 3;
 
 /// A histogram of nanoseconds.
@@ -20,7 +20,7 @@ pub const DIGITS: u8 = 3;
 #[serde(try_from = "String", into = "String")]
 pub struct Histogram(hdrhistogram::Histogram<u64>);
 
-/// A wire form that is none.
+/// The text is not the wire form of a histogram.
 #[derive(Debug, thiserror::Error)]
 #[error("not a base64 V2 compressed HdrHistogram: {0}")]
 pub struct HistogramError(String);
@@ -32,23 +32,23 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty one with the bounds above.
+    /// An empty histogram with the bounds [`LOWEST`] and [`HIGHEST`] and the precision [`DIGITS`].
     #[must_use]
     pub fn new() -> Self {
-        // The bounds are constants that the library accepts; a test makes one.
+        // The library accepts these constant bounds; a test constructs a histogram.
         #[allow(clippy::expect_used)]
         Self(hdrhistogram::Histogram::new_with_bounds(LOWEST, HIGHEST, DIGITS).expect("constant bounds are valid"))
     }
 
-    /// Counts one value; above [`HIGHEST`] it counts as that.
+    /// Counts one value. A value above [`HIGHEST`] counts as [`HIGHEST`].
     #[inline]
     pub fn record(&mut self, nanos: u64) {
         self.0.saturating_record(nanos);
     }
 
-    /// Adds all counts of another one.
+    /// Adds all counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        // Cannot fail with the same bounds; one from elsewhere with larger ones is cut at ours.
+        // Addition cannot fail with equal bounds. Values of a foreign histogram with larger bounds are cut at HIGHEST.
         if self.0.add(&other.0).is_err() {
             for value in other.0.iter_recorded() {
                 let (at, count) = (value.value_iterated_to().min(HIGHEST), value.count_at_value());
@@ -63,30 +63,30 @@ impl Histogram {
         self.0.len()
     }
 
-    /// The value at a quantile (0 to 1) in nanoseconds; none of an empty histogram.
+    /// The value at a quantile (0 to 1) in nanoseconds; `None` for an empty histogram.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         (!self.0.is_empty()).then(|| self.0.value_at_quantile(q))
     }
 
-    /// The arithmetic mean in nanoseconds, within the histogram's precision; none of an empty histogram.
+    /// The arithmetic mean in nanoseconds, within the histogram's precision; `None` for an empty histogram.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (!self.0.is_empty()).then(|| self.0.mean())
     }
 
-    /// The highest value in nanoseconds; none of an empty histogram.
+    /// The highest value in nanoseconds; `None` for an empty histogram.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (!self.0.is_empty()).then(|| self.0.max())
     }
 
-    /// Every value that was recorded, to the histogram's precision, and how often; in order.
+    /// Every recorded value, to the histogram's precision, with its count; in ascending order.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
     }
 
-    /// The wire form.
+    /// The wire form of the histogram.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
@@ -95,10 +95,10 @@ impl Histogram {
         BASE64_STANDARD.encode(bytes)
     }
 
-    /// Reads the wire form.
+    /// The histogram of a wire form.
     ///
     /// # Errors
-    /// When the text is not base64 or the bytes are no compressed histogram.
+    /// When the text is not base64 or its bytes are not a compressed histogram.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
         let bytes = BASE64_STANDARD.decode(text.trim()).map_err(|e| HistogramError(e.to_string()))?;
         Deserializer::new()

@@ -1,32 +1,32 @@
-//! Operations of a higher interface than SQL, in a statement's place: `CALL queue.enqueue(?1, ?2)`.
+//! Invocations: operations of a library's interface in the place of SQL statements, `CALL queue.enqueue(?1, ?2)`.
 
 use std::fmt;
 
-/// A statement that is no SQL but an operation of a library: SQLite has no `CALL`.
+/// A statement that calls an operation of a library's interface. SQLite itself has no `CALL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// `queue`.
+    /// Name of the interface, such as `queue`.
     pub interface: String,
-    /// `enqueue`.
+    /// Name of the operation, such as `enqueue`.
     pub operation: String,
-    /// Number of arguments; they are `?1`, `?2`, … in this order.
+    /// Number of arguments, which are `?1`, `?2`, … in this order.
     pub arguments: usize,
 }
 
-/// An operation of an interface: its name, its arguments, its columns.
+/// An operation of an interface with its arguments and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// `enqueue`.
+    /// Name of the operation, such as `enqueue`.
     pub name: &'static str,
-    /// Names of what is handed over.
+    /// Names of the arguments.
     pub arguments: &'static [&'static str],
-    /// Names of what comes back, in at most one row.
+    /// Names of the columns of the result, which has at most one row.
     pub columns: &'static [&'static str],
-    /// Whether the file changes.
+    /// Whether the operation changes the database file.
     pub writes: bool,
 }
 
-/// The interfaces there are, with their operations. `docs/PROTOCOL.md` says what each does.
+/// All interfaces with their operations; `docs/PROTOCOL.md` describes each operation.
 pub const INTERFACES: [(&str, &[Operation]); 2] = [
     (
         "queue",
@@ -65,10 +65,10 @@ pub const INTERFACES: [(&str, &[Operation]); 2] = [
 ];
 
 impl Invocation {
-    /// What a statement invokes; none for SQL.
+    /// The invocation that a statement contains; `None` for SQL.
     ///
     /// # Errors
-    /// One line, where it begins with `CALL` and is not of the form above.
+    /// One line, if the statement begins with `CALL` but does not have the form `CALL interface.operation(?1, ?2)`.
     pub fn parse(sql: &str) -> Result<Option<Self>, String> {
         let text = sql.trim().trim_end_matches(';').trim_end();
         let Some(("CALL", rest)) = text.split_once(char::is_whitespace) else { return Ok(None) };
@@ -84,7 +84,7 @@ impl Invocation {
         Ok(Some(Self { interface: interface.into(), operation: operation.into(), arguments: arguments.len() }))
     }
 
-    /// What its interface says of it; none where there is no such interface or operation.
+    /// The operation in [`INTERFACES`]; `None` if the interface or the operation does not exist.
     #[must_use]
     pub fn definition(&self) -> Option<Operation> {
         let (_, operations) = INTERFACES.iter().find(|(name, _)| *name == self.interface)?;

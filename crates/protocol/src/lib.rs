@@ -1,9 +1,9 @@
-//! What the core and a runner say to each other, and nothing else.
+//! The message types and reference algorithms of the protocol between the core and its runners.
 //!
-//! A runner is an executable with three verbs: `describe`, `run` and `inspect`. JSON on standard input, JSON
-//! lines on standard output. The Rust types of this crate *are* the protocol: the JSON Schemas in
-//! `protocol/schema/` are generated from them, and the vectors in `protocol/vectors/` from [`generator`].
-//! Runners in other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
+//! A runner is an executable with three verbs: `describe`, `run` and `inspect`. It reads JSON on standard input and
+//! writes JSON lines to standard output. The Rust types of this crate *are* the protocol: the JSON Schemas in
+//! `protocol/schema/` are generated from them, and the vectors in `protocol/vectors/` from [`generator`]. Runners in
+//! other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
 
 pub mod codes;
 pub mod content;
@@ -18,11 +18,11 @@ pub mod transaction;
 pub mod trial;
 pub mod value;
 
-/// Version of the protocol; a runner that reports another one is refused.
+/// Version of the protocol. The core refuses a runner that reports another version.
 pub const VERSION: u32 = 3;
 
-/// Every unsigned or signed integer on the wire stays within ±2^53, so that a language whose only number is
-/// the IEEE 754 double reads it exactly.
+/// Bound of every integer on the wire, signed or unsigned: ±2^53, so that a language whose only number is the IEEE 754
+/// double reads it exactly.
 pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 
 pub use dialect::Dialect;

@@ -1,4 +1,4 @@
-//! What a runner answers: one JSON object per line, `type` saying which.
+//! Messages from a runner: one JSON object per line; the field `type` names the kind of message.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use crate::histogram::Histogram;
 use crate::trial::{Executor, Setting};
 use crate::value::Value;
 
-/// A line of a runner's standard output under `run`.
+/// One line of a runner's standard output under `run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "type")]
 pub enum Line {
-    /// All connections are open and set; the runner waits for a line `{"type":"go"}`.
+    /// All connections are open and their settings applied; the runner waits for a line `{"type":"go"}`.
     Ready(Ready),
-    /// Progress.
+    /// Progress since the previous tick.
     Tick(Tick),
-    /// The trial is over; the last line.
+    /// The outcome of a complete trial; the last line.
     Result(Box<TrialResult>),
-    /// The trial cannot go on; the last line.
+    /// The reason why the trial ended early; the last line.
     Failed(Failed),
 }
 
-/// The settings in effect.
+/// The settings in effect before the trial starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
-    /// One entry for every connection that is open.
+    /// One entry for each open connection.
     pub connections: Vec<ConnectionSettings>,
 }
 
@@ -40,12 +40,13 @@ pub struct Ready {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionSettings {
-    /// Index of the database.
+    /// Index of the connection's database in the trial.
     pub database: u32,
-    /// What it is for: a role's name, `pool`, `shared`, `writer` or `reader`.
+    /// Purpose of the connection: a role's name, `pool`, `shared`, `writer` or `reader`.
     pub label: String,
-    /// Value of every setting in `read_back`, in SQLite's own form (`synchronous` is a number, `journal_mode` a word);
-    /// null where `PRAGMA name` returned no row. Of a server as it prints them: a number where it is one, else text.
+    /// Value of every setting in `read_back`. SQLite's values keep their own form (`synchronous` is a number,
+    /// `journal_mode` a word), and null means that `PRAGMA name` returned no row. A server's value is a number if it
+    /// parses as one, otherwise text.
     pub settings: BTreeMap<String, Value>,
 }
 
@@ -56,10 +57,10 @@ pub struct ConnectionSettings {
 pub struct Tick {
     /// Milliseconds since `go`.
     pub t_ms: u64,
-    /// One entry for each role and transaction that did anything.
+    /// One entry for each role and transaction with activity since the last tick.
     pub counts: Vec<TickCount>,
-    /// The longest that a timer of the host probe ran late since the last tick, in nanoseconds; of one that is overdue,
-    /// so far. In the warm-up, too. Absent without a probe.
+    /// Longest lateness of a timer of the host probe since the last tick, in nanoseconds; a timer that is overdue
+    /// counts with its lateness so far. Includes warm-up. Absent without a probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_ns: Option<u64>,
 }
@@ -69,19 +70,19 @@ pub struct Tick {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TickCount {
-    /// Role.
+    /// Name of the role.
     pub role: String,
-    /// Transaction.
+    /// Name of the transaction.
     pub transaction: String,
-    /// Committed with a result.
+    /// Transactions committed with a result.
     pub committed: u64,
-    /// Ended without the row they needed.
+    /// Transactions that ended without a row that they require.
     pub empty: u64,
-    /// Given up after the last retry.
+    /// Transactions that failed, with no further retry.
     pub failed: u64,
-    /// Errors seen, cured ones included.
+    /// Errors returned by the database, including those cured by a retry.
     pub errors: u64,
-    /// Of those, errors whose primary code is `SQLITE_BUSY`; of a server, those of [`crate::codes::contention`].
+    /// Those `errors` whose primary code is `SQLITE_BUSY`; on a server, those in [`crate::codes::contention`].
     #[serde(default)]
     pub busy: u64,
 }
@@ -91,115 +92,120 @@ pub struct TickCount {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TrialResult {
-    /// Nanoseconds from `go` to the end of the last worker, or of the drain that it outlasted.
+    /// Nanoseconds from `go` to the end of the last worker, or to the end of the drain if a transaction is unfinished.
     pub elapsed_ns: u64,
-    /// Nanoseconds from the end of the warm-up until then.
+    /// Nanoseconds of `elapsed_ns` after the warm-up.
     pub measured_ns: u64,
     /// One entry for each role and transaction.
     pub operations: Vec<Operation>,
     /// One entry for each worker.
     pub workers: Vec<WorkerResult>,
-    /// What the host program suffered meanwhile.
+    /// Delays of the host program during the trial; absent without a probe.
     pub probe: Option<Probe>,
-    /// Where the time went inside of a library, where the driver takes it apart; warm-up included.
+    /// Time spent inside a library by part, warm-up included; empty if the driver does not measure it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakdown: Vec<Part>,
-    /// The settings in effect when all workers had ended: an entry for each of [`Ready::connections`], those of one database and
-    /// label in any order. Without settings where SQLite did not let itself be asked; none at all where a transaction is
-    /// [`Operation::unfinished`], whose connection cannot be asked.
+    /// The settings in effect after all workers have ended: one entry for each entry of [`Ready::connections`], in any
+    /// order within one database and label. An entry has no settings if SQLite refused the query. The list is empty if
+    /// a transaction is [`Operation::unfinished`], because its connection cannot be queried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ConnectionSettings>,
 }
 
-/// A part of what a library does, over all its tasks and threads: parts may pass side by side, and add up to more than
-/// the trial.
+/// One part of a library's work, summed over all its tasks and threads. Parts can overlap, so that their sum can exceed
+/// the duration of the trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Unique in the result, in words with hyphens: `ack`, `back-off`.
+    /// Name of the part, unique in the result: words with hyphens, such as `ack` or `back-off`.
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// Nanoseconds in all of them.
+    /// Total duration of the calls in nanoseconds.
     pub nanos: u64,
 }
 
-/// What became of one transaction in one role.
+/// Counts and latencies of one transaction in one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// Role.
+    /// Name of the role.
     pub role: String,
-    /// Transaction.
+    /// Name of the transaction.
     pub transaction: String,
-    /// Committed with a result, warm-up included.
+    /// Transactions committed with a result, warm-up included.
     pub committed: u64,
-    /// Ended without the row they needed, warm-up included.
+    /// Transactions that ended without a row that they require, warm-up included.
     pub empty: u64,
-    /// Given up after the last retry, warm-up included.
+    /// Transactions that failed, with no further retry, warm-up included.
     pub failed: u64,
-    /// Committed within the window, whenever they began: what throughput counts. The window is from the end of the warm-up to
-    /// the end of the role: its time, the end of the role that it lasts as long as, or of its last worker.
+    /// Transactions committed within the window, whenever they began: the numerator of throughput. The window lasts
+    /// from the end of the warm-up to the end of the role: its `ms`, the end of the role that it follows, or the end of
+    /// its last worker.
     pub ended: u64,
-    /// Begun after the warm-up and committed, if only after the window: the count of `service`.
+    /// Transactions that began within the window and committed, even after its end: the count of `service`.
     pub measured: u64,
-    /// Rows written or fetched by those that are `measured`.
+    /// Rows written or fetched by the `measured` transactions.
     pub rows: u64,
-    /// Rows whose content was checked ([`crate::Work::Sha256Verify`]), warm-up included.
+    /// Rows whose content was verified ([`crate::Work::Sha256Verify`]), warm-up included.
     pub verified: u64,
-    /// Rows of those that were wrong.
+    /// Verified rows with wrong content.
     pub mismatches: u64,
-    /// By extended result code name (`SQLITE_BUSY_SNAPSHOT`), of a server by its name in [`crate::codes`].
+    /// Errors by name: SQLite's extended result code name (`SQLITE_BUSY_SNAPSHOT`), or a server's name in
+    /// [`crate::codes`].
     pub errors: BTreeMap<String, ErrorCount>,
-    /// Arrivals that the end of the trial came before; always 0 in a closed loop.
+    /// Arrivals due before the end of the trial that no worker started; always 0 in a closed loop.
     pub unserved: u64,
-    /// Still under way when the drain had passed, in no particular order. They are in no other count.
+    /// Transactions still in progress at the end of the drain, in no particular order. No other count includes them.
     pub unfinished: Vec<Unfinished>,
-    /// Nanoseconds from the worker's wish to start until the answer of the commit, retries, waiting for a connection
-    /// and pauses in the transaction included; the drawing of parameters excluded. Of those that are `measured`.
+    /// Nanoseconds from before the worker requests a connection until the commit returns, including retries, the wait
+    /// for a connection and pauses in the transaction, excluding the generation of parameters. Covers the `measured`
+    /// transactions.
     pub service: Histogram,
-    /// Nanoseconds of it that passed before the worker held a connection or lock of its access. Absent where workers
-    /// do not share.
+    /// Nanoseconds of the service time before the worker held the connection or lock of its access. Absent if workers
+    /// do not share connections or a lock.
     pub wait: Option<Histogram>,
-    /// Nanoseconds from the scheduled start until the answer of the commit. Fixed arrival rate only.
+    /// Nanoseconds from the scheduled start until the commit returns. Open load only.
     pub response: Option<Histogram>,
-    /// Nanoseconds from the scheduled to the actual start. Fixed arrival rate only.
+    /// Nanoseconds from the scheduled to the actual start. Open load only.
     pub lag: Option<Histogram>,
-    /// Nanoseconds until the call that runs the first fetching statement returned. Statements that fetch all rows only.
+    /// Nanoseconds from the start of the service time until the call that executes the first fetching statement
+    /// returned. Only for transactions with `timed_rows`.
     pub query: Option<Histogram>,
-    /// Nanoseconds until its first row was in the client's hands. Statements that fetch all rows only.
+    /// Nanoseconds from the start of the service time until the columns of that statement's first row were read. Only
+    /// for transactions with `timed_rows`.
     pub first_row: Option<Histogram>,
 }
 
-/// A transaction that its trial did not wait for any longer: lower bounds of what it takes.
+/// A transaction still in progress at the end of the drain. Its times are lower bounds of its latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Unfinished {
-    /// Nanoseconds since it began.
+    /// Nanoseconds since the transaction began.
     pub service_ns: u64,
-    /// Nanoseconds since its scheduled start. Fixed arrival rate only.
+    /// Nanoseconds since its scheduled start. Open load only.
     pub response_ns: Option<u64>,
 }
 
-/// How often an error was seen, and how often a retry cured it.
+/// Counts of one error: occurrences, and occurrences cured by a retry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ErrorCount {
-    /// Times the code was returned.
+    /// Number of times that the database returned the error.
     pub seen: u64,
-    /// Of those, in transactions that a later try committed.
+    /// Number of those in transactions that a later try committed.
     pub cured: u64,
-    /// The database's own message of the first that was seen, in one line; absent where the driver has none.
+    /// The database's own message of the first occurrence, in one line; absent if the driver provides none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl ErrorCount {
-    /// Adds counts; the message that is there first is kept.
+    /// Adds the counts of another record. An existing message is kept.
     pub fn add(&mut self, other: Self) {
         self.seen = self.seen.saturating_add(other.seen);
         self.cured = self.cured.saturating_add(other.cured);
@@ -209,55 +215,55 @@ impl ErrorCount {
     }
 }
 
-/// One worker's share.
+/// Counts and times of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkerResult {
-    /// Role.
+    /// Name of the worker's role.
     pub role: String,
-    /// Index among all workers of its database.
+    /// Index among all workers of the worker's database.
     pub worker: u32,
-    /// Index of the database.
+    /// Index of the worker's database in the trial.
     pub database: u32,
-    /// Committed, warm-up included.
+    /// Transactions committed, warm-up included.
     pub committed: u64,
-    /// Committed within the window of its role.
+    /// Transactions committed within the window of the worker's role.
     pub ended: u64,
-    /// Nanoseconds of the window spent in transactions, whatever became of them.
+    /// Nanoseconds of the window spent inside transactions, whatever their outcome.
     pub inside_ns: u64,
-    /// Nanoseconds of the window spent between them: drawing parameters, think time, waiting for an arrival.
+    /// Nanoseconds of the window spent between transactions: generation of parameters, think time, wait for an arrival.
     pub outside_ns: u64,
-    /// Longest time in nanoseconds in which it committed nothing: from `go` or a commit to the next one, or to the worker's
-    /// end.
+    /// Longest time without a commit in nanoseconds: from `go` or a commit to the next commit, or to the worker's end.
+    /// Includes warm-up.
     pub stall_ns: u64,
 }
 
-/// What the host program suffered while SQLite worked.
+/// Delays of the host program while the database worked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
-    /// Nanoseconds by which a timer ran late (event loop, scheduler).
+    /// Lateness of a periodic timer (event loop, scheduler) in nanoseconds.
     pub lateness: Histogram,
-    /// Nanoseconds a trivial job waited in the runtime's blocking pool.
+    /// Nanoseconds that a trivial job waited in the runtime's blocking pool. Absent without such a pool.
     pub pool_wait: Option<Histogram>,
-    /// Share of time that the event loop was busy, 0 to 1.
+    /// Share of time during which the event loop was busy, 0 to 1. Absent without an event loop.
     pub utilization: Option<f64>,
-    /// Nanoseconds that runnable tasks of the runtime waited for a processor, where the runtime counts them itself.
+    /// Nanoseconds that runnable tasks waited for a processor. Absent if the runtime does not count them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Histogram>,
 }
 
-/// Why a trial could not go on.
+/// Reason why a trial ended early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Failed {
-    /// One line.
+    /// The reason in one line.
     pub reason: String,
-    /// SQLite's extended result code name where it was SQLite that said no; of a server the name in [`crate::codes`],
-    /// also where the connection failed.
+    /// SQLite's extended result code name if SQLite returned an error; a server's or connection failure's name in
+    /// [`crate::codes`]. Absent for any other failure.
     pub code: Option<String>,
 }
 
@@ -266,15 +272,15 @@ pub struct Failed {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// [`crate::VERSION`] the runner speaks.
+    /// Version of the protocol that the runner implements, [`crate::VERSION`].
     pub protocol: u32,
-    /// The runner's name.
+    /// Name of the runner.
     pub runner: String,
-    /// `rust`, `go`, `python`, `node`, `c`.
+    /// Language of the runner: `rust`, `go`, `python`, `node`, `c`.
     pub language: String,
     /// Version of the language's runtime or compiler.
     pub runtime: String,
-    /// Drivers it can use now.
+    /// Drivers that are installed and usable.
     pub drivers: Vec<DriverDescription>,
 }
 
@@ -283,56 +289,56 @@ pub struct Description {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DriverDescription {
-    /// Unique in the runner. `noop` does all a trial asks for but calls no database.
+    /// Name of the driver, unique in the runner. `noop` performs all work of a trial except the calls to a database.
     pub name: String,
-    /// Version of the library.
+    /// Version of the driver's library.
     pub version: String,
-    /// The SQLite inside; absent where there is none.
+    /// The SQLite build that the driver uses; absent for a driver without SQLite.
     pub sqlite: Option<SqliteBuild>,
-    /// [`crate::Access::kind`]s it supports.
+    /// Supported accesses by their [`crate::Access::kind`].
     pub accesses: Vec<String>,
-    /// Executors it supports.
+    /// Supported executors.
     pub executors: Vec<Executor>,
-    /// The higher interface it offers in place of SQL (`queue`): its transactions are made of
-    /// [`crate::Invocation`]s. Absent for a driver that takes SQL.
+    /// Name of the library interface that the driver offers in place of SQL (`queue`): statements of its transactions
+    /// are [`crate::Invocation`]s. Absent for a driver that executes SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// The database it reaches; default: SQLite.
+    /// SQL dialect of the driver's database; default: SQLite.
     #[serde(default, skip_serializing_if = "Dialect::is_sqlite")]
     pub dialect: Dialect,
 }
 
-/// A build of SQLite.
+/// Version and compile options of a SQLite library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SqliteBuild {
-    /// `sqlite_version()`.
+    /// Result of `sqlite_version()`.
     pub version: String,
-    /// `sqlite_source_id()`.
+    /// Result of `sqlite_source_id()`.
     pub source_id: String,
-    /// `PRAGMA compile_options`.
+    /// Rows of `PRAGMA compile_options`.
     pub compile_options: Vec<String>,
 }
 
-/// The request of `inspect`: open a database as an application would, and say what took effect.
+/// The request of `inspect`: open a database with the given settings and report the values in effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Inspect {
-    /// [`crate::VERSION`].
+    /// Version of the protocol, [`crate::VERSION`].
     pub protocol: u32,
-    /// Driver to open it with.
+    /// Name of the driver that opens the database.
     pub driver: String,
-    /// Path of the database: a copy, for opening it may change it.
+    /// Path of the database. It is a copy, because opening a database can change it.
     pub database: String,
-    /// Connections to open at once.
+    /// Number of connections to hold open at the same time.
     pub connections: u32,
-    /// The driver's own options.
+    /// Options of the driver, in its own terms (DSN keys, constructor arguments).
     pub options: BTreeMap<String, serde_json::Value>,
-    /// Run in order on each.
+    /// Settings to apply in this order on each connection.
     pub settings: Vec<Setting>,
-    /// Names to report.
+    /// Names of the settings to report.
     pub read_back: Vec<String>,
 }
 

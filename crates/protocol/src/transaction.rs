@@ -4,37 +4,38 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// SQL statements run between one begin and one commit; the unit whose latency is measured.
+/// SQL statements between one begin and one commit: the unit whose latency is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Transaction {
-    /// Unique in the trial.
+    /// Name of the transaction, unique in the trial.
     pub name: String,
-    /// What is sent before the first statement; [`Begin::None`] leaves each statement to autocommit.
+    /// The statement that opens the transaction; [`Begin::None`] leaves each statement to autocommit.
     pub begin: Begin,
-    /// Whether any statement writes (as SQLite's `sqlite3_stmt_readonly` sees it). `write-lock` and `split` go by it.
+    /// Whether any statement writes, as `sqlite3_stmt_readonly` reports it. The accesses `write-lock`, `split` and
+    /// `group-commit` depend on it.
     pub writes: bool,
-    /// Pause after `begin`, locks kept, in microseconds.
+    /// Pause after `begin` in microseconds; locks are kept.
     pub hold_us: u64,
-    /// Whether `query` and `first_row` of its first fetching statement are timed: two more readings of the clock, which
-    /// a short read would notice.
+    /// Whether `query` and `first_row` of the first fetching statement are measured. This takes two more clock
+    /// readings, which is measurable in a short read.
     pub timed_rows: bool,
-    /// Named sources of values; statements refer to them by index.
+    /// Named sources of values, which statements refer to by index.
     pub params: Vec<Param>,
-    /// In order.
+    /// Statements in order of execution.
     pub statements: Vec<Statement>,
 }
 
-/// How a transaction is opened. A server knows one kind, which all but [`Begin::None`] ask for: PostgreSQL's `BEGIN`,
-/// MySQL's `START TRANSACTION`.
+/// Statement that opens a transaction. A server has one kind of transaction, which every value but [`Begin::None`]
+/// opens: `BEGIN` on PostgreSQL, `START TRANSACTION` on MySQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Begin {
-    /// Not at all: autocommit.
+    /// No begin: each statement commits by itself (autocommit).
     None,
-    /// `BEGIN DEFERRED`, SQLite's own default.
+    /// `BEGIN DEFERRED`, SQLite's default.
     #[default]
     Deferred,
     /// `BEGIN IMMEDIATE`.
@@ -48,101 +49,101 @@ pub enum Begin {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// SQL with parameters `?1`, `?2`, … (PostgreSQL `$1`, `$2`, …; MySQL `?`): `bind.len() * tuples` of them. On
-    /// PostgreSQL one that begins with `COPY` and ends in `FROM STDIN` has none: the values are its rows.
+    /// SQL text with `bind.len() * tuples` parameters `?1`, `?2`, … (PostgreSQL `$1`, `$2`, …; MySQL `?`). A PostgreSQL
+    /// statement that begins with `COPY` and ends with `FROM STDIN` has no parameters: the values are its rows.
     pub sql: String,
-    /// Indices into [`Transaction::params`] in the order of the SQL parameters of one tuple.
+    /// Indices into [`Transaction::params`] for the SQL parameters of one tuple, in order.
     pub bind: Vec<u32>,
-    /// Tuples of one `VALUES` list, or rows of one `COPY`; 1 for everything else.
+    /// Number of tuples of one `VALUES` list, or of rows of one `COPY`; 1 for every other statement.
     pub tuples: u32,
-    /// How often the statement is executed in one transaction, with fresh values each time.
+    /// Number of executions of the statement in one transaction, each with new values.
     pub repeat: u32,
-    /// How many of its rows are fetched.
+    /// Rows of the result to fetch.
     pub fetch: Fetch,
-    /// What the client does with each row.
+    /// Work of the client on each fetched row.
     pub work: Work,
-    /// Names given to the columns of its first row: later statements of the transaction, and the role's next
-    /// transactions, bind them.
+    /// Names for the columns of the first row. Later statements of the transaction and the role's next transactions can
+    /// bind these values.
     pub yields: Vec<String>,
-    /// Without a row the transaction ends here: it is committed and counted as `empty`.
+    /// Whether a result without a row ends the transaction, which is then committed and counted as `empty`.
     pub required: bool,
-    /// Pause after the statement, locks kept, in microseconds.
+    /// Pause after the statement in microseconds; locks are kept.
     pub hold_us: u64,
 }
 
-/// How many rows of a statement are fetched.
+/// Rows of a statement's result to fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fetch {
-    /// It is stepped to its end; rows, if any, are counted and dropped.
+    /// No row: the statement is stepped to its end, and rows are counted and dropped.
     #[default]
     None,
-    /// The first; the rest is not stepped.
+    /// The first row only; the statement is not stepped further.
     First,
-    /// All, one after the other, as the driver yields them.
+    /// All rows, one at a time, as the driver yields them.
     All,
-    /// All are collected in memory first, and worked on after that (`fetchall`).
+    /// All rows, collected in memory before any work on them (`fetchall`).
     Buffer,
 }
 
-/// What the client does with a fetched row.
+/// Work of the client on a fetched row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Work {
-    /// Nothing: columns are not read.
+    /// No work: columns are not read.
     #[default]
     None,
-    /// Every column is read as a value of the language.
+    /// Every column is read as a value of the runner's language.
     Read,
     /// Every column is read; `value` is decoded from hex, hashed with SHA-256 and compared with `hash` (hex). A
-    /// difference is counted as a mismatch.
+    /// difference counts as a mismatch.
     Sha256Verify {
-        /// Column that holds hex digits.
+        /// Name of the column with the hex digits of the content.
         value: String,
-        /// Column that holds the hex hash.
+        /// Name of the column with the hex digits of the hash.
         hash: String,
     },
 }
 
-/// A named source of values. Its stream is `transaction.param`.
+/// A named source of values. Its random stream is `transaction.param`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Param {
-    /// Unique in its transaction.
+    /// Name of the parameter, unique in its transaction.
     pub name: String,
-    /// Where the value of a row comes from.
+    /// Source of the value of each row.
     pub source: Source,
 }
 
-/// Where a value comes from; see [`crate::draw`] for the exact function of each.
+/// Source of a value; [`crate::draw`] defines the exact function of each kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Source {
-    /// Always the same: null, an integer, a real number or text.
+    /// A constant: null, an integer, a real number or text.
     Value {
-        /// That value.
+        /// The constant.
         value: serde_json::Value,
     },
-    /// One of several, equally likely.
+    /// One of several values with equal probability.
     Choice {
-        /// At least one.
+        /// The values, at least one.
         values: Vec<serde_json::Value>,
     },
-    /// An integer, both ends included, equally likely.
+    /// An integer from `low` to `high`, both included, with equal probability.
     Uniform {
-        /// Lowest.
+        /// Lowest value.
         low: i64,
-        /// Highest.
+        /// Highest value.
         high: i64,
     },
-    /// An integer from a table of intervals (how a Zipf distribution arrives here, so that no runner needs a
-    /// logarithm that another language rounds differently).
+    /// An integer from a table of intervals. A Zipf distribution is sent in this form, so that no runner computes a
+    /// logarithm, which languages round differently.
     Table(Table),
-    /// `start + step * row`.
+    /// The integer `start + step * row`.
     Sequence {
         /// Value of row 0.
         start: i64,
@@ -154,43 +155,45 @@ pub enum Source {
         /// Number of bytes, half the number of digits.
         bytes: u32,
     },
-    /// Random characters out of `a`–`z`, `A`–`Z`, `0`–`9`, `_` and space.
+    /// Random characters from `a`–`z`, `A`–`Z`, `0`–`9`, `_` and space.
     Text {
         /// Number of characters.
         chars: u32,
     },
-    /// SHA-256 of another parameter's bytes as lower-case hex digits: of the bytes themselves where that one is
-    /// [`Source::Hex`], of its UTF-8 text otherwise.
+    /// SHA-256 of another parameter's value as lower-case hex digits: the hash of the raw bytes of a [`Source::Hex`],
+    /// of the UTF-8 text of any other source.
     Sha256Of {
-        /// Index of that parameter, lower than this one's own.
+        /// Index of the other parameter, lower than the index of this one.
         param: u32,
     },
-    /// The wall clock.
+    /// The current wall-clock time.
     Now {
-        /// Its form.
+        /// Form of the time.
         unit: NowUnit,
     },
-    /// The worker's index among all workers of its database.
+    /// Index of the worker among all workers of its database.
     Worker,
     /// Text with `{row}` and `{worker}` replaced by their decimal digits.
     Format {
-        /// The text.
+        /// The text with its placeholders.
         template: String,
     },
-    /// A column that a former statement, or the role's former transaction, yielded; null before there was one.
+    /// A column that an earlier statement, or an earlier transaction of the role, yielded; null before the first one.
     Yielded {
-        /// Its name.
+        /// Name of the column in `yields`.
         name: String,
     },
 }
 
-/// Cumulative table: with `u` = the upper 53 bits of the row's word, the first `i` with `u < cut[i]` is taken, and
-/// the value is `low[i] + floor(v * width[i])`, `v` being the row's second word as a fraction.
+/// Cumulative table of intervals.
+///
+/// With `u` = the upper 53 bits of the row's word, the first `i` with `u < cut[i]` is selected. The value is
+/// `low[i] + floor(v * width[i])`, where `v` is the row's second word as a fraction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Ascending, the last one 2^53.
+    /// Upper bound of `u` for each interval, ascending; the last one is 2^53.
     pub cut: Vec<u64>,
     /// First integer of each interval.
     pub low: Vec<i64>,
@@ -203,18 +206,18 @@ pub struct Table {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NowUnit {
-    /// Seconds since 1970, an integer.
+    /// Seconds since 1970 as an integer.
     S,
-    /// Milliseconds since 1970, an integer.
+    /// Milliseconds since 1970 as an integer.
     Ms,
-    /// Microseconds since 1970, an integer.
+    /// Microseconds since 1970 as an integer.
     Us,
-    /// `2026-01-31T12:34:56.789Z`.
+    /// UTC as text: `2026-01-31T12:34:56.789Z`.
     Iso,
 }
 
 impl Begin {
-    /// The SQL text, or nothing for autocommit.
+    /// The SQL text; `None` for autocommit.
     #[must_use]
     pub fn sql(self) -> Option<&'static str> {
         match self {

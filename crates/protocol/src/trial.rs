@@ -1,4 +1,4 @@
-//! One resolved trial, as handed to a runner: no default, no inheritance, no expression.
+//! A resolved trial in the form that a runner receives: without defaults, inheritance or expressions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,138 +10,139 @@ use serde::{Deserialize, Serialize};
 
 use crate::transaction::Transaction;
 
-/// Everything a runner needs to run one trial.
+/// The complete definition of one trial for a runner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// [`crate::VERSION`] of the core that wrote this.
+    /// Version of the protocol of the core that wrote the trial, [`crate::VERSION`].
     pub protocol: u32,
-    /// Names the trial in messages; no meaning to the runner.
+    /// Identifier of the trial in messages; the runner does not interpret it.
     pub id: String,
-    /// One of the names the runner's `describe` gave.
+    /// Name of the driver, as in the runner's `describe`.
     pub driver: String,
-    /// Where calls run relative to the host program.
+    /// The thread or process in which database calls run.
     pub executor: Executor,
-    /// How workers share connections.
+    /// Sharing of connections between workers.
     pub access: Access,
-    /// At least one. Every database has all roles with all their workers.
+    /// Databases of the trial, at least one. Every database has all roles with all their workers.
     pub databases: Vec<Database>,
-    /// How each connection is opened and set.
+    /// Settings and options of each connection.
     pub connection: Connection,
     /// Whether a statement is compiled once per connection or again at each execution.
     pub prepare: Prepare,
-    /// What a worker does after an error that a retry may cure.
+    /// Retry policy after an error.
     pub retry: Retry,
-    /// Seed of every generated value; below 2^53.
+    /// Seed of all generated values; below 2^53.
     pub seed: u64,
-    /// The transactions that roles refer to by index.
+    /// The transactions, which roles refer to by index.
     pub transactions: Vec<Transaction>,
-    /// Who runs which transactions.
+    /// The workers with their transactions, load and duration.
     pub roles: Vec<Role>,
-    /// Milliseconds from `go` during which transactions run and count, but are not measured.
+    /// Milliseconds from `go` during which transactions run and are counted, but not measured.
     pub warmup_ms: u64,
-    /// Milliseconds after the end of a role, other than one of a number of transactions, for which those under way are waited
-    /// for; what is under way then is reported as [`crate::Unfinished`].
+    /// Longest wait in milliseconds, after the end of a `time` or `role` role, for transactions still in progress.
+    /// Those that remain are reported as [`crate::Unfinished`].
     pub drain_ms: u64,
     /// Interval of `tick` lines in milliseconds.
     pub tick_ms: u64,
     /// Interval of the host probe in milliseconds; 0 turns it off.
     pub probe_ms: u64,
-    /// Threads of the async runtime or blocking pool, where the executor has one.
+    /// Number of threads of the async runtime or blocking pool. Default: the runtime's own.
     pub runtime_threads: Option<u32>,
 }
 
-/// Where a call runs relative to the host program.
+/// The thread or process in which database calls run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Executor {
     /// One operating-system thread per worker.
     Threads,
-    /// One process per worker: the core starts them, so a runner sees one worker and need not know.
+    /// One process per worker. The core starts the processes, so that each runner process has one worker.
     Processes,
-    /// On the async thread itself.
+    /// Calls run on the thread of the event loop or async runtime itself.
     Inline,
-    /// In the runtime's blocking pool (spawn_blocking, libuv, to_thread).
+    /// Calls run in the runtime's pool for blocking calls (spawn_blocking, libuv, to_thread).
     Offload,
-    /// In a thread that owns the connection: one for each, and so one for each database where it is shared.
+    /// Calls run on a dedicated thread for each connection; a connection that workers share has one thread.
     Dedicated,
 }
 
-/// How workers share connections to one database.
+/// Sharing of the connections to one database between workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Access {
-    /// Each worker has its own.
+    /// Each worker has its own connection.
     PerWorker,
-    /// One connection, one transaction at a time.
+    /// All workers share one connection, which runs one transaction at a time.
     Shared,
-    /// `connections` connections; a worker takes one for the length of a transaction.
+    /// A pool of `connections` connections; a worker holds one for the length of a transaction.
     Pool {
         /// Size of the pool, at least 1.
         connections: u32,
     },
-    /// A connection per worker, and one lock in the process that a transaction which writes must hold.
+    /// Each worker has its own connection, and a writing transaction holds one lock of the process.
     WriteLock,
-    /// One connection for transactions that write, `readers` for those that only read.
+    /// One connection for writing transactions, `readers` connections for read-only ones.
     Split {
         /// Number of reading connections, at least 1.
         readers: u32,
     },
-    /// [`Access::Split`], and the writer commits what is pending at once.
+    /// Connections as in [`Access::Split`]; the writer commits all pending transactions in one transaction.
     GroupCommit {
         /// Number of reading connections, at least 1.
         readers: u32,
     },
 }
 
-/// A database of a trial.
+/// A database that the workers of a trial use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Database {
-    /// A prepared file, this trial's own.
+    /// A prepared file that only this trial uses.
     File {
-        /// Path as the runner should open it.
+        /// Path under which the runner opens the file.
         path: String,
     },
-    /// A database in memory, made by running `setup` on the first connection.
+    /// An in-memory database, created by running `setup` on the first connection.
     Memory {
-        /// True: one database for all connections (`cache=shared`); false: private to its one connection.
+        /// Whether all connections share one database (`cache=shared`). If false, the database is private to its only
+        /// connection.
         shared: bool,
-        /// A name no other database of the process has.
+        /// Name of the database, unique in the process.
         name: String,
-        /// Statements that make schema and data.
+        /// Statements that create the schema and the data.
         setup: Vec<String>,
-        /// Statements run on the first connection when all workers are done (`VACUUM INTO`, so that the core can
+        /// Statements to run on the first connection after all workers have ended (`VACUUM INTO`, so that the core can
         /// check the content).
         teardown: Vec<String>,
     },
-    /// A schema of a database server, prepared, this trial's own; nothing else of the server is touched.
+    /// A prepared schema of a database server that only this trial uses. The trial touches nothing else of the server.
     Server {
-        /// `postgres://user:password@host:port/database`, `mysql://user:password@host:port`. Of a cluster, several
-        /// `host:port` with commas between: worker `k` starts at host `k` modulo their number, and goes on to the next
-        /// one where a connection is refused or lost.
+        /// Address of the server: `postgres://user:password@host:port/database`, `mysql://user:password@host:port`. The
+        /// address of a cluster lists several `host:port`, separated by commas: worker `k` starts at host `k` modulo
+        /// their number, and tries the next host if a connection is refused or lost.
         url: String,
-        /// What every connection works in: a schema of PostgreSQL (its `search_path`), a database of MySQL.
+        /// Schema of every connection: the `search_path` of PostgreSQL, the database of MySQL.
         schema: String,
     },
 }
 
-/// How each connection is opened.
+/// Settings and options of each connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
-    /// Run in this order on every connection, before anything else.
+    /// Settings to apply in this order on every connection, before any other statement.
     pub settings: Vec<Setting>,
-    /// Settings whose value is read back on every connection, after its first read transaction, and reported in
-    /// `ready` (a compile-time default such as `SQLITE_DEFAULT_WAL_SYNCHRONOUS` shows only then). Of a server, what
-    /// `SHOW name` or `SELECT @@name` says.
+    /// Settings to read back on every connection after its first read transaction, and to report in `ready`. A
+    /// compile-time default such as `SQLITE_DEFAULT_WAL_SYNCHRONOUS` is visible only then. A server's settings are read
+    /// by `SHOW name` or `SELECT @@name`.
     pub read_back: Vec<String>,
-    /// The driver's own options, as an application would give them (DSN keys, constructor arguments).
+    /// Options of the driver, in its own terms (DSN keys, constructor arguments).
     pub options: BTreeMap<String, serde_json::Value>,
 }
 
@@ -150,30 +151,30 @@ pub struct Connection {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Name, lower case.
+    /// Name of the setting in lower case.
     pub name: String,
-    /// The statement that sets it: `PRAGMA name = value`, of a server `SET SESSION name = value`.
+    /// The statement that applies the setting: `PRAGMA name = value`, on a server `SET SESSION name = value`.
     pub sql: String,
 }
 
-/// When a statement is compiled.
+/// Frequency of a statement's compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepare {
-    /// Once per connection.
+    /// One compilation per connection.
     Once,
-    /// Again at each execution.
+    /// One compilation per execution.
     Each,
 }
 
-/// What a worker does after an error named in `on`: the transaction is rolled back and tried again from its start
-/// with the same values.
+/// Retry policy: after an error named in `on`, the transaction is rolled back and run again from its start with the
+/// same values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// Tries in all; 1 means no retry.
+    /// Number of tries including the first; 1 means no retry.
     pub attempts: u32,
     /// Pause before the second try in microseconds.
     pub backoff_us: u64,
@@ -181,48 +182,48 @@ pub struct Retry {
     pub multiplier: f64,
     /// Longest pause in microseconds.
     pub max_backoff_us: u64,
-    /// SQLite result code names; a primary code stands for its extended codes, too. Of a server, names of
+    /// Names of the errors to retry. A SQLite primary code covers its extended codes; a server's names are those of
     /// [`crate::codes`] in its dialect.
     pub on: Vec<String>,
 }
 
-/// Who runs which transactions, for how long and how fast.
+/// A group of workers with its transactions, load and duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Unique in the trial.
+    /// Name of the role, unique in the trial.
     pub name: String,
-    /// Workers per database in this process.
+    /// Number of workers per database in this process.
     pub workers: u32,
-    /// Index of the first of them among all workers of all roles (and processes) of one database.
+    /// Index of this process's first worker of the role among the workers of all roles and processes on one database.
     pub first_worker: u32,
-    /// Index of the first of them among this role's workers (over all processes).
+    /// Index of this process's first worker of the role among the role's workers in all processes.
     pub first_in_role: u32,
-    /// This role's workers over all processes.
+    /// Number of workers of this role in all processes.
     pub workers_in_role: u32,
-    /// How the next step is chosen.
+    /// Choice of a worker's next step.
     pub order: Order,
-    /// What a worker does, in order or by weight.
+    /// Transactions of the role, run in order or drawn by weight.
     pub steps: Vec<Step>,
-    /// Closed loop or arrivals.
+    /// Start times of the transactions: closed or open loop.
     pub load: Load,
-    /// When the role ends.
+    /// Condition that ends the role.
     pub until: Until,
 }
 
-/// How a worker chooses its next transaction.
+/// Choice of a worker's next transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// One after the other; a step that ends `empty` starts again from the first.
+    /// Steps in order, repeated. After a transaction that ends `empty` the worker starts again from the first step.
     Cycle,
-    /// Each time by weight.
+    /// A random step each time, drawn by weight.
     Weighted,
 }
 
-/// A transaction as one role runs it.
+/// A transaction in the steps of a role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -231,68 +232,69 @@ pub struct Step {
     pub transaction: u32,
     /// Weight under [`Order::Weighted`].
     pub weight: u32,
-    /// The n-th time that worker `k` of the role runs this transaction it is operation `n * stride + offset + k`.
+    /// Operations per repetition of the step. The n-th time (from 0) that worker `k` of the role runs the step, it is
+    /// operation `n * stride + offset + k`.
     pub stride: u32,
-    /// See `stride`.
+    /// Number of the step's first operation; see `stride`.
     pub offset: u32,
 }
 
-/// When a worker starts its next transaction.
+/// Start time of a worker's next transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Load {
-    /// As soon as the last one ended, plus a pause.
+    /// Closed loop: after the end of the previous transaction and a pause.
     Closed {
         /// Pause after each transaction in microseconds.
         think_us: u64,
     },
-    /// On a schedule that the role's workers share. A start that comes late is made late, never skipped.
+    /// Open loop: on a schedule that the role's workers share. A late start is made late, never skipped.
     Open {
         /// Transactions per second of this role in this process.
         rate: f64,
-        /// Spacing of the schedule.
+        /// Distribution of the gaps between arrivals.
         arrivals: Arrivals,
     },
 }
 
-/// Spacing of a schedule.
+/// Distribution of the gaps between scheduled arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Equal gaps.
+    /// Equal gaps of `1 / rate`.
     Constant,
-    /// Exponential gaps.
+    /// Exponentially distributed gaps with mean `1 / rate`.
     Poisson,
 }
 
-/// When a role ends.
+/// Condition that ends a role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Until {
-    /// After this many transactions of the role per database over all processes; worker `k` of `W` does number
-    /// `k`, `k+W`, `k+2W`, …
+    /// The role ends after this number of transactions per database, counted over all processes. Worker `k` of `W` runs
+    /// the transactions `k`, `k+W`, `k+2W`, …
     Count {
-        /// Transactions.
+        /// Number of transactions.
         transactions: u64,
     },
-    /// This long after `go`, warm-up included. A transaction under way is followed to its end, for [`Trial::drain_ms`] at the
-    /// most.
+    /// The role ends this time after `go`, warm-up included. A transaction still in progress is followed to its end,
+    /// for at most [`Trial::drain_ms`].
     Time {
-        /// Milliseconds.
+        /// Time from `go` in milliseconds, warm-up included.
         ms: u64,
     },
-    /// When every worker of another role has ended.
+    /// The role ends after every worker of another role in this process has ended.
     Role {
-        /// That role's name.
+        /// Name of the other role.
         name: String,
     },
 }
 
 impl Executor {
-    /// All of them, in the order documentation lists them.
+    /// All executors in the order of the documentation.
     pub const ALL: [Self; 5] = [Self::Threads, Self::Processes, Self::Inline, Self::Offload, Self::Dedicated];
 
     /// The name used in files and on the wire.
@@ -325,7 +327,7 @@ impl FromStr for Executor {
 }
 
 impl Access {
-    /// The name without its number, as in a runner's `describe`.
+    /// The name without its number, as a runner's `describe` lists it.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
@@ -350,13 +352,13 @@ impl fmt::Display for Access {
     }
 }
 
-/// The most connections of a pool or of split readers: each has a page cache and file handles of its own.
+/// Limit of the connections of a pool or of split readers: each has its own page cache and file handles.
 const MAX_CONNECTIONS: u32 = 1024;
 
 impl FromStr for Access {
     type Err = String;
-    /// `per-worker`, `shared`, `write-lock`, `pool(4)`, `split` (one reading connection) or `split(4)`,
-    /// `group-commit` likewise.
+    /// Accepts `per-worker`, `shared`, `write-lock`, `pool(4)`, `split` (one reading connection) or `split(4)`, and
+    /// `group-commit` in the forms of `split`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, number) = match text.split_once('(') {
             None => (text.trim(), None),

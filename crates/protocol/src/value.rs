@@ -1,4 +1,4 @@
-//! A value as SQLite and JSON both have it.
+//! A scalar value that SQLite and JSON both represent.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// NULL, a number or text: a parameter to bind, a column, or what a setting is read back as. In JSON a scalar.
+/// NULL, a number or text: a bound parameter, a column, or a setting as read back. In JSON a scalar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Value {
     /// A 64-bit integer.
     Integer(i64),
-    /// A double.
+    /// A double-precision floating-point number.
     Real(f64),
     /// UTF-8 text.
     Text(String),
@@ -22,7 +22,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value of a JSON scalar; booleans become 0 and 1. Arrays and objects have none.
+    /// The value of a JSON scalar. Booleans become 0 and 1; arrays and objects return `None`.
     #[must_use]
     pub fn from_json(json: &serde_json::Value) -> Option<Self> {
         match json {
@@ -45,7 +45,8 @@ impl Value {
         }
     }
 
-    /// Its number, where it is a whole one. Some drivers report numbers as text.
+    /// The value as an integer; `None` if it is not integral. Text is parsed, because some drivers report numbers as
+    /// text.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {

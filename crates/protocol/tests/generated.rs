@@ -1,5 +1,5 @@
-//! The schemas and vectors that other languages follow are generated from this crate; here they are compared with
-//! what lies on disk. `LITELAB_BLESS=1 cargo test -p litelab-protocol` writes them anew.
+//! The schemas and vectors for other languages match the Rust types and functions of this crate. `LITELAB_BLESS=1 cargo
+//! test -p litelab-protocol` rewrites them.
 
 use std::path::Path;
 
@@ -71,7 +71,7 @@ fn vectors_are_current() {
         .flat_map(|&seed| {
             rows.iter().map(move |&row| {
                 let stream = Stream::new(seed, "generate.rand");
-                // Words exceed 2^53, so they are given as hex digits.
+                // Words exceed 2^53, so that they are written as hex digits.
                 let words: Vec<String> = (0..3).map(|i| format!("{:016x}", stream.word_at(row, i))).collect();
                 json!({"seed": seed, "stream": "generate.rand", "row": row, "words": words})
             })
@@ -103,7 +103,7 @@ fn the_histogram_vector_decodes() {
     let values: Vec<u64> = (0..1_000).map(|i| 100 + i * i * 37).chain([0, 1, 2_000_000_000]).collect();
     let mut histogram = Histogram::new();
     values.iter().for_each(|&v| histogram.record(v));
-    // The bytes depend on the deflate library, so the file keeps one encoding and the test compares its content.
+    // The bytes depend on the deflate library, so that the file keeps one encoding and the test compares its content.
     if std::env::var_os("LITELAB_BLESS").is_some() {
         let quantiles: Vec<Value> =
             [0.5, 0.9, 0.95, 0.99, 0.999, 1.0].iter().map(|&q| json!([q, histogram.quantile(q)])).collect();

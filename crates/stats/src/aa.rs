@@ -1,26 +1,26 @@
-//! Two identical arms: what a host takes for a difference where there is none.
+//! A/A tests: the false differences that a host shows between two identical arms.
 
 use crate::{Confidence, Estimate, PairedRatio, StatsError, proportion};
 
-/// Blocks of one arm run twice, judged as a whole and as many small experiments.
+/// Result of one arm run twice in each block, analysed as a whole and as many small experiments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aa {
-    /// Twin over arm, over all blocks: its spread says what the host can show, and 1 lies in its interval unless the
-    /// host favours one of two identical arms.
+    /// Ratio of the twin to the arm over all blocks. Its spread determines the effects that the host can show, and its
+    /// interval contains 1 unless the host favours one of two identical arms.
     pub overall: PairedRatio,
-    /// Experiments: disjoint groups of consecutive blocks, each judged like a comparison of its own.
+    /// Number of experiments: disjoint groups of consecutive blocks, each analysed like a comparison of its own.
     pub experiments: u32,
-    /// Experiments whose interval excludes 1.
+    /// Number of experiments whose interval excludes 1.
     pub false_differences: u32,
-    /// Their share ([`proportion`]); `None` without an experiment.
+    /// Share of these experiments ([`proportion`]); `None` without an experiment.
     pub rate: Option<Estimate>,
 }
 
 impl Aa {
-    /// Judges pairs of identical arms in experiments of `per` blocks; blocks left over belong to none.
+    /// Analyses pairs of identical arms in experiments of `per` blocks each; remaining blocks belong to no experiment.
     ///
     /// # Errors
-    /// As [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] for experiments of no block.
+    /// The errors of [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] if `per` is 0.
     pub fn of(blocks: &[(f64, f64)], per: usize, confidence: Confidence) -> Result<Self, StatsError> {
         if per == 0 {
             return Err(StatsError::OutOfDomain { what: "blocks of an experiment", value: 0.0, domain: "at least 1" });
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn experiments_are_disjoint_and_what_is_left_over_belongs_to_none() {
-        // Six blocks on one side, six that cancel out, and one more.
+        // Six blocks with one sign, six that cancel out, and one more.
         let mut blocks = vec![(1.0, 1.1), (1.0, 1.2), (1.0, 1.3), (1.0, 1.4), (1.0, 1.5), (1.0, 1.6)];
         blocks.extend([(1.0, 1.1), (1.1, 1.0), (1.0, 1.2), (1.2, 1.0), (1.0, 1.3), (1.3, 1.0)]);
         blocks.push((1.0, 9.0));

@@ -1,13 +1,12 @@
-//! What an experiment says about somebody's claim.
+//! Verdicts on claims about a ratio.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Planner, StatsError};
 
-/// The ratios a claim allows: both ends belong to the range, either may be open.
+/// The ratios that a claim allows. Both ends belong to the range, and one can be open.
 ///
-/// "At least twice as fast" is `[2, ∞)`, "no more than 10 % slower" `[0.9, ∞)`, "makes no difference" a
-/// band around 1.
+/// "At least twice as fast" is `[2, ∞)`, "no more than 10 % slower" `[0.9, ∞)`, "makes no difference" a band around 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawRange")]
 pub struct ExpectedRange {
@@ -16,11 +15,11 @@ pub struct ExpectedRange {
 }
 
 impl ExpectedRange {
-    /// `None` leaves an end open. Ends are ratios: finite and positive.
+    /// A range of finite, positive ratios; `None` leaves an end open.
     ///
     /// # Errors
-    /// [`StatsError::NotARange`] when both ends are open (nothing is claimed), when low > high, or when an
-    /// end is no positive number.
+    /// [`StatsError::NotARange`] if both ends are open (nothing is claimed), if low > high, or if an end is not a
+    /// finite positive number.
     pub fn new(low: Option<f64>, high: Option<f64>) -> Result<Self, StatsError> {
         let from = low.unwrap_or(f64::NEG_INFINITY);
         let to = high.unwrap_or(f64::INFINITY);
@@ -34,29 +33,29 @@ impl ExpectedRange {
         }
     }
 
-    /// At least this ratio.
+    /// The range of ratios of at least `low`.
     ///
     /// # Errors
-    /// As [`ExpectedRange::new`].
+    /// The errors of [`ExpectedRange::new`].
     pub fn at_least(low: f64) -> Result<Self, StatsError> {
         Self::new(Some(low), None)
     }
 
-    /// At most this ratio.
+    /// The range of ratios of at most `high`.
     ///
     /// # Errors
-    /// As [`ExpectedRange::new`].
+    /// The errors of [`ExpectedRange::new`].
     pub fn at_most(high: f64) -> Result<Self, StatsError> {
         Self::new(None, Some(high))
     }
 
-    /// Lower end, unless open.
+    /// Lower end; `None` if open.
     #[must_use]
     pub fn low(&self) -> Option<f64> {
         self.low
     }
 
-    /// Upper end, unless open.
+    /// Upper end; `None` if open.
     #[must_use]
     pub fn high(&self) -> Option<f64> {
         self.high
@@ -77,24 +76,23 @@ impl TryFrom<RawRange> for ExpectedRange {
     }
 }
 
-/// Whether a claim stands here.
+/// Result of testing a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum ClaimVerdict {
-    /// Every ratio the experiment leaves possible is one the claim allows.
+    /// The interval lies within the range of the claim.
     Holds,
-    /// None is.
+    /// The interval lies outside the range of the claim.
     Contradicted,
-    /// Some are, some are not.
+    /// The interval lies partly within the range, or there is none.
     Inconclusive {
-        /// Blocks still to run **on top of** those there are; `None` if no number worth running would do.
+        /// Blocks to run **in addition** to the available ones; `None` if no practical number is expected to suffice.
         blocks_needed: Option<u32>,
     },
 }
 
 impl ClaimVerdict {
-    /// Judges the measured ratio against the claim: interval inside the range, outside it, or neither. The
-    /// planner must have the confidence of the interval.
+    /// The verdict of the measured ratio on a claim. The planner must have the confidence level of the interval.
     #[must_use]
     pub fn judge(ratio: &Estimate, expected: &ExpectedRange, planner: &Planner) -> Self {
         let open = || ClaimVerdict::Inconclusive { blocks_needed: planner.more_to_settle(ratio, expected) };

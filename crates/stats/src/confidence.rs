@@ -1,13 +1,13 @@
-//! How sure an interval is asked to be.
+//! Confidence levels of intervals.
 
 use serde::{Deserialize, Serialize};
 
 use crate::StatsError;
 
-/// A confidence level: the share of experiments whose interval is to cover the truth.
+/// A confidence level: the share of experiments whose interval covers the true value.
 ///
-/// From 0.5 to 1 − 10⁻⁹. Below, an interval is likelier wrong than right; above, no number of blocks that
-/// anyone runs can reach it.
+/// From 0.5 to 1 − 10⁻⁹. Below this range an interval is more likely wrong than right; above it no practical number of
+/// blocks is sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Confidence(f64);
@@ -15,11 +15,13 @@ pub struct Confidence(f64);
 const HIGHEST: f64 = 1.0 - 1e-9;
 
 impl Confidence {
-    /// The usual 95 %.
+    /// 95 %, the default.
     pub const P95: Confidence = Confidence(0.95);
     /// 99 %.
     pub const P99: Confidence = Confidence(0.99);
 
+    /// A confidence level from a fraction.
+    ///
     /// # Errors
     /// [`StatsError::OutOfDomain`] outside 0.5 ..= 1 − 10⁻⁹.
     pub fn new(level: f64) -> Result<Self, StatsError> {
@@ -30,7 +32,7 @@ impl Confidence {
         }
     }
 
-    /// The level, as a fraction.
+    /// The level as a fraction.
     #[must_use]
     pub fn level(self) -> f64 {
         self.0
@@ -42,14 +44,13 @@ impl Confidence {
         1.0 - self.0
     }
 
-    /// The level each of `comparisons` intervals needs so that **all** of them hold together at this level:
-    /// 1 − α/m (Bonferroni).
+    /// The level that each of `comparisons` intervals needs so that **all** of them hold together at this level: 1 −
+    /// α/m (Bonferroni).
     ///
-    /// Why not Holm's own levels: a step-down procedure has no simple simultaneous intervals, since the
-    /// level of each depends on which others were rejected. Bonferroni's are valid and agree with
-    /// [`holm`](crate::holm) in the direction that matters: a cell whose interval at this level excludes 1
-    /// is always rejected by Holm too (Holm rejects whatever Bonferroni rejects). The converse fails, so a
-    /// Holm-significant cell may still show an interval that touches 1.
+    /// Why not Holm's own levels: a step-down procedure has no simple simultaneous intervals, since the level of each
+    /// depends on which others were rejected. Bonferroni's are valid and agree with [`holm`](crate::holm) in the
+    /// direction that matters: Holm also rejects a cell whose interval at this level excludes 1, because it rejects
+    /// whatever Bonferroni rejects. The converse fails, so the interval of a Holm-significant cell can contain 1.
     ///
     /// The price is blocks: at 95 %, one comparison needs 6 and ten need 9 (see
     /// [`minimum_blocks`](crate::minimum_blocks)).

@@ -1,4 +1,4 @@
-//! From where on one arm is ahead of another, as something grows.
+//! Crossovers: the level from which one arm leads another.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,76 +7,76 @@ use crate::quantile::median_of_sorted;
 use crate::sample;
 use crate::{Better, Confidence, StatsError};
 
-/// Points looked at between two neighbouring levels, before the one sought is narrowed down by halving. What is narrower
-/// than 1/32 of the way between them is not seen.
+/// Number of points examined between two neighbouring levels before bisection. Features narrower than 1/32 of this
+/// distance are not detected.
 const STEPS: u32 = 32;
 const HALVINGS: u32 = 40;
-/// All pairs of blocks are looked at in hundreds of places.
+/// Maximum number of blocks: all their pairs are evaluated at hundreds of points.
 const BLOCKS_LIMIT: usize = 200;
 
-/// A place on the measured levels.
+/// A position on the scale of measured levels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// At the first level or below it, where nothing was measured.
+    /// At or below the first level; nothing was measured below it.
     UpToFirst,
-    /// Between the first and the last level, interpolated.
+    /// Between the first and the last level, by interpolation.
     At(f64),
-    /// Beyond the last level, if anywhere.
+    /// Beyond the last level, if it exists at all.
     BeyondLast,
 }
 
-/// How precisely a place is known.
+/// Precision of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// No earlier than `from` and no later than `to`.
+    /// The position is not before `from` and not after `to`.
     Between {
-        /// The earliest place.
+        /// The earliest position.
         from: Place,
-        /// The latest place.
+        /// The latest position.
         to: Place,
-        /// Coverage, as a fraction.
+        /// Achieved coverage as a fraction.
         confidence: f64,
     },
-    /// Not known: an interval at the level asked for needs at least this many blocks.
+    /// Unknown: an interval at the requested level needs at least this many blocks.
     NeedsAtLeast(usize),
 }
 
-/// From which level on an arm stays ahead of another, up to the last level measured.
+/// The level from which an arm stays ahead of another, up to the last measured level.
 ///
-/// Each block gives a curve: ln(other/base) at each level, and between two neighbours a straight line over the logarithm
-/// of the level. The crossover is where the centre of these curves (at each place the Hodges–Lehmann estimate over the
-/// blocks, as in [`PairedRatio`](crate::PairedRatio)) was last at or below equality. What happens before it, such as an
-/// earlier lead that is lost again, is not told.
+/// Each block yields a curve: ln(other/base) at each level, and a straight line over the logarithm of the level between
+/// two neighbours. The crossover is the last position at which the centre of these curves (the Hodges–Lehmann estimate
+/// over the blocks, as in [`PairedRatio`](crate::PairedRatio)) is at or below equality. Earlier events, such as a lead
+/// that is lost again, are not reported.
 ///
-/// **Interval.** A test inverted, as Fieller (1954) does for the root of a fitted line, with Wilcoxon's signed-rank test
-/// in the place of Student's t: a place is kept where the paired interval of the ratio there does not exclude equality. `to` is
-/// the last place where it does not show the other one ahead, `from` the last where it shows it behind. That the crossover
-/// lies beyond `to` has a probability of at most α/2, exactly, for the test would have had to fail at this one place; that
-/// it lies before `from` one of α/2 at each place of a lead, which is found in simulations to be less than α/2 over all of
-/// them, unless the lead is next to nothing.
+/// **Interval.** An inverted test, as that of Fieller (1954) for the root of a fitted line, with Wilcoxon's signed-rank
+/// test in place of Student's t: a position is kept if the paired interval of the ratio there does not exclude
+/// equality. `to` is the last position at which the interval does not show the other arm ahead, `from` the last at
+/// which it shows it behind. The crossover lies beyond `to` with a probability of at most α/2, exactly, because the
+/// test would have had to fail at this one position. It lies before `from` with a probability of α/2 at each position
+/// of a lead; simulations show less than α/2 over all of them, unless the lead is close to zero.
 ///
-/// **Assumes** what a paired ratio assumes, and that between two levels the curve is as straight as its ends let it be: an
-/// interval knows nothing of what was not measured.
+/// **Assumes** what a paired ratio assumes, and a straight curve between two levels: the interval does not reflect what
+/// was not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Crossover {
-    /// Where the other arm takes the lead for good; [`Place::BeyondLast`] where it is not ahead at the last level,
-    /// [`Place::UpToFirst`] where it is ahead at all.
+    /// Position from which the other arm stays ahead: [`Place::BeyondLast`] if it is not ahead at the last level,
+    /// [`Place::UpToFirst`] if it is ahead at all levels.
     pub at: Place,
-    /// How precisely that is known.
+    /// Precision of `at`.
     pub reach: Reach,
-    /// Blocks.
+    /// Number of blocks.
     pub n: usize,
 }
 
 impl Crossover {
-    /// Of blocks that have, for each level in order, the values of base and other: positive, in the same unit. `levels`
-    /// are at least two, positive and ascending.
+    /// Computes the crossover from blocks that hold, for each level in order, the values of base and other: positive
+    /// and in the same unit. `levels` are at least two, positive and ascending.
     ///
     /// # Errors
-    /// No blocks or more than 200, levels that are too few or do not ascend, a block that has not one pair for each level,
-    /// a number that is not finite and positive (the index counts blocks).
+    /// No blocks or more than 200, fewer than two levels or levels that do not ascend, a block without a pair for each
+    /// level, a number that is not finite and positive (the index counts blocks).
     pub fn from_blocks(
         levels: &[f64],
         blocks: &[Vec<(f64, f64)>],
@@ -107,11 +107,11 @@ impl Crossover {
     }
 }
 
-/// Log-ratios over the logarithm of the level, above zero where the other arm is ahead.
+/// Log-ratios over the logarithm of the level, above zero if the other arm is ahead.
 struct Curves {
     /// Logarithms of the levels.
     places: Vec<f64>,
-    /// For each level those of all blocks.
+    /// For each level the log-ratios of all blocks.
     ahead: Vec<Vec<f64>>,
 }
 
@@ -139,7 +139,7 @@ impl Curves {
         Ok(Self { places: levels.iter().map(|level| level.ln()).collect(), ahead })
     }
 
-    /// The last place at which a statistic of the sorted Walsh averages is at or below zero.
+    /// The last position at which a statistic of the sorted Walsh averages is at or below zero.
     fn last_at_or_below_zero(&self, statistic: impl Fn(&[f64]) -> f64) -> Place {
         let last = self.places.len() - 1;
         if statistic(&self.walsh(last - 1, 1.0)) <= 0.0 {
@@ -166,7 +166,7 @@ impl Curves {
         of[segment] + t * (of[segment + 1] - of[segment])
     }
 
-    /// Sorted Walsh averages of the blocks' curves at a place: 0 is the segment's first level, 1 its second.
+    /// Sorted Walsh averages of the blocks' curves at a position: `t` = 0 is the segment's first level, 1 its second.
     fn walsh(&self, segment: usize, t: f64) -> Vec<f64> {
         let ends = self.ahead[segment].iter().zip(&self.ahead[segment + 1]);
         walsh_averages(&ends.map(|(a, b)| if t == 1.0 { *b } else { a + t * (b - a) }).collect::<Vec<f64>>())
@@ -177,7 +177,7 @@ impl Curves {
 mod tests {
     use super::*;
 
-    /// Eight blocks whose curves go through these log-ratios, moved up and down by up to `spread`.
+    /// Eight blocks whose curves follow these log-ratios, shifted by up to `spread`.
     fn blocks(curve: &[f64], spread: f64) -> Vec<Vec<(f64, f64)>> {
         let moved = |i: i32| curve.iter().map(|d| (100.0, 100.0 * (d + spread * f64::from(i) / 4.0).exp())).collect();
         (-4..=4).filter(|i| *i != 0).map(moved).collect()
@@ -197,13 +197,14 @@ mod tests {
 
     #[test]
     fn a_crossover_between_two_levels_is_interpolated_over_their_logarithms() {
-        // Half-way between 2 and 4 on the scale of logarithms.
+        // Half-way between 2 and 4 on the logarithmic scale.
         let found = of(&[-0.6, -0.2, 0.2, 0.6], 0.1, Better::Higher);
         assert!((at(found.at) - 8.0_f64.sqrt()).abs() < 1e-6, "{found:?}");
         let Reach::Between { from, to, confidence } = found.reach else { panic!("{found:?}") };
         assert!(at(from) < at(found.at) && at(found.at) < at(to), "{found:?}");
         assert!(confidence >= 0.95);
-        // All blocks' curves are parallel and scatter by 0.1, so both ends lie where a curve 0.1 away crosses, or nearer.
+        // The curves of all blocks are parallel and scatter by 0.1, so each end is where a curve 0.1 away crosses, or
+        // nearer.
         let far = |d: f64| (2.0_f64.ln() * (1.5 + d / 0.4)).exp();
         assert!(at(from) >= far(-0.1) - 1e-6 && at(to) <= far(0.1) + 1e-6, "{found:?}");
     }
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_was_not_shown_is_left_open() {
-        // Ahead by less than the blocks scatter: it may begin anywhere, and may be none.
+        // The lead is smaller than the scatter of the blocks: it can begin at any level, or not exist.
         let found = of(&[0.02, 0.02, 0.02], 0.5, Better::Higher);
         let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
         assert_eq!((found.at, from, to), (Place::UpToFirst, Place::UpToFirst, Place::BeyondLast));

@@ -1,10 +1,10 @@
-//! Why a sample or a parameter could not be judged.
+//! Errors of samples and parameters.
 
-/// What was wrong with the input. Never a panic, and never a silent NaN in a result.
+/// The error of an input, reported in place of a panic or a NaN.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatsError {
-    /// No observation at all.
+    /// The sample has no observation.
     #[error("no observations: nothing can be estimated")]
     Empty,
     /// An observation is NaN or infinite.
@@ -12,58 +12,58 @@ pub enum StatsError {
     NotFinite {
         /// Position in the input, from 0.
         index: usize,
-        /// The offending value.
+        /// The invalid value.
         value: f64,
     },
-    /// A ratio was asked for and an observation is zero or negative.
+    /// An observation is zero or negative, and a ratio needs positive numbers.
     #[error("observation {index} is {value}: a ratio needs positive numbers")]
     NotPositive {
         /// Position in the input, from 0.
         index: usize,
-        /// The offending value.
+        /// The invalid value.
         value: f64,
     },
-    /// The estimator is not defined on so few observations.
+    /// The estimator is not defined for so few observations.
     #[error("{have} distinct observations where at least {need} are needed")]
     TooFew {
-        /// Observations given (for a curve: distinct abscissae).
+        /// Number of observations (for a curve: of distinct abscissae).
         have: usize,
-        /// The least that works.
+        /// Minimum number.
         need: usize,
     },
-    /// More observations than the method is meant for.
+    /// The sample exceeds the limit of the method.
     ///
-    /// The pairwise methods take quadratic time and memory; and thousands of "blocks" are in practice
-    /// operations of one trial passed by mistake, which are not independent.
+    /// Pairwise methods take quadratic time and memory. Besides, thousands of "blocks" are usually the operations of
+    /// one trial passed by mistake, which are not independent.
     #[error("{have} observations exceed the limit of {limit}: pass one number per trial, not one per operation")]
     TooMany {
-        /// Observations given.
+        /// Number of observations.
         have: usize,
-        /// The most accepted.
+        /// Maximum number.
         limit: usize,
     },
-    /// A parameter lies outside its domain.
+    /// A parameter is outside its domain.
     #[error("{what} is {value}, must be {domain}")]
     OutOfDomain {
-        /// The parameter's name.
+        /// Name of the parameter.
         what: &'static str,
-        /// The value given.
+        /// The invalid value.
         value: f64,
-        /// The accepted values, in words.
+        /// Description of the valid values.
         domain: &'static str,
     },
-    /// The ends of an interval or a range are the wrong way round, or it has no end at all.
+    /// The ends of an interval or range are in the wrong order, or both are open.
     #[error("[{low}, {high}] is not a range")]
     NotARange {
-        /// Lower end given (negative infinity: open).
+        /// Lower end (negative infinity: open).
         low: f64,
-        /// Upper end given (infinity: open).
+        /// Upper end (infinity: open).
         high: f64,
     },
-    /// The result does not fit a double, although each observation does.
+    /// The result exceeds a double, although each observation does not.
     #[error("the result overflows: the observations differ by more than a double can hold")]
     Overflow,
-    /// An iterative fit did not settle.
+    /// An iterative fit did not converge.
     #[error("the fit did not converge: the observations do not resemble the curve")]
     NoConvergence,
 }

@@ -1,12 +1,12 @@
-//! A number that carries its own uncertainty, so that no formatter can lose it.
+//! Estimates: numbers with their uncertainty, so that no formatter can lose it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::StatsError;
 
-/// A closed interval and the probability with which its method covers the truth.
+/// A closed interval and the probability with which its method covers the true value.
 ///
-/// The ends are finite and in order; a value that is not cannot be built or deserialised.
+/// The ends are finite and in order, which construction and deserialisation enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawInterval")]
 pub struct Interval {
@@ -16,12 +16,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// `confidence` is the coverage **achieved**, a fraction. Exact methods can only offer certain
-    /// coverages, so it is usually a little above what was asked for.
+    /// An interval with **achieved** coverage `confidence`, a fraction. Exact methods have discrete coverages, so it is
+    /// usually slightly above the requested level.
     ///
     /// # Errors
-    /// [`StatsError::NotARange`] unless low ≤ high and both are finite; [`StatsError::OutOfDomain`] for a
-    /// confidence outside 0 ..= 1.
+    /// [`StatsError::NotARange`] unless low ≤ high and both are finite; [`StatsError::OutOfDomain`] for a confidence
+    /// outside 0 ..= 1.
     pub fn new(low: f64, high: f64, confidence: f64) -> Result<Self, StatsError> {
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return Err(StatsError::NotARange { low, high });
@@ -44,19 +44,19 @@ impl Interval {
         self.high
     }
 
-    /// Coverage achieved, as a fraction.
+    /// Achieved coverage as a fraction.
     #[must_use]
     pub fn confidence(&self) -> f64 {
         self.confidence
     }
 
-    /// Whether `value` lies inside or on an end.
+    /// Whether `value` lies between the ends, both included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// ln(high / low), the width of an interval on a ratio; `None` if it is not one (low ≤ 0).
+    /// ln(high / low), the width of an interval on a ratio; `None` if low ≤ 0.
     #[must_use]
     pub fn log_width(&self) -> Option<f64> {
         (self.low > 0.0).then(|| crate::sample::log_ratio(self.low, self.high))
@@ -78,13 +78,13 @@ impl TryFrom<RawInterval> for Interval {
     }
 }
 
-/// How precisely a value is known.
+/// Precision of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bounds {
-    /// Known within this interval.
+    /// The interval of the value.
     Interval(Interval),
-    /// Not known: an interval at the level asked for needs at least this many observations.
+    /// Unknown: an interval at the requested level needs at least this many observations.
     NeedsAtLeast(usize),
 }
 
@@ -93,14 +93,14 @@ pub enum Bounds {
 pub struct Estimate {
     /// The point estimate, in the unit of the observations (or a ratio).
     pub value: f64,
-    /// Independent observations: trials or blocks, never operations.
+    /// Number of independent observations: trials or blocks, never operations.
     pub n: usize,
-    /// The interval, or what it would take to have one.
+    /// The interval, or the number of observations that it needs.
     pub bounds: Bounds,
 }
 
 impl Estimate {
-    /// The interval, if there were observations enough for one.
+    /// The interval; `None` with too few observations.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         match self.bounds {
@@ -109,25 +109,25 @@ impl Estimate {
         }
     }
 
-    /// Lower end of the interval, if there is one.
+    /// Lower end of the interval; `None` with too few observations.
     #[must_use]
     pub fn low(&self) -> Option<f64> {
         self.interval().map(|interval| interval.low)
     }
 
-    /// Upper end of the interval, if there is one.
+    /// Upper end of the interval; `None` with too few observations.
     #[must_use]
     pub fn high(&self) -> Option<f64> {
         self.interval().map(|interval| interval.high)
     }
 
-    /// Coverage achieved, as a fraction, if there is an interval.
+    /// Achieved coverage as a fraction; `None` with too few observations.
     #[must_use]
     pub fn confidence(&self) -> Option<f64> {
         self.interval().map(|interval| interval.confidence)
     }
 
-    /// The observations an interval would need, if these were too few.
+    /// Number of observations that an interval needs; `None` if there is one.
     #[must_use]
     pub fn needs(&self) -> Option<usize> {
         match self.bounds {

@@ -1,4 +1,5 @@
-//! Rare events: counted in every trial, judged over all of them. A median of shares that are mostly 0 says nothing.
+//! Rare events, counted in every trial and analysed over all trials: the median of shares that are mostly 0 is
+//! meaningless.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -9,33 +10,33 @@ use crate::paired::minimum_blocks;
 use crate::proportion::clopper_pearson;
 use crate::{Bounds, Confidence, Estimate, Interval, Method, PairedRatio, StatsError, sample};
 
-/// Up to so many blocks all subsets are looked at, beyond it a sample of them.
+/// Largest number of blocks for which all subsets are enumerated; above it a sample of them is drawn.
 const ALL_SUBSETS: usize = 13;
 const LEAST_SAMPLE: f64 = 10_000.0;
 const BLOCKS_LIMIT: usize = 200;
-/// Sums that differ by less, relatively, are equal up to rounding.
+/// Relative difference below which sums are equal up to rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Events of one trial: so many of, or in, so many transactions.
+/// Counts of one trial: events and transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Events {
-    /// How often it happened.
+    /// Number of events.
     pub count: u64,
-    /// Transactions in which it could.
+    /// Number of transactions in which the event was possible.
     pub of: u64,
 }
 
-/// What a count can be.
+/// Relation of events to transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// At most one event in a transaction: a share.
+    /// At most one event per transaction: the value is a share.
     Share,
-    /// Any number of them: a rate per transaction.
+    /// Any number of events per transaction: the value is a rate.
     Rate,
 }
 
 impl Events {
-    /// Over all trials.
+    /// The sums over all trials.
     #[must_use]
     pub fn sum(trials: &[Self]) -> Self {
         trials.iter().fold(Self::default(), |sum, trial| Self {
@@ -44,19 +45,21 @@ impl Events {
         })
     }
 
-    /// Events per transaction over all trials together, k of n, with an interval that knows that transactions of one
-    /// trial are alike: Korn and Graubard's (*Survey Methodology* 24, 1998, 193) of a [`Counted::Share`].
+    /// Events per transaction over all trials together, k of n, with an interval that allows for similar transactions
+    /// within a trial: for a [`Counted::Share`] that of Korn and Graubard (*Survey Methodology* 24, 1998, 193).
     ///
-    /// It is Clopper and Pearson's of p·n* in n* transactions, n* = n / max(1, D) · (z₁₋α/₂ / t₁₋α/₂,ₘ₋₁)². The design
-    /// effect D is the variance of p between the m trials, m/(m − 1) · Σ(kᵢ − p·nᵢ)² / n², over that of n independent
-    /// transactions, p(1 − p)/n; the last factor makes up for its being estimated. So it is never narrower than Clopper and
-    /// Pearson's of k in n. Where there was no event, or nothing but events, no trial differs from another: it is that of k
-    /// in n, which takes transactions for independent, and 0 of 304 leaves up to 1.2 % possible.
+    /// It is Clopper and Pearson's interval of p·n* in n* transactions, n* = n / max(1, D) · (z₁₋α/₂ / t₁₋α/₂,ₘ₋₁)².
+    /// The design effect D is the variance of p between the m trials, m/(m − 1) · Σ(kᵢ − p·nᵢ)² / n², divided by that
+    /// of n independent transactions, p(1 − p)/n; the last factor compensates for the estimation of D. The interval is
+    /// therefore never narrower than Clopper and Pearson's of k in n. Without any event, or with events only, no trial
+    /// differs from another: the interval is that of k in n, which assumes independent transactions, and 0 of 304
+    /// leaves up to 1.2 % possible.
     ///
-    /// Of a [`Counted::Rate`] it is the same with Poisson's distribution: D over k/n², and Garwood's interval (*Biometrika* 28,
-    /// 1936, 437) of k / max(1, D) · (z/t)² events.
+    /// For a [`Counted::Rate`] the method is the same with Poisson's distribution: D divided by k/n², and Garwood's
+    /// interval (*Biometrika* 28, 1936, 437) of k / max(1, D) · (z/t)² events.
     ///
-    /// `n` of the estimate counts trials with transactions; below 6 at 95 % there is no interval, as for any other metric.
+    /// `n` of the estimate counts trials with transactions; below 6 at 95 % there is no interval, as for any other
+    /// metric.
     ///
     /// # Errors
     /// [`StatsError::Empty`] without transactions, [`StatsError::OutOfDomain`] for a share above 1.
@@ -99,12 +102,12 @@ impl Events {
     }
 }
 
-/// The ends of Poisson's mean for `k` events, which need not be a whole number.
+/// The ends of the interval of Poisson's mean for `k` events, which can be fractional.
 fn garwood(k: f64, confidence: Confidence) -> (f64, f64) {
     let tail = confidence.alpha() / 2.0;
     let quantile = |shape: f64, p: f64| {
         if shape > 1e4 {
-            // Wilson and Hilferty (1931): here right to six digits, where the inverse takes long.
+            // Wilson and Hilferty (1931): correct to six digits here, where the inverse is slow.
             return shape * (1.0 - 1.0 / (9.0 * shape) + standard_quantile(p) / (3.0 * shape.sqrt())).powi(3);
         }
         Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.inverse_cdf(p))
@@ -113,19 +116,20 @@ fn garwood(k: f64, confidence: Confidence) -> (f64, f64) {
 }
 
 impl PairedRatio {
-    /// The ratio B/A of the rates of events of two arms, from blocks `(a, b)` that ran both.
+    /// The ratio B/A of the event rates of two arms, from blocks `(a, b)` that ran both.
     ///
     /// The estimate is Mantel and Haenszel's with the blocks as strata: Σxᵢ / Σyᵢ with xᵢ = b·nₐ/(nₐ + n_b), yᵢ =
-    /// a·n_b/(nₐ + n_b) for `a` events in nₐ transactions against `b` in n_b. Where the arms do not differ, each xᵢ − yᵢ is
-    /// as likely of one sign as of the other, whatever the counts and however alike the transactions of a trial: the test
-    /// flips the signs of whole blocks (Fisher's randomisation test). Blocks without an event give no evidence.
+    /// a·n_b/(nₐ + n_b) for `a` events in nₐ transactions against `b` in n_b. If the arms do not differ, both signs of
+    /// each xᵢ − yᵢ are equally likely, whatever the counts and however similar the transactions of a trial: the test
+    /// flips the signs of whole blocks (Fisher's randomisation test). Blocks without an event contribute no evidence.
     ///
-    /// The interval is the test inverted: it leaves out the c least and c largest of the ratios of all subsets of blocks, c
-    /// = ⌊α/2 · 2ᵐ⌋ (Hartigan, *JASA* 64, 1969, 1303); exact at equality, elsewhere to the extent that xᵢ − ρ·yᵢ is
-    /// symmetric. Above 13 blocks of a sample of subsets (10 000 at the least, always the same ones).
+    /// The interval is the inverted test: it omits the c smallest and c largest of the ratios of all subsets of blocks,
+    /// c = ⌊α/2 · 2ᵐ⌋ (Hartigan, *JASA* 64, 1969, 1303). It is exact at equality, elsewhere to the extent that xᵢ −
+    /// ρ·yᵢ is symmetric. Above 13 blocks a sample of subsets is used (at least 10 000, always the same ones).
     ///
     /// # Errors
-    /// No blocks, more than 200 of them, and [`StatsError::Overflow`] where A has events in too few blocks for an upper end.
+    /// No blocks, more than 200 blocks, and [`StatsError::Overflow`] if A has events in too few blocks for an upper
+    /// end.
     pub fn from_events(blocks: &[(Events, Events)], confidence: Confidence) -> Result<Self, StatsError> {
         sample::at_most(blocks.len(), BLOCKS_LIMIT)?;
         let ran = blocks.iter().filter(|(a, b)| a.of > 0 && b.of > 0);
@@ -142,14 +146,14 @@ impl PairedRatio {
         let (x, y) = weighed.iter().fold((0.0, 0.0), add);
         let (subsets, method) = subsets(&weighed, confidence);
         let patterns = (subsets.len() + 1) as f64;
-        // The set of no block belongs to either tail.
+        // The empty set of blocks belongs to both tails.
         let tail = |in_tail: fn(f64, f64) -> bool| 1 + subsets.iter().filter(|(x, y)| in_tail(*x, *y)).count();
         let less = tail(|x, y| x - y <= ROUNDING * (x + y));
         let more = tail(|x, y| y - x <= ROUNDING * (x + y));
         let p_value = (2.0 * less.min(more) as f64 / patterns).min(1.0);
 
         let cut = (confidence.alpha() / 2.0 * patterns + 1e-9).floor() as usize;
-        // A subset without any event would be in either tail, whatever the ratio.
+        // A subset without any event belongs to both tails, for any ratio.
         let end = |none: f64, at: usize| {
             let mut ratios: Vec<f64> =
                 subsets.iter().map(|(x, y)| if *x == 0.0 && *y == 0.0 { none } else { x / y }).collect();
@@ -169,7 +173,7 @@ impl PairedRatio {
     }
 }
 
-/// Sums over subsets of the blocks but the empty one.
+/// Sums over the non-empty subsets of the blocks.
 fn subsets(blocks: &[(f64, f64)], confidence: Confidence) -> (Vec<(f64, f64)>, Method) {
     if blocks.len() <= ALL_SUBSETS {
         let mut sums = vec![(0.0, 0.0)];
@@ -179,7 +183,7 @@ fn subsets(blocks: &[(f64, f64)], confidence: Confidence) -> (Vec<(f64, f64)>, M
         }
         return (sums.split_off(1), Method::Exact);
     }
-    // The sample only moves the last digit; a constant one gives the same report each time.
+    // Sampling changes only the last digit, and a constant seed gives the same report each time.
     let mut random = Pcg64::seed_from_u64(1);
     let draws = (40.0 / confidence.alpha()).clamp(LEAST_SAMPLE, 1e6) as usize - 1;
     let draw = |_| {
@@ -210,7 +214,7 @@ mod tests {
     fn no_event_in_304_leaves_one_per_cent_possible() {
         let (low, high) = ends(&trials(&[0; 8], 38), Counted::Share);
         assert!(low == 0.0 && (high - 0.012_061).abs() < 1e-6, "{high}");
-        // −ln 0.025 events.
+        // The exact upper end for 0 events is −ln 0.025 events.
         let (low, high) = ends(&trials(&[0; 8], 38), Counted::Rate);
         assert!(low == 0.0 && (high - 3.688_879 / 304.0).abs() < 1e-7, "{high}");
         assert_eq!(ends(&trials(&[38; 8], 38), Counted::Share).1, 1.0);
@@ -223,7 +227,7 @@ mod tests {
         let exact = clopper_pearson(14.0, 800.0, Confidence::P95);
         assert!(together.0 < spread.0 && spread.0 < exact.0, "{together:?} {spread:?} {exact:?}");
         assert!(together.1 > spread.1 && spread.1 > exact.1, "{together:?} {spread:?} {exact:?}");
-        // Nearly all that eight trials say of whether one of them goes wrong.
+        // With all events in one trial, the information is little more than that of eight observations.
         assert!(together.1 > 0.08, "{together:?}");
         let apart = ends(&trials(&[14, 0, 0, 0, 0, 0, 0, 0], 100), Counted::Rate);
         assert!(apart.1 > 2.0 * ends(&trials(&[2, 2, 2, 1, 2, 2, 1, 2], 100), Counted::Rate).1);
@@ -257,7 +261,7 @@ mod tests {
     #[test]
     fn the_poisson_ends_meet_where_the_approximation_begins() {
         let (below, above) = (garwood(9_998.0, Confidence::P95), garwood(10_001.0, Confidence::P95));
-        // Tables of Poisson's distribution: 5 events, [1.623, 11.668].
+        // From tables of Poisson's distribution: 5 events, [1.623, 11.668].
         let five = garwood(5.0, Confidence::P95);
         assert!((five.0 - 1.623_486).abs() < 1e-5 && (five.1 - 11.668_332).abs() < 1e-5, "{five:?}");
         assert!(
@@ -286,7 +290,7 @@ mod tests {
     #[test]
     fn blocks_without_an_event_are_no_evidence() {
         let b = [5, 0, 0, 4, 0, 0, 6, 0, 5];
-        // Only one pattern of four blocks is as extreme, and its opposite.
+        // Only one pattern of four blocks, and its opposite, is as extreme.
         let a = [1, 0, 0, 1, 0, 0, 1, 0, 1];
         assert_eq!(PairedRatio::from_events(&blocks(&a, &b, 50), Confidence::P95), Err(StatsError::Overflow));
         let same = blocks(&[3, 0, 4, 4, 2, 3, 5, 3, 1], &[3, 0, 4, 4, 2, 3, 5, 3, 1], 50);
@@ -303,7 +307,7 @@ mod tests {
         let counts = |seed: u64| (0..13).map(|i| 8 + (i * i * 7 + seed * i) % 11).collect::<Vec<u64>>();
         let thirteen = blocks(&counts(3), &counts(5), 40);
         let exact = PairedRatio::from_events(&thirteen, Confidence::P95).unwrap();
-        // One more block that has no event and thereby hardly a say.
+        // One more block, without events and therefore with hardly any weight.
         let mut fourteen = thirteen;
         fourteen.extend(blocks(&[0], &[0], 40));
         let sampled = PairedRatio::from_events(&fourteen, Confidence::P95).unwrap();

@@ -1,19 +1,18 @@
-//! Many comparisons in one report.
+//! Correction for multiple comparisons in one report.
 
 use crate::StatsError;
 
-/// Holm's step-down adjusted p-values, in input order (Holm 1979).
+/// Holm's step-down adjusted p-values in input order (Holm 1979).
 ///
-/// Declaring a difference wherever the adjusted value is ≤ α keeps the probability of even one false
-/// difference in the whole family at α, however the comparisons depend on each other. With the p-values
-/// ascending, the i-th of m is multiplied by m − i + 1, kept from falling below its predecessor, and capped
-/// at 1.
+/// If a difference is declared wherever the adjusted value is ≤ α, the probability of at least one false difference in
+/// the whole family is at most α, for any dependence between the comparisons. With the p-values ascending, the i-th of
+/// m is multiplied by m − i + 1, raised to its predecessor if lower, and capped at 1.
 ///
-/// For intervals that hold together see [`Confidence::shared_by`](crate::Confidence::shared_by). An empty
-/// family is no error: it has no members to adjust.
+/// For simultaneous intervals see [`Confidence::shared_by`](crate::Confidence::shared_by). An empty family is valid and
+/// results in an empty list.
 ///
 /// # Errors
-/// [`StatsError::OutOfDomain`] for anything that is not a probability.
+/// [`StatsError::OutOfDomain`] for a value outside 0 ..= 1.
 pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     if let Some(&value) = p_values.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         return Err(StatsError::OutOfDomain { what: "p-value", value, domain: "from 0 to 1" });
@@ -34,8 +33,8 @@ pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
 mod tests {
     use super::*;
 
-    /// Holm is the closed test over Bonferroni: the adjusted p of i is the largest |S|·min(S) over all
-    /// subsets S that contain i. Exponential, and shares nothing with the step-down form.
+    /// Adjusted p-values by an independent method: Holm is the closed test over Bonferroni, so the adjusted p of i is
+    /// the largest |S|·min(S) over all subsets S that contain i. Exponential time.
     fn by_closure(p: &[f64]) -> Vec<f64> {
         (0..p.len())
             .map(|i| {

@@ -1,32 +1,31 @@
-//! Judging measurements: estimates, intervals, tests, verdicts and the schedule that makes them valid.
+//! Statistics of benchmarks: estimates, intervals, tests, verdicts and the schedule that makes them valid.
 //!
-//! Everything here is a pure function of its arguments. Nothing reads a clock, a file or a global
-//! generator; whatever is random takes a seed. No input panics: numbers that cannot be judged (not finite,
-//! not positive, too few, too many) come back as a [`StatsError`] that says which and why.
+//! Every function is a pure function of its arguments. None reads a clock, a file or a global generator; a random
+//! method takes a seed or has a constant one. No input panics: numbers that cannot be analysed (not finite, not
+//! positive, too few, too many) result in a [`StatsError`] with the number and the reason.
 //!
-//! The unit of replication is the **block**: one trial of every arm, in random order. Two arms are compared
-//! through the log-ratio within each block ([`PairedRatio`]), because what varies between blocks (a
-//! neighbour's load, the clock frequency, the state of the disk) is then common to both and cancels. Two
-//! runs made at different times have no blocks in common; [`UnpairedRatio`] compares them and cannot
-//! control for drift.
+//! The unit of replication is the **block**: one trial of every arm, in random order. Two arms are compared through the
+//! log-ratio within each block ([`PairedRatio`]), because influences that vary between blocks (a neighbour's load, the
+//! clock frequency, the state of the disk) are then common to both arms and cancel. Two runs at different times have no
+//! blocks in common; [`UnpairedRatio`] compares them and cannot control for drift.
 //!
 //! | question | item |
 //! |---|---|
-//! | what is typical, and how sure is that? | [`median`], [`Estimate`] |
+//! | what is the typical value, and how precise is it? | [`median`], [`Estimate`] |
 //! | how do two arms compare? | [`PairedRatio`], [`UnpairedRatio`] |
-//! | may I say so? | [`Verdict`], [`ClaimVerdict`], [`holm`], [`Confidence::shared_by`] |
-//! | how many more blocks, and what can so many show? | [`Planner`] |
-//! | what does this host take for a difference? | [`Aa`], [`proportion`] |
+//! | what does the data support? | [`Verdict`], [`ClaimVerdict`], [`holm`], [`Confidence::shared_by`] |
+//! | how many more blocks are needed, and what effect can a given number detect? | [`Planner`] |
+//! | how often does this host show false differences? | [`Aa`], [`proportion`] |
 //! | in which order do arms run? | [`Schedule`] |
-//! | do the measured numbers agree with each other? | [`LittlesLaw`] |
-//! | from where on is one ahead of the other? | [`Crossover`] |
-//! | does it scale? | [`Usl`] |
-//! | how often does a rare thing happen? | [`Events`] |
+//! | are the measured numbers consistent? | [`LittlesLaw`] |
+//! | from which level on does one arm lead another? | [`Crossover`] |
+//! | does throughput scale? | [`Usl`] |
+//! | how often does a rare event happen? | [`Events`] |
 //!
 //! ```
 //! use litelab_stats::{Better, Confidence, PairedRatio, Planner, Tolerance, Verdict};
 //!
-//! // Median latency in µs of two arms, block by block. The third block met a noisy neighbour.
+//! // Median latency in µs of two arms, block by block. A noisy neighbour disturbed the third block.
 //! let blocks = [(100.0, 81.0), (102.0, 80.0), (190.0, 155.0), (99.0, 80.0), (101.0, 83.0), (98.0, 79.0)];
 //! let found = PairedRatio::from_blocks(&blocks, Confidence::P95)?;
 //! assert!(found.ratio.high() < Some(0.83));

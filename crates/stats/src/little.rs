@@ -1,25 +1,25 @@
-//! Little's law, as a check that measured numbers belong together.
+//! Little's law as a consistency check of measured numbers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::StatsError;
 
-/// Three numbers of one steady stretch of work, each measured on its own.
+/// Three numbers of one steady period of work, each measured independently.
 ///
-/// L = X·R holds for any system in a steady state, whatever the distributions (Little 1961). If it does not
-/// hold here, one of the three is wrong: time was spent outside the measured operation, operations were
-/// counted twice, or the stretch was not steady.
+/// L = X·R holds for any system in a steady state, whatever the distributions (Little 1961). If it does not hold here,
+/// one of the three is wrong: time was spent outside the measured operation, operations were counted twice, or the
+/// period was not steady.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LittlesLaw {
-    /// L: mean operations in flight. In a closed loop without think time, the number of workers.
+    /// L: mean number of operations in flight. In a closed loop without think time, the number of workers.
     pub in_flight: f64,
     /// X: completed operations per second.
     pub per_second: f64,
-    /// R: mean time per operation, in seconds.
+    /// R: mean time per operation in seconds.
     pub mean_seconds: f64,
 }
 
-/// Whether the numbers agree.
+/// Result of the check, with the discrepancy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "little")]
 pub enum LittleOutcome {
@@ -28,14 +28,14 @@ pub enum LittleOutcome {
         /// (X·R − L)/L, a fraction.
         discrepancy: f64,
     },
-    /// Less work was seen in flight than there should be: time went by outside the measured operations (in
-    /// the harness, in waits between them), or operations were not counted.
+    /// X·R is below L: time was spent outside the measured operations (in the harness, in waits between them), or
+    /// operations were not counted.
     Unaccounted {
         /// (X·R − L)/L, a fraction below 0.
         discrepancy: f64,
     },
-    /// More than there should be: operations counted twice, times measured too long, or more in flight than
-    /// declared.
+    /// X·R is above L: operations were counted twice, times were measured too long, or more operations were in flight
+    /// than declared.
     Overcounted {
         /// (X·R − L)/L, a fraction above 0.
         discrepancy: f64,
@@ -43,7 +43,7 @@ pub enum LittleOutcome {
 }
 
 impl LittlesLaw {
-    /// Checks L = X·R within `tolerance` (a fraction of L; the usual one is 0.05).
+    /// Checks L = X·R within `tolerance`, a fraction of L (usually 0.05).
     ///
     /// # Errors
     /// [`StatsError::OutOfDomain`] unless L > 0, X ≥ 0, R ≥ 0, tolerance ≥ 0, all finite;

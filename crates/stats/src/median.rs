@@ -9,10 +9,10 @@ use crate::{Bounds, Confidence, Estimate, Interval, StatsError};
 
 /// The sample median, in the unit of the sample, with an interval between two order statistics.
 ///
-/// The number of observations below the true median is Binomial(n, ½) whatever the distribution, so \[x₍ᵣ₎,
-/// x₍ₙ₊₁₋ᵣ₎\] covers it with probability 1 − 2·P(B ≤ r − 1); r is the largest that keeps this at or above
-/// `confidence`, and the interval reports the coverage it achieves (at least that, when values tie). No
-/// normality is assumed; independence of the observations is. At 95 % it needs 6.
+/// The number of observations below the true median is Binomial(n, ½) whatever the distribution, so \[x₍ᵣ₎, x₍ₙ₊₁₋ᵣ₎\]
+/// covers it with probability 1 − 2·P(B ≤ r − 1). The rank r is the largest for which this is at least `confidence`,
+/// and the interval reports the coverage it achieves (a lower bound if values tie). The method assumes independent
+/// observations, not normality. At 95 % it needs 6.
 ///
 /// # Errors
 /// Empty or non-finite samples.
@@ -27,10 +27,10 @@ pub fn median(sample: &[f64], confidence: Confidence) -> Result<Estimate, StatsE
     Ok(Estimate { value: median_of_sorted(&sorted), n, bounds })
 }
 
-/// The rank r (from 1) of the lower end, and the coverage.
+/// The rank r (from 1) of the lower end, and the coverage; `None` if there are too few observations.
 fn order_statistic(n: usize, confidence: Confidence) -> Option<(usize, f64)> {
     let below = Binomial::new(0.5, n as u64).ok()?;
-    // As in the rank tests: a tail of exactly α/2 must not be lost to rounding.
+    // As in the rank tests, a tail of exactly α/2 must count despite rounding.
     let allowed = confidence.alpha() / 2.0 + 1e-12;
     let fits = |r: usize| r == 0 || below.cdf(r as u64 - 1) <= allowed;
     let (mut r, mut too_far) = (0, n / 2 + 1);

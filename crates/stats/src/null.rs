@@ -1,29 +1,29 @@
-//! Null distributions of rank statistics: what they do when nothing but chance is at work.
+//! Null distributions of rank statistics: their distributions if there is no effect.
 //!
-//! All are tabulated exactly for up to [`EXACT_LIMIT`] observations, ties included, by adding one
-//! observation at a time. The limit is where doubles stop being exact, not where time runs out: 2⁵⁰ sign
-//! patterns and C(50, 25) ≈ 1.3·10¹⁴ splits are still whole numbers below 2⁵³.
+//! All are tabulated exactly for up to [`EXACT_LIMIT`] observations, ties included, by adding one observation at a
+//! time. The limit is set by the precision of doubles, not by the computing time: 2⁵⁰ sign patterns and C(50, 25) ≈
+//! 1.3·10¹⁴ splits are still integers below 2⁵³.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::Confidence;
 
-/// Largest number of observations (both samples together) whose null distribution is tabulated.
+/// Largest number of observations (both samples together) with a tabulated null distribution.
 pub(crate) const EXACT_LIMIT: usize = 50;
 
-/// Lets a tail that equals α/2 in exact arithmetic count as equal after rounding.
+/// Tolerance by which a tail that equals α/2 in exact arithmetic still counts as equal after rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// How a p-value or a coverage was obtained.
+/// Method by which a p-value or a coverage was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// From the complete null distribution of the ranks at hand.
+    /// The complete null distribution of the observed ranks.
     Exact,
-    /// From the normal approximation with continuity correction (more than 50 observations).
+    /// The normal approximation with continuity correction (more than 50 observations).
     Normal,
-    /// From a sample of the null distribution, always the same one.
+    /// A random sample of the null distribution, drawn with a constant seed.
     Sampled,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct NullDistribution {
 }
 
 impl NullDistribution {
-    /// Sum of those of `ranks` that carry a positive sign, when every sign is a fair coin.
+    /// Distribution of the sum of those `ranks` that carry a positive sign, if both signs are equally likely.
     pub fn signed_rank(ranks: &[u32]) -> Self {
         let mut mass = vec![0.0; total(ranks) + 1];
         mass[0] = 1.0;
@@ -49,10 +49,10 @@ impl NullDistribution {
         Self { mass }
     }
 
-    /// Sum of `take` of `ranks`, when every choice of `take` is equally likely. `take` ≤ `ranks.len()`.
+    /// Distribution of the sum of `take` of the `ranks`, if every choice is equally likely. `take` ≤ `ranks.len()`.
     pub fn rank_sum(ranks: &[u32], take: usize) -> Self {
         let width = total(ranks) + 1;
-        // ways[chosen * width + sum]
+        // Indexed by chosen * width + sum.
         let mut ways = vec![0.0; (take + 1) * width];
         ways[0] = 1.0;
         let mut reached = 0;
@@ -73,34 +73,35 @@ impl NullDistribution {
         Self { mass }
     }
 
-    /// Mann-Whitney's U of samples of `n` and `m` without ties: pairs in which the first is larger.
+    /// Distribution of Mann-Whitney's U of samples of `n` and `m` without ties: the number of pairs in which the first
+    /// value is larger.
     pub fn mann_whitney(n: usize, m: usize) -> Self {
         let ranks: Vec<u32> = (1..=(n + m) as u32).collect();
         let sums = Self::rank_sum(&ranks, n);
-        // U is the rank sum less its least value 1 + 2 + … + n, and at most n·m.
+        // U is the rank sum minus its minimum 1 + 2 + … + n, and at most n·m.
         let least = n * (n + 1) / 2;
         Self { mass: sums.mass[least..=least + n * m].to_vec() }
     }
 
-    /// P(T ≤ t).
+    /// P(T ≤ t), the lower tail.
     pub fn at_most(&self, t: usize) -> f64 {
         let end = self.mass.len().min(t.saturating_add(1));
         self.mass[..end].iter().sum::<f64>().min(1.0)
     }
 
-    /// P(T ≥ t).
+    /// P(T ≥ t), the upper tail.
     pub fn at_least(&self, t: usize) -> f64 {
         let start = self.mass.len().min(t);
         self.mass[start..].iter().sum::<f64>().min(1.0)
     }
 
-    /// Twice the smaller tail at `t`, at most 1.
+    /// Twice the smaller tail at `t`, at most 1: the two-sided p-value.
     pub fn two_sided(&self, t: usize) -> f64 {
         (2.0 * self.at_most(t).min(self.at_least(t))).min(1.0)
     }
 
-    /// The largest k with P(T ≤ k) ≤ α/2, and the coverage 1 − 2·P(T ≤ k) of the interval that leaves out
-    /// the k most extreme pairs on each side. `None` if even k = 0 is too likely.
+    /// The largest k with P(T ≤ k) ≤ α/2, and the coverage 1 − 2·P(T ≤ k) of the interval that omits the k most extreme
+    /// pairs on each side. `None` if even k = 0 exceeds α/2.
     pub fn critical(&self, confidence: Confidence) -> Option<(usize, f64)> {
         let allowed = confidence.alpha() / 2.0 + ROUNDING;
         let mut tail = 0.0;
@@ -116,9 +117,10 @@ impl NullDistribution {
     }
 }
 
-/// As [`NullDistribution::two_sided`], for a statistic of this mean and variance in steps of `step`.
+/// The normal approximation of [`NullDistribution::two_sided`] for a statistic with this mean and variance in steps of
+/// `step`.
 pub(crate) fn normal_two_sided(t: f64, mean: f64, variance: f64, step: f64) -> f64 {
-    // No variance: every observation equal, no evidence of anything.
+    // Without variance all observations are equal, which is no evidence of a difference.
     if variance <= 0.0 {
         return 1.0;
     }
@@ -126,7 +128,7 @@ pub(crate) fn normal_two_sided(t: f64, mean: f64, variance: f64, step: f64) -> f
     (2.0 * Normal::standard().sf(beyond)).min(1.0)
 }
 
-/// As [`NullDistribution::critical`], for a statistic with steps of 1.
+/// The normal approximation of [`NullDistribution::critical`] for a statistic in steps of 1.
 pub(crate) fn normal_critical(mean: f64, variance: f64, confidence: Confidence) -> Option<(usize, f64)> {
     let deviation = variance.sqrt();
     let k = (mean - 0.5 - two_sided_z(confidence) * deviation).floor();
@@ -137,12 +139,12 @@ pub(crate) fn normal_critical(mean: f64, variance: f64, confidence: Confidence) 
     Some((k as usize, 1.0 - 2.0 * tail))
 }
 
-/// z₁₋α/₂: how many standard deviations a two-sided interval reaches.
+/// z₁₋α/₂: half the width of a two-sided interval in standard deviations.
 pub(crate) fn two_sided_z(confidence: Confidence) -> f64 {
     standard_quantile(1.0 - confidence.alpha() / 2.0)
 }
 
-/// Φ⁻¹.
+/// Φ⁻¹, the quantile function of the standard normal distribution.
 pub(crate) fn standard_quantile(probability: f64) -> f64 {
     Normal::standard().inverse_cdf(probability)
 }
@@ -155,7 +157,7 @@ fn total(ranks: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    /// Every sign pattern, one by one.
+    /// P(T ≤ t) by enumeration of all sign patterns.
     fn signed_rank_by_enumeration(ranks: &[u32], t: usize) -> f64 {
         let patterns = 1_u32 << ranks.len();
         let hits = (0..patterns)

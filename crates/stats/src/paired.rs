@@ -1,4 +1,4 @@
-//! Two arms compared within blocks.
+//! Comparison of two arms within blocks.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,39 +10,38 @@ use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, Spread, Sta
 
 /// The ratio B/A of a metric between two arms, from blocks that ran both.
 ///
-/// Per block d = ln(b/a). The estimate is Hodges and Lehmann's: the median of the Walsh averages (dᵢ +
-/// dⱼ)/2 over i ≤ j, as a ratio. Its interval leaves out the k smallest and k largest Walsh averages, k
-/// from the null distribution of Wilcoxon's signed-rank statistic (Hollander, Wolfe and Chicken,
-/// *Nonparametric Statistical Methods*, §3.2–3.3).
+/// Per block d = ln(b/a). The estimate is Hodges and Lehmann's: the median of the Walsh averages (dᵢ + dⱼ)/2 over i ≤
+/// j, as a ratio. Its interval omits the k smallest and k largest Walsh averages, with k from the null distribution of
+/// Wilcoxon's signed-rank statistic (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, §3.2–3.3).
 ///
-/// Assumes independent blocks and differences symmetric about the true log-ratio; running the arms of a
-/// block in random order makes the second hold when the arms do not differ. Nothing else about the
-/// distribution is assumed.
+/// Assumes independent blocks and differences symmetric about the true log-ratio; a random order of the arms within a
+/// block guarantees the symmetry if the arms do not differ. It makes no other assumption about the distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PairedRatio {
     /// B/A. 1 means no difference; `n` counts blocks.
     pub ratio: Estimate,
     /// Two-sided p-value of the signed-rank test that the ratio is 1.
     pub p_value: f64,
-    /// Whether p-value and coverage are exact.
+    /// Method of the p-value and the coverage.
     pub method: Method,
-    /// Spread of d between blocks. `None` for a single block.
+    /// Spread of d between blocks; `None` for a single block.
     pub spread: Option<Spread>,
 }
 
 impl PairedRatio {
-    /// Compares the blocks `(a, b)`, each number one trial's, positive, both in the same unit.
+    /// Compares the blocks `(a, b)`. Each number is that of one trial, positive, and both are in the same unit.
     ///
-    /// **p-value.** Exact up to 50 blocks: all sign patterns of the ranks at hand, so ties among |d| need
-    /// no correction. Zero differences keep their rank and give no evidence (Pratt 1959); to drop them
-    /// before ranking can turn a stronger effect into a larger p. Above 50, normal with continuity.
+    /// **p-value.** Exact up to 50 blocks: all sign patterns of the observed ranks, so that ties among |d| need no
+    /// correction. Zero differences keep their rank and contribute no evidence (Pratt 1959); if they were dropped
+    /// before ranking, a stronger effect could have a larger p. Above 50 blocks, the normal approximation with
+    /// continuity correction.
     ///
-    /// **Interval.** Up to 50 blocks from the distribution without ties, which makes it conservative when
-    /// there are some. Without ties or zeros the interval excludes 1 exactly when p ≤ α.
+    /// **Interval.** Up to 50 blocks from the distribution without ties, which makes it conservative with ties. Without
+    /// ties or zeros the interval excludes 1 exactly if p ≤ α.
     ///
     /// # Errors
-    /// No blocks, a number that is not finite and positive (the index counts blocks), more than 2000
-    /// blocks, or a ratio that exceeds a double.
+    /// No blocks, a number that is not finite and positive (the index counts blocks), more than 2000 blocks, or a ratio
+    /// that exceeds a double.
     pub fn from_blocks(blocks: &[(f64, f64)], confidence: Confidence) -> Result<Self, StatsError> {
         sample::at_most(blocks.len(), PAIRWISE_LIMIT)?;
         let (a, b): (Vec<f64>, Vec<f64>) = blocks.iter().copied().unzip();
@@ -66,7 +65,7 @@ impl PairedRatio {
         Ok(Self { ratio, p_value, method, spread: Spread::of(&d, centre) })
     }
 
-    /// Whether B is faster or slower than A. The planner must have the confidence of the interval.
+    /// Whether B is faster or slower than A. The planner must have the confidence level of the interval.
     #[must_use]
     pub fn verdict(&self, tolerance: Tolerance, better: Better, planner: &Planner) -> Verdict {
         let more = planner.more_for_tolerance(&self.ratio, self.spread, tolerance);
@@ -74,12 +73,12 @@ impl PairedRatio {
     }
 }
 
-/// The fewest blocks with which a paired comparison, or a median, has an interval at this level: the least
-/// n with 2·2⁻ⁿ ≤ α. 6 at 95 %, 8 at 99 %.
+/// Minimum number of blocks for an interval of a paired comparison, or of a median, at this level: the least n with
+/// 2·2⁻ⁿ ≤ α. 6 at 95 %, 8 at 99 %.
 #[must_use]
 pub fn minimum_blocks(confidence: Confidence) -> usize {
-    // The level is at most 1 − 10⁻⁹, so this is at most 31. The subtraction keeps 0.5 and its like, whose
-    // logarithm is whole, from being rounded up.
+    // The level is at most 1 − 10⁻⁹, so this is at most 31. The subtraction prevents rounding up for levels such as
+    // 0.5, whose logarithm is an integer.
     (1.0 - confidence.alpha().log2() - 1e-9).ceil() as usize
 }
 
@@ -93,7 +92,7 @@ pub(crate) fn walsh_averages(d: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// Walsh averages to leave out on each side, and the coverage.
+/// Number of Walsh averages to omit on each side, and the coverage; `None` if there are too few blocks.
 pub(crate) fn critical(n: usize, confidence: Confidence) -> Option<(usize, f64)> {
     if n <= EXACT_LIMIT {
         let ranks: Vec<u32> = (1..=n as u32).collect();
@@ -116,7 +115,7 @@ fn signed_rank_test(d: &[f64]) -> (f64, Method) {
         let p = NullDistribution::signed_rank(&moving).two_sided(t);
         (p, Method::Exact)
     } else {
-        // In doubled ranks: T is a sum of independent coins worth r each.
+        // In doubled ranks, T is a sum of independent coin tosses worth r each.
         let mean = moving.iter().map(|&r| f64::from(r)).sum::<f64>() / 2.0;
         let variance = moving.iter().map(|&r| f64::from(r).powi(2)).sum::<f64>() / 4.0;
         let p = null::normal_two_sided(t as f64, mean, variance, 2.0);
@@ -141,7 +140,7 @@ mod tests {
         let six = compare(&blocks);
         assert_eq!(six.ratio.confidence(), Some(1.0 - 2.0 / 64.0));
         assert_eq!(six.p_value, 2.0 / 64.0);
-        // All signs agree, so the interval runs over all Walsh averages: from the least d to the largest.
+        // All signs agree, so the interval covers all Walsh averages: from the smallest d to the largest.
         assert!((six.ratio.low().unwrap() - 2.0).abs() < 1e-12);
         assert!((six.ratio.high().unwrap() - 7.0).abs() < 1e-12);
     }
@@ -163,7 +162,7 @@ mod tests {
     fn equal_arms_are_no_evidence_and_zeros_keep_their_rank() {
         let equal = compare(&[(3.0, 3.0); 8]);
         assert_eq!((equal.p_value, equal.ratio.value), (1.0, 1.0));
-        // |d| ranks: the two zeros take 1.5 each, the others 3, 4, 5, 6, all positive: 2 · 2⁻⁴.
+        // |d| ranks: the two zeros have rank 1.5 each, the others 3, 4, 5, 6, all positive: 2 · 2⁻⁴.
         let blocks = [(1.0, 1.0), (1.0, 1.0), (1.0, 2.0), (1.0, 3.0), (1.0, 4.0), (1.0, 5.0)];
         assert_eq!(compare(&blocks).p_value, 0.125);
     }

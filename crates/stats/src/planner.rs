@@ -1,22 +1,22 @@
-//! How many blocks an answer costs.
+//! Forecasts of the number of blocks for a conclusion.
 
 use crate::null::{standard_quantile, two_sided_z};
 use crate::paired::minimum_blocks;
 use crate::sample::log_ratio;
 use crate::{Confidence, Estimate, ExpectedRange, Spread, StatsError, Tolerance};
 
-/// 1/0.955: what the signed-rank test needs more than the t-test on normal data. Never more than 1/0.864 on
-/// any (Hodges and Lehmann 1956), and less than 1 on heavy tails.
+/// 1/0.955: number of observations of the signed-rank test relative to the t-test on normal data. At most 1/0.864 for
+/// any distribution (Hodges and Lehmann 1956), and below 1 for heavy tails.
 const RANK_TEST_COST: f64 = 1.05;
 
-/// Fewer blocks give no interval at 95 %.
+/// Minimum number of blocks for an interval at 95 %.
 const FLOOR: usize = 6;
 
-/// Estimates blocks from the spread seen so far.
+/// Forecasts numbers of blocks from the observed spread.
 ///
-/// All numbers are forecasts from a spread that is itself estimated from few blocks: good for deciding
-/// whether to go on, not a promise. Deciding from them again and again at every block would be optional
-/// stopping; fix the looks beforehand.
+/// All results are forecasts from a spread that is itself estimated from few blocks: suitable for the decision whether
+/// to continue, but not guaranteed. A new decision after every block would be optional stopping; fix the number of
+/// decisions beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planner {
     confidence: Confidence,
@@ -24,11 +24,10 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// The most blocks that are forecast: nobody runs more, and the spread that a forecast is from is not known well enough to
-    /// tell how many more it would be.
+    /// Largest forecast. More blocks are impractical, and the observed spread is too imprecise for a larger forecast.
     pub const MOST: u32 = 200;
 
-    /// Plans for intervals at `confidence` that settle the question with probability `power`.
+    /// A planner for intervals at `confidence` that are conclusive with probability `power`.
     ///
     /// # Errors
     /// [`StatsError::OutOfDomain`] unless 0.5 ≤ power ≤ 0.999.
@@ -40,15 +39,14 @@ impl Planner {
         }
     }
 
-    /// Blocks in total to find a true difference of the size of the tolerance: 1.05·((z₁₋α/₂ + z₁₋β)·s /
+    /// Total number of blocks that detects a true difference of the size of the tolerance: 1.05·((z₁₋α/₂ + z₁₋β)·s /
     /// ln(1 + δ))² + z²₁₋α/₂/2, at least 6.
     ///
-    /// The last term (Guenther 1981; two blocks at 95 %) makes up for a spread that is not known but
-    /// estimated from the same blocks. Without it a plan of a dozen blocks reaches 70 % where 80 % was
-    /// asked for.
+    /// The last term (Guenther 1981; two blocks at 95 %) compensates for the estimation of the spread from the same
+    /// blocks. Without it a plan of a dozen blocks has a power of 70 % in place of 80 %.
     ///
-    /// s is the spread at an effect of that size ([`Spread::at`]). `None` if it is no spread (negative, not finite), or if
-    /// the number of blocks exceeds a `u32`.
+    /// s is the spread at an effect of that size ([`Spread::at`]). `None` if it is invalid (negative, not finite), or
+    /// if the number of blocks exceeds a `u32`.
     #[must_use]
     pub fn total_for_tolerance(&self, spread: Spread, tolerance: Tolerance) -> Option<u32> {
         let deviation = spread.at(tolerance.log());
@@ -60,11 +58,11 @@ impl Planner {
         whole(blocks.max(self.floor() as f64))
     }
 
-    /// The smallest relative difference that `blocks` blocks can be expected to show, a fraction: the tolerance for
-    /// which [`Planner::total_for_tolerance`] asks for so many, e^((z₁₋α/₂ + z₁₋β)·s·√(1.05/(n − z²₁₋α/₂/2))) − 1.
+    /// The smallest relative difference, as a fraction, that `blocks` blocks are expected to show: the tolerance for
+    /// which [`Planner::total_for_tolerance`] returns this number, e^((z₁₋α/₂ + z₁₋β)·s·√(1.05/(n − z²₁₋α/₂/2))) − 1.
     ///
-    /// `None` below the fewest blocks that give an interval, if there is no such spread, or if nothing below a factor
-    /// of 101 could be shown, where [`Tolerance`] ends.
+    /// `None` below the minimum number of blocks for an interval, for an invalid spread, or if the difference exceeds a
+    /// factor of 101, the limit of [`Tolerance`].
     #[must_use]
     pub fn smallest_effect(&self, spread: Spread, blocks: u32) -> Option<f64> {
         let informed = f64::from(blocks) - self.z_interval().powi(2) / 2.0;
@@ -75,13 +73,11 @@ impl Planner {
         Some(log.exp_m1()).filter(|effect| (0.0..=100.0).contains(effect))
     }
 
-    /// Blocks on top of those there are before a comparison can be expected to leave "inconclusive": from 1 to 200, `None`
-    /// where it takes more.
+    /// Additional blocks after which a comparison is expected to be conclusive: from 1 to 200, `None` if it takes more.
     ///
-    /// The plan for the spread, if the blocks so far fall short of it. If they do not, the spread was
-    /// underestimated or the truth lies near the edge; then what makes the interval narrower than ln(1 +
-    /// δ), because an interval that narrow either excludes 1 or lies inside the band. Its width falls with
-    /// √n.
+    /// If there are fewer blocks than the plan for the spread requires, the difference to the plan. Otherwise the
+    /// spread was underestimated or the true ratio is near the edge; then the number that narrows the interval to ln(1
+    /// + δ), because such an interval either excludes 1 or lies inside the band. Its width decreases as 1/√n.
     #[must_use]
     pub fn more_for_tolerance(&self, ratio: &Estimate, spread: Option<Spread>, tolerance: Tolerance) -> Option<u32> {
         let planned = spread.map_or(Some(0), |s| self.total_for_tolerance(s, tolerance))?;
@@ -96,14 +92,13 @@ impl Planner {
         more(ratio.n as f64 * shrink * shrink, ratio.n)
     }
 
-    /// Blocks on top of those there are before a claim can be expected to be settled: from 1 to 200, `None` where it takes
-    /// more.
+    /// Additional blocks after which a claim is expected to be settled: from 1 to 200, `None` if it takes more.
     ///
-    /// If the estimate stays where it is, the interval must shrink until it clears the nearest bound of the
-    /// claim; it falls with √n. With h half its width and g the gap from estimate to bound, both in
-    /// log-ratio: n·((1 + z₁₋β/z₁₋α/₂)·h/g)² in total, where the first factor allows for the estimate
-    /// moving. `None` when the estimate lies on the bound: no number of blocks is expected to settle that. Of a count of 0 the
-    /// upper end falls with 1/n instead.
+    /// If the estimate does not move, the interval must shrink until it excludes the nearest bound of the claim; its
+    /// width decreases as 1/√n. With h half its width and g the gap from the estimate to the bound, both in log-ratio,
+    /// the total is n·((1 + z₁₋β/z₁₋α/₂)·h/g)², where the first factor allows for movement of the estimate. `None` if
+    /// the estimate lies on the bound: no number of blocks is expected to settle that. For a count of 0 the upper end
+    /// decreases as 1/n instead.
     #[must_use]
     pub fn more_to_settle(&self, ratio: &Estimate, expected: &ExpectedRange) -> Option<u32> {
         let Some(interval) = ratio.interval() else {
@@ -136,20 +131,21 @@ impl Planner {
     }
 }
 
-/// 95 % confidence, 80 % power.
+/// 95 % confidence and 80 % power.
 impl Default for Planner {
     fn default() -> Self {
         Self { confidence: Confidence::P95, power: 0.8 }
     }
 }
 
-/// Rounded up; `None` if it is no number of blocks.
+/// The number rounded up; `None` if it exceeds a `u32`.
 fn whole(blocks: f64) -> Option<u32> {
     let up = blocks.ceil();
     (up <= f64::from(u32::MAX)).then_some(up as u32)
 }
 
-/// What is missing from `have` to `total`, and at least one block: the question is still open.
+/// The blocks missing from `have` to `total`, at least one because the question is still open; `None` above
+/// [`Planner::MOST`].
 fn more(total: f64, have: usize) -> Option<u32> {
     whole((total.ceil() - have as f64).max(1.0)).filter(|blocks| total.is_finite() && *blocks <= Planner::MOST)
 }
@@ -200,7 +196,7 @@ mod tests {
                 }
             }
         }
-        // Three times the noise: three times as coarse, in logs.
+        // Three times the noise triples the smallest effect, in logs.
         let log = |spread| Planner::default().smallest_effect(Spread::normal(spread), 10).unwrap().ln_1p();
         assert!((log(0.15) / log(0.05) - 3.0).abs() < 1e-9);
     }
@@ -220,7 +216,7 @@ mod tests {
         let planner = Planner::default();
         let wide = measured(0.8, 1.0, 1.25, 10);
         let more = |spread| planner.more_for_tolerance(&wide, Some(Spread::normal(spread)), Tolerance::DEFAULT);
-        // 155 in all; and 357, which nobody runs.
+        // 155 in total, and 357, which is impractical.
         assert_eq!((more(0.21), more(0.32)), (Some(145), None));
         let few = Estimate { bounds: Bounds::NeedsAtLeast(6), n: 2, ..wide };
         let more = planner.more_for_tolerance(&few, Some(Spread::normal(0.01)), Tolerance::DEFAULT);
@@ -230,7 +226,7 @@ mod tests {
     #[test]
     fn a_plan_already_met_turns_to_the_width() {
         let planner = Planner::default();
-        // Twice as wide as it may be, so four times the blocks.
+        // Twice the allowed width takes four times the blocks.
         let edge = 2.0 * Tolerance::DEFAULT.log();
         let touching = measured(1.0, (edge / 2.0).exp(), edge.exp(), 10);
         let more = planner.more_for_tolerance(&touching, Some(Spread::normal(0.01)), Tolerance::DEFAULT);
@@ -245,9 +241,9 @@ mod tests {
         // h = ln(1.25), g = ln(2/1.8): 10·(1.42941·0.22314/0.10536)² = 91.6 in total.
         assert_eq!(cost(1.8), Some(82));
         assert!(cost(1.85) > cost(1.8));
-        // Nearer than what 200 more blocks could tell apart, and on the estimate.
+        // Too near for 200 additional blocks, and on the estimate.
         assert_eq!((cost(1.9), cost(2.0)), (None, None));
-        // No event in ten blocks, up to 1.2 % possible: twelve times as many leave 0.1 %.
+        // Without events in ten blocks up to 1.2 % is possible; twelve times as many blocks leave 0.1 %.
         let none = measured(0.0, 0.0, 0.012, 10);
         let cost = |bound| planner.more_to_settle(&none, &ExpectedRange::at_most(bound).unwrap());
         assert_eq!((cost(0.001), cost(0.0001)), (Some(110), None));

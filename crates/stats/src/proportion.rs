@@ -1,17 +1,18 @@
-//! How often something happens, from how often it did.
+//! Proportions with exact intervals.
 
 use statrs::function::beta::beta_reg;
 
 use crate::{Bounds, Confidence, Estimate, Interval, StatsError};
 
-/// A double has no more digits than so many find.
+/// Number of bisections, enough to exhaust the precision of a double.
 const HALVINGS: u32 = 100;
 
-/// The share of `successes` in `trials` with Clopper and Pearson's interval (1934): each end is where a tail of the
-/// binomial distribution is α/2, found through the beta distribution.
+/// The share of `successes` in `trials` with Clopper and Pearson's interval (1934): at each end a tail of the binomial
+/// distribution is α/2, computed through the beta distribution.
 ///
-/// Exact, so that it covers at least as often as it says, whatever the share and however few the trials; for 0 of n its
-/// lower end is 0, for n of n its upper end 1. The price is width: with 30 trials and no success the truth may be 11.6 %.
+/// The interval is exact: it covers at least as often as its level states, for any share and any number of trials. For
+/// 0 of n its lower end is 0, for n of n its upper end 1. The price is width: with 30 trials and no success the true
+/// share can be 11.6 %.
 ///
 /// # Errors
 /// [`StatsError::Empty`] without trials, [`StatsError::OutOfDomain`] for more successes than trials.
@@ -28,15 +29,15 @@ pub fn proportion(successes: u32, trials: u32, confidence: Confidence) -> Result
     Ok(Estimate { value: k / n, n: trials as usize, bounds: Bounds::Interval(interval) })
 }
 
-/// The ends for `k` of `n`, which need not be whole numbers: 0 ≤ k ≤ n, n > 0.
+/// The ends of the interval for `k` of `n`, which can be fractional: 0 ≤ k ≤ n, n > 0.
 pub(crate) fn clopper_pearson(k: f64, n: f64, confidence: Confidence) -> (f64, f64) {
     let tail = confidence.alpha() / 2.0;
     (lower(k, n, tail), upper(k, n, tail))
 }
 
-/// Where P(at least k of n) = `tail`; above 0 if k is, however little.
+/// The share at which P(at least k of n) = `tail`; above 0 for any k above 0.
 fn lower(k: f64, n: f64, tail: f64) -> f64 {
-    // Near its middle the function is not exact where both shapes are large; the other side does not pass there.
+    // For large k the beta function is inexact near its middle; the complementary search avoids this region.
     if k <= 0.0 || k > 1e4 {
         return 1.0 - upper(n - k, n, tail);
     }
@@ -48,7 +49,8 @@ fn lower(k: f64, n: f64, tail: f64) -> f64 {
     high
 }
 
-/// Where P(at most k of n) = `tail`, by bisection: the distribution's own inverse does not end for n from 10⁸ on.
+/// The share at which P(at most k of n) = `tail`, by bisection: the distribution's own inverse does not terminate for n
+/// from 10⁸ on.
 fn upper(k: f64, n: f64, tail: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -70,7 +72,7 @@ mod tests {
         (interval.low(), interval.high())
     }
 
-    /// Tails of the binomial distribution, term by term: shares nothing with the beta distribution.
+    /// Tail of the binomial distribution, summed term by term, independent of the beta distribution.
     fn at_least(successes: u32, trials: u32, p: f64) -> f64 {
         let term = |k: u32| {
             let ways: f64 = (0..k).map(|i| f64::from(trials - i) / f64::from(i + 1)).product();

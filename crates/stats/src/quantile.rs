@@ -6,7 +6,7 @@ use crate::sample;
 /// The sample quantile at `fraction` (0 ..= 1), interpolated linearly between order statistics: type 7 of
 /// Hyndman and Fan (1996), the default of NumPy and R.
 ///
-/// For summaries over trials. Latency percentiles over operations come from histograms.
+/// Intended for summaries over trials. Latency percentiles over operations come from histograms.
 ///
 /// # Errors
 /// Empty or non-finite samples, and a fraction outside 0 ..= 1.
@@ -18,7 +18,7 @@ pub fn quantile(sample: &[f64], fraction: f64) -> Result<f64, StatsError> {
     Ok(of_sorted(&sample::sorted(sample), fraction))
 }
 
-/// As [`quantile`], on a sorted, finite, non-empty slice.
+/// The quantile as in [`quantile`], for a sorted, finite, non-empty slice.
 pub(crate) fn of_sorted(sorted: &[f64], fraction: f64) -> f64 {
     let position = fraction * (sorted.len() - 1) as f64;
     let below = position.floor() as usize;
@@ -33,8 +33,8 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
 }
 
 fn midway(low: f64, high: f64, share: f64) -> f64 {
-    // The difference form is exact at both ends and for equal neighbours; it only overflows when the two
-    // have opposite signs and are near the largest double.
+    // The difference form is exact at both ends and for equal neighbours. It overflows only if the two values have
+    // opposite signs and are near the largest double.
     let step = high - low;
     if step.is_finite() { low + step * share } else { low * (1.0 - share) + high * share }
 }

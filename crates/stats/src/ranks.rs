@@ -2,22 +2,22 @@
 
 /// Doubled midranks of a sample in input order, and the sizes of its groups of equal values.
 ///
-/// A group that occupies ranks i..=j shares the midrank (i + j)/2. Doubled they are whole numbers, which is
-/// what lets the exact null distributions be tabulated with ties present.
+/// A group that occupies ranks i..=j shares the midrank (i + j)/2. Doubled midranks are integers, so that the exact
+/// null distributions can be tabulated even with ties.
 pub(crate) struct Midranks {
     pub doubled: Vec<u32>,
     pub groups: Vec<usize>,
 }
 
 impl Midranks {
-    /// The sample must be finite and shorter than 2³¹.
+    /// The midranks of a sample, which must be finite and shorter than 2³¹.
     pub fn of(sample: &[f64]) -> Self {
         let mut order: Vec<usize> = (0..sample.len()).collect();
         order.sort_unstable_by(|&i, &j| sample[i].total_cmp(&sample[j]));
         let mut doubled = vec![0; sample.len()];
         let mut groups = Vec::new();
         let mut start = 0;
-        // `==` and not the order above: it holds −0 and 0 for the same value.
+        // `==` in place of the order above, because −0 and 0 are equal values.
         for group in order.chunk_by(|&i, &j| sample[i] == sample[j]) {
             let first = start + 1;
             let last = start + group.len();
@@ -30,7 +30,7 @@ impl Midranks {
         Self { doubled, groups }
     }
 
-    /// Σ(t³ − t) over the groups of equal values: what ties take from the variance of rank statistics.
+    /// Σ(t³ − t) over the groups of equal values: the term by which ties reduce the variance of rank statistics.
     pub fn tie_correction(&self) -> f64 {
         self.groups
             .iter()

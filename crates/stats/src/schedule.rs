@@ -1,21 +1,21 @@
-//! The order in which the arms of a block run.
+//! Order of the arms in a block.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// Draws set aside for each block, far more than one shuffle takes, and for each stream, far more than all blocks take.
-/// Odd, because strides by powers of two repeat the low bits of a linear congruential state.
+/// Draws reserved for each block, far more than a shuffle uses, and for each stream, far more than all blocks use. Odd,
+/// because strides by powers of two repeat the low bits of a linear congruential state.
 const DRAWS_PER_BLOCK: u128 = (1 << 32) + 1;
 const DRAWS_PER_STREAM: u128 = (1 << 80) + 1;
 
-/// Randomised complete blocks: every arm once per block, in an order that only depends on the seed, the stream and the
-/// number of the block. A run that was stopped resumes with the orders it would have had.
+/// Randomised complete blocks: every arm runs once per block, in an order that depends only on the seed, the stream and
+/// the number of the block. A resumed run continues with the same orders.
 ///
-/// Block b of stream s reads its own stretch of one PCG XSL RR 128/64 sequence (O'Neill 2014), which begins at draw
-/// s·(2⁸⁰ + 1) + b·(2³² + 1), and shuffles with Fisher and Yates. With two arms the blocks go in twos: a coin decides
-/// which order the first has and the second has the other (AB BA or BA AB), so that each order has occurred
-/// equally often, give or take one, whenever the run stops. That keeps an advantage of running second (a
-/// warm cache, a dirty disk) from leaning to one arm. With more arms, chance balances.
+/// Block b of stream s reads its own section of one PCG XSL RR 128/64 sequence (O'Neill 2014), which begins at draw
+/// s·(2⁸⁰ + 1) + b·(2³² + 1), and shuffles with Fisher and Yates. Two arms have their orders in pairs of blocks: the
+/// order of the first block is random, and the second block has the opposite one (AB BA or BA AB), so that whenever the
+/// run stops, both orders have occurred equally often, give or take one. An advantage of the second position (a warm
+/// cache, a dirty disk) therefore does not favour one arm. With more arms the balance is random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     seed: u64,
@@ -30,7 +30,7 @@ impl Schedule {
         Self { seed, stream: 0, arms }
     }
 
-    /// The same in another stream, independent of those of all others.
+    /// The schedule in another stream, independent of all other streams.
     #[must_use]
     pub fn in_stream(self, stream: u32) -> Self {
         Self { stream, ..self }
@@ -64,9 +64,9 @@ fn shuffle(order: &mut [usize], generator: &mut Pcg64) {
     }
 }
 
-/// A whole number in 0 .. `bound`, each equally likely. `bound` > 0.
+/// A uniformly distributed integer in 0 .. `bound`, for `bound` > 0.
 pub(crate) fn below(bound: u64, generator: &mut Pcg64) -> u64 {
-    // The lowest draws, which the remainder would otherwise favour, are drawn again.
+    // The lowest draws, which the remainder would otherwise favour, are rejected.
     let unfair = bound.wrapping_neg() % bound;
     loop {
         let draw = generator.next_u64();
@@ -92,8 +92,8 @@ mod tests {
         }
     }
 
-    /// A stopped run resumes under whatever version is installed by then, so the orders are part of the format of a
-    /// run. If a new version of the generator changes them, it must not be taken.
+    /// A stopped run can be resumed by another version, so the orders are part of the format of a run. A version of the
+    /// generator that changes them must not be used.
     #[test]
     fn the_orders_do_not_change_between_versions() {
         let orders: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(1, 5).order(block)).collect();
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn streams_are_independent() {
-        // Two streams agree on who leads in half of all blocks: 4 standard deviations of 2000 coins.
+        // Two streams have the same first arm in half of all blocks: 4 standard deviations of 2000 coin tosses.
         let lead = |stream, block: u32| Schedule::new(1, 2).in_stream(stream).order(2 * block)[0];
         for (one, other) in [(0, 1), (1, 2), (0, 1 << 16)] {
             let agree = (0..2000).filter(|&block| lead(one, block) == lead(other, block)).count() as i32;
@@ -126,8 +126,7 @@ mod tests {
 
     #[test]
     fn two_arms_are_still_random() {
-        // Half of all pairs begin with A, over seeds and within a seed: 4 standard deviations of 2000
-        // coins.
+        // Half of all pairs begin with A, over seeds and within a seed: 4 standard deviations of 2000 coin tosses.
         let leads = |orders: &mut dyn Iterator<Item = Vec<usize>>| orders.filter(|order| order[0] == 0).count() as i32;
         let over_seeds = leads(&mut (0..2000).map(|seed| Schedule::new(seed, 2).order(0)));
         let within = leads(&mut (0..2000).map(|pair| Schedule::new(1, 2).order(2 * pair)));
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn draws_are_uniform_below_a_bound_that_does_not_divide_the_range() {
-        // Two thirds of the range: without rejection the lower half would come up twice as often.
+        // Two thirds of the range: without rejection the lower half would occur twice as often.
         let bound = (1 << 63) + (1 << 62);
         let mut generator = Pcg64::seed_from_u64(3);
         let low = (0..4000).filter(|_| below(bound, &mut generator) < bound / 2).count() as i32;

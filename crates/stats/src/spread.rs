@@ -1,4 +1,4 @@
-//! How far observations scatter.
+//! Scatter of observations.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use crate::null::standard_quantile;
 use crate::quantile::{self, median_of_sorted};
 use crate::{StatsError, sample};
 
-/// 1/Φ⁻¹(3/4): makes the MAD of a normal sample estimate its standard deviation.
+/// 1/Φ⁻¹(3/4): the factor that makes the MAD of a normal sample an estimate of its standard deviation.
 const NORMAL_CONSISTENCY: f64 = 1.482_602_218_505_602;
 
 /// The median absolute deviation from the median, times 1.4826, in the unit of the sample.
 ///
-/// For normal data it estimates the standard deviation, and up to half the sample may be outliers before it
-/// breaks down. Zero when more than half the observations are equal.
+/// For normal data it estimates the standard deviation, and it tolerates outliers in up to half of the sample. Zero if
+/// more than half of the observations are equal.
 ///
 /// # Errors
-/// Empty or non-finite samples; [`StatsError::Overflow`] when a deviation exceeds a double.
+/// Empty or non-finite samples; [`StatsError::Overflow`] if a deviation exceeds a double.
 pub fn mad(sample: &[f64]) -> Result<f64, StatsError> {
     sample::finite(sample)?;
     let centre = median_of_sorted(&sample::sorted(sample));
@@ -34,29 +34,30 @@ pub fn standard_deviation(sample: &[f64]) -> Result<f64, StatsError> {
         return Err(StatsError::TooFew { have: sample.len(), need: 2 });
     }
     let n = sample.len() as f64;
-    // Two passes: the one-pass sum of squares cancels when the mean is large beside the spread.
+    // Two passes: the one-pass sum of squares cancels if the mean is large relative to the spread.
     let mean = sample.iter().map(|x| x / n).sum::<f64>();
     let squares = sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
     representable((squares / (n - 1.0)).sqrt())
 }
 
-/// By how much the log-ratios of blocks scatter about the estimate, at effects of every size, in logs.
+/// Scatter of the log-ratios of blocks about their estimate, for effects of every size, in logs.
 ///
-/// How many blocks a signed-rank test takes depends on how often two blocks together are off by more than the effect
-/// looked for (Noether 1987). On a normal host one standard deviation says that for every effect. On one that is shared
-/// most blocks agree and some are far off, and no single number does: the median absolute deviation sees only those that
-/// agree. So four quantiles are kept.
+/// The number of blocks that a signed-rank test needs depends on how often the mean of two blocks deviates by more than
+/// the effect of interest (Noether 1987). On a normal host one standard deviation determines this for every effect. On
+/// a shared host most blocks agree and some deviate far, which no single number describes: the median absolute
+/// deviation reflects only those that agree. The type therefore holds four quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread([f64; SHARES.len()]);
 
-/// The shares of pairs of blocks whose mean is off by at most what [`Spread`] holds.
+/// Shares of pairs of blocks whose mean deviates by at most the corresponding value in [`Spread`].
 const SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
-/// The fewest blocks of which pairs tell enough; of fewer the scatter is taken for normal.
+/// Minimum number of blocks for an estimate from pairs; with fewer the scatter is assumed to be normal.
 const PAIRS_TELL: usize = 6;
 
 impl Spread {
-    /// Of log-ratios of blocks and their centre. `None` below two blocks, or if a number exceeds a double.
+    /// The spread of the log-ratios of blocks about their centre. `None` below two blocks, or if a number exceeds a
+    /// double.
     pub(crate) fn of(d: &[f64], centre: f64) -> Option<Self> {
         if d.len() < PAIRS_TELL {
             return robust(d).map(Self::normal);
@@ -66,21 +67,21 @@ impl Spread {
             off.extend(d[i + 1..].iter().map(|y| (x.midpoint(*y) - centre).abs()));
         }
         off.sort_unstable_by(f64::total_cmp);
-        // The mean of two of n lies nearer to the mean of all n than to the truth: its variance is s²·(1/2 − 1/n).
+        // The mean of two of n is closer to the mean of all n than to the true value: its variance is s²·(1/2 − 1/n).
         let n = d.len() as f64;
         let own_centre = (n / (n - 2.0)).sqrt();
         let spread = SHARES.map(|share| own_centre * quantile::of_sorted(&off, share));
         spread.iter().all(|off| off.is_finite()).then_some(Self(spread))
     }
 
-    /// Of normal log-ratios with the standard deviation `deviation`.
+    /// The spread of normal log-ratios with the standard deviation `deviation`.
     #[must_use]
     pub fn normal(deviation: f64) -> Self {
         Self(SHARES.map(|share| deviation * normal_reach(share)))
     }
 
-    /// The standard deviation of normal log-ratios of which as many pairs are off by at most `effect`: what the formula
-    /// for a normal host takes to plan for an effect of this size, in logs.
+    /// The standard deviation, in logs, for the block count formula at an effect of this size: that of normal
+    /// log-ratios with the same share of pairs that deviate by at most `effect`.
     #[must_use]
     pub fn at(&self, effect: f64) -> f64 {
         let reach = self.reach(effect);
@@ -97,17 +98,17 @@ impl Spread {
             }
             below = (off, at);
         }
-        // Beyond the last quantile as of a normal host.
+        // Beyond the last quantile as on a normal host.
         below.0 * reach / below.1
     }
 
-    /// What most blocks scatter by, as a standard deviation: half of the pairs are off by at most 0.48 of it.
+    /// Scatter of most blocks as a standard deviation: half of the pairs deviate by at most 0.48 of it.
     #[must_use]
     pub fn typical(&self) -> f64 {
         self.0[1] / normal_reach(SHARES[1])
     }
 
-    /// `effect` over the spread at its size; linear between the quantiles, and never less for a greater effect.
+    /// The effect divided by the spread at its size: linear between the quantiles, and not decreasing in the effect.
     fn reach(&self, effect: f64) -> f64 {
         let (mut below, mut at) = ((0.0, 0.0), 0);
         while at < SHARES.len() && self.0[at] <= effect {
@@ -121,13 +122,13 @@ impl Spread {
     }
 }
 
-/// By how many of their standard deviations the mean of two normal numbers is off at most, in such a share of pairs: the
+/// Largest deviation of the mean of two normal numbers in the given share of pairs, in their standard deviations: the
 /// inverse of the error function.
 fn normal_reach(share: f64) -> f64 {
     standard_quantile(f64::midpoint(1.0, share)) / std::f64::consts::SQRT_2
 }
 
-/// The MAD, or the standard deviation when more than half the observations are equal and the MAD would claim certainty.
+/// The MAD, or the standard deviation if more than half of the observations are equal, where the MAD would be zero.
 /// `None` below two observations.
 fn robust(sample: &[f64]) -> Option<f64> {
     if sample.len() < 2 {
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(robust(&[1.0]), None);
     }
 
-    /// Evenly spaced quantiles of a normal host with a standard deviation of `deviation`.
+    /// Evenly spaced quantiles of a normal distribution with this standard deviation, as on a normal host.
     fn normal_blocks(n: usize, deviation: f64) -> Vec<f64> {
         (0..n).map(|i| deviation * standard_quantile((i as f64 + 0.5) / n as f64)).collect()
     }
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_few_blocks_far_off_count_for_effects_of_their_size() {
-        // Five in eight agree within 2 %, three in eight are off by a third either way.
+        // Five in eight blocks agree within 2 %, three in eight deviate by 0.3 in either direction.
         let mut blocks = normal_blocks(50, 0.02);
         blocks.extend([0.3, -0.3].repeat(15));
         let spread = Spread::of(&blocks, 0.0).unwrap();

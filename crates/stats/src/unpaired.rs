@@ -1,4 +1,4 @@
-//! Two runs compared that share no blocks.
+//! Comparison of two runs without common blocks.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,38 +10,38 @@ use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, StatsError,
 
 /// The ratio B/A of a metric between two separate runs.
 ///
-/// The estimate is Hodges and Lehmann's shift of the logs: the median of ln(bⱼ/aᵢ) over all pairs, as a
-/// ratio. Its interval leaves out the k smallest and k largest pairs, k from the null distribution of Mann
-/// and Whitney's U (Hollander, Wolfe and Chicken, §4.2–4.3).
+/// The estimate is Hodges and Lehmann's shift of the logs: the median of ln(bⱼ/aᵢ) over all pairs, as a ratio. Its
+/// interval omits the k smallest and k largest pairs, with k from the null distribution of Mann and Whitney's U
+/// (Hollander, Wolfe and Chicken, §4.2–4.3).
 ///
-/// **It cannot see drift.** Whatever changed on the host between the two runs is part of the ratio, and the
-/// interval does not allow for it: on a noisy machine, identical configurations compared this way "differ"
-/// far more often than the level says. Anything that reports this type must say so. Prefer
-/// [`PairedRatio`](crate::PairedRatio) whenever both arms can be run in blocks.
+/// **It cannot detect drift.** A change of the host between the two runs is part of the ratio, and the interval does
+/// not account for it: on a noisy machine, identical configurations compared this way "differ" far more often than the
+/// level states. Any report of this type must mention this. Prefer [`PairedRatio`](crate::PairedRatio) whenever both
+/// arms can run in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UnpairedRatio {
-    /// B/A. 1 means no difference; `n`, and what it needs, count trials of the smaller run.
+    /// B/A. 1 means no difference; `n` and [`Bounds::NeedsAtLeast`] count trials of the smaller run.
     pub ratio: Estimate,
-    /// Trials in run A.
+    /// Number of trials in run A.
     pub n_a: usize,
-    /// Trials in run B.
+    /// Number of trials in run B.
     pub n_b: usize,
     /// Two-sided p-value of the Mann-Whitney test that the ratio is 1.
     pub p_value: f64,
-    /// Whether p-value and coverage are exact.
+    /// Method of the p-value and the coverage.
     pub method: Method,
 }
 
 impl UnpairedRatio {
     /// Compares two runs, one positive number per trial, both in the same unit.
     ///
-    /// Exact up to 50 trials together, over all splits of the midranks at hand, so ties need no correction;
-    /// normal with continuity and tie correction above. The interval uses the distribution without ties,
-    /// which makes it conservative when there are some.
+    /// Exact up to 50 trials together, over all splits of the observed midranks, so that ties need no correction; above
+    /// 50 the normal approximation with continuity and tie correction. The interval uses the distribution without ties,
+    /// which makes it conservative with ties.
     ///
     /// # Errors
-    /// An empty run, a number that is not finite and positive, more than 2000 trials in a run, or a ratio
-    /// that exceeds a double.
+    /// An empty run, a number that is not finite and positive, more than 2000 trials in a run, or a ratio that exceeds
+    /// a double.
     pub fn from_runs(a: &[f64], b: &[f64], confidence: Confidence) -> Result<Self, StatsError> {
         for run in [a, b] {
             sample::positive(run)?;
@@ -68,8 +68,8 @@ impl UnpairedRatio {
         })
     }
 
-    /// Whether B is faster or slower than A, drift included. "Blocks needed" then means further trials in
-    /// each run, which narrow the interval and do nothing against drift.
+    /// Whether B is faster or slower than A, drift included. The needed blocks are additional trials in each run, which
+    /// narrow the interval but do not reduce drift.
     #[must_use]
     pub fn verdict(&self, tolerance: Tolerance, better: Better, planner: &Planner) -> Verdict {
         let more = planner.more_for_tolerance(&self.ratio, None, tolerance);
@@ -77,7 +77,7 @@ impl UnpairedRatio {
     }
 }
 
-/// The fewest trials per run with which an interval at this level exists: the least n with 2/C(2n, n) ≤ α.
+/// Minimum number of trials per run for an interval at this level: the least n with 2/C(2n, n) ≤ α.
 fn minimum_trials(confidence: Confidence) -> usize {
     let mut n = 1_usize;
     let mut splits = 2.0;
@@ -89,7 +89,7 @@ fn minimum_trials(confidence: Confidence) -> usize {
     n
 }
 
-/// Pairs to leave out on each side, and the coverage.
+/// Number of pairs to omit on each side, and the coverage; `None` if there are too few trials.
 fn critical(n_a: usize, n_b: usize, confidence: Confidence) -> Option<(usize, f64)> {
     if n_a + n_b <= EXACT_LIMIT {
         NullDistribution::mann_whitney(n_a, n_b).critical(confidence)
@@ -97,13 +97,13 @@ fn critical(n_a: usize, n_b: usize, confidence: Confidence) -> Option<(usize, f6
         let pairs = n_a as f64 * n_b as f64;
         let variance = pairs * (n_a + n_b + 1) as f64 / 12.0;
         let (k, coverage) = null::normal_critical(pairs / 2.0, variance, confidence)?;
-        // The approximation knows nothing of small tails: one trial against fifty has too few splits.
+        // The approximation is invalid for small tails: one trial against fifty has too few splits.
         let tail = (1.0 - coverage) / 2.0;
         (tail * choose(n_a + n_b, n_a) >= 1.0).then_some((k, coverage))
     }
 }
 
-/// C(n, k), or infinity.
+/// C(n, k), or infinity if it exceeds a double.
 fn choose(n: usize, k: usize) -> f64 {
     let k = k.min(n - k);
     (1..=k).map(|i| (n - k + i) as f64 / i as f64).product()
@@ -118,7 +118,7 @@ fn rank_sum_test(a: &[f64], b: &[f64]) -> (f64, Method) {
         (null.two_sided(sum_b), Method::Exact)
     } else {
         let (n_a, n_b, n) = (a.len() as f64, b.len() as f64, pooled.len() as f64);
-        // In doubled ranks, hence 4 times the textbook variance.
+        // In doubled ranks, which gives 4 times the textbook variance.
         let mean = n_b * (n + 1.0);
         let ties = ranks.tie_correction() / (n * (n - 1.0));
         let variance = n_a * n_b / 3.0 * (n + 1.0 - ties);

@@ -8,56 +8,53 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::schedule::below;
 use crate::{Bounds, Confidence, Estimate, Interval, StatsError, sample};
 
-/// Refits behind each interval. The standard error they give is itself known to about 4 %.
+/// Refits behind each interval. The resulting standard error is itself accurate to about 4 %.
 const REPLICATES: usize = 400;
-/// Below this many observations the interval would rest on fewer than three residual degrees of freedom.
+/// Minimum number of observations for an interval: with fewer it would rest on fewer than three residual degrees of
+/// freedom.
 const FOR_INTERVAL: usize = 6;
 const PARAMETERS: usize = 3;
 const ITERATIONS: usize = 200;
 const LIMIT: usize = 10_000;
 
-/// One trial: throughput at a level of concurrency.
+/// Throughput of one trial at a level of concurrency.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UslPoint {
-    /// Workers, at least 1.
+    /// Number of workers, at least 1.
     pub concurrency: u32,
     /// Operations per second (or any unit of rate), above 0.
     pub throughput: f64,
 }
 
-/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), Gunther's Universal Scalability Law (2007).
+/// Gunther's Universal Scalability Law (2007): X(N) = λN / (1 + σ(N − 1) + κN(N − 1)).
 ///
-/// Fitted by least squares on ln X, because throughput scatters in proportion to itself. The coefficients
-/// are not held at or above 0: a slightly negative one is noise around 0, and its interval says so, whereas
-/// clamping would hide it. Writers of one SQLite file are expected near σ = 1, since only one writes at a
-/// time.
+/// Fitted by least squares on ln X, because the scatter of throughput is proportional to its value. The coefficients
+/// are not restricted to 0 and above: a slightly negative one is noise around 0, which its interval shows and clamping
+/// would hide. For writers of one SQLite file σ is expected near 1, because only one writes at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Usl {
-    /// λ: throughput of one worker alone, in the unit of the points.
+    /// λ: throughput of one worker in the unit of the points.
     pub lambda: Estimate,
-    /// σ: the share of work that is serialised (contention). 0: none, 1: all.
+    /// σ: the share of serialised work (contention), from 0 for none to 1 for all.
     pub sigma: Estimate,
-    /// κ: the cost of each pair of workers keeping each other informed (coherence). Above 0 throughput has
-    /// a peak and falls beyond it.
+    /// κ: the coherency cost per pair of workers. If it is above 0, throughput has a peak and falls beyond it.
     pub kappa: Estimate,
-    /// Standard deviation of the residuals of ln X: 0.03 says the points lie about 3 % off the curve.
+    /// Standard deviation of the residuals of ln X: 0.03 means that the points are about 3 % off the curve.
     pub residual: f64,
 }
 
 impl Usl {
     /// Fits the law to trials at three or more levels of concurrency.
     ///
-    /// Intervals come from a residual bootstrap: residuals, inflated by √(n/(n − 3)) for the freedom the
-    /// fit took, are drawn again onto the fitted curve and refitted 400 times with a generator seeded by
-    /// `seed`; the spread of the refits is the standard error, and Student's t with n − 3 degrees of
-    /// freedom its multiple. A percentile interval would be too narrow on so few points. They need 6
-    /// points, their coverage is nominal, and they assume independent residuals: trials of one block share
-    /// what the block suffered.
+    /// Intervals come from a residual bootstrap. Residuals, inflated by √(n/(n − 3)) for the degrees of freedom used by
+    /// the fit, are drawn again onto the fitted curve and refitted 400 times with a generator seeded by `seed`. The
+    /// standard error is the spread of the refits, and its multiple is Student's t with n − 3 degrees of freedom. A
+    /// percentile interval would be too narrow with so few points. The intervals need 6 points, their coverage is
+    /// nominal, and they assume independent residuals, although trials of one block share the influences on the block.
     ///
     /// # Errors
-    /// No points, a concurrency of 0, a throughput that is not finite and positive, fewer than three
-    /// distinct levels, more than 10 000 points, points that do not resemble the law at all, or bounds that
-    /// exceed a double.
+    /// No points, a concurrency of 0, a throughput that is not finite and positive, fewer than three distinct levels,
+    /// more than 10 000 points, points that do not resemble the law at all, or bounds that exceed a double.
     pub fn fit(points: &[UslPoint], confidence: Confidence, seed: u64) -> Result<Self, StatsError> {
         sample::at_most(points.len(), LIMIT)?;
         let throughput: Vec<f64> = points.iter().map(|p| p.throughput).collect();
@@ -100,16 +97,15 @@ impl Usl {
         })
     }
 
-    /// The concurrency at which the fitted throughput is highest, √((1 − σ)/κ); `None` if it has no peak
-    /// above one worker.
+    /// The concurrency with the highest fitted throughput, √((1 − σ)/κ); `None` if there is no peak above one worker.
     #[must_use]
     pub fn peak(&self) -> Option<f64> {
         let peak = ((1.0 - self.sigma.value) / self.kappa.value).sqrt();
         (self.kappa.value > 0.0 && peak.is_finite() && peak > 1.0).then_some(peak)
     }
 
-    /// Fitted throughput with this many workers; `None` where the fitted law has no meaning (outside the
-    /// measured range, with a negative coefficient).
+    /// Fitted throughput with this number of workers; `None` if the fitted law is undefined there (outside the measured
+    /// range, with a negative coefficient).
     #[must_use]
     pub fn throughput(&self, concurrency: u32) -> Option<f64> {
         let n = f64::from(concurrency);
@@ -122,8 +118,8 @@ fn denominator(n: f64, sigma: f64, kappa: f64) -> f64 {
     1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0)
 }
 
-/// A candidate fit. λ enters ln X as a constant, so for given σ and κ the best ln λ is a mean and only two
-/// parameters are searched.
+/// A candidate fit. λ is an additive constant of ln X, so for given σ and κ the best ln λ is a mean, and the search has
+/// only two parameters.
 #[derive(Clone, Copy)]
 struct Curve {
     log_lambda: f64,
@@ -142,7 +138,7 @@ impl Curve {
         error.is_finite().then_some(Self { log_lambda, sigma, kappa, error })
     }
 
-    /// The best of a coarse grid. All its members are positive everywhere, whatever the levels.
+    /// The best curve of a coarse grid, all of whose curves are positive at any level.
     fn start(n: &[f64], log_x: &[f64]) -> Self {
         let none = Self { log_lambda: 0.0, sigma: 0.0, kappa: 0.0, error: f64::INFINITY };
         let grid = [0.0, 0.02, 0.1, 0.3, 0.7, 1.0].into_iter().flat_map(|sigma| {
@@ -153,8 +149,7 @@ impl Curve {
             .fold(none, |best, next| if next.error < best.error { next } else { best })
     }
 
-    /// Levenberg and Marquardt's damped Gauss-Newton from `start`. `None` if it has not settled after 200
-    /// steps.
+    /// Levenberg and Marquardt's damped Gauss-Newton method from `start`. `None` without convergence after 200 steps.
     fn descend(n: &[f64], log_x: &[f64], start: Self) -> Option<Self> {
         let mut best = start;
         let mut damping = 1e-3;
@@ -180,7 +175,7 @@ impl Curve {
                 }
                 _ => {
                     damping *= 10.0;
-                    // No direction improves: this is the minimum, as far as doubles can tell.
+                    // No direction improves the fit: this is the minimum within the precision of doubles.
                     if damping > 1e12 {
                         return Some(best);
                     }
@@ -194,7 +189,7 @@ impl Curve {
     fn step(&self, n: &[f64], log_x: &[f64], damping: f64) -> Option<(f64, f64)> {
         let residuals: Vec<f64> =
             offsets(n, log_x, self.sigma, self.kappa)?.iter().map(|offset| offset - self.log_lambda).collect();
-        // Derivatives of the residuals, less their means because λ follows.
+        // Derivatives of the residuals, minus their means, because λ adapts to σ and κ.
         let slope = |weight: fn(f64) -> f64| {
             let raw: Vec<f64> = n.iter().map(|&n| weight(n) / denominator(n, self.sigma, self.kappa)).collect();
             let centre = mean(&raw);
@@ -212,7 +207,7 @@ impl Curve {
     }
 }
 
-/// Half the width of the intervals of ln λ, σ and κ.
+/// Half the widths of the intervals of ln λ, σ and κ.
 fn reach(n: &[f64], log_x: &[f64], best: Curve, confidence: Confidence, seed: u64) -> Result<[f64; 3], StatsError> {
     let points = n.len();
     let freedom = (points - PARAMETERS) as f64;
@@ -240,8 +235,8 @@ fn reach(n: &[f64], log_x: &[f64], best: Curve, confidence: Confidence, seed: u6
         squares[2] += (refit.kappa - best.kappa).powi(2);
         refits += 1;
     }
-    // Refits that run away belong to the widest part of the distribution; without them the interval would
-    // be too narrow, so many of them mean there is none to give.
+    // Refits without convergence belong to the tails of the distribution. Their omission narrows the interval, so with
+    // many of them there is no valid interval.
     if refits < REPLICATES * 9 / 10 {
         return Err(StatsError::NoConvergence);
     }
@@ -251,7 +246,8 @@ fn reach(n: &[f64], log_x: &[f64], best: Curve, confidence: Confidence, seed: u6
     Ok(squares.map(|sum: f64| quantile * (sum / refits as f64).sqrt()))
 }
 
-/// ln X − ln N + ln(denominator): equal to ln λ wherever the curve passes through the point.
+/// ln X − ln N + ln(denominator): equal to ln λ for points on the curve. `None` if the law is not positive at every
+/// point.
 fn offsets(n: &[f64], log_x: &[f64], sigma: f64, kappa: f64) -> Option<Vec<f64>> {
     n.iter()
         .zip(log_x)

@@ -1,29 +1,31 @@
-//! What a comparison may be said to show.
+//! Verdicts: the conclusions that a comparison supports.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Interval, StatsError};
 
-/// Which way a metric improves.
+/// Direction in which a metric improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// Throughput, goodput.
+    /// Higher values are better: throughput, goodput.
     Higher,
-    /// Latency, CPU time, bytes.
+    /// Lower values are better: latency, CPU time, bytes.
     Lower,
 }
 
-/// The relative difference δ that does not matter: ratios inside (1/(1 + δ), 1 + δ) are as good as equal. A
-/// choice of the reader, not a statistic. Above 0, at most 100 (a factor of 101).
+/// The relative difference δ below which arms count as equivalent: ratios inside (1/(1 + δ), 1 + δ). It is a choice of
+/// the reader, not a statistic. From 10⁻⁹ to 100 (a factor of 101).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Tolerance(f64);
 
 impl Tolerance {
-    /// 5 %.
+    /// 5 %, the default.
     pub const DEFAULT: Tolerance = Tolerance(0.05);
 
+    /// A tolerance from a fraction.
+    ///
     /// # Errors
     /// [`StatsError::OutOfDomain`] unless 10⁻⁹ ≤ delta ≤ 100.
     pub fn new(delta: f64) -> Result<Self, StatsError> {
@@ -34,7 +36,7 @@ impl Tolerance {
         }
     }
 
-    /// δ, as a fraction.
+    /// δ as a fraction.
     #[must_use]
     pub fn delta(self) -> f64 {
         self.0
@@ -74,7 +76,7 @@ impl From<Tolerance> for f64 {
     }
 }
 
-/// How B compares with A. Four answers, because "no difference was shown" and "they are the same" differ.
+/// Result of comparing B with A. Four values, because "no difference was shown" and "they are equivalent" differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum Verdict {
@@ -82,22 +84,22 @@ pub enum Verdict {
     Faster,
     /// B is worse than A.
     Slower,
-    /// B is as good as A within the tolerance: shown, not merely not refuted.
+    /// B is as good as A within the tolerance: this was shown, not merely not refuted.
     Equivalent,
-    /// The blocks so far bear none of the three.
+    /// The available blocks support none of the three.
     Inconclusive {
-        /// Blocks still to run **on top of** those there are; `None` if no number worth running would do.
+        /// Blocks to run **in addition** to the available ones; `None` if no practical number is expected to suffice.
         blocks_needed: Option<u32>,
     },
 }
 
 impl Verdict {
-    /// Judges the interval of the ratio B/A. `blocks_needed` is passed on when it settles nothing.
+    /// The verdict of an interval of the ratio B/A. `blocks_needed` is returned if the result is inconclusive.
     ///
-    /// - **Equivalent** iff it lies wholly inside the band of the tolerance, even if it excludes 1: a
+    /// - **Equivalent** iff the interval lies wholly inside the band of the tolerance, even if it excludes 1: a
     ///   difference too small to matter is no reason to choose.
-    /// - **Faster** or **Slower** iff it excludes 1 and is not wholly inside the band. The difference is
-    ///   then established; that it exceeds the tolerance is not, unless the whole interval lies beyond.
+    /// - **Faster** or **Slower** iff the interval excludes 1 and is not wholly inside the band. The difference is then
+    ///   established; that it exceeds the tolerance is not, unless the whole interval lies beyond the band.
     /// - **Inconclusive** otherwise, and without an interval.
     #[must_use]
     pub fn judge(interval: Option<Interval>, tolerance: Tolerance, better: Better, blocks_needed: Option<u32>) -> Self {

@@ -1,8 +1,8 @@
-//! Durability levels: what the settings in effect leave after a crash.
+//! Durability levels: the guarantees of the settings in effect after a crash.
 //!
 //! SQLite's levels follow crash experiments with SQLite 3.54: process kills, simulated power loss (unsynced pages and
-//! directory entries dropped, torn sectors) and snapshots of ext4, xfs and btrfs taken after a commit. It holds for
-//! disks that keep what they acknowledge.
+//! directory entries dropped, torn sectors) and snapshots of ext4, xfs and btrfs taken after a commit. They apply to
+//! disks that keep acknowledged writes.
 
 mod server;
 #[cfg(test)]
@@ -15,25 +15,25 @@ use litelab_protocol::{Dialect, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far an acknowledged transaction can be trusted; a higher level is greater.
+/// Durability of an acknowledged transaction; a higher level is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum Durability {
-    /// In memory: nothing survives the process.
+    /// In memory: no data survives the process.
     Volatile,
     /// A killed process can leave a corrupt database.
     D0,
-    /// Survives a killed process; power loss can corrupt.
+    /// Survives a killed process; power loss can corrupt the database.
     D1,
-    /// Consistent after power loss; many acknowledged transactions may be gone.
+    /// Consistent after power loss; many acknowledged transactions can be lost.
     D2,
-    /// After power loss the last acknowledged transaction may be gone.
+    /// Consistent after power loss; the last acknowledged transaction can be lost.
     D3,
     /// No acknowledged transaction is lost.
     D4,
 }
 
-/// `PRAGMA journal_mode`.
+/// Values of `PRAGMA journal_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -47,7 +47,7 @@ pub enum JournalMode {
     Off,
 }
 
-/// `PRAGMA synchronous`, as it acts.
+/// Values of `PRAGMA synchronous`, by their effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -59,17 +59,18 @@ pub enum Synchronous {
     Extra,
 }
 
-/// A durability level, and a limit of it that the level does not express.
+/// A durability level with a caveat that the level does not express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
-    /// The level.
+    /// The durability level.
     pub durability: Durability,
-    /// The limit, in words.
+    /// Description of the caveat.
     pub caveat: Option<&'static str>,
 }
 
 impl Level {
-    /// The level of a database file or server, from what one connection read back; none where that is not enough.
+    /// The level of a database file or server from the settings read back on one connection; `None` if they are
+    /// insufficient.
     #[must_use]
     pub fn reported(dialect: Dialect, read: &dyn Fn(&str) -> Option<Value>) -> Option<Self> {
         match dialect {
@@ -89,9 +90,10 @@ fn sqlite(read: &dyn Fn(&str) -> Option<Value>) -> Option<Level> {
     })
 }
 
-/// How rarely a rollback journal with NORMAL is corrupted by power loss. SQLite's documentation of `synchronous`: "There is a
-/// very small (though non-zero) chance that a power failure at just the wrong time could corrupt the database in
-/// journal_mode=DELETE on an older filesystem."
+/// The caveat of a rollback journal with NORMAL, which power loss corrupts rarely.
+///
+/// SQLite's documentation of `synchronous`: "There is a very small (though non-zero) chance that a power failure at
+/// just the wrong time could corrupt the database in journal_mode=DELETE on an older filesystem."
 fn caveat(journal: JournalMode, synchronous: Synchronous) -> Option<&'static str> {
     use JournalMode::{Delete, Persist, Truncate};
     match (journal, synchronous) {
@@ -129,7 +131,7 @@ impl Durability {
         }
     }
 
-    /// What a change to this level from a higher one gives up, to be read after "gives up".
+    /// The loss caused by a change to this level from a higher one, worded to follow "gives up".
     pub fn price(self) -> &'static str {
         match self {
             Self::Volatile => "everything when the process ends",
@@ -143,7 +145,7 @@ impl Durability {
 }
 
 impl JournalMode {
-    /// From a word as SQLite reports it.
+    /// The mode that SQLite reports as a word.
     #[must_use]
     pub fn reported(reported: &Value) -> Option<Self> {
         let Value::Text(word) = reported else { return None };
@@ -160,8 +162,8 @@ impl JournalMode {
 }
 
 impl Synchronous {
-    /// From a code as SQLite reports it, or one of the four words. Codes 4 to 6 are what `synchronous = 4` and
-    /// the like leave behind: FULL, without EXTRA's sync of the directory.
+    /// The value that SQLite reports as a code or one of the four words. Codes 4 to 6 result from `synchronous = 4` and
+    /// the like: FULL, without EXTRA's sync of the directory.
     #[must_use]
     pub fn reported(reported: &Value) -> Option<Self> {
         if let Some(code) = reported.integer() {

@@ -1,8 +1,8 @@
-//! What the settings of a server leave after a crash, on the same levels as SQLite's.
+//! Durability levels of servers by their settings, on the same scale as SQLite's.
 //!
 //! Sources: PostgreSQL's manual, 30.4 "Asynchronous Commit" and 20.5 "Write Ahead Log" (`fsync`, `full_page_writes`,
 //! `synchronous_commit`, `wal_writer_delay`); MariaDB's "InnoDB System Variables" (`innodb_flush_log_at_trx_commit`,
-//! `innodb_doublewrite`). It holds for disks that keep what they acknowledge, and of a cluster for each node by itself.
+//! `innodb_doublewrite`). They apply to disks that keep acknowledged writes, and in a cluster to each node by itself.
 
 use litelab_protocol::Value;
 
@@ -15,8 +15,8 @@ pub(super) fn postgres(read: &dyn Fn(&str) -> Option<Value>) -> Option<Level> {
     let durability = match (synced, waits) {
         (true, true) => Durability::D4,
         (true, false) => Durability::D2,
-        // Without fsync the kernel still has what was written when only the process dies; power loss leaves the files in
-        // any state, as it does pages torn in the middle of a write.
+        // Without fsync, written data is still in the kernel if only the process dies. Power loss leaves the files in
+        // any state, and so do pages torn in the middle of a write.
         (false, _) => Durability::D1,
     };
     let caveat =

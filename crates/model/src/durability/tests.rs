@@ -1,4 +1,4 @@
-//! The levels, and that real read-backs lead to them.
+//! The levels, and their derivation from real read-backs.
 
 use litelab_protocol::{Dialect, Value};
 
@@ -24,7 +24,7 @@ fn of(journal: Value, synchronous: Value) -> Option<Durability> {
     Level::reported(Dialect::Sqlite, &read).map(|level| level.durability)
 }
 
-/// Of a new file on which both were set as text.
+/// The level of a new file after both settings were set as text.
 fn set(journal: &str, synchronous: &str) -> Option<Durability> {
     let mut bench = Bench::new();
     let connection = bench.fresh();

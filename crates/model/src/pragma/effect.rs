@@ -1,31 +1,32 @@
-//! What SQLite makes of a value that litelab refuses: asked of a real one, on a new database.
+//! The effect of a refused value, determined on a new database of a real SQLite.
 
 use litelab_protocol::Value;
 
 use super::vocabulary::{Kind, Pragma, Scope, Values};
 
-/// Sets a PRAGMA (name) of a new database to a first value and then to a second. Its value before the second, and after it; none
-/// after it where SQLite returns an error. None where it cannot be tried.
+/// Sets the PRAGMA `name` of a new database to `first`, then to `second`. Returns its value before and after the second
+/// statement; the latter is `None` if SQLite returned an error. The result is `None` if the attempt is impossible.
 pub type Try = fn(name: &str, first: &str, second: &str) -> Option<(Value, Option<Value>)>;
 
-/// What a value does.
+/// The effect of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Effect {
-    /// The setting then reports this.
+    /// The setting then has this value.
     Takes(Value),
-    /// Nothing: the setting keeps the value it had.
+    /// The setting keeps its previous value.
     Keeps,
     /// SQLite returns an error.
     Fails,
 }
 
-/// None of what cannot be read back, and of what would change the whole process.
+/// The effect of a text as the value of a PRAGMA; `None` for a PRAGMA that cannot be read back or that changes the
+/// whole process.
 pub(super) fn effect(pragma: &Pragma, text: &str, tried: Try) -> Option<Effect> {
     let Kind::Setting { scope, values } = pragma.kind else { return None };
     if scope == Scope::Process {
         return None;
     }
-    // From two values: what is kept differs, what is taken does not.
+    // Two start values: a kept value depends on the start value, a new value does not.
     let [first, second] = starts(values)?;
     let (before, after) = tried(pragma.name, &first, text)?;
     let Some(after) = after else { return Some(Effect::Fails) };
@@ -34,7 +35,7 @@ pub(super) fn effect(pragma: &Pragma, text: &str, tried: Try) -> Option<Effect> 
     Some(if kept { Effect::Keeps } else { Effect::Takes(after) })
 }
 
-/// Two values that the PRAGMA takes and that differ.
+/// Two different valid values of the PRAGMA.
 fn starts(values: Values) -> Option<[String; 2]> {
     match values {
         Values::Boolean | Values::BooleanOrPages => Some(["off".to_owned(), "on".to_owned()]),

@@ -1,66 +1,66 @@
-//! Why a PRAGMA is refused, in one line with its remedy.
+//! Errors of PRAGMAs, in one line with the remedy.
 
 use super::effect::Try;
 use super::misread::Misread;
 
-/// A PRAGMA that would not do what the profile says.
+/// A PRAGMA that would not have the effect that the profile states.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PragmaError {
     /// No PRAGMA has this name.
     #[error("unknown PRAGMA {name:?}: SQLite would ignore it without an error; {}", hint(.nearest))]
     Unknown {
-        /// The name as given.
+        /// Name as given.
         name: String,
-        /// The known name most like it.
+        /// The most similar known name.
         nearest: Option<&'static str>,
     },
-    /// The name has a schema in front.
+    /// The name has a schema as prefix.
     #[error("{name:?} names a schema: a profile sets the main database; write {plain}")]
     Qualified {
-        /// The name as given.
+        /// Name as given.
         name: String,
-        /// The name alone.
+        /// Name without the schema.
         plain: &'static str,
     },
-    /// SQLite advises against it.
+    /// SQLite's documentation deprecates the PRAGMA.
     #[error("{name} is deprecated and some builds ignore it without an error; use {instead}")]
     Deprecated {
-        /// The PRAGMA.
+        /// Name of the PRAGMA.
         name: &'static str,
-        /// The replacement.
+        /// Name of the replacement.
         instead: &'static str,
     },
-    /// An ordinary build does not know it.
+    /// An ordinary build of SQLite does not have the PRAGMA.
     #[error("{name} exists only in a SQLite built with {condition}: others ignore it without an error; leave it out")]
     SpecialBuild {
-        /// The PRAGMA.
+        /// Name of the PRAGMA.
         name: &'static str,
-        /// What the build needs.
+        /// Compile-time option that the build needs.
         condition: &'static str,
     },
-    /// It only reports.
+    /// The PRAGMA is a query.
     #[error("{name} reports and sets nothing; leave it out of the profile")]
     NotASetting {
-        /// The PRAGMA.
+        /// Name of the PRAGMA.
         name: &'static str,
     },
-    /// An action that takes no value.
+    /// The PRAGMA is an action that accepts no value.
     #[error(
         "{name} = {given}: it takes no value and SQLite would run it whatever the value; write true or leave it out"
     )]
     NoArgument {
-        /// The PRAGMA.
+        /// Name of the PRAGMA.
         name: &'static str,
-        /// The value as given.
+        /// Value as given.
         given: String,
     },
-    /// SQLite would read the value as something else, or refuse it.
+    /// SQLite would interpret the value differently, or refuse it.
     #[error(transparent)]
     Value(Box<Misread>),
 }
 
 impl PragmaError {
-    /// Adds what a SQLite would have done with the value, where that is the mistake.
+    /// Adds the effect of the value in a real SQLite to an error about a value; other errors are unchanged.
     #[must_use]
     pub fn explained(mut self, tried: Option<Try>) -> Self {
         if let (Self::Value(misread), Some(tried)) = (&mut self, tried) {

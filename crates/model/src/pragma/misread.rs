@@ -1,4 +1,4 @@
-//! The refusal of a value: what is wrong, what SQLite would have made of it, what to write.
+//! The error for a refused value: the problem, its effect in SQLite, and the remedy.
 
 use litelab_protocol::Value;
 
@@ -13,22 +13,22 @@ use crate::quantity::Scalar;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} = {given} {problem}{}; write {remedy}", .pragma.name, silently.as_deref().unwrap_or_default())]
 pub struct Misread {
-    /// The PRAGMA.
+    /// The PRAGMA with the value.
     pub pragma: &'static Pragma,
-    /// The value as given.
+    /// The value as given in the profile.
     pub given: String,
-    /// The value as SQLite would read it.
+    /// The value in the form that SQLite would read.
     text: String,
-    /// What is wrong with it, as the end of "the value …".
+    /// The problem, worded to follow "the value".
     pub problem: String,
-    /// What SQLite would do: ": SQLite would …". None as long as no SQLite was asked.
+    /// The effect in SQLite, as ": SQLite would …"; `None` until a SQLite has been queried.
     pub silently: Option<String>,
-    /// What to write instead, as the end of "write …".
+    /// The remedy, worded to follow "write".
     pub remedy: String,
 }
 
 impl Misread {
-    /// Asks a SQLite what it would do.
+    /// Adds the effect of the value in a real SQLite.
     pub(super) fn ask(&mut self, tried: Try) {
         let Some((values, effect)) = self.pragma.values().zip(effect::effect(self.pragma, &self.text, tried)) else {
             return;
@@ -37,7 +37,7 @@ impl Misread {
     }
 }
 
-/// The error for a value that is not accepted.
+/// The error for a refused value.
 pub(super) fn refusal(pragma: &'static Pragma, input: &Scalar) -> PragmaError {
     let Some(values) = pragma.values() else {
         return PragmaError::NotASetting { name: pragma.name };
@@ -67,7 +67,7 @@ fn problem(values: Values, text: &str) -> String {
     }
 }
 
-/// The end of "SQLite would …".
+/// The effect of a value, worded to follow "SQLite would".
 fn consequence(values: Values, effect: &Effect) -> String {
     let taken = match effect {
         Effect::Keeps => return "silently ignore it and keep the value it has".to_owned(),
@@ -89,7 +89,7 @@ fn consequence(values: Values, effect: &Effect) -> String {
     }
 }
 
-/// A number with what it counts; pages also as memory.
+/// A number with its unit; pages also as memory.
 fn quantity(number: i64, unit: Unit) -> String {
     match unit {
         Unit::PagesOrKib if number < 0 => format!("{} KiB", number.unsigned_abs()),
@@ -108,7 +108,7 @@ fn plural(number: i64) -> &'static str {
     if number == 1 { "" } else { "s" }
 }
 
-/// The end of "write …".
+/// The remedy for a refused value, worded to follow "write".
 fn remedy(values: Values, text: &str) -> String {
     match values {
         Values::Boolean => "on or off".to_owned(),

@@ -1,14 +1,14 @@
-//! SQLite's PRAGMAs: their names, their values, and the checks that run before anything else runs.
+//! SQLite's PRAGMAs: their names, their values, and the checks before a run.
 //!
-//! SQLite answers a wrong PRAGMA with silence. An unknown name is ignored, an unknown word means something else
-//! (`synchronous = WAL` is NORMAL), a number is read up to its first letter (`cache_size = '64MB'` is 64 pages).
-//! A profile is therefore checked here first, and every refusal says what SQLite would have done instead:
+//! SQLite reports no error for a wrong PRAGMA. It ignores an unknown name, gives an unknown word another meaning
+//! (`synchronous = WAL` is NORMAL), and reads a number up to its first letter (`cache_size = '64MB'` is 64 pages).
+//! Profiles are therefore checked here first, and every error describes what SQLite would have done:
 //!
-//! - [`find`] looks a name up in the vocabulary, a table of every PRAGMA of SQLite 3.54.
-//! - [`parse`] turns a name and a TOML value into a [`PragmaValue`] or a one-line [`PragmaError`].
-//! - [`PragmaValue::expected`] is what `PRAGMA name` has to report once the value took effect.
-//! - [`Try`] asks a real SQLite what it makes of a value that is refused.
-//! - [`check_order`] finds orders and combinations that leave a setting without effect.
+//! - [`find`] looks up a name in the vocabulary, a table of every PRAGMA of SQLite 3.54.
+//! - [`parse`] converts a name and a TOML value to a [`PragmaValue`] or a one-line [`PragmaError`].
+//! - [`PragmaValue::expected`] is the value that `PRAGMA name` has to report after the setting took effect.
+//! - [`Try`] determines the effect of a refused value on a real SQLite.
+//! - [`check_order`] finds orders and combinations in which a setting has no effect.
 
 mod effect;
 mod error;

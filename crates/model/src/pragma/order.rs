@@ -1,76 +1,76 @@
-//! Orders and combinations of PRAGMAs that leave one of them without effect.
+//! Orders and combinations of PRAGMAs in which one of them has no effect.
 //!
-//! Only what the list itself shows: each fault was found by trying the order on SQLite 3.54, and the tests try it
-//! again. Orders that look suspicious and are harmless (`synchronous`, `mmap_size`, `journal_size_limit` or
-//! `encoding` before or after `journal_mode = wal`) are in the tests too, so as not to be flagged.
+//! Only faults visible in the list itself. Each was found by running the order on SQLite 3.54, and the tests run it
+//! again. Harmless orders that look suspicious (`synchronous`, `mmap_size`, `journal_size_limit` or `encoding` before
+//! or after `journal_mode = wal`) are tested as well, so that they are not reported.
 
 use super::value::{Canonical, PragmaValue};
 
-/// A PRAGMA that is right by itself and has no effect where it stands.
+/// A PRAGMA that is valid by itself but has no effect at its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderFault {
-    /// The same setting twice.
+    /// The same setting occurs twice.
     #[error("{name} is set twice, to {first} and then to {second}; keep one")]
     Duplicate {
-        /// The setting.
+        /// Name of the setting.
         name: &'static str,
-        /// The value in front.
+        /// The earlier value.
         first: String,
-        /// The value behind it.
+        /// The later value.
         second: String,
     },
-    /// Comes after a PRAGMA that writes the first page of a new database, which fixes it.
+    /// The setting follows a PRAGMA that writes the first page of a new database, which fixes the setting.
     #[error("{name} comes after {creator}, which creates the file and fixes it: no effect; put {name} first")]
     FileAlreadyCreated {
-        /// The setting without effect.
+        /// Name of the setting without effect.
         name: &'static str,
-        /// The PRAGMA that creates the file.
+        /// The PRAGMA that creates the file, with its value.
         creator: String,
     },
-    /// Works on the WAL, and the profile has another journal.
+    /// The setting concerns the WAL, but the profile has another journal mode.
     #[error(
         "{name} has no effect with journal_mode = {journal}: there is no WAL; leave it out, or set journal_mode = wal"
     )]
     NoWal {
-        /// The PRAGMA without effect.
+        /// Name of the PRAGMA without effect.
         name: &'static str,
-        /// The journal mode of the profile.
+        /// Journal mode of the profile.
         journal: &'static str,
     },
-    /// Limits a file that the journal mode never leaves behind.
+    /// The setting limits a file that the journal mode never leaves behind.
     #[error("journal_size_limit has no effect with journal_mode = {journal}, which leaves no file; leave it out")]
     NothingToLimit {
-        /// The journal mode of the profile.
+        /// Journal mode of the profile.
         journal: &'static str,
     },
-    /// Frees pages that no auto_vacuum = incremental keeps free.
+    /// The PRAGMA frees pages that only `auto_vacuum = incremental` retains.
     #[error("incremental_vacuum has no effect with auto_vacuum = {auto_vacuum}; set auto_vacuum = incremental")]
     NotIncremental {
-        /// The mode of the profile.
+        /// `auto_vacuum` mode of the profile.
         auto_vacuum: &'static str,
     },
-    /// Is off again after the first transaction.
+    /// The setting ends with the first transaction.
     #[error(
         "defer_foreign_keys is off again after the first transaction; declare the constraints DEFERRABLE INITIALLY DEFERRED, or set it inside each transaction"
     )]
     EndsWithTransaction,
-    /// Writes to the file after query_only forbade it.
+    /// The PRAGMA writes to the file after `query_only` forbade writes.
     #[error("{name} comes after query_only = on and fails: attempt to write a readonly database; put query_only last")]
     ReadOnlyByThen {
-        /// The PRAGMA that fails.
+        /// Name of the PRAGMA that fails.
         name: &'static str,
     },
-    /// A soft limit that the hard limit replaces.
+    /// The hard limit overrides the soft limit.
     #[error("soft_heap_limit = {soft} is cut to hard_heap_limit = {hard}; set it lower")]
     SoftAboveHard {
-        /// Bytes asked for; 0 is none.
+        /// Soft limit of the profile in bytes; 0 means no limit.
         soft: i64,
-        /// Bytes of the hard limit.
+        /// Hard limit of the profile in bytes.
         hard: i64,
     },
 }
 
-/// Checks a profile's PRAGMAs in the order in which they run on a connection to a new database.
+/// The faults of a profile's PRAGMAs in the order in which they run on a connection to a new database.
 pub fn check_order(values: &[PragmaValue]) -> Vec<OrderFault> {
     let mut faults = Vec::new();
     for (index, value) in values.iter().enumerate() {
@@ -86,7 +86,7 @@ pub fn check_order(values: &[PragmaValue]) -> Vec<OrderFault> {
     faults
 }
 
-/// What is wrong with the place of a PRAGMA behind others.
+/// The fault of a PRAGMA that comes too late.
 fn late(value: &PragmaValue, before: &[PragmaValue]) -> Option<OrderFault> {
     let name = value.name();
     let too_late = name == "page_size" || name == "auto_vacuum" && word(value) != Some("none");
@@ -96,11 +96,11 @@ fn late(value: &PragmaValue, before: &[PragmaValue]) -> Option<OrderFault> {
     }
     let read_only =
         before.iter().any(|earlier| earlier.name() == "query_only" && earlier.value() == Canonical::Boolean(true));
-    // journal_mode = wal writes as well, but below the level at which query_only looks.
+    // journal_mode = wal writes as well, but below the level at which query_only is checked.
     (read_only && creates_file(value) && name != "journal_mode").then_some(OrderFault::ReadOnlyByThen { name })
 }
 
-/// What makes a PRAGMA idle wherever it stands.
+/// The fault of a PRAGMA that has no effect at any position.
 fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<OrderFault> {
     let name = value.name();
     let journal = last(all, "journal_mode").and_then(word);
@@ -109,7 +109,7 @@ fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<OrderFault> {
             journal.filter(|mode| *mode != "wal").map(|journal| OrderFault::NoWal { name, journal })
         }
         "journal_size_limit" => {
-            // In exclusive mode a DELETE journal stays, as a PERSIST journal does.
+            // In exclusive mode a DELETE journal remains, like a PERSIST journal.
             let exclusive = last(all, "locking_mode").and_then(word) == Some("exclusive");
             journal
                 .filter(|mode| matches!(*mode, "truncate" | "memory" | "off") || *mode == "delete" && !exclusive)
@@ -128,7 +128,7 @@ fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<OrderFault> {
     }
 }
 
-/// Whether a PRAGMA starts a write transaction, and so writes the first page of an empty database.
+/// Whether a PRAGMA starts a write transaction, which writes the first page of an empty database.
 fn creates_file(value: &PragmaValue) -> bool {
     match value.name() {
         "journal_mode" => word(value) == Some("wal"),

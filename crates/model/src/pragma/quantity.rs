@@ -1,11 +1,11 @@
-//! Numbers and quantities as people write them, to say which number they should have written.
+//! Numbers and quantities in informal notation, converted for the remedies of errors.
 
 use super::vocabulary::Unit;
 
-/// The page size assumed where pages stand for bytes; SQLite's default.
+/// Page size in bytes for conversions between pages and bytes: SQLite's default.
 pub(super) const PAGE: i64 = 4096;
 
-/// A number that fills the whole text: decimal with an optional sign, or `0x` and hexadecimal digits.
+/// The number that a text consists of: decimal with an optional sign, or `0x` with hexadecimal digits.
 pub(super) fn whole_number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) if digits.starts_with(['+', '-']) => None,
@@ -14,13 +14,13 @@ pub(super) fn whole_number(text: &str) -> Option<i64> {
     }
 }
 
-/// What to write instead of a number with a unit ("64MB", "5 seconds") or in another notation ("1_000", "1e6"),
-/// as the end of "write …". Nothing if the text is no such thing or does not fit within `min..=max`.
+/// The plain number for one with a unit ("64MB", "5 seconds") or in another notation ("1_000", "1e6"), worded to follow
+/// "write". `None` if the text is neither, or if the number is not within `min..=max`.
 pub(super) fn in_plain_digits(text: &str, unit: Unit, min: i64, max: i64) -> Option<String> {
     let (number, suffix) = split(text)?;
     let fits = |value: f64| -> Option<i64> {
         let value = value.round();
-        // Past 2^53 a float no longer holds every integer; nobody means such a size.
+        // Above 2^53 a double does not represent every integer, and no reasonable value is that large.
         (value.abs() < 9e15).then_some(value as i64).filter(|value| (min..=max).contains(value))
     };
     if suffix.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn in_plain_digits(text: &str, unit: Unit, min: i64, max: i64) -> Opt
     }
     match unit {
         Unit::Milliseconds => fits(number * milliseconds(&suffix)?).map(|value| value.to_string()),
-        // The minus sign is what makes it KiB, whether or not one was written.
+        // A negative number is in KiB, so the result is negative in any case.
         Unit::PagesOrKib => both(number, &suffix, |bytes| fits(-bytes.abs() / 1024.0), " as KiB"),
         Unit::Bytes => both(number, &suffix, fits, ""),
         Unit::Pages | Unit::Frames => both(number, &suffix, |bytes| fits(bytes / PAGE as f64), " in 4096-byte pages"),
@@ -41,14 +41,15 @@ pub(super) fn in_plain_digits(text: &str, unit: Unit, min: i64, max: i64) -> Opt
     }
 }
 
-/// Bytes, binary if the suffix leaves it open: a page size of "4k" is 4096.
+/// A size in bytes, binary if the suffix is ambiguous: a page size of "4k" is 4096.
 pub(super) fn binary_bytes(text: &str) -> Option<i64> {
     let (number, suffix) = split(text)?;
     let (_, binary) = bytes(&suffix)?;
     Some(number * binary).filter(|value| value.abs() < 9e15 && value.fract() == 0.0).map(|value| value as i64)
 }
 
-/// "-62500 (64 MB as KiB) or -65536 (64 MiB)": the decimal meaning first, then the binary one that may be meant.
+/// The decimal interpretation, followed by the binary one if the suffix is ambiguous: "-62500 (64 MB as KiB) or -65536
+/// (64 MiB)".
 fn both(number: f64, suffix: &str, convert: impl Fn(f64) -> Option<i64>, how: &str) -> Option<String> {
     let (decimal, binary) = bytes(suffix)?;
     let letter = suffix[..1].to_ascii_uppercase();
@@ -64,12 +65,12 @@ fn both(number: f64, suffix: &str, convert: impl Fn(f64) -> Option<i64>, how: &s
     }
 }
 
-/// The number in front, and what follows it in lower case without blanks around it.
+/// The number at the start of a text, and the rest in lower case without surrounding blanks.
 fn split(text: &str) -> Option<(f64, String)> {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-');
     let digits = text.find(|c| !is_number(c)).unwrap_or(text.len());
-    // "1e6" is a number as a whole, "5 eggs" is not.
+    // "1e6" is a number, "5 eggs" is not.
     let plain = text.replace('_', "");
     if let Ok(number) = plain.parse::<f64>()
         && plain.starts_with(|c: char| is_number(c))
@@ -80,7 +81,7 @@ fn split(text: &str) -> Option<(f64, String)> {
     Some((number, text[digits..].trim().to_ascii_lowercase()))
 }
 
-/// What one unit holds if it is decimal, and if it is binary; the same where the suffix says which.
+/// Size of a unit in bytes, decimal and binary; both are equal if the suffix is unambiguous.
 fn bytes(suffix: &str) -> Option<(f64, f64)> {
     let power = |exponent: i32| (1000_f64.powi(exponent), 1024_f64.powi(exponent));
     let binary = |exponent: i32| (1024_f64.powi(exponent), 1024_f64.powi(exponent));

@@ -54,15 +54,15 @@ const fn alias(text: &'static str, aliases: &'static [&'static str], code: i64) 
     Word { text, aliases, code }
 }
 
-/// The most that an ordinary 64-bit build maps (`SQLITE_MAX_MMAP_SIZE`).
+/// Largest memory map of an ordinary 64-bit build in bytes (`SQLITE_MAX_MMAP_SIZE`).
 const MMAP_MAX: i64 = 0x7fff_0000;
-/// The largest page number (`SQLITE_MAX_PAGE_COUNT`).
+/// Largest page number (`SQLITE_MAX_PAGE_COUNT`).
 const PAGE_COUNT_MAX: i64 = 0xffff_fffe;
-/// Helper threads in an ordinary build (`SQLITE_MAX_WORKER_THREADS`).
+/// Maximum number of helper threads in an ordinary build (`SQLITE_MAX_WORKER_THREADS`).
 const THREADS_MAX: i64 = 8;
 const INT_MIN: i64 = i32::MIN as i64;
 const INT_MAX: i64 = i32::MAX as i64;
-/// A path: no value of it can be wrong by its form alone, and the PRAGMAs that take one are all out of bounds.
+/// A path. Every text is a well-formed path, and litelab accepts none of the PRAGMAs that take one.
 const NO_WORDS: Values = Values::Words { words: &[], reports: Reports::Word, numbers: &[] };
 
 const AUTO_VACUUM: Values = Values::Words {
@@ -70,7 +70,7 @@ const AUTO_VACUUM: Values = Values::Words {
     reports: Reports::Code,
     numbers: &[0, 1, 2],
 };
-/// "UTF-16" is the byte order of the machine that creates the file.
+/// "UTF-16" means the byte order of the machine that creates the file.
 const ENCODING: Values = Values::Words {
     words: if cfg!(target_endian = "little") {
         &[
@@ -107,7 +107,7 @@ const SECURE_DELETE: Values = Values::Words {
     reports: Reports::Code,
     numbers: &[0, 1],
 };
-/// "on", "yes" and "true" are left out: SQLite takes them as NORMAL, which is hardly what they say.
+/// "on", "yes" and "true" are not accepted: SQLite interprets them as NORMAL, which a reader would not expect.
 const SYNCHRONOUS: Values = Values::Words {
     words: &[word("off", 0), word("normal", 1), word("full", 2), word("extra", 3)],
     reports: Reports::Code,
@@ -126,7 +126,7 @@ const WAL_CHECKPOINT: Values = Values::Words {
 
 use Scope::{Connection, File, Process, Transaction};
 
-/// Sorted by name.
+/// The vocabulary, sorted by name.
 #[rustfmt::skip]
 pub(super) const TABLE: &[Pragma] = &[
     query("activate_extensions", "unlocks a licensed extension").only_in("SQLITE_ENABLE_CEROD"),

@@ -1,4 +1,4 @@
-//! From a name and a TOML value to a checked setting.
+//! Conversion of a name and a TOML value to a checked PRAGMA.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values, Word, fin
 use crate::quantity::Scalar;
 use crate::setting::{Expected, Scope, Setting};
 
-/// A PRAGMA with a value that SQLite will understand as it was meant.
+/// A PRAGMA with a value that SQLite interprets as intended.
 #[derive(Debug, Clone, Copy)]
 pub struct PragmaValue {
     pragma: &'static Pragma,
@@ -25,16 +25,16 @@ pub enum Canonical {
     Word(&'static Word),
     /// A number in the PRAGMA's unit.
     Integer(i64),
-    /// On or off.
+    /// A switch: on or off.
     Boolean(bool),
     /// An action without an argument.
     Run,
 }
 
-/// Checks one PRAGMA of a profile.
+/// Checks and parses one PRAGMA of a profile.
 ///
-/// Numbers may also be given as text, in decimal or as `0x…`; words in any case. An action such as `optimize` takes
-/// `true` to run without an argument.
+/// Numbers can also be given as text, in decimal or as `0x…`; words are case-insensitive. For an action such as
+/// `optimize`, `true` means to run it without an argument.
 pub fn parse(name: &str, input: &Scalar) -> Result<PragmaValue, PragmaError> {
     if let Some(pragma) = find(name) {
         return parse_as(pragma, input);
@@ -45,7 +45,7 @@ pub fn parse(name: &str, input: &Scalar) -> Result<PragmaValue, PragmaError> {
     Err(PragmaError::Unknown { name: name.to_owned(), nearest: nearest(name) })
 }
 
-/// The same for an entry of the vocabulary, or a test's variant of one.
+/// Checks and parses a value for an entry of the vocabulary, or for a test's variant of an entry.
 pub(super) fn parse_as(pragma: &'static Pragma, input: &Scalar) -> Result<PragmaValue, PragmaError> {
     let name = pragma.name;
     match (pragma.standing, pragma.only_in) {
@@ -68,7 +68,7 @@ pub(super) fn parse_as(pragma: &'static Pragma, input: &Scalar) -> Result<Pragma
     }
 }
 
-/// The canonical form of a text, or nothing if litelab refuses it.
+/// The canonical form of a text; `None` if litelab refuses it.
 fn accept(values: Values, text: &str) -> Option<Canonical> {
     match values {
         Values::Boolean => boolean(text).map(Canonical::Boolean),
@@ -104,7 +104,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The text that SQLite would get to read.
+/// The text that SQLite would read.
 pub(super) fn text_of(value: &Scalar) -> String {
     match value {
         Scalar::Real(number) => format!("{number:?}"),
@@ -113,22 +113,22 @@ pub(super) fn text_of(value: &Scalar) -> String {
 }
 
 impl PragmaValue {
-    /// The PRAGMA.
+    /// The entry of the vocabulary.
     pub fn pragma(&self) -> &'static Pragma {
         self.pragma
     }
 
-    /// Its name, in lower case.
+    /// Name of the PRAGMA in lower case.
     pub fn name(&self) -> &'static str {
         self.pragma.name
     }
 
-    /// The canonical value.
+    /// Value in canonical form.
     pub fn value(&self) -> Canonical {
         self.value
     }
 
-    /// What to put after `=`; quoted where SQL needs it. Empty for an action without an argument.
+    /// The SQL text after `=`, quoted if necessary. Empty for an action without an argument.
     pub fn render(&self) -> String {
         match self.value {
             Canonical::Word(word) if word.text.contains('-') => format!("'{}'", word.text),
@@ -139,7 +139,7 @@ impl PragmaValue {
         }
     }
 
-    /// The whole SQL statement, without a semicolon.
+    /// The complete SQL statement, without a semicolon.
     pub fn statement(&self) -> String {
         match self.value {
             Canonical::Run => format!("PRAGMA {}", self.name()),
@@ -147,11 +147,11 @@ impl PragmaValue {
         }
     }
 
-    /// What `PRAGMA name` has to report on the same connection afterwards; none of an action.
+    /// The value that `PRAGMA name` has to report afterwards on the same connection; `None` for an action.
     ///
-    /// `page_size`, `auto_vacuum` and `encoding` report it only on a new database
-    /// ([`Pragma::fixed_once_created`]), and builds with other limits than the usual may cut `mmap_size` and
-    /// `threads`: then the setting did not take effect, and the report differs.
+    /// `page_size`, `auto_vacuum` and `encoding` report it only on a new database ([`Pragma::fixed_once_created`]). A
+    /// build with unusual limits can reduce `mmap_size` and `threads`; the report then differs, because the setting did
+    /// not take full effect.
     pub fn expected(&self) -> Option<Expected> {
         let Kind::Setting { values, .. } = self.pragma.kind else { return None };
         Some(match (self.value, values) {
@@ -161,7 +161,7 @@ impl PragmaValue {
             (Canonical::Word(word), _) => Expected::Integer(word.code),
             (Canonical::Boolean(false) | Canonical::Integer(0), Values::BooleanOrPages) => Expected::Integer(0),
             (Canonical::Boolean(true), Values::BooleanOrPages) => Expected::AtLeast(1),
-            // KiB become pages by a rule that depends on the page size.
+            // The conversion of KiB to pages depends on the page size.
             (Canonical::Integer(pages), Values::BooleanOrPages) => Expected::AtLeast(pages.max(1)),
             (Canonical::Boolean(value), _) => Expected::Integer(i64::from(value)),
             (Canonical::Integer(number), _) => Expected::Integer(number),
@@ -169,7 +169,7 @@ impl PragmaValue {
         })
     }
 
-    /// Whether a report shows that the setting took effect.
+    /// Whether a reported value shows that the setting took effect.
     pub fn read_back_matches(&self, reported: &Value) -> bool {
         self.expected().is_none_or(|expected| expected.matches(reported))
     }

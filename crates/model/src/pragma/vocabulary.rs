@@ -1,4 +1,4 @@
-//! What a PRAGMA is: its kind, its values, how long a setting lasts.
+//! Properties of a PRAGMA: its kind, its values, and the lifetime of a setting.
 
 use super::table::TABLE;
 use litelab_protocol::Value;
@@ -6,122 +6,122 @@ use litelab_protocol::Value;
 /// One PRAGMA of SQLite 3.54.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pragma {
-    /// The name, in lower case. SQLite ignores case in names.
+    /// Name in lower case. SQLite ignores case in names.
     pub name: &'static str,
-    /// Setting, action or query.
+    /// Kind of the PRAGMA: setting, action or query.
     pub kind: Kind,
-    /// Whether a profile may use it.
+    /// Whether a profile can use the PRAGMA.
     pub standing: Standing,
-    /// The compile-time condition without which a build lacks it; `None` for those of an ordinary build.
+    /// The compile-time option that a build needs to have the PRAGMA; `None` if an ordinary build has it.
     pub only_in: Option<&'static str>,
-    /// What it does, in one line without a full stop.
+    /// Description of the PRAGMA in one line, without a full stop.
     pub summary: &'static str,
 }
 
-/// What a PRAGMA with a value does.
+/// The effect of a PRAGMA with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Holds a value that can be set and, `case_sensitive_like` apart, read back.
+    /// The PRAGMA has a value that can be set and, except for `case_sensitive_like`, read back.
     Setting {
-        /// Where the value lives.
+        /// Location of the value.
         scope: Scope,
-        /// The values litelab accepts.
+        /// The values that litelab accepts.
         values: Values,
     },
-    /// Does something once. The argument may be left out.
+    /// The PRAGMA performs an operation. Its argument is optional.
     Action {
         /// The accepted arguments; `None` if there is no argument.
         argument: Option<Values>,
     },
-    /// Reports something; a value is either ignored or names what to report on.
+    /// The PRAGMA reports something. A value is ignored or selects the object to report on.
     Query,
 }
 
-/// Where a setting lives, and so how long it lasts and whom it touches.
+/// Location of a setting's value, which determines its lifetime and the affected connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The connection that set it. Every connection of a profile has to set it.
+    /// The connection that set it. A profile has to set it on every connection.
     Connection,
-    /// The database file: it outlives the connection. Of the journal modes only WAL does.
+    /// The database file: the value outlives the connection. Of the journal modes only WAL does.
     File,
-    /// Every connection of the process.
+    /// The process, with all its connections.
     Process,
-    /// The current transaction: gone at its end.
+    /// The current transaction, with which the value ends.
     Transaction,
 }
 
 /// Whether a PRAGMA belongs in a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Supported.
+    /// Supported in profiles.
     Current,
-    /// Deprecated by SQLite; builds may omit it.
+    /// Deprecated by SQLite; builds can omit it.
     Deprecated {
-        /// What to use instead, as the end of "use …".
+        /// The replacement, worded to follow "use".
         instead: &'static str,
     },
-    /// Exists in debug or other special builds of SQLite only; elsewhere it is an unknown name.
+    /// Exists only in debug or other special builds of SQLite; in other builds the name is unknown.
     SpecialBuild,
 }
 
-/// The values that litelab accepts. Narrower than what SQLite swallows, on purpose.
+/// The values that litelab accepts: deliberately fewer than SQLite does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
-    /// on/off, true/false, yes/no, 1/0. Reads back as 1 or 0.
+    /// on/off, true/false, yes/no, 1/0. The value reads back as 1 or 0.
     Boolean,
     /// One of a few words.
     Words {
-        /// The words, in the order in which to list them.
+        /// The words in display order.
         words: &'static [Word],
-        /// What SQLite reports.
+        /// The form in which SQLite reports the value.
         reports: Reports,
-        /// The codes that SQLite also takes as input. Not always all: `secure_delete = 2` is ON, not FAST.
+        /// The codes that SQLite also accepts as input, not always all of them: `secure_delete = 2` is ON, not FAST.
         numbers: &'static [i64],
     },
-    /// A whole number.
+    /// An integer.
     Integer {
-        /// Smallest accepted.
+        /// Smallest valid value.
         min: i64,
-        /// Largest accepted.
+        /// Largest valid value.
         max: i64,
-        /// What it counts.
+        /// Unit of the number.
         unit: Unit,
     },
     /// A power of two.
     PowerOfTwo {
-        /// Smallest accepted.
+        /// Smallest valid value.
         min: i64,
-        /// Largest accepted.
+        /// Largest valid value.
         max: i64,
-        /// What it counts.
+        /// Unit of the number.
         unit: Unit,
     },
-    /// A boolean, or a number that also turns it on (0 turns it off). Reported as a number of pages that depends
-    /// on `cache_size` too, so only a lower bound is known.
+    /// A boolean, or a number, of which 0 means off and any other on. SQLite reports a number of pages that also
+    /// depends on `cache_size`, so only a lower bound is known.
     BooleanOrPages,
 }
 
-/// A word that a PRAGMA takes.
+/// A word among the values of a PRAGMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
-    /// The canonical spelling, which is also SQLite's own where it reports the word.
+    /// The canonical spelling, which is also SQLite's if it reports words.
     pub text: &'static str,
     /// Other spellings with the same meaning.
     pub aliases: &'static [&'static str],
-    /// The number SQLite reports for it, where it reports numbers.
+    /// The number that SQLite reports for the word, if it reports numbers.
     pub code: i64,
 }
 
-/// Whether SQLite reports a word as its code or as itself.
+/// The form in which SQLite reports a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reports {
-    /// The number.
+    /// SQLite reports the code of the word.
     Code,
-    /// The word.
+    /// SQLite reports the word itself.
     Word,
 }
 
-/// What a number counts.
+/// Unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Database pages.
@@ -134,16 +134,16 @@ pub enum Unit {
     Milliseconds,
     /// WAL frames, one per page.
     Frames,
-    /// Rows, or other things that are just counted.
+    /// A count of rows or other objects.
     Count,
-    /// A bit mask of which bit 0x02 has to be set to do anything (`optimize`).
+    /// A bit mask that has an effect only with bit 0x02 set (`optimize`).
     Mask,
-    /// A number that SQLite stores without a meaning.
+    /// A number without meaning to SQLite.
     Plain,
 }
 
 impl Pragma {
-    /// The accepted values, of settings and of actions with an argument.
+    /// The valid values of a setting, or of an action with an argument.
     pub fn values(&self) -> Option<Values> {
         match self.kind {
             Kind::Setting { values, .. } => Some(values),
@@ -152,7 +152,7 @@ impl Pragma {
         }
     }
 
-    /// What SQLite reports, in words where it has some: `full` for 2 of `synchronous`, `on` for 1 of a switch.
+    /// The value that SQLite reports, as a word if there is one: `full` for 2 of `synchronous`, `on` for 1 of a switch.
     pub fn in_words(&self, reported: &Value) -> String {
         let word = match (self.values(), reported.integer()) {
             (Some(Values::Words { words, reports: Reports::Code, .. }), Some(code)) => {
@@ -165,14 +165,13 @@ impl Pragma {
         word.map_or_else(|| reported.to_string(), str::to_owned)
     }
 
-    /// Whether it holds a value.
+    /// Whether the PRAGMA has a value.
     pub fn is_setting(&self) -> bool {
         matches!(self.kind, Kind::Setting { .. })
     }
 
-    /// Whether the value is fixed when the database file is first written, so that setting it on an existing
-    /// database does nothing. A later VACUUM applies `auto_vacuum`, and `page_size` outside WAL mode; nothing
-    /// changes `encoding`.
+    /// Whether the first write to the database file fixes the value, so that setting it on an existing database has no
+    /// effect. A later VACUUM applies `auto_vacuum`, and `page_size` outside WAL mode; `encoding` never changes.
     pub fn fixed_once_created(&self) -> bool {
         matches!(self.name, "page_size" | "auto_vacuum" | "encoding")
     }
@@ -183,14 +182,15 @@ pub fn all() -> &'static [Pragma] {
     TABLE
 }
 
-/// Looks a name up, in any case.
+/// The PRAGMA with a given name, ignoring case.
 pub fn find(name: &str) -> Option<&'static Pragma> {
     TABLE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
 }
 
-/// The known name most like an unknown one, if any is like it at all.
+/// The known name most similar to an unknown one; `None` if none is similar.
 ///
-/// Jaro-Winkler, because misspelt PRAGMAs are mostly right at the front; 0.85 keeps unrelated words out.
+/// Similarity is Jaro-Winkler, because misspelt PRAGMAs mostly begin correctly; the threshold 0.85 excludes unrelated
+/// words.
 pub fn nearest(name: &str) -> Option<&'static str> {
     const ALIKE: f64 = 0.85;
     if name.chars().nth(crate::text::QUOTED).is_some() {

@@ -1,4 +1,4 @@
-//! One arm: a scenario's choices at one point of its dimensions, put into a trial.
+//! Resolution of one arm: the trial of a scenario for one combination of its dimensions.
 
 use std::path::Path;
 
@@ -15,16 +15,17 @@ use crate::setting::Setting;
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
-/// How long what is under way at the end of a role is waited for, in milliseconds: twice the usual patience with a lock.
+/// Longest wait in milliseconds for transactions in progress at the end of a role: twice the usual lock timeout.
 const DRAIN_MS: u64 = 10_000;
 /// Interval of ticks in milliseconds.
 const TICK_MS: u64 = 100;
-/// Interval of the host probe in milliseconds, where a metric is of what it sees.
+/// Interval of the host probe in milliseconds if a metric uses its values.
 const PROBE_MS: u64 = 10;
-/// Where none is: enough to see, tick by tick, that the host program hangs. What it costs is a tenth.
+/// Interval of the host probe in milliseconds otherwise: sufficient to detect in each tick that the host program hangs,
+/// at a tenth of the cost.
 const IDLE_PROBE_MS: u64 = TICK_MS;
 
-/// An error in the study itself, or in a file it names.
+/// An error in the study itself, or in a file that it refers to.
 pub(super) enum ArmError {
     Here(String),
     File(ModelError),
@@ -42,10 +43,10 @@ impl From<ModelError> for ArmError {
     }
 }
 
-/// Resolves it. The variables are the scenario's.
+/// Resolves one arm. `vars` are the variables of the scenario.
 ///
 /// # Errors
-/// The first thing that is wrong with the combination, or with a file it names.
+/// The first error in the combination, or in a file that it refers to.
 pub(super) fn resolve(
     context: &Context<'_>,
     scenario: &Scenario,
@@ -85,7 +86,7 @@ pub(super) fn resolve(
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,
         id: String::new(),
-        // As the study names it; the engine knows which runner has it, and by which name.
+        // The name in the study; the engine maps it to a runner and the runner's own name.
         driver: choice.driver.clone(),
         executor: choice.executor,
         access: choice.access,
@@ -155,12 +156,12 @@ pub(super) fn resolve(
     })
 }
 
-/// What a runner gets of a setting; none of one that holds for a whole server.
+/// The setting in the form of the protocol; `None` for a setting of the whole server.
 fn on_connection(setting: &Setting) -> Option<litelab_protocol::Setting> {
     Some(litelab_protocol::Setting { name: setting.name.clone(), sql: setting.sql.clone()? })
 }
 
-/// What the database holds before a trial. Leaves the number of its rows among the variables.
+/// The data present before a trial. Sets the variable `data_rows` to the number of rows.
 fn data(
     choice: &arms::Choice,
     (workload, place): (&Workload, Option<&Path>),
@@ -215,7 +216,7 @@ fn data(
     Ok(plan)
 }
 
-/// The share of transactions that may fail.
+/// The largest share of failed transactions.
 fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
     let Some(stated) = &scenario.failed_at_most else { return Ok(plan::failed_at_most()) };
     let share = match stated {
@@ -229,7 +230,7 @@ fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
     Ok(share)
 }
 
-/// The metrics that the study names for a scenario.
+/// The metrics that the study requests for a scenario, in its claims and findings, too.
 fn asked_for(study: &Study, scenario: &Scenario) -> Vec<Metric> {
     let claims = study
         .claims
@@ -240,18 +241,19 @@ fn asked_for(study: &Study, scenario: &Scenario) -> Vec<Metric> {
     named.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Of the time to the query's return or to its first row.
+/// Whether the metric needs the times until the query returns or until its first row.
 fn of_rows(metric: &Metric) -> bool {
     matches!(metric.measure, Measure::Latency(Timing::Query | Timing::FirstRow, _))
 }
 
-/// Of the host program.
+/// Whether the metric needs the host probe.
 fn of_probe(metric: &Metric) -> bool {
     use Timing::{PoolWait, Probe, Scheduler};
     matches!(metric.measure, Measure::Latency(Probe | PoolWait | Scheduler, _) | Measure::Utilization)
 }
 
-/// Options of the driver with their variables put in. `"$name"` alone is the variable as it is, a number or a truth.
+/// Options of the driver with their variables substituted. The text `"$name"` alone becomes the variable's own value, a
+/// number or a boolean.
 fn options(
     options: &IndexMap<String, Scalar>,
     vars: &Vars,
@@ -308,7 +310,7 @@ fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
     Ok(())
 }
 
-/// A path in a workload is relative to the workload; it must hold for processes in other directories, too.
+/// An absolute path, valid for processes in other directories. A relative path refers to the workload's directory.
 fn resolve_path(path: &str, directory: Option<&Path>) -> String {
     let path = directory.map_or_else(|| Path::new(path).to_path_buf(), |dir| dir.join(path));
     std::path::absolute(&path).unwrap_or(path).display().to_string()

@@ -1,4 +1,4 @@
-//! Dimensions and their combinations.
+//! Dimensions and the combinations of their values.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Access, Begin, Dialect, Executor};
@@ -12,10 +12,10 @@ use crate::study::{Location, QuickScenario, Scenario};
 
 type Dimensions = IndexMap<String, Scalar>;
 
-/// More arms than anyone waits for: a misspelt number rather than a plan.
+/// Limit of the arms of a scenario. A larger number takes too long to run and is most likely a typing error.
 const MAX_ARMS: usize = 10_000;
 
-/// All combinations of `vary` with each of the setups, less `without`, plus the further arms.
+/// All combinations of `vary` and setups, without those of `without`, followed by the additional arms.
 pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -> Result<Vec<Dimensions>, String> {
     let mut vary = scenario.vary.clone();
     if let Some(quick) = quick {
@@ -65,7 +65,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
     for selector in &scenario.without {
         let before = out.len();
         out.retain(|dimensions| !matches(dimensions, selector));
-        // With --quick the combination may not arise at all.
+        // With --quick the combination can be absent.
         if out.len() == before && quick.is_none() {
             return Err(format!("without: no combination has {}", describe(selector)));
         }
@@ -89,7 +89,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
     Ok(out)
 }
 
-/// Replaces the drivers of all combinations by these. One alone is no dimension where there was none before.
+/// Replaces the drivers of all combinations. A single driver adds no dimension `driver` if there was none.
 pub(super) fn put_on(combinations: &mut Vec<Dimensions>, drivers: &[String]) {
     if drivers.is_empty() {
         return;
@@ -111,7 +111,8 @@ pub(super) fn put_on(combinations: &mut Vec<Dimensions>, drivers: &[String]) {
     *combinations = out;
 }
 
-/// Whether the law of scalability can be fitted over a dimension: three levels of at least one, all whole numbers.
+/// Checks that the Universal Scalability Law can be fitted over a dimension: at least three levels, all of them
+/// positive integers.
 pub(super) fn check_usl(arms: &[Arm], name: &str, dimensions: &[String]) -> Result<(), String> {
     if !dimensions.iter().any(|d| d == name) {
         return Err(format!("usl: {}", unknown("dimension", name, dimensions.iter().map(String::as_str))));
@@ -130,7 +131,7 @@ pub(super) fn check_usl(arms: &[Arm], name: &str, dimensions: &[String]) -> Resu
     Ok(())
 }
 
-/// Every dimension that any arm has, in order of first appearance.
+/// The dimensions of all arms, in order of first appearance.
 pub(super) fn dimension_names(combinations: &[Dimensions]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in combinations.iter().flat_map(Dimensions::keys) {
@@ -141,7 +142,7 @@ pub(super) fn dimension_names(combinations: &[Dimensions]) -> Vec<String> {
     names
 }
 
-/// Whether the arm has all values of the selector. Numbers are equal across integer and real.
+/// Whether the arm has all values of the selector. An integer equals a real number of the same value.
 pub(super) fn matches(dimensions: &Dimensions, selector: &Dimensions) -> bool {
     selector.iter().all(|(name, wanted)| {
         dimensions
@@ -150,7 +151,7 @@ pub(super) fn matches(dimensions: &Dimensions, selector: &Dimensions) -> bool {
     })
 }
 
-/// The index of the only arm a selector selects.
+/// The index of the only arm that matches a selector.
 pub(super) fn select(arms: &[Arm], selector: &Dimensions) -> Result<usize, String> {
     let found: Vec<usize> =
         arms.iter().enumerate().filter(|(_, arm)| matches(&arm.dimensions, selector)).map(|(i, _)| i).collect();
@@ -169,7 +170,7 @@ pub(super) fn select(arms: &[Arm], selector: &Dimensions) -> Result<usize, Strin
     }
 }
 
-/// `profile=wal-full batch=10`.
+/// A selector as text, such as `profile=wal-full batch=10`.
 pub(super) fn describe(selector: &Dimensions) -> String {
     if selector.is_empty() {
         return "no dimension given".into();
@@ -177,32 +178,32 @@ pub(super) fn describe(selector: &Dimensions) -> String {
     selector.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Everything an arm chooses, the scenario's own keys overridden by dimensions.
+/// All choices of an arm: the keys of the scenario, overridden by the arm's dimensions.
 pub(super) struct Choice {
     pub driver: String,
     pub executor: Executor,
     pub access: Access,
-    /// None where neither the scenario nor the arm states one.
+    /// `None` if neither the scenario nor the arm sets one.
     pub profile: Option<String>,
     pub prepare: bool,
     pub location: Location,
     pub schema: Option<String>,
     pub server: Option<Server>,
-    /// Whether the arm itself names its server, and not the scenario for all.
+    /// Whether the server is set by the arm itself, not by the scenario for all its arms.
     pub own_server: bool,
     pub databases: Option<Quantity>,
     pub begin: Option<Begin>,
     pub runtime_threads: Option<Quantity>,
     pub data_rows: Option<Quantity>,
-    /// `ROLE` → workers.
+    /// Workers by role.
     pub workers: IndexMap<String, Quantity>,
-    /// `ROLE` → transactions per second.
+    /// Transactions per second by role.
     pub rate: IndexMap<String, Quantity>,
-    /// PRAGMAs over those of the profile.
+    /// PRAGMAs that override those of the profile.
     pub pragmas: IndexMap<String, Scalar>,
-    /// Settings over those of the profile.
+    /// Server settings that override those of the profile.
     pub settings: IndexMap<String, Scalar>,
-    /// Options of the driver, those of the arm over the scenario's.
+    /// Options of the driver, in which those of the arm override those of the scenario.
     pub options: IndexMap<String, Scalar>,
 }
 
@@ -224,7 +225,7 @@ const KEYS: [&str; 13] = [
 ];
 
 impl Choice {
-    /// Puts dimensions that are variables into `vars`.
+    /// The choices of an arm. Dimensions that are variables are set in `vars`.
     pub(super) fn new(scenario: &Scenario, dimensions: &Dimensions, vars: &mut Vars) -> Result<Self, String> {
         let mut choice = Self {
             driver: scenario.driver.clone().unwrap_or_else(|| "rusqlite".into()),
@@ -246,7 +247,7 @@ impl Choice {
             settings: IndexMap::new(),
             options: scenario.options.clone(),
         };
-        // Variables first: an access such as `pool($n)` may use one.
+        // Variables first, because an access such as `pool($n)` can use one.
         for (name, value) in dimensions {
             if !KEYS.contains(&name.as_str()) && vars.contains_key(name) {
                 vars.insert(name.clone(), value.clone());
@@ -317,11 +318,11 @@ impl Choice {
         Ok(())
     }
 
-    /// The server of an arm whose driver is of this dialect. What a scenario says for all is not meant for its arms of
-    /// SQLite.
+    /// The server of an arm with a driver of this dialect. A server set by the scenario does not apply to its SQLite
+    /// arms.
     ///
     /// # Errors
-    /// When a server is named that the driver does not reach.
+    /// If the server has another dialect than the driver.
     pub(super) fn server_of(&self, dialect: Dialect) -> Result<Option<Server>, String> {
         match (self.server, dialect) {
             (None, _) => Ok(Server::of(dialect)),
@@ -357,7 +358,7 @@ fn quantity(value: &Scalar) -> Quantity {
     }
 }
 
-/// An access, in which `$name` stands for a variable: `pool($n)`.
+/// Parses an access, in which `$name` is replaced by a variable: `pool($n)`.
 fn parse_access(text: &str, vars: &Vars) -> Result<Access, String> {
     crate::sql::substitute(text, vars)?.parse()
 }

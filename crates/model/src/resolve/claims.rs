@@ -1,4 +1,4 @@
-//! Claims and findings: their arms found, their bounds read.
+//! Resolution of claims and findings: their arms and bounds.
 
 use indexmap::IndexMap;
 
@@ -9,7 +9,7 @@ use crate::metric::Metric;
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use crate::quantity::{Quantity, Scalar, with_unit};
 
-/// Claims whose scenarios are part of the plan, and the names of those whose arms `--quick` leaves out.
+/// Claims whose scenarios are in the plan, and the names of the claims whose arms `--quick` omits.
 pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPlan>, Vec<String>), ModelError> {
     let (mut out, mut left_out): (Vec<ClaimPlan>, Vec<String>) = Default::default();
     for (at, claim) in context.study.claims.iter().enumerate() {
@@ -42,7 +42,7 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
         }
         None => None,
     };
-    // `--only` or `--quick` may have left out one of them.
+    // `--only` or `--quick` can omit one of them.
     let (Some(arm), Some(against)) = (arm, against.map_or(Some(None), |a| a.map(Some))) else { return Ok(None) };
     if against == Some(arm) {
         return Err("it compares an arm with itself".into());
@@ -75,8 +75,8 @@ pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> 
         .transpose()
 }
 
-/// The plan's index of an arm of a scenario; none where the command line left out the scenario, where `--quick` has the
-/// scenario without this arm, or where the study was put on other drivers.
+/// The plan's index of an arm of a scenario; `None` if the command line omits the scenario or replaces its drivers, or
+/// if `--quick` omits the arm.
 fn find(
     context: &Context<'_>,
     plan: &Plan,
@@ -90,13 +90,13 @@ fn find(
     match arms::select(&real, selector) {
         Ok(at) => Ok(Some(first + at)),
         Err(_) if context.options.quick && is_in_full(context, scenario, selector) => Ok(None),
-        // On other drivers there may be no such arm, or several.
+        // With other drivers there can be no such arm, or several.
         Err(_) if !context.options.drivers.is_empty() => Ok(None),
         Err(e) => Err(format!("scenario `{scenario}`: {e}")),
     }
 }
 
-/// Whether the scenario has such an arm without `--quick`.
+/// Whether exactly one arm of the scenario matches without `--quick`.
 fn is_in_full(context: &Context<'_>, scenario: &str, selector: &IndexMap<String, Scalar>) -> bool {
     let Some(found) = context.study.scenarios.iter().find(|s| s.name == scenario) else { return false };
     let full = arms::combinations(&super::defaults::inherit(context.study, found), None);
@@ -111,7 +111,7 @@ pub(super) fn arms_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Res
     Ok(Some((0..plan.arms.len()).filter(|&i| plan.arms[i].scenario == index).collect()))
 }
 
-/// Findings whose scenarios are part of the plan.
+/// Findings whose scenarios are in the plan.
 pub(super) fn findings(context: &Context<'_>, plan: &Plan) -> Result<Vec<FindingPlan>, ModelError> {
     let mut out = Vec::new();
     for (i, finding) in context.study.findings.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Alerts, searches and kills: metrics found, expressions evaluated, roles checked.
+//! Resolution of alerts, searches and kills: metrics, expressions and roles.
 
 use litelab_protocol::{Arrivals, Executor, Load, Role, Trial, Until};
 
@@ -9,10 +9,10 @@ use crate::metric::Measure;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::server::Server;
 
-/// As for a role's own `rate`.
+/// Highest rate per second, the same as for the `rate` of a role.
 const MAX_RATE: f64 = 1e7;
 
-/// A bound on a metric.
+/// Resolves a bound on a metric.
 pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     let metric: crate::Metric = limit.metric.parse()?;
     if limit.at_least.is_none() && limit.at_most.is_none() {
@@ -27,7 +27,7 @@ pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     Ok(LimitPlan { metric, at_least, at_most, text: limit.text.clone() })
 }
 
-/// A search. Its role is made one of scheduled arrivals, at the first rate.
+/// Resolves a search. Its role becomes an open load with the first rate.
 pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<SearchPlan, String> {
     let role = role(&mut trial.roles, &search.rate)?;
     match role.load {
@@ -60,7 +60,7 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
     if plan.holds.iter().any(|limit| limit.metric.measure == Measure::Sustainable) {
         return Err("`holds`: `sustainable` is what is sought, not a condition".into());
     }
-    // Without values a condition is never kept, and the search would go down to nothing before it said so.
+    // A condition without values never holds, and the search would lower the rate to its limit before an error.
     let known = || trial.transactions.iter().map(|t| t.name.as_str());
     let mut named = plan.holds.iter().filter_map(|limit| limit.metric.of_transaction());
     if let Some(name) = named.find(|name| known().all(|k| k != *name)) {
@@ -77,7 +77,7 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
     }
 }
 
-/// Processes that are killed, or a node; sets `$killed`.
+/// Resolves a kill of processes or of a node, and sets the variable `killed`.
 pub(super) fn kill(
     kill: &Kill,
     trial: &mut Trial,
@@ -128,7 +128,7 @@ fn of_processes(
     Ok(KillPlan::Processes { role: role.name.clone(), processes, after_ms })
 }
 
-/// Of a server with one node that one is the whole server: without `back` nobody would be left.
+/// Resolves the kill of a node. A server with a single node requires `back`, because no other node remains.
 fn of_node(
     node: &Quantity,
     kill: &Kill,
@@ -168,7 +168,7 @@ fn of_node(
                     role.name
                 ));
             }
-            // It ends with one that is looked at itself.
+            // It ends with another role, which is checked itself.
             Until::Role { .. } => {}
             Until::Count { .. } => {
                 return Err(format!(

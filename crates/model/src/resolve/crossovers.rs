@@ -1,4 +1,4 @@
-//! Crossovers: their arms found.
+//! Resolution of crossovers: their arms.
 
 use indexmap::IndexMap;
 
@@ -9,8 +9,8 @@ use crate::metric::Metric;
 use crate::plan::Plan;
 use crate::quantity::Scalar;
 
-/// One for each scenario of each crossover, in the order of the file. Scenarios that were left out on the command line
-/// have none, and so have those of which `--quick` leaves fewer than two values.
+/// One plan for each scenario of each crossover, in the order of the file. Scenarios that the command line omits have
+/// none, nor have those with fewer than two common values under `--quick`.
 pub(super) fn crossovers(context: &Context<'_>, plan: &Plan) -> Result<Vec<CrossoverPlan>, ModelError> {
     let mut out = Vec::new();
     for (i, crossover) in context.study.crossovers.iter().enumerate() {
@@ -41,7 +41,7 @@ fn one(
     if others.iter().any(|other| other.arms == base.arms) {
         return Err(format!("scenario `{scenario}`: {} is compared with itself", arms::describe(&crossover.base)));
     }
-    // A small scale may leave one of two lines with fewer values.
+    // `--quick` can leave fewer values in one of two lines.
     let shared = |other: &LinePlan| base.arms.iter().filter(|(at, _)| other.arms.iter().any(|(o, _)| o == at)).count();
     let few = others.iter().map(shared).min().unwrap_or_default();
     match (few >= 2, context.options.quick, plan.scenarios.iter().position(|s| s.name == scenario)) {

@@ -1,11 +1,11 @@
-//! What a study states once for all its scenarios.
+//! Inheritance: keys of a study that apply to all its scenarios.
 
 use crate::study::{Scenario, Study};
 
-/// The scenario with the study's keys where it has none of its own.
+/// The scenario, with the study's keys in the place of its missing ones.
 ///
-/// A dimension is a scenario's own where it varies it, and where it states the key that would be varied: a study that
-/// varies `profile` leaves a scenario with `profile = "wal-full"` alone.
+/// A study's dimension does not apply to a scenario that varies it itself or sets the corresponding key: if the study
+/// varies `profile`, a scenario with `profile = "wal-full"` keeps this one profile.
 pub(super) fn inherit(study: &Study, scenario: &Scenario) -> Scenario {
     let mut out = scenario.clone();
     macro_rules! from_study {
@@ -22,10 +22,10 @@ pub(super) fn inherit(study: &Study, scenario: &Scenario) -> Scenario {
     out
 }
 
-/// Checks that each of the study's dimensions is one of some scenario.
+/// Checks that each dimension of the study applies to at least one scenario.
 ///
 /// # Errors
-/// The first that has no effect.
+/// The first dimension without effect.
 pub(super) fn check(study: &Study) -> Result<(), String> {
     let unused = study.vary.keys().find(|name| study.scenarios.iter().all(|s| states(s, name)));
     match unused {
@@ -34,7 +34,7 @@ pub(super) fn check(study: &Study) -> Result<(), String> {
     }
 }
 
-/// Whether a scenario itself says what a dimension would vary.
+/// Whether a scenario itself sets what a dimension would vary.
 fn states(scenario: &Scenario, dimension: &str) -> bool {
     let stated = match dimension {
         "driver" => scenario.driver.is_some(),

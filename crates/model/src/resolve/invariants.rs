@@ -1,4 +1,4 @@
-//! Invariants: names checked, variables put in.
+//! Resolution of invariants: checks of names, and substitution of variables.
 
 use litelab_protocol::Dialect;
 
@@ -8,10 +8,10 @@ use crate::plan::InvariantPlan;
 use crate::quantity::{Quantity, Vars, variable};
 use crate::workload::{Invariant, Workload};
 
-/// Counts an invariant may name.
+/// Counts that an invariant can refer to.
 pub const COUNTS: [&str; 6] = ["committed", "empty", "failed", "rows", "verified", "mismatches"];
 
-/// Those that an arm is checked by: the scenario's own, if it has any, in place of the workload's.
+/// The invariants of an arm: those of the scenario if it has any, otherwise those of the workload.
 pub(super) fn invariants(
     workload: &Workload,
     own: &[Invariant],
@@ -31,7 +31,7 @@ pub(super) fn invariants(
     Ok(plans)
 }
 
-/// What an invariant is checked against.
+/// The arm that invariants are resolved for.
 struct Checked<'a> {
     workload: &'a Workload,
     used: &'a [String],
@@ -41,7 +41,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// None where it says nothing of this arm.
+    /// Resolves one invariant; `None` if it does not apply to this arm.
     fn invariant(&self, invariant: &Invariant) -> Result<Option<InvariantPlan>, String> {
         for name in &invariant.when {
             self.known(name)?;
@@ -68,7 +68,7 @@ impl Checked<'_> {
                 // A count of a transaction that this arm does not run is 0, not an error.
                 relevant &= invariant.when.is_empty() || self.used.iter().any(|u| u == transaction);
             }
-            // The counts stay names; variables are put in now.
+            // Counts remain names; variables are substituted now.
             let text = crate::sql::substitute(&text, self.vars)?;
             expression::evaluate(&text, &|_| Ok(1.0))?;
             Ok(Some(text))
@@ -88,7 +88,7 @@ impl Checked<'_> {
     }
 }
 
-/// `python:sqlite3` and `sqlite3` are both names of one driver, whichever of them the study and the invariant use.
+/// Whether two names refer to the same driver: `python:sqlite3` and `sqlite3` do, in either order.
 fn same_driver(a: &str, b: &str) -> bool {
     let within = |short: &str, long: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with(':'));
     a == b || within(a, b) || within(b, a)

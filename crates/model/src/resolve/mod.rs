@@ -1,4 +1,4 @@
-//! From a study's text to a plan: inheritance, defaults, variables and expressions end here.
+//! Resolution of a study into a plan: inheritance, defaults, variables and expressions.
 
 mod arm;
 mod arms;
@@ -28,34 +28,34 @@ use crate::workload::Workload;
 pub use invariants::COUNTS;
 pub use profiles::{Checked as CheckedProfile, check as check_profile};
 
-/// What the command line may change.
+/// Options of the command line that change a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The study's `quick` scale.
+    /// Whether the study is resolved with the changes of its `quick` tables.
     pub quick: bool,
-    /// Blocks of every scenario, even fewer than its intervals need.
+    /// Number of blocks of every scenario, even if its intervals need more; default: that of the study.
     pub blocks: Option<u32>,
-    /// Seed; default: 1.
+    /// Seed of all generated values; default: 1.
     pub seed: Option<u64>,
-    /// Only these scenarios.
+    /// Names of the scenarios to resolve; default: all.
     pub only: Vec<String>,
-    /// Variables, over everything else.
+    /// Variables, which override all others.
     pub vars: Vars,
-    /// Drivers that every scenario is put on, in place of its own.
+    /// Drivers for every scenario, in place of its own; default: those of the study.
     pub drivers: Vec<String>,
-    /// What the database of a driver understands, by each of its names (`postgres`, `go:postgres`); of those that are not
-    /// here, SQLite.
+    /// SQL dialect by driver, under each name of the driver (`postgres`, `go:postgres`); default for a missing driver:
+    /// SQLite.
     pub dialects: BTreeMap<String, Dialect>,
-    /// Runs every scenario's baseline a second time, as an arm of its own.
+    /// Whether the baseline of every scenario runs a second time, as an additional arm.
     pub aa: bool,
-    /// Asks a SQLite what it makes of a value that is refused, for the message.
+    /// Queries a SQLite for the effect of a refused value, to explain it in the error message.
     pub tried: Option<Try>,
 }
 
-/// Name of the dimension that tells the second of two identical arms apart.
+/// Name of the dimension that distinguishes the second of two identical arms.
 pub const AA: &str = "aa";
 
-/// Where things are looked up and how errors are named.
+/// The study with the directory of its files, its options, and its name for errors.
 struct Context<'a> {
     study: &'a Study,
     file: &'a str,
@@ -76,7 +76,7 @@ impl Context<'_> {
 /// Resolves a study.
 ///
 /// # Errors
-/// The first thing that is wrong, with its file and, where it is known, its place.
+/// The first error, with its file and, if known, its position.
 pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, ModelError> {
     let context = Context { study, file: &text.file, directory: text.directory.as_deref(), options };
     if study.scenarios.is_empty() {
@@ -122,7 +122,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
     plan.crossovers = crossovers::crossovers(&context, &plan)?;
-    // `--blocks` may ask for fewer.
+    // `--blocks` is allowed to set fewer.
     if options.blocks.is_none() {
         for index in 0..plan.scenarios.len() {
             plan.scenarios[index].blocks = plan.scenarios[index].blocks.max(plan.least_blocks(index));
@@ -182,7 +182,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     }
     let baseline = match &scenario.baseline {
         None => first,
-        // Whose values may be those of other drivers.
+        // The selector can name values of the replaced drivers.
         Some(selector) if !put_on.is_empty() => {
             let mut selector = selector.clone();
             selector.shift_remove("driver");
@@ -232,8 +232,9 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     Ok(())
 }
 
-/// Variables from the general to the particular: workload, study, scenario, quick of each, command line. What `quick`
-/// and the command line name must have been declared before, so that a misspelt one is found.
+/// The variables of a scenario, in ascending precedence: workload, study, scenario, `quick` of the study and of the
+/// scenario, command line. A variable of the scenario's `quick` or the command line must be declared elsewhere, so that
+/// a misspelt name is an error.
 fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) -> Result<Vars, ModelError> {
     let mut vars = workload.vars.clone();
     vars.extend(context.study.vars.clone());
@@ -241,7 +242,7 @@ fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) ->
     let study_quick = context.study.quick.as_ref().filter(|_| context.options.quick);
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     if let Some(quick) = study_quick {
-        // The study's quick variables may belong to other scenarios' workloads.
+        // The study's quick variables can belong to the workloads of other scenarios.
         for (name, value) in &quick.vars {
             if vars.contains_key(name) {
                 vars.insert(name.clone(), value.clone());

@@ -1,4 +1,4 @@
-//! Profiles: checked against the database's own vocabulary before anything runs, and parsed once.
+//! Resolution of profiles: settings are checked against the vocabulary of the database before a run, and parsed once.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Retry};
@@ -11,7 +11,7 @@ use crate::profile::{Profile, no_retry};
 use crate::quantity::Scalar;
 use crate::setting::{self, Setting};
 
-/// Read back whatever the profile sets.
+/// PRAGMAs to read back for every profile.
 const ALWAYS: [&str; 10] = [
     "journal_mode",
     "synchronous",
@@ -25,29 +25,31 @@ const ALWAYS: [&str; 10] = [
     "locking_mode",
 ];
 
-/// What a profile comes to.
+/// A profile after its check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// In the order in which they are set.
+    /// Settings in the order in which they are applied.
     pub settings: Vec<Setting>,
-    /// What a worker does after an error that another try may cure.
+    /// Retry policy after an error.
     pub retry: Retry,
 }
 
-/// Checks every PRAGMA and their order, or every setting; the retry policy. `tried` asks a SQLite what it would have made of a
-/// value that is refused.
+/// Checks and parses a profile: every PRAGMA and their order, or every server setting, and the retry policy.
+///
+/// `tried` queries a SQLite for the effect of a refused value.
 ///
 /// # Errors
-/// The first thing that the database would not understand as it was meant.
+/// The first value that the database would ignore or interpret differently.
 pub fn check(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Checked, ModelError> {
     Ok(Checked { settings: settings(profile, text, tried)?.finish(), retry: retry(profile, text, profile.dialect)? })
 }
 
-/// The same for an arm: its profile with its dimensions `pragma.NAME` and `setting.NAME` in the place of the profile's values;
-/// new ones come last. A profile that sets nothing goes with every database.
+/// Checks the profile of an arm, in which the dimensions `pragma.NAME` and `setting.NAME` replace the profile's values.
+///
+/// New settings come last. A profile without settings applies to every database.
 ///
 /// # Errors
-/// As [`check`], and where profile, dimensions and database do not go together.
+/// The errors of [`check`], and those of profiles, dimensions and databases that do not match.
 pub(super) fn of_arm(
     profile: &Profile,
     text: &Text,
@@ -68,7 +70,7 @@ pub(super) fn of_arm(
     }
     let mut parsed = settings(&profile, text, tried)?;
     parsed.change(&choice.pragmas, &choice.settings, dialect, tried)?;
-    // A fault of order is then the dimensions', not one of the profile's file.
+    // An error of the order is now caused by the dimensions, not by the profile's file.
     parsed.order().map_err(|fault| {
         let names: Vec<String> = choice.pragmas.keys().map(|name| format!("`pragma.{name}`")).collect();
         format!("profile `{}` with {}: {fault}", profile.name, names.join(", "))
@@ -76,7 +78,7 @@ pub(super) fn of_arm(
     Ok(Checked { settings: parsed.finish(), retry: retry(&profile, text, dialect)? })
 }
 
-/// The values of a profile, parsed, before they are in their final form: the order of PRAGMAs is checked on these.
+/// The parsed values of a profile. The order of PRAGMAs is checked in this form.
 enum Parsed {
     Sqlite(Vec<PragmaValue>),
     Server(Vec<Setting>),
@@ -141,7 +143,7 @@ impl Parsed {
         Ok(())
     }
 
-    /// The first PRAGMA that has no effect where it stands.
+    /// Checks the order of PRAGMAs; the error is the first PRAGMA without effect at its position.
     fn order(&self) -> Result<(), String> {
         match self {
             Self::Sqlite(values) => {
@@ -159,7 +161,7 @@ impl Parsed {
     }
 }
 
-/// In the place of what is the same setting, else last.
+/// Replaces the value of the same setting, or appends the new one.
 fn put<T>(values: &mut Vec<T>, new: T, same: impl Fn(&T) -> bool) {
     match values.iter().position(same) {
         Some(at) => values[at] = new,
@@ -174,7 +176,7 @@ fn retry(profile: &Profile, text: &Text, dialect: Dialect) -> Result<Retry, Mode
     }
 }
 
-/// The line on which a key of `[pragma]` or `[setting]` stands.
+/// An error at the line of a key of `[pragma]` or `[setting]`.
 fn at_key(text: &Text, key: &str, message: &str) -> ModelError {
     let line = text
         .toml
@@ -183,7 +185,7 @@ fn at_key(text: &Text, key: &str, message: &str) -> ModelError {
     ModelError { file: text.file.clone(), at: line.map(|l| (l + 1, 1)), message: message.to_owned() }
 }
 
-/// Names to read back: what is set, and what every result is read with.
+/// Names of the settings to read back: those of the profile, and those that every result reports.
 pub(super) fn read_back(settings: &[Setting], dialect: Dialect) -> Vec<String> {
     let set = settings.iter().filter(|setting| setting.expected.is_some()).map(|setting| setting.name.clone());
     let mut names: Vec<String> = set.collect();

@@ -1,4 +1,4 @@
-//! Roles: who runs which transactions, how fast and how long.
+//! Resolution of roles: their transactions, load and duration.
 
 use litelab_protocol::{Arrivals, Load, Order, Role, Step, Until};
 
@@ -8,12 +8,13 @@ use crate::quantity::{Quantity, Vars};
 use crate::study::{RoleSpec, Scenario};
 use crate::workload::Workload;
 
-/// Shortest and longest warm-up that is not stated, in milliseconds.
+/// Shortest and longest default warm-up in milliseconds.
 const WARMUP_MS: std::ops::RangeInclusive<u64> = 100..=2_000;
-/// More threads than any machine here serves; a misspelt number rather than a plan.
+/// Limit of the workers of an arm. A larger number exceeds what any machine can serve and is most likely a typing
+/// error.
 pub(super) const MAX_WORKERS: i64 = 4096;
 
-/// The roles, and the names of the transactions they use in the order in which steps refer to them.
+/// The roles, and the names of their transactions in the order of the indices in steps.
 pub(super) fn resolve(
     scenario: &Scenario,
     workload: &Workload,
@@ -31,7 +32,7 @@ pub(super) fn resolve(
         let workers = choice.workers.get(name).or(spec.workers.as_ref());
         let workers =
             workers.map_or(Ok(1), |q| q.integer(vars, 0, MAX_WORKERS)).map_err(|e| here(format!("workers: {e}")))?;
-        // A role with no worker in this arm is no role of it (0 readers and 100 writers).
+        // A role without workers is not part of this arm (0 readers and 100 writers).
         if workers == 0 {
             continue;
         }
@@ -64,7 +65,7 @@ fn steps(
     used: &mut Vec<String>,
 ) -> Result<(Order, Vec<Step>), String> {
     let mut step = |name: &String, weight: u32| {
-        // `run = "$query"`: which transaction runs may itself be a dimension.
+        // `run = "$query"`: the transaction itself can be a dimension.
         let name = &crate::sql::substitute(name, vars)?;
         if !workload.transactions.contains_key(name) {
             return Err(unknown("transaction", name, workload.transactions.keys().map(String::as_str)));
@@ -138,7 +139,7 @@ fn until(spec: &RoleSpec, scenario: &Scenario, vars: &Vars) -> Result<Until, Str
     }
 }
 
-/// A role that waits for another must find one that ends by itself.
+/// Checks that a role which ends with another one refers to a role with its own end.
 fn check_ends(roles: &[Role]) -> Result<(), String> {
     for role in roles {
         let Until::Role { name } = &role.until else { continue };
@@ -156,12 +157,12 @@ fn check_ends(roles: &[Role]) -> Result<(), String> {
     Ok(())
 }
 
-/// Workers of all roles that run a transaction are numbered through, so that no two of them draw the same row.
+/// Numbers the workers of all roles that run a transaction consecutively, so that no two of them draw the same row.
 fn number_operations(roles: &mut [Role], transactions: usize) {
     for transaction in 0..transactions as u32 {
         let mut total = 0;
         for role in roles.iter_mut() {
-            // A role may name a transaction more than once in its cycle: each place draws rows of its own.
+            // Each occurrence of a transaction in a role's cycle draws its own rows.
             for step in role.steps.iter_mut().filter(|s| s.transaction == transaction) {
                 step.offset = total;
                 total += role.workers_in_role;
@@ -173,11 +174,11 @@ fn number_operations(roles: &mut [Role], transactions: usize) {
     }
 }
 
-/// Milliseconds that roles run before they are measured; roles that last for a time last so much longer.
+/// The warm-up in milliseconds; roles that end by time are extended by it.
 ///
-/// Where the scenario states none: for closed loops that last for a time a tenth of it, within [`WARMUP_MS`]. Caches,
-/// compilers and the first checkpoint are then behind them. None where a role ends by a number of transactions, of which
-/// the first count as well, where the rate of arrivals is given or sought, and where something is killed at its time.
+/// Default: for closed loops that end by time a tenth of the longest, within [`WARMUP_MS`]. Caches, compilers and the
+/// first checkpoint have then settled. There is no warm-up without such a loop, with a role that ends by a number of
+/// transactions (of which the first count as well), with a search, or with a kill at a given time.
 pub(super) fn warm_up(roles: &mut [Role], scenario: &Scenario, vars: &Vars) -> Result<u64, String> {
     let counted = roles.iter().any(|role| matches!(role.until, Until::Count { .. }));
     let closed = roles.iter().filter_map(|role| match (&role.load, &role.until) {
@@ -199,7 +200,7 @@ pub(super) fn warm_up(roles: &mut [Role], scenario: &Scenario, vars: &Vars) -> R
     Ok(ms)
 }
 
-/// Worker processes end on their own, so none of them can wait for a role of another process.
+/// Checks that no role ends with another one: worker processes end independently and cannot observe each other's roles.
 pub(super) fn check_processes(roles: &[Role]) -> Result<(), String> {
     match roles.iter().find(|r| matches!(r.until, Until::Role { .. })) {
         Some(role) => Err(format!(
@@ -210,7 +211,7 @@ pub(super) fn check_processes(roles: &[Role]) -> Result<(), String> {
     }
 }
 
-/// How long the roles take with their warm-up, if all of them end by time.
+/// Duration of the roles in milliseconds, warm-up included; `None` if a role ends by a number of transactions.
 pub(super) fn duration_ms(roles: &[Role]) -> Option<u64> {
     let mut longest = 0;
     for role in roles {

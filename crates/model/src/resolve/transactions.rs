@@ -1,4 +1,4 @@
-//! Transactions: variables put in, parameters numbered, defaults decided.
+//! Resolution of transactions: substitution of variables, numbering of parameters, and defaults.
 
 use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction};
 
@@ -18,8 +18,8 @@ pub(super) fn resolve(
     used.iter().map(|name| one(workload, name, (vars, dialect), begin, false)).collect()
 }
 
-/// Checks that each value that a role's statements bind as `yielded` is yielded by a transaction of the same role: a worker's
-/// yielded names are null until a statement of its own sets them.
+/// Checks that each `yielded` parameter of a role is yielded by a transaction of the same role: a worker's yielded
+/// values are null until one of its own statements sets them.
 pub(super) fn check_yielded(roles: &[Role], transactions: &[Transaction]) -> Result<(), String> {
     for role in roles {
         let run = || role.steps.iter().filter_map(|step| transactions.get(step.transaction as usize));
@@ -44,7 +44,8 @@ pub(super) fn check_yielded(roles: &[Role], transactions: &[Transaction]) -> Res
     Ok(())
 }
 
-/// The transaction that inserts the rows of `[data]`: one row at a time, whatever its batch, if it has one statement.
+/// The transaction that inserts the rows of `[data]`: one row per execution, regardless of its batch size, if it has
+/// one statement.
 pub(super) fn for_data(
     workload: &Workload,
     name: &str,
@@ -82,7 +83,7 @@ fn transaction(
     let params = parameter::resolve(&spec.params, vars)?;
     let specs = statements(spec, dialect)?;
     let mut statements = Vec::new();
-    // Of one statement, which a batch only repeats, data are rows; of several, which belong together, executions.
+    // With one statement, which a batch only repeats, `data.rows` counts rows; with several related ones, executions.
     let row = single && specs.len() == 1;
     for (i, statement) in specs.iter().enumerate() {
         let resolved = one_statement(statement, &params, (vars, dialect), row)
@@ -94,8 +95,8 @@ fn transaction(
     let own = spec.begin.unwrap_or(if long { Begin::Immediate } else { Begin::None });
     Ok(Transaction {
         name: name.to_owned(),
-        // A scenario's `begin` is a dimension of writing transactions; reads and autocommits keep their own. Whether one
-        // writes is known once SQLite has compiled it, so that the engine undoes it for those that only read.
+        // A scenario's `begin` applies to writing transactions; reads and autocommits keep their own. Only SQLite's
+        // compilation shows whether a transaction writes, so the engine reverts this for read-only ones.
         begin: match begin {
             Some(begin) if single || own != Begin::None || long => begin,
             _ => own,
@@ -108,8 +109,8 @@ fn transaction(
     })
 }
 
-/// Checks that each parameter is used by some statement, of whatever dialect: which ones there are, and so their values,
-/// does not depend on it.
+/// Checks that some statement uses each parameter, in any dialect: the set of parameters, and therefore their values,
+/// does not depend on the dialect.
 fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
     let mut used: Vec<&str> = Vec::new();
     for statement in spec.sql.values().flat_map(|list| &list.0) {
@@ -129,7 +130,7 @@ fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
     Ok(())
 }
 
-/// The statements, with the transaction's own keys put into its only one.
+/// The statements of a transaction. The transaction's own keys apply to its only statement.
 fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementSpec>, String> {
     let mut out = spec.sql.of(dialect)?.0.clone();
     if out.is_empty() {
@@ -213,7 +214,7 @@ fn one_statement(
     })
 }
 
-/// SQL has a parameter of which the transaction says nothing.
+/// The error for an SQL parameter without a definition.
 fn without_param(name: &str, params: &[Param]) -> String {
     let known = || params.iter().map(|p| p.name.as_str());
     match nearest(name, known()) {

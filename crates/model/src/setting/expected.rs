@@ -1,4 +1,4 @@
-//! What a setting has to read back as once it took effect.
+//! Expected values of settings when read back.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::value::{name_of, same_word, switch, with_unit};
 use super::vocabulary::{Size, Time};
 
-/// What `PRAGMA name`, `SHOW name` or `SELECT @@name` has to report.
+/// The value that `PRAGMA name`, `SHOW name` or `SELECT @@name` has to report after the setting took effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
-    /// This number.
+    /// Exactly this number.
     Integer(i64),
     /// This number or a larger one.
     AtLeast(i64),
-    /// This word, in any case.
+    /// This word, ignoring case.
     Word(String),
     /// On or off: servers report `on`, `ON` or 1.
     Switch(bool),
@@ -27,13 +27,13 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Whether a report shows that the setting took effect. Text that holds a number counts as that number.
+    /// Whether a reported value shows that the setting took effect. Text that contains a number counts as that number.
     #[must_use]
     pub fn matches(&self, reported: &Value) -> bool {
         match self {
             Self::Integer(expected) => reported.integer() == Some(*expected),
             Self::AtLeast(least) => reported.integer().is_some_and(|number| number >= *least),
-            // A word that is a switch, too: MySQL reports 1 for `on`.
+            // A word can also be a switch: MySQL reports 1 for `on`.
             Self::Word(expected) => {
                 let on = switch(&Value::Text(expected.clone()));
                 *reported != Value::Null && same_word(expected, &reported.to_string())
@@ -46,7 +46,7 @@ impl Expected {
     }
 }
 
-/// A plain number is in the unit already.
+/// The reported value in a unit. A plain number is already in this unit.
 fn in_unit<U: Copy + PartialEq>(reported: &Value, units: &[(U, &'static str, i64)], unit: U) -> Option<i64> {
     match reported {
         Value::Integer(number) => Some(*number),

@@ -1,11 +1,11 @@
-//! Settings: a PRAGMA of SQLite or a setting of a server, with its value, checked before anything runs.
+//! Settings: a PRAGMA of SQLite or a setting of a server with its value, checked before a run.
 //!
-//! A profile's text is parsed once, into [`Setting`]s: [`crate::pragma::parse`] for SQLite, [`parse`] for servers. A runner
-//! gets [`Setting::sql`], the engine compares [`Setting::expected`] with what every connection reads back, and a report
-//! derives the durability level from that ([`crate::durability`]).
+//! A profile's text is parsed once into [`Setting`]s: by [`crate::pragma::parse`] for SQLite, by [`parse`] for servers.
+//! A runner receives [`Setting::sql`]; the engine compares [`Setting::expected`] with the values read back on every
+//! connection; a report derives the durability level from these values ([`crate::durability`]).
 //!
-//! A server refuses by itself what it does not know; checked here, a mistake is found before one is started, with the
-//! nearest known name. The vocabulary is data: `vocabulary.toml`.
+//! A server itself refuses an unknown setting. The check here finds the error before a server is started, and reports
+//! the nearest known name. The vocabulary is data: `vocabulary.toml`.
 
 mod expected;
 mod value;
@@ -21,14 +21,14 @@ pub use vocabulary::{Kind, Known, Scope, Size, Time, all, find};
 /// A setting with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Its name, in lower case.
+    /// Name of the setting in lower case.
     pub name: String,
-    /// Its value in canonical form: `full`, `-64000`, `off`, `10s`. Empty for a PRAGMA that does something and takes no value.
+    /// Value in canonical form: `full`, `-64000`, `off`, `10s`. Empty for a PRAGMA that is an action without a value.
     pub value: String,
-    /// For whom it holds.
+    /// Connections that the setting applies to.
     pub scope: Scope,
-    /// The statement that sets it on a connection; none of a setting that holds for a whole server.
+    /// The statement that applies the setting to a connection; `None` for a setting of the whole server.
     pub sql: Option<String>,
-    /// What it reads back as; none of a PRAGMA that does something (`optimize`).
+    /// The value expected when read back; `None` for a PRAGMA that is an action (`optimize`).
     pub expected: Option<Expected>,
 }

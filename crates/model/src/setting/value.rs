@@ -1,4 +1,4 @@
-//! Values of settings: from TOML to SQL, and back from what a server reports.
+//! Values of server settings: conversion from TOML to SQL, and from reported values.
 
 use litelab_protocol::{Dialect, Value};
 
@@ -7,10 +7,10 @@ use super::{Expected, Setting};
 use crate::error::{nearest, unknown};
 use crate::quantity::Scalar;
 
-/// Checks a setting of a profile.
+/// Checks and parses a server setting of a profile.
 ///
 /// # Errors
-/// One line: an unknown name with the nearest known one, or a value that it does not take with those that it does.
+/// One line with an unknown name and the nearest known one, or with an invalid value and the valid ones.
 pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, String> {
     let known = find(dialect, name).ok_or_else(|| unknown_name(dialect, name))?;
     let wrong = |what: String| format!("{} = {}: {what}", known.name, value.quoted());
@@ -56,14 +56,15 @@ pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, St
     Ok(Setting { name: known.name.clone(), value, scope: known.scope, sql, expected: Some(expected) })
 }
 
-/// The statement that sets it on a connection. Numbers and switches need no quotes, and words of the vocabulary hold none.
+/// The statement that applies a setting to a connection. Numbers and switches need no quotes, and words of the
+/// vocabulary contain none.
 fn sql(known: &Known, value: &str) -> String {
     let plain = matches!(known.kind, Kind::Boolean) || value.parse::<i64>().is_ok();
     let quote = if plain { "" } else { "'" };
     format!("SET SESSION {} = {quote}{value}{quote}", known.name)
 }
 
-/// With the unit it was given in; MySQL's settings are plain numbers.
+/// The value in SQL: for PostgreSQL with its given unit, for MySQL as a plain number.
 fn written(dialect: Dialect, value: &Scalar, number: i64) -> String {
     match (value, dialect) {
         (Scalar::Text(text), Dialect::Postgres) => text.trim().replace(' ', ""),
@@ -79,7 +80,7 @@ fn unknown_name(dialect: Dialect, name: &str) -> String {
     }
 }
 
-/// What a duration or a size may be.
+/// Description of the valid durations or sizes of a setting.
 fn form(kind: &Kind) -> String {
     let unit = |of: &str, name: &str, min: &i64, max: &i64| {
         format!(
@@ -98,7 +99,7 @@ pub(super) fn name_of<U: Copy + PartialEq>(units: &[(U, &'static str, i64)], wan
     units.iter().find(|(unit, ..)| *unit == wanted).map_or("", |(_, name, _)| name)
 }
 
-/// A switch as a profile writes it.
+/// The boolean value of a switch in a profile.
 fn boolean(value: &Scalar) -> Option<bool> {
     match value {
         Scalar::Bool(b) => Some(*b),
@@ -108,7 +109,7 @@ fn boolean(value: &Scalar) -> Option<bool> {
     }
 }
 
-/// A switch as a server reports it.
+/// The boolean value of a switch as a server reports it.
 pub(crate) fn switch(value: &Value) -> Option<bool> {
     match value {
         Value::Integer(0) => Some(false),
@@ -122,13 +123,13 @@ pub(crate) fn switch(value: &Value) -> Option<bool> {
     }
 }
 
-/// "READ-COMMITTED", "read committed" and "read_committed" are one word.
+/// Whether two spellings are the same word, such as "READ-COMMITTED", "read committed" and "read_committed".
 pub(crate) fn same_word(a: &str, b: &str) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', '_'], " ");
     plain(a) == plain(b)
 }
 
-/// In the setting's unit: a plain number, or text with a unit.
+/// A value of a profile in the setting's unit: a plain number, or text with a unit.
 fn number<U: Copy + PartialEq>(value: &Scalar, units: &[(U, &'static str, i64)], unit: U) -> Option<i64> {
     match value {
         Scalar::Integer(number) => Some(*number),
@@ -137,7 +138,7 @@ fn number<U: Copy + PartialEq>(value: &Scalar, units: &[(U, &'static str, i64)],
     }
 }
 
-/// A whole number in a unit, from text with another; none where it would not be whole.
+/// Text with a number and a unit as an integer in the unit `wanted`; `None` if the result is not integral.
 pub(super) fn with_unit<U: Copy + PartialEq>(text: &str, units: &[(U, &'static str, i64)], wanted: U) -> Option<i64> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(text.len());
@@ -147,7 +148,7 @@ pub(super) fn with_unit<U: Copy + PartialEq>(text: &str, units: &[(U, &'static s
     if suffix.is_empty() {
         return Some(number);
     }
-    // As PostgreSQL does, units are told apart by case.
+    // Units are case-sensitive, as in PostgreSQL.
     let of = units.iter().find(|(_, name, _)| *name == suffix)?.2;
     let total = number.checked_mul(of)?;
     (total % base == 0).then_some(total / base)
@@ -163,7 +164,7 @@ mod tests {
         Scalar::Text(text.into())
     }
 
-    /// What stands behind `=`; empty of a setting that no connection sets.
+    /// The SQL text after `=`; empty for a setting that is not applied to connections.
     fn set_to(setting: &Setting) -> String {
         let sql = setting.sql.clone().unwrap_or_default();
         sql.rsplit(" = ").next().unwrap_or_default().to_owned()

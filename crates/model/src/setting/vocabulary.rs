@@ -1,80 +1,80 @@
-//! The vocabulary: what a setting is called, what it takes, and for whom it holds.
+//! The vocabulary of server settings: names, values and scopes.
 
 use std::sync::LazyLock;
 
 use litelab_protocol::Dialect;
 use serde::{Deserialize, Serialize};
 
-/// A setting of a server.
+/// A known setting of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Known {
-    /// Its name, in lower case.
+    /// Name of the setting in lower case.
     pub name: String,
-    /// For whom it holds.
+    /// Connections that the setting applies to.
     pub scope: Scope,
-    /// What it takes.
+    /// Valid values.
     #[serde(flatten)]
     pub kind: Kind,
-    /// The server's own default, in words.
+    /// Description of the server's default.
     pub default: String,
-    /// Whether it is read back whatever the profile says.
+    /// Whether the setting is read back for every profile.
     #[serde(default)]
     pub always: bool,
-    /// One line.
+    /// Description of the setting in one line.
     pub about: String,
 }
 
-/// For whom a setting holds.
+/// Connections that a setting applies to, and the component that applies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// For one connection; the runner sets it on each. Every PRAGMA is of this scope.
+    /// One connection; the runner applies the setting to each. Every PRAGMA has this scope.
     Session,
-    /// For the whole server; the core sets it, on a server that it started.
+    /// The whole server; the core applies the setting, on a server that it started.
     Server,
-    /// Chosen when the server starts or is built; compared only.
+    /// The whole server, chosen when it is started or built; the value is only compared.
     Fixed,
 }
 
-/// What a setting takes.
+/// Valid values of a setting.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Kind {
-    /// On or off.
+    /// A switch: on or off.
     Boolean,
     /// One of several words.
     Words {
-        /// As the server prints them.
+        /// The words as the server prints them.
         words: Vec<String>,
     },
-    /// A whole number.
+    /// An integer.
     Integer {
-        /// The least.
+        /// Smallest valid value.
         min: i64,
-        /// The most.
+        /// Largest valid value.
         max: i64,
     },
-    /// A time; a plain number is in its unit.
+    /// A duration.
     Duration {
-        /// Of a plain number.
+        /// Unit of a plain number.
         unit: Time,
-        /// The least, in this unit.
+        /// Smallest valid value in this unit.
         min: i64,
-        /// The most, in this unit.
+        /// Largest valid value in this unit.
         max: i64,
     },
-    /// A number of bytes; a plain number is in its unit.
+    /// A number of bytes.
     Size {
-        /// Of a plain number.
+        /// Unit of a plain number.
         unit: Size,
-        /// The least, in this unit.
+        /// Smallest valid value in this unit.
         min: i64,
-        /// The most, in this unit.
+        /// Largest valid value in this unit.
         max: i64,
     },
 }
 
-/// A unit of time, as servers write it.
+/// A unit of time in the spelling of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "units")]
@@ -87,7 +87,7 @@ pub enum Time {
     D,
 }
 
-/// A unit of size, as PostgreSQL writes it: of 1024.
+/// A unit of size in PostgreSQL's spelling, in steps of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "units")]
 pub enum Size {
@@ -103,7 +103,7 @@ pub enum Size {
 }
 
 impl Time {
-    /// All of them, with their names and microseconds.
+    /// All units with their names and their lengths in microseconds.
     pub const ALL: [(Self, &'static str, i64); 6] = [
         (Self::Us, "us", 1),
         (Self::Ms, "ms", 1_000),
@@ -115,7 +115,7 @@ impl Time {
 }
 
 impl Size {
-    /// All of them, with their names and bytes.
+    /// All units with their names and their sizes in bytes.
     pub const ALL: [(Self, &'static str, i64); 5] = [
         (Self::B, "B", 1),
         (Self::Kb, "kB", 1 << 10),
@@ -133,10 +133,10 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> =
-    // The file is part of the program; a test reads it.
+    // The file is compiled in, and a test checks that it parses.
     LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).unwrap_or_default());
 
-/// All settings of a dialect; none of SQLite, which has PRAGMAs.
+/// All settings of a dialect; empty for SQLite, which has PRAGMAs.
 #[must_use]
 pub fn all(dialect: Dialect) -> &'static [Known] {
     match dialect {
@@ -146,7 +146,7 @@ pub fn all(dialect: Dialect) -> &'static [Known] {
     }
 }
 
-/// A setting by its name, whatever its case.
+/// The setting with a given name, ignoring case.
 #[must_use]
 pub fn find(dialect: Dialect, name: &str) -> Option<&'static Known> {
     all(dialect).iter().find(|known| known.name.eq_ignore_ascii_case(name))
@@ -180,7 +180,7 @@ mod tests {
         for (dialect, known) in
             [Dialect::Postgres, Dialect::Mysql].into_iter().flat_map(|d| all(d).iter().map(move |k| (d, k)))
         {
-            // Where MySQL and MariaDB differ, each is named.
+            // If MySQL and MariaDB differ, each default is listed.
             for default in known.default.split(", ").filter_map(|d| d.split(" (").next()) {
                 let value = default.parse().map_or(crate::Scalar::Text(default.to_owned()), crate::Scalar::Integer);
                 let parsed = crate::setting::parse(dialect, &known.name, &value).unwrap_or_else(|e| panic!("{e}"));

@@ -1,6 +1,6 @@
-//! What the core must know of SQL text: its named parameters, its `VALUES` tuple, whether it writes, and whether it would
-//! begin, end or set what is the runner's to do. Nothing else is parsed here; the database itself compiles every statement
-//! before a run.
+//! Analysis of SQL text: named parameters, the `VALUES` tuple, whether a statement writes, and whether it would begin
+//! or end a transaction or change a setting, which is reserved to the runner. All other checks are left to the
+//! database, which compiles every statement before a run.
 
 mod refused;
 #[cfg(test)]
@@ -15,18 +15,20 @@ use crate::quantity::Vars;
 
 pub use refused::check_statement;
 
-/// A statement with the parameters that its database understands.
+/// A statement with parameters in the syntax of its database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positional {
-    /// `?1`, `?2`, … in place of `:name`; for PostgreSQL `$1`, `$2`, …, for MySQL `?`.
+    /// SQL text with `?1`, `?2`, … in place of `:name`; for PostgreSQL `$1`, `$2`, …, for MySQL `?`.
     pub sql: String,
-    /// Names in the order of the parameters of one tuple. For MySQL, whose parameters have no number, a name that is used
-    /// twice stands here twice.
+    /// Names in the order of the parameters of one tuple. MySQL's parameters have no number, so a name that is used
+    /// twice occurs twice.
     pub names: Vec<String>,
 }
 
-/// The most parameters of one statement: SQLite's default `SQLITE_MAX_VARIABLE_NUMBER` since 3.32; a 16-bit count in the
-/// protocols of both servers (`Bind` of PostgreSQL's, `COM_STMT_PREPARE`'s response of MySQL's).
+/// Maximum number of parameters of one statement.
+///
+/// SQLite: its default `SQLITE_MAX_VARIABLE_NUMBER` since 3.32. Servers: a 16-bit count in the protocol (`Bind` of
+/// PostgreSQL, the response to `COM_STMT_PREPARE` of MySQL).
 #[must_use]
 pub fn max_parameters(dialect: Dialect) -> usize {
     match dialect {
@@ -35,12 +37,14 @@ pub fn max_parameters(dialect: Dialect) -> usize {
     }
 }
 
-/// Replaces `:name` by the dialect's parameters, and repeats the tuple of a final `VALUES (…)` `tuples` times. Of
-/// PostgreSQL's `COPY … FROM STDIN (:a, :b)`, the parenthesis is cut off: its names are one row, and rows are sent apart.
+/// Replaces `:name` by parameters of the dialect, and repeats the tuple of a final `VALUES (…)` `tuples` times.
+///
+/// PostgreSQL's `COPY … FROM STDIN (:a, :b)` loses its parenthesis: the names in it describe one row, and rows are sent
+/// separately.
 ///
 /// # Errors
-/// When several tuples are asked for and there is no `VALUES (…)`, when a parameter stands outside of it, or when
-/// there would be more parameters than the database allows.
+/// If `tuples` exceeds 1 and there is no `VALUES (…)` or a parameter is outside it, or if the number of parameters
+/// exceeds the limit of the database.
 pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional, String> {
     let tokens = tokens(sql, dialect);
     let mut numbers = Numbers { dialect, names: Vec::new() };
@@ -58,7 +62,7 @@ pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional
     }
     let first = numbers.text(&tokens[start..end], 0);
     let names = numbers.names.clone();
-    // A tuple of constants is bounded likewise.
+    // A tuple without parameters has the same limit.
     let (total, most) = (names.len().max(1).saturating_mul(tuples as usize), max_parameters(dialect));
     if total > most {
         let who = match dialect {
@@ -83,7 +87,7 @@ pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional
     Ok(Positional { sql: out, names })
 }
 
-/// The names of all parameters, each once, in the order of their first use.
+/// The names of all parameters without duplicates, in the order of their first use.
 #[must_use]
 pub fn names(sql: &str, dialect: Dialect) -> Vec<&str> {
     let mut names = Vec::new();
@@ -97,18 +101,18 @@ pub fn names(sql: &str, dialect: Dialect) -> Vec<&str> {
     names
 }
 
-/// Replaces `$name` by the text of a variable, outside of quotes and comments.
+/// Replaces `$name` by the value of a variable, outside quotes and comments of SQLite.
 ///
 /// # Errors
-/// When the variable is not declared.
+/// If the variable is not declared.
 pub fn substitute(sql: &str, vars: &Vars) -> Result<String, String> {
     substitute_in(sql, vars, Dialect::Sqlite)
 }
 
-/// As [`substitute`], with the quotes and comments of a dialect.
+/// Replaces `$name` as [`substitute`] does, outside quotes and comments of a dialect.
 ///
 /// # Errors
-/// When the variable is not declared.
+/// If the variable is not declared.
 pub fn substitute_in(sql: &str, vars: &Vars, dialect: Dialect) -> Result<String, String> {
     let mut out = String::with_capacity(sql.len());
     for token in tokens(sql, dialect) {
@@ -127,8 +131,8 @@ pub fn substitute_in(sql: &str, vars: &Vars, dialect: Dialect) -> Result<String,
     Ok(out)
 }
 
-/// Whether a statement of a server changes data or takes row locks, as far as its words tell: a function that writes is
-/// not seen. (Of SQLite the database itself says it.)
+/// Whether a server's statement changes data or takes row locks, as far as its keywords show: a call of a writing
+/// function is not detected. (SQLite reports this itself.)
 #[must_use]
 pub fn writes(sql: &str, dialect: Dialect) -> bool {
     let tokens = tokens(sql, dialect);
@@ -151,13 +155,13 @@ pub fn writes(sql: &str, dialect: Dialect) -> bool {
     true
 }
 
-/// Whether it is PostgreSQL's `COPY … FROM STDIN`, which a runner sends by the protocol of the same name.
+/// Whether a statement is PostgreSQL's `COPY … FROM STDIN`, for which a runner uses the COPY protocol.
 #[must_use]
 pub fn is_copy(sql: &str) -> bool {
     sql.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("copy "))
 }
 
-/// `COPY t(a, b) FROM STDIN (:a, :b)` without its last parenthesis.
+/// The statement `COPY t(a, b) FROM STDIN (:a, :b)` without its last parenthesis.
 fn copy(tokens: &[Token<'_>], mut numbers: Numbers) -> Result<Positional, String> {
     let form = "write `COPY table(columns) FROM STDIN (:a, :b)`, the parameters of one row at the end";
     let at = tokens.iter().position(|t| matches!(t, Token::Word(w) if w.eq_ignore_ascii_case("stdin"))).ok_or(form)?;
@@ -172,20 +176,20 @@ fn copy(tokens: &[Token<'_>], mut numbers: Numbers) -> Result<Positional, String
         return Err(form.into());
     }
     let sql = numbers.text(before, 0);
-    // A column is sent for each place, so that a name used twice is bound twice.
+    // Each column is sent separately, so a name that is used twice is bound twice.
     let mut row_numbers = Numbers { dialect: Dialect::Mysql, names: Vec::new() };
     row_numbers.text(row, 0);
     Ok(Positional { sql: sql.trim().to_owned(), names: row_numbers.names })
 }
 
-/// Writes parameters as a dialect has them, and keeps their names.
+/// Writer of parameters in the syntax of a dialect; it collects their names.
 struct Numbers {
     dialect: Dialect,
     names: Vec<String>,
 }
 
 impl Numbers {
-    /// The text of tokens; numbers begin after `offset`.
+    /// The SQL text of tokens, with parameter numbers after `offset`.
     fn text(&mut self, tokens: &[Token<'_>], offset: usize) -> String {
         let mut out = String::new();
         for token in tokens {
@@ -210,7 +214,7 @@ impl Numbers {
         out
     }
 
-    /// From 1.
+    /// The number of a parameter, from 1.
     fn number(&mut self, name: &str) -> usize {
         self.names.iter().position(|n| n == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());

@@ -1,20 +1,22 @@
-//! Statements that a transaction of a workload must not have: those that begin or end a transaction, which the runner does,
-//! and those that change a setting, which would leave an arm with other settings than it is shown with.
+//! Refusal of statements in a workload's transaction: those that begin or end a transaction, which the runner does, and
+//! those that change a setting, after which an arm would differ from its displayed settings.
 
 use litelab_protocol::Dialect;
 use litelab_protocol::sql::{Token, tokens};
 
 use crate::pragma::{self, Kind, PragmaError, Scope};
 
-/// Settings that are data in the header of the file: applications write them in migrations, and nothing works otherwise for it.
+/// Settings that are data in the file header: applications write them in migrations, and no other behaviour depends on
+/// them.
 const DATA: [&str; 2] = ["user_version", "application_id"];
 
-/// Checks that a statement neither begins nor ends a transaction, and changes no setting of its connection. Work is allowed:
-/// `PRAGMA optimize`, `wal_checkpoint`, `incremental_vacuum`, `VACUUM`; so is a PRAGMA that reads, and a setting that ends
-/// with its transaction (`defer_foreign_keys`, PostgreSQL's `SET LOCAL`).
+/// Checks that a statement neither begins nor ends a transaction, and changes no setting of its connection.
+///
+/// Allowed are PRAGMAs that perform work (`PRAGMA optimize`, `wal_checkpoint`, `incremental_vacuum`) and `VACUUM`,
+/// PRAGMAs that read, and settings that end with their transaction (`defer_foreign_keys`, PostgreSQL's `SET LOCAL`).
 ///
 /// # Errors
-/// What the statement would do, and the key to write in its place.
+/// The effect of the statement, and the key to use instead.
 pub fn check_statement(sql: &str, dialect: Dialect) -> Result<(), String> {
     let tokens = tokens(sql, dialect);
     let blank = |token: &&Token<'_>| match token {
@@ -23,7 +25,7 @@ pub fn check_statement(sql: &str, dialect: Dialect) -> Result<(), String> {
         _ => false,
     };
     let mut code = tokens.iter().filter(|token| !blank(token)).peekable();
-    // SQLite runs some PRAGMAs as it compiles them, under EXPLAIN, too.
+    // SQLite executes some PRAGMAs during their compilation, even under EXPLAIN.
     while code.next_if(|token| ["explain", "query", "plan"].iter().any(|w| is(token, w))).is_some() {}
     let Some(Token::Word(first)) = code.next() else { return Ok(()) };
     let first = first.to_ascii_uppercase();
@@ -61,7 +63,7 @@ pub fn check_statement(sql: &str, dialect: Dialect) -> Result<(), String> {
                 Dialect::Postgres => &["local", "transaction", "constraints"],
                 _ => &["statement"],
             };
-            // MySQL's `@name` is a variable of the user, and `@@name` a setting.
+            // In MySQL `@name` is a user variable, `@@name` a setting.
             let mut rest = code.clone();
             let variable = rest.next() == Some(&Token::Other("@")) && rest.next() != Some(&Token::Other("@"));
             if variable || second.is_some_and(|token| own.iter().any(|word| is(token, word))) {

@@ -189,7 +189,7 @@ proptest! {
         }
     }
 
-    /// Every parameter a runner is to bind stands in the text, as often as it is bound, and nothing else does.
+    /// The SQL text contains every bound parameter as often as it is bound, and no other.
     #[test]
     fn parameters_are_as_many_as_are_bound(
         columns in prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 1..6),

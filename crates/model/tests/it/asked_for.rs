@@ -1,4 +1,4 @@
-//! What costs the work something is measured where a study asks for it.
+//! Expensive measurements are taken only if a study requests them.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -6,7 +6,7 @@ use litelab_model::library::{self, Text};
 use litelab_model::study::Study;
 use litelab_model::{Options, resolve};
 
-/// Milliseconds between two looks at the host program in scenario `s`, and whether its statements are timed within.
+/// Interval of the host probe in milliseconds in scenario `s`, and whether its statements are timed internally.
 fn measured(metrics: &str, rest: &str) -> (u64, bool) {
     let scenario = |name: &str, metrics: &str| {
         let role = "workload = \"drivers\"\ndata_rows = 10\nrole.r = { run = \"point\", count = 1 }";

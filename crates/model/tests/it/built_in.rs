@@ -1,6 +1,6 @@
-//! Everything built in is right: studies resolve at both scales, names agree with files, schemas are current.
+//! All built-in files are valid: studies resolve at both scales, names match file names, and schemas are current.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use litelab_model::library::{self, Kind};
 use litelab_model::{Options, resolve};
 use litelab_protocol::Dialect;
 
-/// Drivers of servers that built-in studies name.
+/// Drivers of servers in built-in studies.
 fn dialects() -> BTreeMap<String, Dialect> {
     [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)].map(|(name, d)| (name.to_owned(), d)).into()
 }

@@ -1,7 +1,7 @@
-//! Conditions on trials: alerts, searches, kills, laws of scalability, invariants, and PRAGMAs as dimensions. What is
-//! right resolves to what it says; what is wrong is one line that says where.
+//! Conditions on trials: alerts, searches, kills, scalability fits, invariants, and PRAGMAs as dimensions. Valid input
+//! resolves to its stated meaning; invalid input is one line with its position.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use litelab_model::condition::KillPlan;
 use litelab_model::plan::{Arm, InvariantPlan};
@@ -22,11 +22,11 @@ sql = "SELECT count(*) FROM t"
 equals = "committed.insert"
 "#;
 
-/// A scenario whose only role is `w`; with `search`, its rate is sought.
+/// A closed loop of the only role `w`; with `search` its rate is searched.
 const BY_TIME: &str = "role.w = { run = \"insert\", workers = 4, for = \"1s\" }";
 const HOLDS: &str = "holds = [{ metric = \"response_p99\", at_most = \"5 ms\" }]";
 
-/// Resolves a study of one scenario, made of these lines.
+/// Resolves a study with one scenario of these lines.
 fn resolved(lines: &[&str]) -> Result<Plan, String> {
     resolved_with(WORKLOAD, lines)
 }
@@ -41,7 +41,7 @@ fn resolved_with(workload: &str, lines: &[&str]) -> Result<Plan, String> {
     resolve::resolve(&study, &text, &Options::default()).map_err(|e| e.to_string())
 }
 
-/// Whether these lines are refused in one line that names the scenario and has all parts.
+/// Asserts that these lines are refused in one line that names the scenario and contains all parts.
 fn refused(lines: &[&str], parts: &[&str]) -> String {
     let error = resolved(lines).expect_err(&format!("{lines:?} resolves"));
     assert_eq!(error.lines().count(), 1, "{error}");
@@ -77,7 +77,7 @@ fn a_pragma_dimension_takes_the_place_of_the_profiles_and_a_new_one_comes_last()
     assert_eq!(plan.arms.len(), 2);
     assert_eq!(pragmas(&plan.arms[0]), expected("off"));
     assert_eq!(pragmas(&plan.arms[1]), expected("full"));
-    // What the runner is told and what it reads back follow, in the same order.
+    // The settings sent to the runner and those read back follow in the same order.
     for arm in &plan.arms {
         let told: Vec<&str> = arm.trial.connection.settings.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(told, ["busy_timeout", "journal_mode", "synchronous", "cache_size"]);
@@ -86,7 +86,7 @@ fn a_pragma_dimension_takes_the_place_of_the_profiles_and_a_new_one_comes_last()
     assert_ne!(plan.arms[0].trial.connection.settings, plan.arms[1].trial.connection.settings);
     assert_eq!(plan.arms[0].dimensions["pragma.synchronous"], text("OFF"));
     assert_eq!(plan.scenarios[0].dimensions, ["pragma.synchronous", "pragma.cache_size"]);
-    // Without the dimension the profile is as it stands in its file.
+    // Without the dimension the profile has the values of its file.
     let plain = resolved(&[BY_TIME, "profile = \"wal-normal\""]).unwrap();
     assert_eq!(pragmas(&plain.arms[0])[2], ("synchronous", "normal".to_owned()));
     assert_eq!(plain.arms[0].settings.len(), 3);
@@ -118,7 +118,7 @@ fn an_arm_may_have_options_of_its_own() {
 #[test]
 fn a_pragma_dimension_is_checked_like_a_profile() {
     let vary = |name: &str, value: &str| format!("vary.\"pragma.{name}\" = [{value}]");
-    // The dimension, and what is wrong.
+    // The error names the dimension and the problem.
     refused(&[BY_TIME, &vary("synchronous", "\"WAL\"")], &["dimension `pragma.synchronous`", "is not one of its words"]);
     refused(&[BY_TIME, &vary("cache_size", "\"64MB\"")], &["dimension `pragma.cache_size`", "-65536 (64 MiB)"]);
     refused(
@@ -126,7 +126,7 @@ fn a_pragma_dimension_is_checked_like_a_profile() {
         &["dimension `pragma.synchronus`", "did you mean synchronous?"],
     );
     refused(&[BY_TIME, &vary("zzz", "1")], &["dimension `pragma.zzz`"]);
-    // What is right alone may come too late: the profile has made the log by then.
+    // A valid setting can come too late: the profile has created the WAL by then.
     refused(
         &[BY_TIME, "profile = \"wal-normal\"", &vary("page_size", "8192")],
         &["profile `wal-normal` with `pragma.page_size`", "put page_size first"],
@@ -145,7 +145,7 @@ fn a_search_makes_its_role_one_of_arrivals() {
     assert_eq!((found.repeats, found.holds.len()), (3, 1));
     assert_eq!((found.holds[0].metric.to_string().as_str(), found.holds[0].at_most), ("response_p99", Some(5e6)));
     assert_eq!(arm.trial.roles[0].load, Load::Open { rate: 50.0, arrivals: Arrivals::Poisson });
-    // A rate of its own says nothing but how arrivals are spaced.
+    // The role's own rate only determines the distribution of arrivals.
     let role = "role.w = { run = \"insert\", for = \"1s\", rate = 7, arrivals = \"constant\" }";
     let stated =
         [role, "vars.start = 20", "search.rate = \"w\"", "search.from = \"$start * 2\"", "search.factor = 1.5"];
@@ -155,7 +155,7 @@ fn a_search_makes_its_role_one_of_arrivals() {
     let found = plan.arms[0].search.as_ref().unwrap();
     assert_eq!((found.from, found.factor, found.precision, found.repeats), (40.0, 1.5, 0.25, 5));
     assert_eq!(plan.arms[0].trial.roles[0].load, Load::Open { rate: 40.0, arrivals: Arrivals::Constant });
-    // Without a search the role is what it was.
+    // Without a search the role is unchanged.
     let plain = resolved(&[BY_TIME]).unwrap();
     assert_eq!((&plain.arms[0].search, &plain.arms[0].trial.roles[0].load), (&None, &Load::Closed { think_us: 0 }));
 }
@@ -197,7 +197,7 @@ fn a_search_that_could_not_end_or_means_nothing_is_refused() {
         &["`holds`", "did you mean `insert`?"],
     );
     here(BY_TIME, &format!("search = {{ rate = \"w\", from = 1e8, {HOLDS} }}"), &["from", "10000000"]);
-    // Another role may wait for the one whose rate is sought, but not the other way round.
+    // Another role can wait for the searched one, but not the reverse.
     let beside = "role.r = { run = \"count\", until = \"w\" }";
     assert!(resolved(&[BY_TIME, beside, &search(HOLDS)]).is_ok());
     let turned = format!("search = {{ rate = \"r\", from = 50, {HOLDS} }}");
@@ -231,13 +231,13 @@ fn a_kill_is_resolved_and_counted_for_invariants() {
     let kill = KillPlan::Processes { role: "w".into(), processes: 2, after_ms: 200 };
     assert_eq!(plan.arms[0].kill.as_ref(), Some(&kill));
     assert_eq!(plan.arms[0].invariants[0].at_most.as_deref(), Some("committed.insert + 10 * 2"));
-    // How many are killed may itself vary.
+    // The number of kills can itself vary.
     let varied = "kill = { role = \"w\", processes = \"$victims\", after = \"200ms\" }";
     let lines = [PROCESSES, BY_TIME, varied, survive, "vars.victims = 0", "vary.victims = [1, 3]"];
     let plan = resolved(&lines).unwrap();
     let bounds: Vec<_> = plan.arms.iter().map(|arm| arm.invariants[0].at_most.clone().unwrap()).collect();
     assert_eq!(bounds, ["committed.insert + 10 * 1", "committed.insert + 10 * 3"]);
-    // Where nobody is killed there is no such variable.
+    // Without a kill there is no such variable.
     refused(&[PROCESSES, BY_TIME, survive], &["invariant 1", "`killed`"]);
 }
 
@@ -255,7 +255,7 @@ fn a_kill_that_cannot_happen_is_refused() {
     here(&[PROCESSES, BY_TIME, &kill("w", 4, "1ms")], &["role `w` has 4 workers", "one at least must stay"]);
     here(&[PROCESSES, BY_TIME, &kill("w", 5, "1ms")], &["role `w` has 4 workers"]);
     here(&[PROCESSES, BY_TIME, &kill("w", 0, "1ms")], &["processes"]);
-    // Three kills need more than three times the pause; the role takes a second.
+    // Three kills need more than three times the pause; the role lasts one second.
     here(&[PROCESSES, BY_TIME, &kill("w", 3, "334ms")], &["3 kills", "334 ms apart", "1000 ms"]);
     assert!(resolved(&[PROCESSES, BY_TIME, &kill("w", 3, "333ms")]).is_ok());
     here(&[PROCESSES, BY_TIME, &kill("w", 1, "100us")], &["0 ms apart"]);
@@ -277,7 +277,7 @@ fn the_law_of_scalability_needs_three_whole_levels() {
     refused(&[BY_TIME, &variable("1, 2, 2.5")], &["usl: ", "`n` is `2.5`", "whole number"]);
     refused(&[BY_TIME, &variable("0, 1, 2, 3")], &["usl: ", "`n` is `0`", "at least 1"]);
     refused(&[BY_TIME, &variable("1, 2, \"many\"")], &["usl: ", "`n` is `many`"]);
-    // Levels count, not arms.
+    // The number of levels counts, not the number of arms.
     refused(&[BY_TIME, &over("workers", "1, 2"), "vary.prepare = [true, false]"], &["`workers` has 2 levels"]);
     assert_eq!(resolved(&[BY_TIME]).unwrap().scenarios[0].usl, None);
 }
@@ -290,11 +290,11 @@ fn an_invariant_needs_something_that_could_break_it() {
     refused(&[BY_TIME, &invariant("at_most = \"committed.inzert\"")], &["invariant 1: ", "did you mean `insert`?"]);
     refused(&[BY_TIME, &invariant("at_most = \"$x\"")], &["invariant 1: ", "`x`"]);
     refused(&[BY_TIME, &invariant("at_most = \"1 +\"")], &["invariant 1: ", "ends where"]);
-    // In a workload it is said of which.
+    // For an invariant of a workload the error names the workload.
     let workload = WORKLOAD.replace("equals = \"committed.insert\"", "");
     let error = resolved_with(&workload, &[BY_TIME]).unwrap_err();
     assert!(error.contains("workload `w`: invariant 1: it needs `equals`"), "{error}");
-    // One at a time, and all of them together.
+    // Each bound alone, and all together.
     for keys in ["equals = 1", "at_least = 1", "at_most = 1", "equals = 1, at_least = 1, at_most = 1"] {
         let found = resolved(&[BY_TIME, &invariant(keys)]).unwrap().arms[0].invariants.remove(0);
         let stated = [("equals", found.equals), ("at_least", found.at_least), ("at_most", found.at_most)];
@@ -338,7 +338,7 @@ fn an_invariant_may_be_of_some_drivers_only() {
     ] {
         assert_eq!(checked(driver, drivers), expected, "{driver} and drivers = [{drivers}]");
     }
-    // A dimension of drivers checks each arm by its own.
+    // With drivers as a dimension, each arm is checked against its own driver.
     let own = "invariant = [{ sql = \"SELECT 1\", equals = 1, drivers = [\"sqlite3\"] }]";
     let plan = resolved(&[BY_TIME, own, "vary.driver = [\"rusqlite\", \"python:sqlite3\"]"]).unwrap();
     assert_eq!(plan.arms.iter().map(|arm| arm.invariants.len()).collect::<Vec<_>>(), [0, 1]);
@@ -387,7 +387,7 @@ fn what_has_no_effect_is_refused() {
     let kill = "kill = { role = \"w\", processes = 1, after = \"1ms\" }";
     let processes = "executor = \"processes\"";
     refused(&[BY_TIME, processes, "vars.killed = 3", kill], &["`killed` is a variable already"]);
-    // A metric of a transaction that nobody runs would be silent for ever.
+    // A metric of a transaction that no role runs would never have a value.
     refused(&[BY_TIME, "metrics = [\"p99:inserts\"]"], &["`inserts`", "did you mean `insert`"]);
     let alert = "alert = [{ metric = \"p99:cont\", at_most = \"1 s\" }]";
     refused(&[BY_TIME, alert], &["`cont`", "did you mean `count`"]);

@@ -1,6 +1,6 @@
-//! Crossovers and setups: what is right resolves to arms, what is wrong is one line that says where.
+//! Crossovers and setups: valid input resolves to arms, invalid input is one line with its position.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use litelab_model::{Options, Plan, library, resolve};
 use litelab_protocol::{Begin, Dialect};
@@ -47,7 +47,7 @@ fn resolved(toml: &str, options: &Options) -> Result<Plan, String> {
     resolve::resolve(&study, &text, options).map_err(|e| e.to_string())
 }
 
-/// Whether the study with this change is refused in one line that has all parts.
+/// Asserts that the study with this change is refused in one line that contains all parts.
 fn refused(from: &str, to: &str, parts: &[&str]) {
     let toml = format!("{STUDY}{CROSSOVER}");
     assert!(toml.contains(from), "{from}");
@@ -135,7 +135,7 @@ fn what_is_wrong_is_said_in_one_line() {
     refused("vary.workers = [1, 2, 8]", "vary.profile = [\"wal-off\"]", &["`profile` stands in `vary` already"]);
 }
 
-/// The queue in each database's own words: nothing of SQLite's clock on a server, and claims that pass over what is locked.
+/// The queue in the SQL of each database: no SQLite clock on a server, and claims that skip locked rows.
 #[test]
 fn the_queue_speaks_every_dialect() {
     let toml = r#"
@@ -163,7 +163,7 @@ role.w = { run = ["enqueue", "enqueue-once", "schedule", "claim", "heartbeat", "
             assert_eq!(sql.contains("julianday"), lite, "{}: {sql}", arm.driver);
             assert!(arm.dialect != Dialect::Mysql || !sql.contains("RETURNING"), "{sql}");
         }
-        // Only MariaDB needs two statements to claim, and so a transaction around them.
+        // Only MariaDB needs two statements for a claim, and therefore a transaction.
         let claim = arm.trial.transactions.iter().find(|t| t.name == "claim").unwrap();
         let expected = if arm.dialect == Dialect::Mysql { (2, Begin::Immediate) } else { (1, Begin::None) };
         assert_eq!((claim.statements.len(), claim.begin), expected, "{}", arm.driver);

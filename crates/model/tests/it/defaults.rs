@@ -1,6 +1,6 @@
-//! What a study states once holds for the scenarios that do not state it themselves.
+//! Keys of a study apply to scenarios that do not set them.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use litelab_model::library::{self, Text};
 use litelab_model::study::Study;
@@ -106,7 +106,7 @@ fn mistakes_are_named_with_the_nearest_key() {
             format!("{}{a}", TOP.replace("[\"rusqlite\", \"mattn\"]", "[]")),
             ["scenario `a`", "vary.driver has no values"],
         ),
-        // A negative control of the rule itself: a role is a scenario's own affair.
+        // Negative control: a role belongs to a scenario and cannot be set by the study.
         (format!("{TOP}role.worker = {{ run = \"point\", count = 1 }}\n{a}"), ["`role`", "known:"]),
     ] {
         let error = plan(toml).unwrap_err().to_string();
@@ -134,7 +134,7 @@ fn claims_about_arms_that_quick_leaves_out_are_named_and_not_examined() {
     assert_eq!((names(&whole), whole.left_out), (vec!["kept".into(), "lost".to_owned()], vec![]));
     let small = plan_with(both, &quick).unwrap();
     assert_eq!((names(&small), small.left_out), (vec!["kept".to_owned()], vec!["lost".to_owned()]));
-    // An arm that there never was is still an error.
+    // An arm that never existed is still an error.
     let error = plan_with(study(&claim("odd", "wal-full")), &quick).unwrap_err();
     assert!(error.to_string().contains("no arm has profile=wal-full"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! One workload for several kinds of database: SQL, settings and errors by dialect.
+//! One workload for several database families: SQL, settings and errors by dialect.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn dialects() -> BTreeMap<String, Dialect> {
         .into()
 }
 
-/// The plan of a study that ends with `more`, beside a workload and profiles.
+/// The plan of a study that ends with `more`, in a directory with a workload and profiles.
 fn plan(workload: &str, more: &str, profiles: &[(&str, &str)]) -> Result<Plan, String> {
     let folder = tempfile::tempdir().expect("folder");
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("write");
@@ -88,7 +88,7 @@ fn each_driver_gets_the_sql_of_its_database() {
             "UPDATE t SET v = ?, id = ? WHERE id = ?"
         ]
     );
-    // Parameters are the transaction's, whichever of them its statements use; MySQL's have no number.
+    // Parameters belong to the transaction, whichever of them its statements use; MySQL's have no number.
     for arm in [sqlite, mysql] {
         let params = &arm.trial.transactions[1].params;
         assert_eq!(params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["worker", "id"]);
@@ -159,7 +159,7 @@ fn settings_are_the_sessions_or_the_servers() {
         assert_eq!(arm.trial.connection.read_back.iter().filter(|n| *n == name).count(), 1, "{name}");
     }
     assert_eq!(arm.trial.retry.on, ["serialization_failure", "deadlock_detected"]);
-    // What a run stores is read again.
+    // A stored plan is readable again.
     let json = serde_json::to_value(&plan).expect("JSON");
     assert_eq!(serde_json::from_value::<Plan>(json).ok(), Some(plan));
 }
@@ -172,7 +172,7 @@ fn a_profile_of_another_database_is_refused() {
     let error = wrong("driver = 'my'\nprofile = 'wal-full'\n", &[]);
     assert!(error.contains("dialect = \"mysql\"") && error.contains("as-it-comes"), "{error}");
     assert!(plan(WORKLOAD, "driver = 'pg'\nprofile = 'as-it-comes'\n", &[]).is_ok());
-    // One that sets nothing but retries goes with all, each with its own errors.
+    // A profile with nothing but a retry policy applies to all, with the errors of each dialect.
     let patient = [("patient", "name = 'patient'\n[retry]\nattempts = 2\nbackoff = '1ms'\n")];
     let plan = plan(WORKLOAD, "profile = 'patient.toml'\nvary.driver = ['rusqlite', 'pg', 'my']\n", &patient);
     let on: Vec<String> = plan.expect("it resolves").arms.iter().map(|a| a.trial.retry.on[0].clone()).collect();
@@ -208,7 +208,7 @@ fn a_server_is_one_that_the_driver_reaches() {
         servers("driver = 'my'\nvary.server = ['mariadb', 'galera']\n"),
         [Some(Server::Mariadb), Some(Server::Galera)]
     );
-    // What is said for all is not meant for SQLite.
+    // A server set by the scenario does not apply to SQLite.
     assert_eq!(servers("server = 'galera'\nvary.driver = ['rusqlite', 'my']\n"), [None, Some(Server::Galera)]);
     let error = wrong("driver = 'pg'\nserver = 'galera'\n", &[]);
     assert!(error.contains("server `galera` understands mysql"), "{error}");

@@ -1,4 +1,4 @@
-//! The files shown in the documentation are right: they are cut out of the pages, put beside each other and resolved.
+//! The files shown in the documentation are valid: they are extracted from the pages, stored together and resolved.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use litelab_model::library;
 use litelab_model::{Options, resolve};
 use litelab_protocol::Dialect;
 
-/// The TOML blocks of a page, by their `name`.
+/// The TOML blocks of a page with their `name`.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = std::fs::read_to_string(path).expect("page");

@@ -1,10 +1,10 @@
-//! A study put on other drivers than its own.
+//! A study with drivers from the command line in place of its own.
 
 use litelab_model::library::{self, Text};
 use litelab_model::study::Study;
 use litelab_model::{Options, Plan, resolve};
 
-/// Three arms, of which a claim and the baseline name two by their driver.
+/// Three arms, two of which a claim and the baseline select by their driver.
 const STUDY: &str = r#"
 name = "x"
 title = "x"

@@ -1,4 +1,4 @@
-//! The integration tests of this package in one program.
+//! All integration tests of this package in one program.
 
 mod asked_for;
 mod built_in;

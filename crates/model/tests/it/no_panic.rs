@@ -1,4 +1,4 @@
-//! No input panics: studies, workloads and profiles with parts cut out, doubled or replaced either resolve or are
+//! No input panics: studies, workloads and profiles with parts removed, doubled or replaced either resolve or are
 //! refused in one line.
 
 use litelab_model::library::{self, Kind, Text};
@@ -13,7 +13,7 @@ fn built_in(kind: Kind) -> Vec<String> {
     kind.built_in().iter().map(|name| kind.find(name, None).expect("built in").toml).collect()
 }
 
-/// Things that stand where something else should.
+/// Replacements for parts of a text.
 const WORDS: [&str; 22] = [
     "-1",
     "0",
@@ -39,7 +39,7 @@ const WORDS: [&str; 22] = [
     "\u{0}",
 ];
 
-/// Cuts, doubles or replaces stretches of a text, at character boundaries.
+/// Removes, doubles or replaces parts of a text, at character boundaries.
 fn mutate(text: &str, edits: &[(usize, usize, usize)]) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for &(at, len, what) in edits {
@@ -92,7 +92,7 @@ proptest! {
             one_line(&e);
             return Ok(());
         }
-        // A study that uses every transaction of it.
+        // A study that uses every transaction of the workload.
         let folder = tempfile::tempdir().expect("folder");
         std::fs::write(folder.path().join("w.toml"), &toml).expect("write");
         let workload: Workload = library::parse(&text(toml)).expect("parsed before");
@@ -129,7 +129,7 @@ proptest! {
 
 #[test]
 fn the_mutations_reach_far() {
-    // A negative control of the test itself: unmutated texts resolve, so what is tested is not only the TOML parser.
+    // Negative control: unchanged texts resolve, so that the test covers more than the TOML parser.
     let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
     let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
     let options = Options { dialects, ..Options::default() };

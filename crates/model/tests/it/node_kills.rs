@@ -1,6 +1,6 @@
-//! A node of a server that is killed: what is resolved, and what is refused with one line.
+//! Kills of a server's node: valid ones resolve, and invalid ones are refused in one line.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use litelab_model::condition::KillPlan;
 use litelab_model::{Options, Plan, library, resolve};
@@ -31,7 +31,7 @@ fn a_node_is_killed_and_brought_back() {
     assert_eq!(found.workers_of("w"), 0, "no worker goes with it");
     let found = kill(&[galera, ROLE, "kill = { node = 3, after = '5s' }"]);
     assert_eq!(found, KillPlan::Node { node: 3, after_ms: 5000, back_ms: None });
-    // Which one it is may vary, and so may when.
+    // The node and the time can vary.
     let varied =
         "kill = { node = '$victim', after = '$after s' }\nvars.victim = 1\nvars.after = 1\nvary.victim = [1, 2, 3]";
     let plan = resolved(&[galera, ROLE, varied]).unwrap();
@@ -80,7 +80,7 @@ fn what_cannot_be_killed_is_refused_in_one_line() {
     refused(&["driver = 'rusqlite'", ROLE, node], "driver `rusqlite` reaches none");
     let processes = "executor = 'processes'\nkill = { role = 'w', processes = 1, after = '1s', back = '1s' }";
     refused(&[galera, ROLE, processes], "`back` is of a node");
-    // A key that is none has its nearest.
+    // The error for an unknown key names the nearest key.
     let error = resolved(&[galera, ROLE, "kill = { nod = 2, after = '1s' }"]).unwrap_err();
     assert!(error.contains("nod") && error.contains("node"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Options of a driver, and the ceiling that a scenario has by its own pauses.
+//! Options of a driver, and the throughput limit from a scenario's own pauses.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -1,6 +1,6 @@
-//! How long a trial lasts, what of it is measured, and how many trials an arm gets.
+//! Duration of a trial, its measured part, and the number of trials of an arm.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use litelab_model::judging::{judged, shared_confidence};
 use litelab_model::library::{self, Kind};
@@ -21,7 +21,7 @@ fn resolved(lines: &str) -> Plan {
     resolved_with(lines, &Options::default())
 }
 
-/// Milliseconds of warm-up, and until the roles that last for a time end, of the first arm.
+/// Warm-up of the first arm and end times of its roles that end by time, in milliseconds.
 fn times(lines: &str) -> (u64, Vec<u64>) {
     let plan = resolved(&format!("[[scenario]]\nname = 'one'\n{lines}"));
     let trial = &plan.arms[0].trial;
@@ -96,7 +96,7 @@ fn a_scenario_has_the_blocks_that_its_intervals_need() {
     assert_eq!(blocks("vary.workers = [1, 2]\nquick = { blocks = 1 }", 30, &quick), 6);
 }
 
-/// Scenarios of built-in studies whose closed loops are measured from their start, because their meaning asks for it.
+/// Scenarios of built-in studies whose closed loops are measured from their start on purpose.
 const COLD: [(&str, &str); 5] = [
     ("cluster-fault", "undisturbed"),
     ("cluster-fault", "node-dies"),
@@ -105,8 +105,8 @@ const COLD: [(&str, &str); 5] = [
     ("task-queue", "recovery"),
 ];
 
-/// Where arms are compared or a claim is judged, no verdict of a built-in study is open for want of blocks; and no closed
-/// loop that lasts for a time is measured from a cold start by accident.
+/// No verdict of a built-in study is inconclusive for lack of blocks, and no closed loop that ends by time is measured
+/// from a cold start by accident.
 #[test]
 fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
     let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];

@@ -1,7 +1,7 @@
-//! Names of what a database server says no with, and of what goes wrong on the way to it.
+//! Error names of database servers, and names of failures of the connection to one.
 //!
-//! PostgreSQL: the condition names of Appendix A of its manual, lower case. MySQL and MariaDB: the symbols of their
-//! error reference, of those that a client which runs transactions can meet.
+//! PostgreSQL: the condition names of Appendix A of its manual, in lower case. MySQL and MariaDB: the symbols of their
+//! error reference that a client running transactions can meet.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use crate::dialect::Dialect;
 
-/// The table all runners share: by SQLSTATE, by number, and the names that stand for no answer of a server.
+/// The JSON table shared by all runners: PostgreSQL names by SQLSTATE, MySQL names by error number, and the names of
+/// connection failures.
 pub const SERVER_TABLE: &str = include_str!("../../server-codes.json");
 
 #[derive(Default, Deserialize)]
@@ -21,14 +22,14 @@ struct Table {
 }
 
 static BY_CODE: LazyLock<Table> =
-    // The file is part of the program; a test reads it.
+    // The file is compiled in, and a test checks that it parses.
     LazyLock::new(|| serde_json::from_str(SERVER_TABLE).unwrap_or_default());
 
-/// Nobody listens, or the host has no address.
+/// Error name: the host refused the connection, or its name has no address.
 pub const CONNECTION_REFUSED: &str = "CONNECTION_REFUSED";
-/// A connection that was open is not any more, and the server has not said why.
+/// Error name: an open connection ended without an error from the server.
 pub const CONNECTION_LOST: &str = "CONNECTION_LOST";
-/// No answer within the time that a connection waits for one.
+/// Error name: the server sent no answer within the connection's timeout.
 pub const CONNECTION_TIMEOUT: &str = "CONNECTION_TIMEOUT";
 
 fn listed(dialect: Dialect) -> Option<&'static BTreeMap<String, String>> {
@@ -39,8 +40,10 @@ fn listed(dialect: Dialect) -> Option<&'static BTreeMap<String, String>> {
     }
 }
 
-/// The name of a server's SQLSTATE (`40P01`) or error number (`1213`): as listed, else `sqlstate_40P99`, `ER_9999`.
-/// Of SQLite, whose codes are [`super::name`]'s, `SQLITE_UNKNOWN`.
+/// The name of a server's SQLSTATE (`40P01`) or error number (`1213`).
+///
+/// A code that the table does not list returns `sqlstate_40P99` or `ER_9999`. For [`Dialect::Sqlite`], whose names come
+/// from [`super::name`], the result is `SQLITE_UNKNOWN`.
 #[must_use]
 pub fn server_name(dialect: Dialect, code: &str) -> String {
     match (listed(dialect).and_then(|table| table.get(code)), dialect) {
@@ -51,7 +54,8 @@ pub fn server_name(dialect: Dialect, code: &str) -> String {
     }
 }
 
-/// All names that are listed for a dialect, each once and in order, those of lost connections among a server's.
+/// All listed error names of a dialect, sorted and without duplicates. Names of connection failures are included for
+/// servers.
 pub fn server_names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
     let mut names: Vec<&str> = match listed(dialect) {
         None => super::names().collect(),
@@ -62,7 +66,8 @@ pub fn server_names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
     names.into_iter()
 }
 
-/// Whether a runner may say this name: one that is listed, or of a server the form of one that is not.
+/// Whether a runner may report this name: a listed name, or the generic form of an unlisted code (`sqlstate_…`, `ER_…`,
+/// `SQLITE_UNKNOWN`).
 #[must_use]
 pub fn is_known(dialect: Dialect, name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -75,13 +80,13 @@ pub fn is_known(dialect: Dialect, name: &str) -> bool {
     unlisted || server_names(dialect).any(|listed| listed == name)
 }
 
-/// Whether it says that the connection is gone or was not had, and not what a server answered.
+/// Whether the name is that of a connection failure, as opposed to an error that a server returned.
 #[must_use]
 pub fn is_connection(name: &str) -> bool {
     BY_CODE.connection.iter().any(|listed| listed == name)
 }
 
-/// What two transactions that met each other are told, and may try again after: `retry.on` where nothing else is said.
+/// Error names of a conflict between two transactions, after which a retry can succeed: the default of `retry.on`.
 #[must_use]
 pub fn contention(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
@@ -91,7 +96,7 @@ pub fn contention(dialect: Dialect) -> &'static [&'static str] {
     }
 }
 
-/// Whether a tick counts it as busy ([`crate::TickCount::busy`]).
+/// Whether a tick counts this error as busy ([`crate::TickCount::busy`]).
 #[must_use]
 pub fn is_busy(dialect: Dialect, name: &str) -> bool {
     match dialect {

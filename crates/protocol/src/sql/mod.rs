@@ -1,9 +1,9 @@
-//! As much of SQL's grammar as it takes to tell code from quotes and comments, for each dialect. Nothing here decides
-//! whether a statement is valid: the database compiles it.
+//! A tokenizer that separates SQL code from quotes and comments in each dialect. It does not validate statements; the
+//! database compiles them.
 //!
-//! | file | is |
+//! | file | content |
 //! |---|---|
-//! | `token` | the pieces of a text: [`tokens`] |
+//! | `token` | the tokens of a text: [`tokens`] |
 //! | `script` | the statements of a script: [`statements`] |
 //! | `values` | the tuple of an INSERT: [`values`] |
 

@@ -1,11 +1,13 @@
-//! The statements of a script.
+//! Separation of a script into statements.
 
 use super::token::{Token, tokens};
 use crate::Dialect;
 
-/// The statements of a script, without what is only blank or comment. A semicolon within quotes, comments or PostgreSQL's
-/// dollar quotes ends nothing. One within a compound statement (`BEGIN … END` of a routine) does: on MySQL a routine
-/// cannot stand in a script, on PostgreSQL its body has to be quoted.
+/// The statements of a script, without those that consist of blanks and comments only.
+///
+/// A semicolon within quotes, comments or PostgreSQL's dollar quotes ends no statement. A semicolon within a compound
+/// statement (`BEGIN … END` of a routine) does: a MySQL script cannot define a routine, and a PostgreSQL script has to
+/// quote its body.
 #[must_use]
 pub fn statements(sql: &str, dialect: Dialect) -> Vec<&str> {
     let mut found = Vec::new();
@@ -20,7 +22,7 @@ pub fn statements(sql: &str, dialect: Dialect) -> Vec<&str> {
                 (begin, code) = (end, false);
             }
             Token::Other(text) => code |= !text.bytes().all(|b| b.is_ascii_whitespace()),
-            // MariaDB and MySQL run what stands in a comment that begins so.
+            // MariaDB and MySQL execute the content of `/*! … */` comments.
             Token::Comment(text) => code |= dialect == Dialect::Mysql && text.starts_with("/*!"),
             Token::Name(_) | Token::Variable(_) | Token::Word(_) | Token::Quoted(_) => code = true,
         }
@@ -57,7 +59,7 @@ mod tests {
         assert_eq!(pg("a$x$;b$x$"), ["a$x$", "b$x$"]);
         assert_eq!(pg("a /* /* ; */ ; */ ; b"), ["a /* /* ; */ ; */", "b"]);
         assert_eq!(pg("a E'\\';' ; b"), ["a E'\\';'", "b"]);
-        // In a plain string a backslash is one.
+        // Outside `E'…'` a backslash is an ordinary character.
         assert_eq!(pg("a '\\' ; b ''"), ["a '\\'", "b ''"]);
     }
 

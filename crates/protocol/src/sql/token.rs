@@ -1,27 +1,27 @@
-//! SQL text in pieces.
+//! SQL text as a sequence of tokens.
 
 use crate::Dialect;
 
-/// A piece of SQL text.
+/// A token of SQL text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'a> {
-    /// A named parameter `:name`, without its colon.
+    /// A named parameter `:name`, without the colon.
     Name(&'a str),
-    /// `$name` without its dollar: a variable of a study, or a parameter of PostgreSQL by its number.
+    /// `$name` without the dollar: a variable of a study, or a PostgreSQL parameter by its number.
     Variable(&'a str),
-    /// Letters, digits and underscores.
+    /// A sequence of letters, digits and underscores.
     Word(&'a str),
-    /// A string or a quoted name with its quotes. One that is not closed ends with the text. A doubled quote within it ends
-    /// one piece and begins the next.
+    /// A string or a quoted name, with its quotes. An unclosed one extends to the end of the text. A doubled quote
+    /// inside ends one token and begins the next.
     Quoted(&'a str),
-    /// A comment with its marks. One that is not closed ends with the text.
+    /// A comment with its delimiters. An unclosed one extends to the end of the text.
     Comment(&'a str),
     /// Any other single character, or `::`.
     Other(&'a str),
 }
 
 impl Token<'_> {
-    /// Length of the piece in its text, in bytes.
+    /// Length of the token in the SQL text, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -31,7 +31,7 @@ impl Token<'_> {
     }
 }
 
-/// The pieces of a text in order; put together they are the text.
+/// The tokens of a text in order. Their concatenation is the text.
 #[must_use]
 pub fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
     let mut out = Vec::new();
@@ -44,7 +44,7 @@ pub fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
     out
 }
 
-/// The piece that `rest` begins with, whose first character is `c`.
+/// The first token of `rest`, whose first character is `c`.
 fn token<'a>(c: char, rest: &'a str, before: Option<&Token<'a>>, dialect: Dialect) -> Token<'a> {
     let (mysql, postgres) = (dialect == Dialect::Mysql, dialect == Dialect::Postgres);
     let other = || Token::Other(&rest[..c.len_utf8()]);
@@ -55,11 +55,11 @@ fn token<'a>(c: char, rest: &'a str, before: Option<&Token<'a>>, dialect: Dialec
         '`' if !postgres => Token::Quoted(quoted(rest, '`', false)),
         '[' if dialect == Dialect::Sqlite => Token::Quoted(quoted(rest, ']', false)),
         '#' if mysql => line(),
-        // MySQL wants a blank after it: `5--1` is 6.
+        // MySQL requires a blank after `--`: `5--1` is 6.
         '-' if rest.starts_with("--") && (!mysql || rest[2..].starts_with(|c: char| c.is_ascii_whitespace())) => line(),
         '-' if mysql && rest == "--" => line(),
         '/' if rest.starts_with("/*") => Token::Comment(&rest[..comment(rest, postgres)]),
-        // A cast.
+        // A PostgreSQL cast.
         ':' if rest.starts_with("::") => Token::Other(&rest[..2]),
         ':' => name(rest).map_or_else(other, Token::Name),
         '$' => match dollar(rest).filter(|_| postgres && !before.is_some_and(is_word_like)) {
@@ -71,17 +71,17 @@ fn token<'a>(c: char, rest: &'a str, before: Option<&Token<'a>>, dialect: Dialec
     }
 }
 
-/// Whether a character can stand in a name.
+/// Whether a character is allowed in a name.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where the word ends that a text begins with.
+/// Byte index of the end of the word at the start of a text.
 fn word(text: &str) -> usize {
     text.find(|c| !is_word(c)).unwrap_or(text.len())
 }
 
-/// The word behind a text's first byte.
+/// The word that follows the first byte of a text.
 fn name(rest: &str) -> Option<&str> {
     match &rest[1..=word(&rest[1..])] {
         "" => None,
@@ -89,17 +89,17 @@ fn name(rest: &str) -> Option<&str> {
     }
 }
 
-/// Whether a dollar after this piece belongs to the same name, as in `a$b`.
+/// Whether a dollar after this token belongs to the same name, as in `a$b`.
 fn is_word_like(before: &Token<'_>) -> bool {
     matches!(before, Token::Word(_) | Token::Variable(_) | Token::Name(_))
 }
 
-/// Whether the string after this piece is PostgreSQL's `E'…'`, in which a backslash escapes.
+/// Whether the string after this token is PostgreSQL's `E'…'`, in which a backslash escapes.
 fn is_escape(before: &Token<'_>) -> bool {
     matches!(before, Token::Word("e" | "E"))
 }
 
-/// A text up to the quote that closes its first.
+/// The text up to and including the quote that closes the first one.
 fn quoted(rest: &str, close: char, backslash: bool) -> &str {
     let mut escaped = false;
     let end = rest.char_indices().skip(1).find(|(_, c)| {
@@ -110,7 +110,7 @@ fn quoted(rest: &str, close: char, backslash: bool) -> &str {
     end.map_or(rest, |(at, c)| &rest[..at + c.len_utf8()])
 }
 
-/// The end of `/* … */`; they nest in PostgreSQL.
+/// Byte index of the end of `/* … */`. Such comments nest in PostgreSQL.
 fn comment(rest: &str, nests: bool) -> usize {
     let bytes = rest.as_bytes();
     let (mut depth, mut at) = (1, 2);
@@ -133,8 +133,9 @@ fn comment(rest: &str, nests: bool) -> usize {
     bytes.len()
 }
 
-/// The end of `$tag$ … $tag$`; none where the dollar begins no such quote (`$1`, `$name`). `$$` that is not closed goes to
-/// the end of the text; a tag that is not repeated is taken for a variable.
+/// Byte index of the end of `$tag$ … $tag$`; `None` if the dollar begins no such quote (`$1`, `$name`).
+///
+/// An unclosed `$$` extends to the end of the text. A tag that does not occur again is treated as a variable.
 fn dollar(rest: &str) -> Option<usize> {
     let length = 1 + word(&rest[1..]);
     let tag =

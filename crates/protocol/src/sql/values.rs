@@ -1,12 +1,13 @@
-//! The tuple of an INSERT.
+//! Position of the tuple in an INSERT statement.
 
 use std::ops::Range;
 
 use super::token::Token;
 
-/// Which of the tokens are the parenthesised group directly after `VALUES`. Of several `VALUES` it is the last that stands
-/// in no parentheses, or the last of all where there is none; MySQL has others of that name in `ON DUPLICATE KEY UPDATE
-/// a = VALUES(a)`, which do not count. None where no such group begins, or where it is not closed.
+/// The token range of the parenthesised group directly after `VALUES`; `None` if no group follows or it is unclosed.
+///
+/// Of several `VALUES`, the last one outside parentheses counts, or the last one if all are inside. `VALUES` after
+/// `DUPLICATE` never counts: MySQL has `ON DUPLICATE KEY UPDATE a = VALUES(a)`.
 #[must_use]
 pub fn values(tokens: &[Token<'_>]) -> Option<Range<usize>> {
     let is = |token: &Token<'_>, word: &str| matches!(token, Token::Word(w) if w.eq_ignore_ascii_case(word));

@@ -1,4 +1,4 @@
-//! Do crossovers hold what they promise? Seeded experiments on hosts whose crossover is known.
+//! Statistical guarantees of crossovers: seeded experiments on simulated hosts with a known crossover.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -10,7 +10,7 @@ use rand_pcg::Pcg64;
 const LEVELS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 const RUNS: u32 = 300;
 
-/// Blocks of a host on which the other arm's log-ratio to the base is `truth` at each level.
+/// Blocks of a host on which the log-ratio of the other arm to the base is `truth` at each level.
 fn blocks(host: Host, n: u32, truth: &[f64], seed: u64) -> Vec<Vec<(f64, f64)>> {
     let mut rng = Pcg64::seed_from_u64(seed ^ 0xC0DE);
     let one = |_| {
@@ -25,7 +25,7 @@ fn found(host: Host, n: u32, truth: &[f64], seed: u64) -> Crossover {
     Crossover::from_blocks(&LEVELS, &blocks(host, n, truth, seed), Better::Higher, Confidence::P95).unwrap()
 }
 
-/// A place as a number to compare by; the open ends lie outside of all levels.
+/// A position as a number for comparisons. The open ends are outside all levels.
 fn number(place: Place) -> f64 {
     match place {
         Place::UpToFirst => 0.0,
@@ -46,7 +46,7 @@ fn holds(crossover: &Crossover, truth: f64) -> bool {
     from <= truth && truth <= to
 }
 
-/// A lead that grows by `slope` with each doubling and begins half-way between 2 and 4.
+/// Log-ratios of a lead that grows by `slope` with each doubling and begins half-way between 2 and 4.
 fn rising(slope: f64) -> [f64; 5] {
     [0.0, 1.0, 2.0, 3.0, 4.0].map(|at| slope * (at - 1.5))
 }
@@ -90,7 +90,7 @@ fn where_none_is_none_is_claimed() {
         let claimed = share(RUNS, |seed| ends(&found(host, 10, &truth, seed)).1 < f64::INFINITY);
         assert!(holds_level(claimed, 0.025, RUNS), "{truth:?}: {claimed}");
     }
-    // And where the lag is large, that there is none is shown.
+    // With a large lag the absence of a crossover is shown.
     let shown = share(100, |seed| ends(&found(host, 10, &[-0.8; 5], seed)).0 == f64::INFINITY);
     assert!(shown > 0.95, "{shown}");
 }
@@ -104,8 +104,8 @@ fn identical_arms_have_no_crossover_that_is_shown_and_no_lack_of_one() {
     assert!(holds_level(behind, 0.025, RUNS), "{behind}");
 }
 
-/// Negative control: the middle half of the blocks' own crossovers looks like an interval and covers far less. The check
-/// above finds that out.
+/// Negative control: the middle half of the blocks' own crossovers resembles an interval but covers far less, which the
+/// check above detects.
 #[test]
 fn the_spread_of_the_blocks_is_no_interval() {
     let host = Host { trial: 0.2, ..Host::noisy(Noise::Normal) };
@@ -122,7 +122,7 @@ fn the_spread_of_the_blocks_is_no_interval() {
     assert!(!covers(covered, 0.95, RUNS), "{covered}");
 }
 
-/// Negative control: a crossover that is not where it is said to be is not covered.
+/// Negative control: a wrong crossover is not covered.
 #[test]
 fn a_wrong_truth_is_not_covered() {
     let host = Host { trial: 0.1, ..Host::noisy(Noise::Normal) };

@@ -1,5 +1,5 @@
-//! Estimators against values that SciPy computed (`fixtures/generate.py`).
-//! That these comparisons notice a wrong estimator is shown in `negative_controls.rs`.
+//! Estimators against values computed by SciPy (`fixtures/generate.py`). `negative_controls.rs` shows that these
+//! comparisons detect a wrong estimator.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -100,7 +100,7 @@ fn scalability_laws() {
         assert!(relative(fit.lambda.value, case.lambda) < 1e-5, "{fit:?}");
         assert!(relative(fit.sigma.value, case.sigma) < 1e-4, "{fit:?}");
         assert!(relative(fit.kappa.value, case.kappa) < 1e-4, "{fit:?}");
-        // The bootstrap against the linearised standard errors: two methods, so near and not equal.
+        // Bootstrap against linearised standard errors: two methods, so their results are close but not equal.
         let half = |estimate: &Estimate, map: fn(f64) -> f64| {
             (map(estimate.high().unwrap()) - map(estimate.low().unwrap())) / 2.0
         };

@@ -1,4 +1,4 @@
-//! The integration tests of this package in one program.
+//! All integration tests of this package in one program.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 

@@ -1,5 +1,5 @@
-//! Wrong estimators and wrong designs, handed to the same checks as the right ones. Each must be caught; a
-//! check that lets them pass could not have caught ours.
+//! Negative controls: wrong estimators and wrong designs in the same checks as the right ones. Each check must detect
+//! them; otherwise it could not detect an error of this package either.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -29,13 +29,13 @@ fn unpaired(a: &[f64], b: &[f64]) -> Verdict {
     ratio.verdict(Tolerance::DEFAULT, Better::Higher, &Planner::default())
 }
 
-/// A quiet host that slowly warms up: 1 % per trial.
+/// A quiet host that slows down steadily: 1 % per trial.
 const DRIFTING: Host = Host { block: 0.0, trial: 0.05, drift: 0.01, position: 0.0, noise: Noise::Normal };
 
 #[test]
 fn all_of_a_then_all_of_b_finds_differences_that_are_drift() {
     let sequential = share(RUNS, |seed| {
-        // The same host, all trials one after the other: the first half is called A, the second B.
+        // The same host with all trials in sequence: the first half is called A, the second B.
         let series: Vec<f64> = blocks_in_order(DRIFTING, 10, 1.0, seed, |_| vec![0, 1])
             .into_iter()
             .flat_map(|(first, second)| [first, second])
@@ -51,7 +51,7 @@ fn all_of_a_then_all_of_b_finds_differences_that_are_drift() {
 
 #[test]
 fn a_before_b_in_every_block_mistakes_position_for_difference() {
-    // Running second is 10 % slower, whichever arm it is.
+    // The second position is 10 % slower, for either arm.
     let second_suffers = Host { position: 0.1, drift: 0.0, ..DRIFTING };
     let fixed = share(RUNS, |seed| differs(paired(&blocks_in_order(second_suffers, 10, 1.0, seed, |_| vec![0, 1]))));
     assert!(!holds_level(fixed, 0.05, RUNS), "position went unseen: {fixed}");
@@ -71,7 +71,7 @@ fn orders_by_free_coins_are_not_balanced() {
             .max()
             .unwrap()
     };
-    // Blocks of one schedule each, so that nothing ties the second to the first.
+    // Each block has its own schedule, so that the order of the second block does not depend on the first.
     let free = |seed: u64, block: u32| Schedule::new(seed * 1000 + u64::from(block), 2).order(0);
     assert!(worst_lead(&free) > 1);
     assert!(worst_lead(&|seed, block| Schedule::new(seed, 2).order(block)) <= 1);
@@ -79,7 +79,7 @@ fn orders_by_free_coins_are_not_balanced() {
 
 #[test]
 fn the_paired_test_on_operations_instead_of_blocks_is_caught() {
-    // Two trials cut into 20 windows each: what a trial has for itself is in all of its windows.
+    // Two trials cut into 20 windows each: the noise of a trial is the same in all its windows.
     let pseudo = share(RUNS, |seed| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let trial = [0.1, 0.1].map(|scale| scale * Noise::Normal.draw(&mut rng));
@@ -116,8 +116,7 @@ fn a_mad_that_forgets_to_sort_the_deviations_is_caught() {
     assert!(mad_agrees(mad));
 }
 
-/// Whether leaving out as many Walsh averages as `leave_out` makes of the right number gives SciPy's
-/// interval.
+/// Whether the omission of `leave_out(k)` Walsh averages gives SciPy's interval, where k is the correct number.
 fn walsh_interval_agrees(leave_out: impl Fn(usize) -> usize) -> bool {
     let cases = fixtures::load::<RatioCase>("paired");
     let mut with_interval = cases.iter().filter(|case| case.interval.is_some());
@@ -173,7 +172,7 @@ fn uncorrected_cells_find_something_in_a_report_where_nothing_is() {
     assert!(holds_level(shared, 0.05, 300), "{shared}");
 }
 
-/// How often an interval of the share that fails in nine trials of 200, in which transactions are alike, covers it.
+/// How often an interval covers the failure share in nine trials of 200 similar transactions.
 fn covers_failures(interval: impl Fn(&[Events]) -> Estimate) -> f64 {
     share(RUNS, |seed| {
         let trials = failures(&mut Pcg64::seed_from_u64(seed), 9, 200, 0.02, 0.05);
@@ -197,7 +196,8 @@ fn shares_judged_by_their_median_or_as_if_trials_were_nothing_do_not_cover() {
     assert!(pooled > of_transactions + 0.05, "{pooled}, {of_transactions}");
 }
 
-/// What a calibration says of a host: the effect it promises in 10 blocks, and how often identical arms differed.
+/// Results of a calibration: the smallest effect detectable with 10 blocks, in logs, and the lower bound of the rate of
+/// false differences.
 fn calibrated(host: Host, ratio: f64) -> (f64, f64) {
     let aa = Aa::of(&blocks(host, 240, ratio, 5), 6, Confidence::P95).unwrap();
     let effect = Planner::default().smallest_effect(aa.overall.spread.unwrap(), 10).unwrap();

@@ -1,4 +1,4 @@
-//! What must hold for every input, sensible or not.
+//! Properties that hold for every input, valid or not.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::num::f64::ANY;
 use proptest::prelude::*;
 
-/// Any double, with what breaks arithmetic far more often than chance would bring it.
+/// Any double, with far more special values than a uniform choice would contain.
 fn wild() -> impl Strategy<Value = f64> {
     prop_oneof![
         3 => ANY,
@@ -23,7 +23,7 @@ fn wild() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Positive doubles of every magnitude, so that the calls get past the checks.
+/// Positive doubles of every magnitude, which pass the input checks.
 fn extreme_positive() -> impl Strategy<Value = f64> {
     prop_oneof![
         2 => 0.5..2.0,
@@ -159,7 +159,7 @@ proptest! {
             let _ = ClaimVerdict::judge(&estimate, &range, &planner);
             judged(&estimate, tolerance, &planner)?;
         }
-        // Fields of an estimate are open: even one nobody computed must not panic.
+        // The fields of an estimate are public: even an inconsistent one must not panic.
         for bounds in [Bounds::NeedsAtLeast(usize::MAX), Bounds::NeedsAtLeast(0)] {
             let estimate = Estimate { value: a, n: usize::MAX, bounds };
             let _ = planner.more_for_tolerance(&estimate, Some(Spread::normal(b)), tolerance);
@@ -238,7 +238,7 @@ proptest! {
         let adjusted = holm(&p).unwrap();
         for i in 0..p.len() {
             prop_assert!(p[i] <= adjusted[i] && adjusted[i] <= 1.0);
-            // Never beyond Bonferroni: what its intervals exclude, Holm rejects.
+            // Never above Bonferroni: Holm rejects whatever Bonferroni's intervals exclude.
             prop_assert!(adjusted[i] <= (p.len() as f64 * p[i]).min(1.0));
             for j in 0..p.len() {
                 prop_assert!(p[i] > p[j] || adjusted[i] <= adjusted[j]);
@@ -248,7 +248,7 @@ proptest! {
 }
 
 proptest! {
-    // Each of these refits hundreds of times.
+    // Each case refits hundreds of times.
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,7 +1,7 @@
-//! Do the judgements hold what they promise? Seeded experiments on hosts whose truth is known.
+//! Statistical guarantees of the verdicts: seeded experiments on simulated hosts with known true values.
 //!
-//! Margins are three standard errors of the simulated share. The seeds are fixed, so a test either always
-//! passes or never does.
+//! Margins are three standard errors of the simulated share. The seeds are fixed, so that a test either always passes
+//! or always fails.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -43,7 +43,7 @@ fn paired_verdicts_hold_their_level_whatever_the_noise() {
             let host = Host::noisy(noise);
             let false_finds = share(RUNS, |seed| differs(verdict(&blocks(host, n, 1.0, seed))));
             assert!(holds_level(false_finds, 0.05, RUNS), "{noise:?}, n = {n}: {false_finds}");
-            // Without false finds at all the check above would be empty.
+            // Without any false difference the check above would be empty.
             assert!(false_finds > 0.005, "{noise:?}, n = {n}: {false_finds}");
         }
     }
@@ -60,7 +60,7 @@ fn paired_p_values_hold_every_level() {
 
 #[test]
 fn ten_percent_is_found_with_its_sign() {
-    // Scatter of the log-ratio between blocks: 0.04·√2, near what a median latency shows.
+    // Scatter of the log-ratio between blocks: 0.04·√2, typical of a median latency.
     let sharp = Host { trial: 0.04, ..Host::noisy(Noise::Normal) };
     for (ratio, expected) in [(1.1, Verdict::Faster), (1.0 / 1.1, Verdict::Slower)] {
         let found = share(RUNS, |seed| verdict(&blocks(sharp, 10, ratio, seed)) == expected);
@@ -76,7 +76,7 @@ fn equal_arms_on_a_quiet_host_are_shown_equivalent() {
     let quiet = Host { trial: 0.015, ..Host::noisy(Noise::Normal) };
     let shown = share(RUNS, |seed| verdict(&blocks(quiet, 10, 1.0, seed)) == Verdict::Equivalent);
     assert!(shown > 0.9, "{shown}");
-    // Two tolerances apart, that is never said more often than the level allows.
+    // With a difference of two tolerances, "equivalent" is not more frequent than the level allows.
     let wrong = share(RUNS, |seed| verdict(&blocks(quiet, 10, 1.1, seed)) == Verdict::Equivalent);
     assert!(holds_level(wrong, 0.05, RUNS), "{wrong}");
 }
@@ -103,7 +103,7 @@ fn the_blocks_still_needed_settle_most_comparisons() {
             continue;
         };
         open += 1;
-        // Where it says that no number worth running would do, the most that it forecasts.
+        // If no practical number of blocks is expected to suffice, the largest forecast.
         let total = 6 + blocks_needed.unwrap_or(200) as usize;
         settled += usize::from(!matches!(verdict(&all[..total]), Verdict::Inconclusive { .. }));
     }
@@ -121,7 +121,7 @@ fn claims_are_judged_right_or_left_open() {
     };
     assert!(share(RUNS, |seed| judge(3.0, seed) == ClaimVerdict::Holds) > 0.9);
     assert!(share(RUNS, |seed| judge(1.3, seed) == ClaimVerdict::Contradicted) > 0.9);
-    // Exactly on the bound, each answer errs in one tail: half the level.
+    // With the true ratio on the bound, each verdict errs in one tail: half the level.
     let on_the_bound = |verdict| share(RUNS, |seed| judge(2.0, seed) == verdict);
     assert!(holds_level(on_the_bound(ClaimVerdict::Holds), 0.025, RUNS));
     assert!(holds_level(on_the_bound(ClaimVerdict::Contradicted), 0.025, RUNS));
@@ -144,7 +144,7 @@ fn order_statistic_intervals_cover_the_median_as_they_say() {
             let covered = share(2000, |seed| {
                 contains(&median(&sample(noise, n, seed), Confidence::P95).unwrap(), noise.median())
             });
-            // Exact, so off neither way.
+            // The method is exact, so the coverage deviates in neither direction.
             let margin = simulate::margin(stated, 2000);
             assert!((covered - stated).abs() <= margin, "{noise:?}, n = {n}: {covered}, said {stated}");
         }
@@ -213,7 +213,7 @@ fn scalability_intervals_cover_the_coefficients() {
     }
 }
 
-/// Scatter of the log-ratio of two trials, for a host whose trials scatter by `trial` each.
+/// Scatter of the log-ratio of two trials on a host whose trials scatter by `trial` each.
 fn pair_spread(trial: f64) -> f64 {
     trial * std::f64::consts::SQRT_2
 }
@@ -228,7 +228,7 @@ fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
         assert!(rate.low().unwrap() <= 0.05, "{noise:?}: {rate:?}");
         assert!(aa.overall.ratio.interval().unwrap().contains(1.0), "{noise:?}: {:?}", aa.overall);
     }
-    // Of normal noise the spread is known.
+    // For normal noise the spread is known.
     let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
     let spread = Aa::of(&blocks(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.spread.unwrap();
     for effect in [0.02, 0.1, 0.3] {
@@ -244,7 +244,7 @@ fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
         let effect = Planner::default().smallest_effect(spread, n).unwrap();
         let found = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect, seed)).ratio.low() > Some(1.0));
         assert!((0.70..0.93).contains(&found), "{n} blocks, {effect}: {found}");
-        // Half of it is not to be had in so many.
+        // Half of this effect is not detectable with this number of blocks.
         let half = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect / 2.0, seed)).ratio.low() > Some(1.0));
         assert!(half < 0.5, "{n} blocks: {half}");
     }
@@ -256,7 +256,7 @@ fn a_tenth_is_found_on_a_shared_host_in_the_blocks_planned_and_not_in_those_of_i
     let planner = Planner::new(Confidence::P95, 0.9).unwrap();
     let tenth = Tolerance::new(0.1).unwrap();
     let found = |n| share(RUNS, |seed| compare(&blocks(host, n, 1.1, seed)).ratio.low() > Some(1.0));
-    // The calibration of such a host, each of another 60 blocks.
+    // The calibration of such a host, each with another 60 blocks.
     let mut plans: Vec<u32> = (0..40)
         .map(|seed| {
             let spread = compare(&blocks(host, 60, 1.0, 70_001 + seed)).spread.unwrap();
@@ -327,7 +327,7 @@ fn arms_that_fail_alike_are_rarely_told_apart_and_those_that_do_not_are() {
     assert!(found > 0.9, "{found}");
 }
 
-/// As a report judges a scenario of `others` arms against its baseline: each at its share of 95 %.
+/// Verdicts of a scenario with `others` arms against its baseline, each at its share of the 95 % level, as in a report.
 fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdict> {
     let confidence = Confidence::P95.shared_by(others).unwrap();
     let planner = Planner::new(confidence, 0.8).unwrap();
@@ -346,10 +346,11 @@ fn families_of_identical_arms_are_rarely_told_apart() {
     for noise in NOISES {
         for (others, n) in [(1, 6), (3, 8), (11, 10)] {
             let judge = |seed| family(Host::noisy(noise), n, others, 1.0, seed);
-            // Not even one of all, in more than 5 % of experiments; 5 % is reached where the level is hit exactly.
+            // At most 5 % of the experiments have any false difference; 5 % is reached if the level is attained
+            // exactly.
             let any = share(EXPERIMENTS, |seed| judge(seed).into_iter().any(differs));
             assert!(holds_level(any, 0.05, EXPERIMENTS), "{noise:?}, {others} arms in {n} blocks: {any}");
-            // And of the verdicts of 100 experiments far fewer than 5 %.
+            // Of the verdicts of 100 experiments, far fewer than 5 % are wrong.
             let verdicts = (0..100).flat_map(judge).collect::<Vec<_>>();
             let wrong = verdicts.iter().filter(|v| differs(**v)).count();
             assert!(wrong * 20 <= verdicts.len(), "{noise:?}, {others} arms: {wrong} of {}", verdicts.len());
@@ -359,16 +360,16 @@ fn families_of_identical_arms_are_rarely_told_apart() {
 
 #[test]
 fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
-    // Spreads of the median latency from a quiet host to a loaded one; what `litelab calibrate` found on the busy
-    // two-processor machine that this was written on lies between.
+    // Spreads of the median latency from a quiet to a loaded host. The result of `litelab calibrate` on the busy
+    // two-processor development machine is within this range.
     let tenth = Tolerance::new(0.1).unwrap();
     for spread in [0.02, 0.06, 0.12, 0.25] {
         let host = Host { trial: spread / std::f64::consts::SQRT_2, drift: 0.0, ..Host::noisy(Noise::Normal) };
         let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(Spread::normal(spread), tenth).unwrap();
         let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
         assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} blocks at {spread}: {found}");
-        // What a report asks for is the blocks for its tolerance of 5 %, found in four of five: a tenth is then found
-        // nearly always. Of the noisiest host they are too many for a test.
+        // A report requests the blocks for its tolerance of 5 % at a power of 80 %; a difference of a tenth is then
+        // nearly always detected. For the noisiest host this number is too large for a test.
         if spread < 0.2 {
             let n = Planner::default().total_for_tolerance(Spread::normal(spread), Tolerance::DEFAULT).unwrap();
             let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);

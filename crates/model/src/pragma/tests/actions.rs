@@ -1,4 +1,4 @@
-//! The PRAGMAs that do something, by what they leave behind.
+//! The effects of PRAGMAs that are actions.
 
 use super::super::parse;
 use super::{Bench, profile, put, report, text_value};

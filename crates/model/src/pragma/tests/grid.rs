@@ -1,4 +1,4 @@
-//! Every setting with every kind of value: what is accepted reads back as promised.
+//! Every setting with every kind of value: accepted values read back as expected.
 
 use super::super::value::parse_as;
 use super::super::vocabulary::Word;
@@ -130,10 +130,10 @@ const TEXTS: &[&str] = &[
     "000000000000000000000000000000005",
 ];
 
-/// Values to start from, so that "keeps the value it had" differs from "takes some default".
+/// Start values of a setting, so that a kept value differs from a default.
 const STARTS: &[&str] = &["1", "2", "4096", "wal", "persist", "exclusive", "UTF-16be", "1073741824"];
 
-/// The heap limits belong to the process: one test at a time, and both are off again afterwards.
+/// Exclusive access to the heap limits, which belong to the process. Both limits are removed afterwards.
 pub(super) struct HeapLimits(#[allow(dead_code, reason = "held, never read")] MutexGuard<'static, ()>);
 
 static HEAP: Mutex<()> = Mutex::new(());
@@ -144,7 +144,7 @@ impl HeapLimits {
     }
 
     fn lift() {
-        // SAFETY: both functions are thread-safe and take plain numbers; 0 is no limit.
+        // SAFETY: both functions are thread-safe and take plain numbers; 0 means no limit.
         unsafe {
             rusqlite::ffi::sqlite3_hard_heap_limit64(0);
             rusqlite::ffi::sqlite3_soft_heap_limit64(0);
@@ -162,14 +162,14 @@ pub(super) fn settings() -> impl Iterator<Item = &'static Pragma> {
     all().iter().filter(|pragma| pragma.standing == Standing::Current && pragma.is_setting())
 }
 
-/// Whether SQLite itself could no longer work: a hard heap limit of a few bytes fails every other test, too.
+/// Whether SQLite itself would no longer work: a hard heap limit of a few bytes would fail every other test, too.
 fn starves(pragma: &Pragma, input: &Scalar) -> bool {
     let limit = |value: super::super::PragmaValue| value.render().parse::<i64>().ok();
     pragma.name == "hard_heap_limit"
         && parse(pragma.name, input).ok().and_then(limit).is_some_and(|bytes| bytes < 0x4000_0000)
 }
 
-/// A connection with the setting at a start value.
+/// A connection on which the setting has a start value.
 fn started(bench: &mut Bench, pragma: &Pragma, start: Option<&str>) -> Connection {
     HeapLimits::lift();
     let connection = bench.fresh();
@@ -182,14 +182,14 @@ fn started(bench: &mut Bench, pragma: &Pragma, start: Option<&str>) -> Connectio
     connection
 }
 
-/// Where an accepted value does not read back as promised.
+/// Descriptions of the cases in which an accepted value does not read back as expected.
 pub(super) fn disagreements(bench: &mut Bench, pragma: &'static Pragma, input: &Scalar) -> Vec<String> {
     let Ok(value) = parse_as(pragma, input) else { return vec![] };
     if starves(pragma, input) {
         return vec![];
     }
     let accepted = |start: &&&str| parse_as(pragma, &text_value(start)).is_ok();
-    // What a new file fixes, and what can only be lowered, is tried from the default alone.
+    // Settings that a new file fixes, or that can only be lowered, are tested from the default alone.
     let starts: Vec<_> = match pragma.name {
         "auto_vacuum" | "hard_heap_limit" => vec![None],
         _ => STARTS.iter().filter(accepted).take(2).map(|start| Some(*start)).chain([None]).collect(),
@@ -238,7 +238,7 @@ fn every_current_setting_accepts_something_and_refuses_something() {
     }
 }
 
-/// An entry with something wrong in it, as an edit of the table could leave it.
+/// A table entry with an error, as an edit of the table could cause.
 fn spoilt(name: &str, spoil: impl FnOnce(&mut Values)) -> &'static Pragma {
     let mut pragma = *find(name).unwrap();
     if let Kind::Setting { values, .. } = &mut pragma.kind {

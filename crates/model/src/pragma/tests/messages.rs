@@ -1,4 +1,4 @@
-//! The refusals, word for word: what is wrong, what SQLite would do, what to write.
+//! The text of every error: the problem, the effect in SQLite, and the remedy.
 
 use super::super::{Canonical, PragmaError, all, parse};
 use super::text_value;
@@ -194,7 +194,7 @@ fn without_a_sqlite_to_ask_the_rest_is_said() {
     );
 }
 
-/// A number offered as remedy has to be acceptable itself.
+/// A number proposed as remedy is itself a valid value.
 #[test]
 fn remedies_are_accepted() {
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! The vocabulary against a real SQLite: the bundled one, on files in a temporary directory.
+//! Tests of the vocabulary against a real SQLite: the bundled one, on files in a temporary directory.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 use tempfile::TempDir;
 
-/// A directory for databases, and connections to new ones in it.
+/// A directory for databases, with a counter for new files.
 pub(crate) struct Bench {
     directory: TempDir,
     files: usize,
@@ -33,7 +33,7 @@ impl Bench {
         Connection::open(self.directory.path().join(format!("{}.db", self.files))).unwrap()
     }
 
-    /// Runs a profile on a new database, then gives it a table as an application would.
+    /// Runs a profile on a new database, then creates a table, as an application would.
     fn with_profile(&mut self, profile: &[PragmaValue]) -> Connection {
         let connection = self.fresh();
         for value in profile {
@@ -44,7 +44,7 @@ impl Bench {
     }
 }
 
-/// A value as TOML has it.
+/// A text as a TOML value.
 fn text_value(text: &str) -> Scalar {
     Scalar::Text(text.to_owned())
 }
@@ -54,7 +54,7 @@ fn profile(pairs: &[(&str, &str)]) -> Vec<PragmaValue> {
     pairs.iter().map(|(name, text)| parse(name, &text_value(text)).unwrap()).collect()
 }
 
-/// Runs a statement to its end, whatever rows it has.
+/// Runs a statement to its end, ignoring its rows.
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
@@ -62,12 +62,12 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// `PRAGMA name = 'text'`, as a driver that quotes would send it.
+/// Runs `PRAGMA name = 'text'`, the form of a driver that quotes values.
 pub(crate) fn put(connection: &Connection, name: &str, text: &str) -> rusqlite::Result<()> {
     execute(connection, &format!("PRAGMA {name} = '{}'", text.replace('\'', "''")))
 }
 
-/// `PRAGMA name`.
+/// The value that `PRAGMA name` reports.
 pub(crate) fn report(connection: &Connection, name: &str) -> Value {
     let mut statement = connection.prepare(&format!("PRAGMA {name}")).unwrap();
     let mut rows = statement.query([]).unwrap();

@@ -1,4 +1,4 @@
-//! Each order that is called useless is, and those that look it and are not are let pass.
+//! Every reported order has no effect, and harmless orders that look suspicious are not reported.
 
 use super::super::{OrderFault, PragmaValue, check_order, find, parse};
 use super::{Bench, create_table, execute, profile, put, report};
@@ -8,7 +8,7 @@ fn faults(pairs: &[(&str, &str)]) -> Vec<OrderFault> {
     check_order(&profile(pairs))
 }
 
-/// Runs the profile and tells which settings do not read back as they should.
+/// Runs a profile and returns the settings that do not read back as expected.
 fn without_effect(bench: &mut Bench, values: &[PragmaValue]) -> Vec<&'static str> {
     let connection = bench.with_profile(values);
     let lost = |value: &&PragmaValue| !value.read_back_matches(&report(&connection, value.name()));
@@ -38,12 +38,12 @@ fn what_a_new_file_fixes_has_no_effect_behind_what_creates_it() {
                 "{wrong:?}"
             );
             assert!(without_effect(&mut bench, &profile(&wrong)).contains(&late.0), "{wrong:?}");
-            // Two of them, one first: page_size does not create the file, auto_vacuum does.
+            // Of two such settings one has to be first: page_size does not create the file, auto_vacuum does.
             if late.0 == "page_size" || creator.0 != "page_size" {
                 let right = [late, creator];
                 assert_eq!(faults(&right), [], "{right:?}");
                 let lost = without_effect(&mut bench, &profile(&right));
-                // The table that follows counts the schema on.
+                // The table created afterwards increments schema_version.
                 assert!(lost.is_empty() || lost == ["schema_version"], "{right:?}: {lost:?}");
             }
         }
@@ -143,11 +143,11 @@ fn wal_settings_need_a_wal() {
     let frames: i64 = connection.query_row("PRAGMA wal_checkpoint = full", [], |row| row.get(1)).unwrap();
     assert_eq!(frames, -1, "there is nothing to checkpoint");
 
-    // The file may be in WAL mode already.
+    // The file can already be in WAL mode.
     assert_eq!(faults(&[("wal_autocheckpoint", "10")]), []);
 }
 
-/// Bytes that the rollback journal keeps after a transaction of 50 pages.
+/// Size in bytes of the rollback journal after a transaction of 50 pages.
 fn journal_left(bench: &mut Bench, values: &[PragmaValue]) -> Option<u64> {
     let connection = bench.with_profile(values);
     connection.execute_batch("UPDATE t SET x = randomblob(200000)").unwrap();
@@ -193,12 +193,12 @@ fn incremental_vacuum_needs_its_mode() {
         let pairs = [("auto_vacuum", mode), ("incremental_vacuum", "5")];
         assert_eq!(faults(&pairs).is_empty(), frees, "{mode}");
     }
-    // FULL frees at each commit and leaves nothing to do.
+    // FULL frees pages at each commit, so that none remain.
     let connection = bench.with_profile(&profile(&[("auto_vacuum", "full")]));
     connection.execute_batch("DELETE FROM t").unwrap();
     assert_eq!(report(&connection, "freelist_count").integer(), Some(0));
     assert_eq!(faults(&[("auto_vacuum", "full"), ("incremental_vacuum", "5")]).len(), 1);
-    // The file may have it already.
+    // The file can already be in incremental mode.
     assert_eq!(faults(&[("incremental_vacuum", "5")]), []);
 }
 

@@ -1,4 +1,4 @@
-//! Any name and any text: no panic, one line, and what is accepted reads back.
+//! Any name and any text: no panic, errors of one line, and accepted values that read back.
 
 use super::super::{all, parse};
 use crate::Scalar;

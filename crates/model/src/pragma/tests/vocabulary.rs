@@ -1,4 +1,4 @@
-//! The names: complete, sorted, and looked up in any case.
+//! The names of the vocabulary: complete, sorted, and found in any case.
 
 use super::super::{Kind, Standing, all, find, nearest};
 use super::Bench;
@@ -11,7 +11,7 @@ fn listed() -> BTreeSet<String> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Names that SQLite has and the vocabulary lacks, and the other way round without a reason given.
+/// Names that SQLite has and the vocabulary lacks, and names without a reason that only the vocabulary has.
 fn gaps(listed: &BTreeSet<String>, known: &[(&str, Option<&str>)]) -> Vec<String> {
     let names: BTreeSet<&str> = known.iter().map(|(name, _)| *name).collect();
     let unknown = listed.iter().filter(|name| !names.contains(name.as_str())).cloned();

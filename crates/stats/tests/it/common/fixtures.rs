@@ -1,4 +1,4 @@
-//! The JSON that `fixtures/generate.py` writes.
+//! The JSON files written by `fixtures/generate.py`.
 
 use litelab_stats::UslPoint;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ struct File<Case> {
     cases: Vec<Case>,
 }
 
-/// Low, high, coverage.
+/// Low end, high end and coverage of an interval.
 pub type Triple = [f64; 3];
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ pub struct UslCase {
     pub standard_errors: [f64; 3],
 }
 
-/// The cases of one file.
+/// The test cases of one file.
 pub fn load<Case: DeserializeOwned>(name: &str) -> Vec<Case> {
     let path = format!("{}/tests/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));

@@ -1,36 +1,36 @@
-//! Seeded experiments on hosts whose truth is known.
+//! Seeded experiments on simulated hosts with known true values.
 
 use litelab_stats::{Events, Schedule};
 use rand::SeedableRng;
 use rand_distr::{Beta, Binomial, Distribution, LogNormal, Normal, Poisson, StandardNormal, StudentT};
 use rand_pcg::Pcg64;
 
-/// A noisy machine. All noise is in logs, so it is relative.
+/// A noisy machine. All noise is in logs and therefore relative.
 #[derive(Clone, Copy)]
 pub struct Host {
-    /// Scale of what all arms of a block share, Student's t with 2 degrees of freedom: neighbours, now and
-    /// then a stall.
+    /// Scale of the noise common to all arms of a block, Student's t with 2 degrees of freedom: neighbours, occasional
+    /// stalls.
     pub block: f64,
-    /// Scale of what each trial has for itself.
+    /// Scale of the noise of each trial.
     pub trial: f64,
-    /// Growth per trial in the order in which they ran.
+    /// Growth per trial in order of execution.
     pub drift: f64,
-    /// Advantage or burden of running later within a block, per position.
+    /// Change per position within a block: the advantage or disadvantage of running later.
     pub position: f64,
     pub noise: Noise,
 }
 
-/// The distribution of what each trial has for itself, in logs, at scale 1.
+/// Distribution of the noise of each trial, in logs, at scale 1.
 #[derive(Clone, Copy, Debug)]
 pub enum Noise {
     Normal,
     /// Skewed: most trials near the best, some far slower.
     LogNormal,
-    /// One trial in ten is ten times as far off.
+    /// One trial in ten deviates ten times as much.
     Outliers,
     /// Student's t with 2 degrees of freedom: infinite variance.
     Heavy,
-    /// One trial in four shares its processor and is slower by one, the others agree within a tenth.
+    /// One trial in four shares its processor and is slower by one in logs; the others agree within a tenth.
     Shared,
 }
 
@@ -68,13 +68,13 @@ impl Noise {
     }
 }
 
-/// Trials of two arms in blocks, in the scheduled order. Arm B's metric is `ratio` times arm A's.
+/// Trials of two arms in blocks, in the scheduled order. The metric of arm B is `ratio` times that of arm A.
 pub fn blocks(host: Host, n: u32, ratio: f64, seed: u64) -> Vec<(f64, f64)> {
     let schedule = Schedule::new(seed, 2);
     blocks_in_order(host, n, ratio, seed, |block| schedule.order(block))
 }
 
-/// As [`blocks`], in an order of the caller's.
+/// Trials as in [`blocks`], in an order given by the caller.
 pub fn blocks_in_order(
     host: Host,
     n: u32,
@@ -101,8 +101,8 @@ pub fn blocks_in_order(
         .collect()
 }
 
-/// Trials of `of` transactions of which each fails with probability `share`; those of one trial are alike, with an intraclass
-/// correlation of `alike`.
+/// Trials of `of` transactions, each of which fails with probability `share`. Transactions of one trial have an
+/// intraclass correlation of `alike`.
 pub fn failures(rng: &mut Pcg64, trials: u32, of: u64, share: f64, alike: f64) -> Vec<Events> {
     let spread = (1.0 - alike) / alike;
     let of_trial = Beta::new(share * spread, (1.0 - share) * spread).unwrap();
@@ -113,7 +113,7 @@ pub fn failures(rng: &mut Pcg64, trials: u32, of: u64, share: f64, alike: f64) -
     (0..trials).map(trial).collect()
 }
 
-/// Trials with `rate` errors in a transaction on the average, in which the rate itself scatters by `scatter` in logs.
+/// Trials with a mean of `rate` errors per transaction, where the rate of a trial scatters by `scatter` in logs.
 pub fn errors(rng: &mut Pcg64, trials: u32, of: u64, rate: f64, scatter: f64) -> Vec<Events> {
     let trial = |_| {
         let own: f64 = scatter * Noise::Normal.draw(rng) - scatter * scatter / 2.0;
@@ -123,7 +123,7 @@ pub fn errors(rng: &mut Pcg64, trials: u32, of: u64, rate: f64, scatter: f64) ->
     (0..trials).map(trial).collect()
 }
 
-/// The share of `runs` seeded experiments in which `event` happens.
+/// Share of `runs` seeded experiments in which `event` occurs.
 pub fn share(runs: u32, event: impl Fn(u64) -> bool) -> f64 {
     let hits = (0..runs).filter(|&run| event(1_000_003 * u64::from(run) + 17)).count();
     hits as f64 / f64::from(runs)
