@@ -39,5 +39,5 @@ pub use servers::{Servers, Urls};
 #[cfg(not(feature = "servers"))]
 use without_servers as servers;
 
-/// Why an arm or a driver of a server is skipped where the feature `servers` is off, and the remedy.
+/// Reason and remedy for a skipped arm or driver of a server where the feature `servers` is off.
 pub const WITHOUT_SERVERS: &str = "this litelab was built without servers: build it with `--features servers`";
