@@ -110,7 +110,7 @@ pub struct SqlError {
 }
 
 impl SqlError {
-    /// Primary result code of SQLite; `None` if litelab denied the statement.
+    /// Primary result code of SQLite; `None` if the error does not come from SQLite.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
         self.code
