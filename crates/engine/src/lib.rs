@@ -1,6 +1,6 @@
 //! Plans blocks, prepares database copies, starts runners, observes them, checks their results and records the run.
 //!
-//! Measuring never prints: a run reports what it does as [`event::Event`]s.
+//! This crate prints nothing: a run reports its progress as [`event::Event`]s.
 
 pub mod calibration;
 pub mod compile;

@@ -25,7 +25,7 @@ const DESCRIBE: Duration = Duration::from_secs(60);
 /// A runner: a folder with a manifest, or a part of the litelab program.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// Folder of `runner.toml`, base of its relative paths; for a built-in runner a nominal folder.
+    /// Folder of `runner.toml`, base of its relative paths; for a built-in runner, its folder in the checkout or cache.
     pub directory: PathBuf,
     /// Content of `runner.toml`.
     pub manifest: Manifest,

@@ -2,7 +2,7 @@
 
 use litelab_protocol::Tick;
 
-/// Longest time in nanoseconds, in units of ticks, without a commit of any process; `None` without ticks. It is a lower
+/// Longest time in nanoseconds between ticks without a commit of any process; `None` without ticks. It is a lower
 /// bound: the commits before and after it may each be up to one tick further away.
 ///
 /// `ticks` holds the ticks of several processes one process after the other.

@@ -28,7 +28,7 @@ pub struct Place {
     /// Skip the measurement of the harness's own cost
     #[arg(long)]
     no_calibration: bool,
-    /// After the last block, run every arm once under `perf`; the report then has a flame graph of its CPU time
+    /// After the last block, run every arm once more under `perf`; the report then has a flame graph of its CPU time
     #[arg(long)]
     pub flame: bool,
 }

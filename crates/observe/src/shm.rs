@@ -214,7 +214,7 @@ mod tests {
         let shm = sidecar(sqlite.path(), "-shm");
         let writer = std::thread::spawn(move || {
             (0..400).for_each(|_| drop(sqlite.exec("INSERT INTO t(x) VALUES (1)")));
-            // Returned alive until the last read, because closing the connections removes the files.
+            // Returned to keep the connections open until the last read: closing them removes the files.
             sqlite
         });
         let (mut frames, mut missed) = (vec![], 0);

@@ -72,7 +72,7 @@ fn killed_workers_and_failing_tasks_leave_every_task_done_or_dead() {
 
 #[test]
 fn a_lease_that_outlasts_the_trial_leaves_tasks_of_killed_workers_unfinished() {
-    // Most of its time a worker holds a task, so that of six that are killed at least one does.
+    // A worker holds a task most of the time, so at least one of six killed workers does.
     let run = run("recovery", "3", &["--set", "lease=60000"], 1);
     let failures = arms(&run, "recovery", &[("attempts", 3.into())])[0]["failures"].as_array().unwrap().clone();
     assert!(!failures.is_empty());

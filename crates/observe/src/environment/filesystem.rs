@@ -21,11 +21,11 @@ pub struct Filesystem {
     /// Mount options that affect speed or durability, sorted. Options that may contain names of hosts or people, or
     /// paths, are omitted.
     pub options: Vec<String>,
-    /// Total size.
+    /// Total size in bytes.
     pub total_bytes: Option<u64>,
-    /// Free space available to this user.
+    /// Free space available to this user, in bytes.
     pub free_bytes: Option<u64>,
-    /// Block size.
+    /// Block size in bytes.
     pub block_bytes: Option<u64>,
     /// Whether files can be copied by sharing their blocks; `None` if the test failed.
     pub reflink: Option<bool>,

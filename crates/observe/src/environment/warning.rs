@@ -14,8 +14,8 @@ pub const STEAL_LIMIT: f64 = 0.02;
 pub const TICKS_TO_JUDGE: u64 = 100;
 /// Free space in bytes below which a growing log may fill the disk.
 pub const FREE_LIMIT: u64 = 2 << 30;
-/// Median synchronous write in nanoseconds below which no physical write took place: the fastest flash needs about as
-/// long.
+/// Median of synchronous writes in nanoseconds below which they are too fast for a disk: the fastest flash needs about
+/// this long.
 pub const SYNC_FLOOR_NS: u64 = 10_000;
 
 /// Condition of a warning, worst first.
