@@ -251,7 +251,7 @@ mod tests {
         names
     }
 
-    /// Content whose length is no multiple of the buffer and whose blocks all differ.
+    /// Content whose length is not a multiple of the buffer and whose blocks all differ.
     fn content() -> Vec<u8> {
         (0..700_000u32).flat_map(u32::to_le_bytes).skip(3).collect()
     }

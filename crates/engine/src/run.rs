@@ -43,7 +43,7 @@ pub struct RunOptions {
     pub file: PathBuf,
     /// Directory whose disk is under test. The run creates a folder in it and removes that at the end.
     pub directory: PathBuf,
-    /// Servers of the user, used instead of starting them.
+    /// Servers of the user, used in place of servers started by the run.
     pub urls: Urls,
     /// Deadlines.
     pub patience: Patience,

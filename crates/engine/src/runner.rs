@@ -14,7 +14,7 @@ use crate::error::EngineError;
 pub use crate::manifest::{Absent, Manifest, Need, Optional};
 use crate::process::{self, Ended};
 
-/// Driver that every runner has to measure its own cost; studies do not mean it by its bare name.
+/// Driver of every runner that measures the runner's own cost; error messages do not suggest it.
 const NOOP: &str = "noop";
 
 /// File that holds the hash of a runner's build inputs.

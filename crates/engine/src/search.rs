@@ -59,8 +59,8 @@ pub fn run(
             last = Some((measurement, series));
         }
         report(&probe);
-        // The last trial decided the majority, so it agrees with the verdict. Before the first sustained rate, any
-        // trial.
+        // The last trial decided the majority, so it agrees with the verdict. Until a rate is sustained, any trial is
+        // kept.
         if last.is_some() && (probe.held() || kept.is_none()) {
             best = last;
         }
@@ -103,8 +103,8 @@ pub(crate) fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
     arm
 }
 
-/// The first condition that the trial violated. An overloaded trial satisfies none, because arrivals that were never
-/// started have no response time that could violate a bound; likewise a trial without measurements.
+/// The first condition that the trial violated. An overload violates every condition, because arrivals that were never
+/// started have no response time to judge; so does a trial without measurements.
 fn broken_by(search: &SearchPlan, measurement: &Measurement) -> Option<(String, String)> {
     for flag in &measurement.flags {
         if let Flag::Overloaded { role, achieved, unserved } = flag

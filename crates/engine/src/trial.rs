@@ -30,7 +30,8 @@ pub struct Patience {
     pub ready: Duration,
     /// Longest time between two lines after `go`; ticks arrive every 100 ms.
     pub silence: Duration,
-    /// Duration limit of a trial that ends by count; one that ends by time has three times that time plus a minute.
+    /// Time limit of a trial that ends by count. Limit of one that ends by time: three times that time, plus its drain
+    /// time, plus a minute.
     pub trial: Duration,
 }
 

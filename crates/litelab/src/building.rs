@@ -76,8 +76,8 @@ pub fn all(runners: &[&Runner], force: bool) -> bool {
     })
 }
 
-/// Builds one runner. Returns `true` if it is built or skipped, since a runner that cannot be built must not stop the
-/// rest.
+/// Builds one runner. Returns `true` if it is built, or skipped because tools are missing: a missing toolchain must not
+/// fail the command.
 fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     let name = &runner.manifest.name;
     if runner.is_built_in() {

@@ -95,7 +95,7 @@ pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>)
     done.map_err(named)
 }
 
-/// The I/O error inside an error, if it is one of writing.
+/// The failed write that caused an error; `None` for any other cause.
 pub fn written(error: &anyhow::Error) -> Option<&io::Error> {
     match error.downcast_ref() {
         Some(ReportError::Write(io)) => Some(io),

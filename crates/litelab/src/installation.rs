@@ -66,8 +66,8 @@ fn unpack_into(home: &Path) -> io::Result<()> {
     }
 }
 
-/// The checkout that contains the program in its `target` folder. A program that was copied elsewhere must not use, and
-/// so execute, the `runners` of whatever folder it lies in or starts from.
+/// The checkout that contains the program in its `target` folder. A program that was copied elsewhere must not use the
+/// `runners` of the folder it lies in or starts from, because litelab would execute them.
 fn checkout(program: &Path) -> Option<PathBuf> {
     let program = program.canonicalize().ok()?;
     let is_one = |folder: &&Path| {

@@ -71,7 +71,7 @@ pub fn message(bar: &ProgressBar, text: &str) {
     bar.set_message(printable(text).into_owned());
 }
 
-/// Exit code and output of clap: help goes to standard output, a usage error to standard error.
+/// Prints clap's help on standard output or a usage error on standard error, and returns the exit code.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn usage(mut error: clap::Error) -> ExitCode {
     drop_far_suggestion(&mut error);

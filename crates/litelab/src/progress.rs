@@ -232,7 +232,7 @@ impl Progress {
     }
 }
 
-/// One line per arm; empty if the screen is too low.
+/// One line per arm; empty if the screen has too few lines.
 fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
     if plan.arms.len() + 4 > style::height() {
         return Vec::new();

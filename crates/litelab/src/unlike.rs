@@ -5,8 +5,8 @@ use litelab_report::compare::Unlike;
 /// Differences between two runs that the user permits.
 #[derive(clap::Args)]
 pub struct Allowance {
-    /// Continue although the runs differ in host, driver or work (schema, data, transactions, settings); without a value:
-    /// in any of them
+    /// Continue although the runs differ in host, driver or work (schema, data, transactions, settings); without a
+    /// value: in any of them
     #[arg(
         long,
         value_name = "WHAT",

@@ -6,7 +6,7 @@ use litelab_model::Server;
 use litelab_model::error::unknown;
 use litelab_servers::Url;
 
-/// Servers of the user, used instead of starting them.
+/// Servers of the user, used in place of servers started by litelab.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Urls(BTreeMap<Server, String>);
 

@@ -18,8 +18,8 @@ use litelab_record::outcome::Flag;
 pub use nodes::{lost, nodes};
 pub use work::failures;
 
-/// Smallest number of transactions of a trial that is judged: below it, one more at the end changes the rate by over 1
-/// %.
+/// Smallest number of transactions of a trial that is judged: below it, one more at the end changes the rate by over a
+/// percent.
 const FEWEST: u64 = 100;
 /// Shortest window that is judged, in median transactions: below it, the edges are over a tenth of the window.
 const FEWEST_IN_A_ROW: f64 = 10.0;
