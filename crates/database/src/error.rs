@@ -40,7 +40,7 @@ pub enum SourceError {
     Locked {
         /// Path of the database.
         path: PathBuf,
-        /// SQLite's message.
+        /// Message of SQLite.
         message: String,
     },
     /// Another program wrote to the database during every attempt to read it.

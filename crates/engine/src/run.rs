@@ -45,7 +45,7 @@ pub struct RunOptions {
     pub directory: PathBuf,
     /// Servers of the user, used in place of servers started by the run.
     pub urls: Urls,
-    /// Deadlines.
+    /// Deadlines of each trial.
     pub patience: Patience,
     /// Whether the cost of the harness is measured first.
     pub calibrate: bool,

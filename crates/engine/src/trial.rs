@@ -51,7 +51,7 @@ pub struct Bench<'a> {
     pub servers: Option<&'a Servers>,
     /// An empty directory on the disk under test; the trial removes its files afterwards.
     pub directory: &'a Path,
-    /// Deadlines.
+    /// Deadlines of the trial.
     pub patience: Patience,
     /// Called several times a second; returning `false` ends the trial.
     pub keep_going: &'a mut dyn FnMut() -> bool,

@@ -6,7 +6,7 @@ use std::path::Path;
 use litelab_observe::environment::{FsyncConfig, FsyncProbe};
 use litelab_record::calibration::{SyncDistribution, SyncQuantiles};
 
-/// Writes and syncs in an existing directory until a bound is reached.
+/// Measures synchronous writes in an existing directory until a limit in `bounds` is reached.
 ///
 /// # Errors
 /// If the files cannot be created, written or synced.

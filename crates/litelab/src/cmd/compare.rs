@@ -1,4 +1,4 @@
-//! `litelab compare BASE HEAD`.
+//! `litelab compare BASE HEAD`: compares two runs, or two arms of one run.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `litelab completions SHELL`.
+//! `litelab completions SHELL`: prints a completion script.
 
 use anyhow::Result;
 use clap::CommandFactory;

@@ -1,4 +1,4 @@
-//! `litelab export [RUN]`.
+//! `litelab export [RUN]`: writes a run as JSON, CSV, Markdown or folded stacks.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `litelab studies|workloads|profiles list|show`.
+//! `litelab studies|workloads|profiles list|show`: lists or prints the built-in files.
 
 use anyhow::Result;
 use litelab_model::library::{self, Kind};

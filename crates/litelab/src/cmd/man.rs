@@ -1,4 +1,4 @@
-//! `litelab man DIR`.
+//! `litelab man DIR`: writes man pages.
 
 use std::path::{Path, PathBuf};
 

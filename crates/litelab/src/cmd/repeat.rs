@@ -1,4 +1,4 @@
-//! `litelab repeat RUN`.
+//! `litelab repeat RUN`: runs the study of a run again and compares the verdicts.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `litelab report [RUN] [-o FILE] [--splice FILE]`.
+//! `litelab report [RUN] [-o FILE] [--splice FILE]`: writes an HTML page, or updates tables in a Markdown page.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `litelab run [STUDY]`.
+//! `litelab run [STUDY]`: runs a study and prints its results.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `litelab runners list|build|check`.
+//! `litelab runners list|build|check`: manages the runners.
 
 use anstyle::Style;
 use anyhow::Result;

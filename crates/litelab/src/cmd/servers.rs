@@ -1,4 +1,4 @@
-//! `litelab servers up|down|status|with`.
+//! `litelab servers up|down|status|with`: manages private database servers.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

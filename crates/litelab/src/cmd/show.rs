@@ -1,4 +1,4 @@
-//! `litelab show [RUN]`.
+//! `litelab show [RUN]`: prints the results of a run.
 
 use std::path::{Path, PathBuf};
 
