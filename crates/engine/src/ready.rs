@@ -68,7 +68,7 @@ impl Ready {
         let scratch = Scratch::make(with.directory)?;
         let servers = provide(&mut plan, with)?;
         crate::servers::compile(&plan, &servers)?;
-        // The scratch folder is removed even if this process is killed.
+        // In the scratch folder, which the next litelab in this directory removes if this process is killed.
         let environment = Environment::capture(&scratch.root);
         Ok(Self { plan, descriptions, environment, servers, scratch })
     }
