@@ -1,5 +1,5 @@
-//! Packs the sources of the runners that are not part of the command, and of what they are built with, so that an installed
-//! litelab can build them: one archive, and the text of each manifest.
+//! Packs the sources of every runner that is built separately, with the sources they depend on, so that an installed
+//! litelab can build them. Output: one archive, and a table of the runners' manifests.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-/// What a build of any runner reads. All packages of the workspace are among it, since cargo wants to see every member.
+/// Sources that a build of any runner reads: all packages of the workspace, because cargo requires every member.
 const ROOTS: [&str; 5] = ["Cargo.lock", "Cargo.toml", "crates", "libraries", "runners"];
-/// Folders that no build reads, and what builds leave behind.
+/// Folders that no build reads, and folders that builds create.
 const SKIPPED: [&str; 9] =
     ["assets", "node_modules", "__pycache__", "proptest-regressions", "schema", "target", "test", "tests", "vectors"];
-/// Files that builds leave in `runners/go`.
+/// Files that builds create in `runners/go`.
 const BUILT: [&str; 3] = ["goqite_schema.sql", "litelab-handwritten-go", "litelab-runner-go"];
 
 fn main() -> io::Result<()> {

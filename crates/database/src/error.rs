@@ -1,33 +1,33 @@
-//! Why a user's database cannot be read, each with its remedy.
+//! Errors in reading a user's database, each with its remedy.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 
-/// What went wrong.
+/// Error in reading a user's database.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// Nothing has this path.
+    /// No file has this path.
     #[error("{}: no such file", .0.display())]
     Missing(PathBuf),
-    /// A directory, a pipe, a device.
+    /// The path is a directory, a pipe or a device.
     #[error("{}: this is no regular file", .0.display())]
     NoFile(PathBuf),
-    /// Another format, or an encrypted database: the two cannot be told apart.
+    /// The file has another format or is an encrypted database, which cannot be distinguished.
     #[error(
         "{}: this file is no database, or an encrypted one, which litelab cannot read: decrypt a copy of it, as with \
          `sqlcipher_export`",
         .0.display()
     )]
     NotADatabase(PathBuf),
-    /// A rollback journal that has to be played back (<https://sqlite.org/lockingv3.html#hot_journals>).
+    /// A rollback journal is hot: it must be rolled back first (<https://sqlite.org/lockingv3.html#hot_journals>).
     #[error(
         "{path}: a program crashed while it wrote, so {path}-journal has to be played back before anything is read, and \
          litelab writes to no database of yours: open it once with a program that may (`sqlite3 {path} .schema`)",
         path = .0.display()
     )]
     HotJournal(PathBuf),
-    /// A write-ahead log without its index, which has to be made beside it.
+    /// A write-ahead log has no index, which a reader would have to create next to it.
     #[error(
         "{path}: {path}-wal holds transactions and has no index (-shm), and litelab makes no file beside a database of \
          yours: end the program that has it open in exclusive locking mode, or, where none has, open it once with a \
@@ -35,48 +35,48 @@ pub enum SourceError {
         path = .0.display()
     )]
     Log(PathBuf),
-    /// Another program kept it locked for as long as SQLite waits.
+    /// Another program held a lock for longer than SQLite's busy timeout.
     #[error("{path}: cannot read: {message}: another program writes to it; try again when it does not", path = .path.display())]
     Locked {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// SQLite's message.
+        /// Message of SQLite.
         message: String,
     },
-    /// Another program wrote to it each time that it was read.
+    /// Another program wrote to the database during every attempt to read it.
     #[error("{}: it was changed each time that it was read: try again when nobody writes to it", .0.display())]
     Changing(PathBuf),
-    /// It is damaged, in a state that was read whole.
+    /// The database is corrupt, in a state that was read completely.
     #[error(
         "{path}: this database is damaged: {message}; `sqlite3 {path} .recover` saves what can be saved",
         path = .path.display()
     )]
     Damaged {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// What SQLite found.
+        /// Message of SQLite.
         message: String,
     },
     /// The copy cannot be written.
     #[error("{path}: cannot write this copy of a database: {}", describe(.error), path = .path.display())]
     Copy {
-        /// The copy.
+        /// Path of the copy.
         path: PathBuf,
-        /// SQLite's error.
+        /// Error of SQLite.
         error: rusqlite::Error,
     },
-    /// Anything else that SQLite refuses.
+    /// Any other error of SQLite.
     #[error("{path}: cannot read: {}", describe(.error), path = .path.display())]
     Sqlite {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// SQLite's error.
+        /// Error of SQLite.
         error: rusqlite::Error,
     },
 }
 
 impl SourceError {
-    /// Whether the user has to change the input: exit code 2, otherwise 1.
+    /// Whether the user must change the input; then the exit code is 2, else 1.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         match self {
@@ -90,7 +90,7 @@ impl SourceError {
         }
     }
 
-    /// What a failed read of `path` means.
+    /// Classifies the error of a failed read of `path`.
     pub(crate) fn of(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_path_buf();
         let code = error.sqlite_error().map(|e| (e.code, e.extended_code));

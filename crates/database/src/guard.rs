@@ -1,8 +1,8 @@
-//! SQL of a study on a connection of the core's: it reaches no file but the connection's own database, and has a deadline.
+//! Sandbox for the SQL of a study on litelab's own connections: no access to other files, and a deadline.
 //!
-//! SQLite asks the authorizer for what a statement may do while it compiles it (<https://sqlite.org/c3ref/set_authorizer.html>).
-//! `VACUUM` is compiled without asking and attaches its temporary database, or the file of `VACUUM INTO`, while it is
-//! executed.
+//! SQLite calls the authorizer for each action of a statement while compiling it
+//! (<https://sqlite.org/c3ref/set_authorizer.html>). `VACUUM` is compiled without a call; it attaches its temporary
+//! database, or the file of `VACUUM INTO`, during execution.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,17 +17,17 @@ use rusqlite::{Batch, Connection, ErrorCode, Statement, ffi};
 
 use crate::error::describe;
 
-/// Operations of SQLite's virtual machine between two looks at the clock: well below a millisecond.
+/// Number of virtual machine operations between two checks of the deadline: well below a millisecond.
 const OPERATIONS: i32 = 10_000;
 
-/// PRAGMAs that make, move or remove files.
+/// PRAGMAs that create, move or remove files.
 const DIRECTORIES: [&str; 3] = ["data_store_directory", "lock_proxy_file", "temp_store_directory"];
-/// PRAGMAs that hold for all connections of the process.
+/// PRAGMAs that affect all connections of the process.
 const LIMITS: [&str; 2] = ["hard_heap_limit", "soft_heap_limit"];
-/// Functions that a build of SQLite may have and that reach files.
+/// Functions with file access that a build of SQLite may contain.
 const FUNCTIONS: [&str; 4] = ["edit", "load_extension", "readfile", "writefile"];
 
-/// What SQL of a study may not do, with the remedy.
+/// A forbidden action in the SQL of a study, with its remedy.
 #[derive(Debug, thiserror::Error)]
 enum Denied {
     #[error(
@@ -51,15 +51,15 @@ enum Denied {
 }
 
 impl Denied {
-    /// What an action is denied for; none where it is allowed. `executing`: whether a statement asks that was compiled
-    /// before.
+    /// Reason for which an action is denied; `None` if it is allowed. `executing`: whether the call comes from the
+    /// execution of a compiled statement.
     fn of(action: &AuthAction<'_>, executing: bool) -> Option<Self> {
         let is = |names: &[&str], name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
         match *action {
-            // The temporary database of VACUUM.
+            // An empty name is the temporary database of VACUUM.
             AuthAction::Attach { filename: "" } if executing => None,
             AuthAction::Attach { .. } if executing => Some(Self::VacuumInto),
-            // The name is not known where it is an expression.
+            // If the file name is an expression, SQLite passes no name.
             AuthAction::Attach { .. } | AuthAction::Unknown { code: ffi::SQLITE_ATTACH, .. } => Some(Self::Attach),
             AuthAction::Detach { .. } | AuthAction::Unknown { code: ffi::SQLITE_DETACH, .. } => Some(Self::Detach),
             AuthAction::Pragma { pragma_name: name, pragma_value: Some(_) } => {
@@ -81,10 +81,10 @@ impl Denied {
     }
 }
 
-/// Denies a connection of the core's own SQL every other file; settings stay allowed.
+/// Denies access to other files to a connection for litelab's own SQL. Settings remain allowed.
 ///
 /// # Errors
-/// None that SQLite documents.
+/// SQLite documents none.
 pub fn deny_files(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(Some(|context: AuthContext<'_>| match Denied::of(&context.action, true) {
         None | Some(Denied::JournalMode | Denied::Limit(_)) => Authorization::Allow,
@@ -92,16 +92,16 @@ pub fn deny_files(connection: &mut Connection) -> rusqlite::Result<()> {
     }))
 }
 
-/// Which statements of a script are executed. All are compiled.
+/// Statements of a script to execute. All statements are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// All.
+    /// All statements.
     Whole,
-    /// Those that change the schema or a setting: what rows there are is of no account.
+    /// Statements that change the schema or a setting, for checks that need no rows.
     Schema,
 }
 
-/// Why SQL of a study cannot be compiled or executed: SQLite's message, its place in the SQL and the remedy.
+/// Error in compiling or executing the SQL of a study: SQLite's message, the position in the SQL, and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct SqlError {
@@ -110,30 +110,30 @@ pub struct SqlError {
 }
 
 impl SqlError {
-    /// SQLite's primary code.
+    /// Primary result code of SQLite; `None` if the error does not come from SQLite.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
         self.code
     }
 }
 
-/// A connection for SQL of a study. It derefs to the connection, whose errors [`Guard::explain`] makes into messages.
+/// A connection for the SQL of a study. It derefs to the connection; [`Guard::explain`] converts errors into messages.
 #[derive(Debug)]
 pub struct Guard {
     connection: Connection,
     shared: Arc<Shared>,
 }
 
-/// What SQLite's callbacks and the guard share.
+/// State shared by the guard and the callbacks of SQLite.
 #[derive(Debug)]
 struct Shared {
     begun: Instant,
-    /// Nanoseconds since `begun` after which whatever runs is interrupted.
+    /// Nanoseconds since `begun` after which a running statement is interrupted.
     deadline: AtomicU64,
     limit: Mutex<Duration>,
-    /// Whether a statement of a script is executed, and not compiled.
+    /// Whether a statement of a script is being executed, rather than compiled.
     executing: AtomicBool,
-    /// Whether SQLite asked for anything while it compiled the last statement: not for `VACUUM`.
+    /// Whether the compilation of the last statement called the authorizer; `VACUUM` does not.
     asked: AtomicBool,
     /// Whether that statement changes the schema or a setting.
     changes_schema: AtomicBool,
@@ -141,7 +141,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Before a statement is compiled.
+    /// Resets the state before the compilation of a statement.
     fn forget(&self) {
         self.asked.store(false, Ordering::Relaxed);
         self.changes_schema.store(false, Ordering::Relaxed);
@@ -168,7 +168,7 @@ impl Guard {
     /// Guards a connection, without a deadline.
     ///
     /// # Errors
-    /// None that SQLite documents.
+    /// SQLite documents none.
     pub fn new(mut connection: Connection) -> rusqlite::Result<Self> {
         let shared = Arc::new(Shared {
             begun: Instant::now(),
@@ -185,7 +185,7 @@ impl Guard {
         Ok(Self { connection, shared })
     }
 
-    /// Interrupts whatever is executed after `limit` from now.
+    /// Sets the deadline: statements are interrupted after `limit` from now.
     pub fn within(&self, limit: Duration) {
         let deadline = (self.shared.begun.elapsed().saturating_add(limit)).as_nanos();
         self.shared.deadline.store(u64::try_from(deadline).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -195,16 +195,16 @@ impl Guard {
     /// Compiles one statement.
     ///
     /// # Errors
-    /// When SQLite refuses it, or it would reach another file.
+    /// If SQLite refuses it, or it would access another file.
     pub fn prepare(&self, sql: &str) -> Result<Statement<'_>, SqlError> {
         self.shared.forget();
         self.allowed(self.connection.prepare(sql).map_err(|e| self.explain(sql, &e))?)
     }
 
-    /// Executes the statements of a script to their ends.
+    /// Executes the statements of a script, each until it has returned all rows.
     ///
     /// # Errors
-    /// The first statement that SQLite refuses, that would reach another file, or that has not ended by the deadline.
+    /// The first statement that SQLite refuses, that would access another file, or that exceeds the deadline.
     pub fn script(&self, sql: &str, script: Script) -> Result<(), SqlError> {
         let mut batch = Batch::new(&self.connection, sql);
         loop {
@@ -221,7 +221,7 @@ impl Guard {
         }
     }
 
-    /// Refuses `VACUUM INTO`, which SQLite compiles without asking.
+    /// Refuses `VACUUM INTO`, which SQLite compiles without a call of the authorizer.
     fn allowed<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, SqlError> {
         let asked = self.shared.asked.load(Ordering::Relaxed);
         if !asked && statement.expanded_sql().is_some_and(|sql| is_vacuum_into(&sql)) {
@@ -230,8 +230,8 @@ impl Guard {
         Ok(statement)
     }
 
-    /// What an error of `sql` means: the cause where it was denied or interrupted here, otherwise SQLite's message and
-    /// where it points.
+    /// Converts an error of `sql`: the cause if it was denied or interrupted here, else SQLite's message with its
+    /// position.
     #[must_use]
     pub fn explain(&self, sql: &str, error: &rusqlite::Error) -> SqlError {
         let code = error.sqlite_error_code();
@@ -247,10 +247,10 @@ impl Guard {
         SqlError { message, code }
     }
 
-    /// The connection, for the core's own SQL.
+    /// Removes the guard, for litelab's own SQL.
     ///
     /// # Errors
-    /// None that SQLite documents.
+    /// SQLite documents none.
     pub fn release(mut self) -> rusqlite::Result<Connection> {
         self.connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)?;
         self.connection.progress_handler(0, None::<fn() -> bool>)?;
@@ -270,8 +270,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether an action makes, changes or removes a table, index, view, trigger or statistics, or sets something. Every
-/// statement that changes the schema writes the table that holds it.
+/// Whether an action creates, changes or removes a table, index, view, trigger or statistics, or changes a setting.
+/// Every change of the schema writes the schema table.
 fn changes_schema(action: &AuthAction<'_>) -> bool {
     let is_schema = |table: &str| {
         ["sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"]
@@ -288,7 +288,8 @@ fn changes_schema(action: &AuthAction<'_>) -> bool {
     }
 }
 
-/// Fetches all rows: some PRAGMAs work from row to row (<https://sqlite.org/pragma.html#pragma_incremental_vacuum>).
+/// Fetches all rows, because some PRAGMAs do part of their work per row
+/// (<https://sqlite.org/pragma.html#pragma_incremental_vacuum>).
 fn to_its_end(statement: &mut Statement<'_>) -> rusqlite::Result<()> {
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {}
@@ -306,11 +307,11 @@ fn is_vacuum_into(sql: &str) -> bool {
         && words.any(|word| word.eq_ignore_ascii_case("into"))
 }
 
-/// SQLite's message, and where in the SQL it points.
+/// SQLite's message, with its position in the SQL.
 fn with_place(sql: &str, error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, sql: rest, offset, .. } if *offset >= 0 => {
-            // The offset counts from the statement, which is what is left of a script.
+            // The offset is relative to the statement, which is the rest of a script.
             let at = sql.len().saturating_sub(rest.len()).saturating_add(*offset as usize).min(sql.len());
             let before: Vec<char> = sql.get(..at).unwrap_or_default().chars().collect();
             let near: String = sql.get(at..).unwrap_or_default().chars().take(20).collect();
@@ -384,7 +385,7 @@ mod tests {
         guard.prepare("VACUUM").unwrap();
         let version: i64 = guard.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
         assert_eq!(version, 3);
-        // The core's own SQL is not a study's.
+        // litelab's own SQL is not restricted like that of a study.
         guard.release().unwrap().execute_batch("ATTACH ':memory:' AS o; DETACH o").unwrap();
     }
 
@@ -449,7 +450,7 @@ mod tests {
         for table in ["gone", "undone"] {
             guard.prepare(&format!("SELECT * FROM {table}")).expect_err(table);
         }
-        // Left out is not unchecked.
+        // Statements that are not executed are still compiled.
         let error = guard.script("INSERT INTO t VALUES (1, 2); INSERT INTO t VALEUS (1)", Script::Schema);
         let error = error.expect_err("a mistake").to_string();
         assert!(error.contains("character 44") && error.contains("INSERT INTO t ⟨here⟩VALEUS (1)"), "{error}");

@@ -1,10 +1,10 @@
-//! The core's own connections to SQLite databases.
+//! litelab's own connections to SQLite databases.
 //!
-//! | module | is |
+//! | module | content |
 //! |---|---|
-//! | [`guard`] | SQL of a study: it reaches no file but its connection's own database, and has a deadline |
-//! | [`pragma`] | what the linked SQLite makes of a PRAGMA's value |
-//! | [`source`] | a user's database: read in one state, never written, nothing left beside it |
+//! | [`guard`] | sandbox for the SQL of a study: no access to other files, and a deadline |
+//! | [`pragma`] | interpretation of a PRAGMA's value by the linked SQLite |
+//! | [`source`] | a user's database: read in one consistent state, never written, no files left next to it |
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
 
@@ -17,7 +17,7 @@ pub use error::{SourceError, describe};
 pub use guard::{Guard, Script, SqlError};
 pub use source::{Source, copy, read};
 
-/// A name as an SQL identifier, quoted.
+/// Quotes a name as an SQL identifier.
 #[must_use]
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))

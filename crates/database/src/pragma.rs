@@ -1,17 +1,18 @@
-//! What the linked SQLite makes of a PRAGMA's value, tried on a new file.
+//! Interpretation of a PRAGMA's value by the linked SQLite, found by trying it on a new file.
 
 use litelab_protocol::Value;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-/// Sets a PRAGMA of a new database to a first value and then to a second, each as text. Its value before the second, and after
-/// it; none after it where SQLite returns an error. None where no file can be created.
+/// Sets a PRAGMA of a new database to `first` and then to `second`, each as SQL text. Returns its values before and
+/// after the second statement; the latter is `None` if SQLite returns an error. Returns `None` if no file can be
+/// created or `first` fails.
 ///
-/// The name is one of SQLite's own. Not for settings of the whole process, such as `hard_heap_limit`.
+/// `name` must be a PRAGMA of SQLite, and none that affects the whole process, such as `hard_heap_limit`.
 #[must_use]
 pub fn tried(name: &str, first: &str, second: &str) -> Option<(Value, Option<Value>)> {
     let folder = tempfile::tempdir().ok()?;
-    // Not in memory: that has no write-ahead log and no memory map.
+    // A file, because an in-memory database has no write-ahead log and no memory map.
     let connection = Connection::open(folder.path().join("tried.db")).ok()?;
     set(&connection, name, first).ok()?;
     let before = value(&connection, name).ok()?;
@@ -26,7 +27,7 @@ fn set(connection: &Connection, name: &str, text: &str) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// What `PRAGMA name` reports; null where it returns no row.
+/// Value of `PRAGMA name`; null if it returns no row.
 fn value(connection: &Connection, name: &str) -> rusqlite::Result<Value> {
     let mut statement = connection.prepare(&format!("PRAGMA {name}"))?;
     let mut rows = statement.raw_query();

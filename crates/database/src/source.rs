@@ -1,15 +1,15 @@
-//! A user's database: read in one state, never written, nothing left beside it.
+//! A user's database: read in one consistent state, never written, no files left next to it.
 //!
-//! | its state | how it is read |
+//! | state of the database | method of reading |
 //! |---|---|
 //! | rollback journal | under SQLite's shared lock |
-//! | WAL, `-wal` and `-shm` are there | in a read transaction: a snapshot, also while others write |
-//! | WAL at rest: no log, or an empty one that no process has open | as immutable, and again where it changed meanwhile |
-//! | hot journal, or a log without its index | refused: both take a program that may write |
+//! | WAL, with `-wal` and `-shm` | in a read transaction: a snapshot, also during writes of others |
+//! | WAL at rest: no log, or an empty one without `-shm` | as immutable; repeated if the file changed meanwhile |
+//! | hot journal, or a log without its index | refused: both need a program with write access |
 //!
-//! A connection that only reads makes `-wal` and `-shm` beside a WAL database at rest and cannot remove them
-//! (<https://sqlite.org/wal.html#readonly>). `immutable=1` (<https://sqlite.org/c3ref/open.html>) makes neither, but takes no
-//! lock: what was read counts only if the file has not changed since.
+//! A read-only connection creates `-wal` and `-shm` next to a WAL database at rest and cannot remove them
+//! (<https://sqlite.org/wal.html#readonly>). `immutable=1` (<https://sqlite.org/c3ref/open.html>) creates neither, but
+//! takes no lock: the data is valid only if the file has not changed since.
 
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read};
@@ -23,30 +23,30 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use crate::error::{SourceError, describe};
 use crate::guard;
 
-/// How often a database is read again that changes meanwhile.
+/// Maximum number of attempts to read a database that changes meanwhile.
 const ATTEMPTS: u32 = 10;
 
-/// The age from which on a time of modification tells of every later write. File systems stamp with the clock of the
-/// kernel's last tick, 1 to 10 ms ago, so that two writes within one tick have the same time.
+/// Age from which a modification time differs from that of every later write. File systems use the time of the kernel's
+/// last tick, 1 to 10 ms ago, so that two writes within one tick have the same modification time.
 const SETTLED: Duration = Duration::from_millis(100);
 
-/// Pages per step of a copy.
+/// Number of pages per step of a copy.
 const STEP: i32 = 1000;
 
-/// A database as it was found.
+/// A database, with its state at the time of lookup.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
-    /// Of one at rest, which is read as immutable.
+    /// State of a database at rest, which is read as immutable; `None` for any other.
     at_rest: Option<State>,
 }
 
 impl Source {
-    /// Looks at the files of the database at `path`. Opens and closes the database without SQLite, which drops the locks
-    /// that this process holds on it (<https://sqlite.org/howtocorrupt.html>, section 2.2): it must hold none.
+    /// Inspects the files of the database at `path`. Opens and closes the database without SQLite, which drops all
+    /// locks of this process on it (<https://sqlite.org/howtocorrupt.html>, section 2.2): the process must hold none.
     ///
     /// # Errors
-    /// When there is no such file, or it cannot be read without writing beside it.
+    /// If the file does not exist, or cannot be read without writing next to it.
     pub fn find(path: &Path) -> Result<Self, SourceError> {
         let source = |at_rest| Self { path: path.to_path_buf(), at_rest };
         match std::fs::metadata(path) {
@@ -56,12 +56,12 @@ impl Source {
             }
             _ => {}
         }
-        // What is unreadable or no database, SQLite is to refuse.
+        // SQLite reports the error for a file that is unreadable or not a database.
         if !matches!(DatabaseHeader::read(path), Ok(Some(header)) if header.wal) {
             return Ok(source(None));
         }
         let at_rest = || match FileSizes::of(path) {
-            // Immutable, SQLite would not look at it.
+            // With `immutable=1` SQLite would ignore the journal.
             FileSizes { journal: Some(1..), .. } => Ok(false),
             FileSizes { wal: None, .. } | FileSizes { wal: Some(0), shm: None, .. } => Ok(true),
             FileSizes { shm: None, .. } => Err(SourceError::Log(path.to_path_buf())),
@@ -71,47 +71,47 @@ impl Source {
             return Ok(source(None));
         }
         let state = State::settled(path);
-        // Another program that has opened it since has made a log.
+        // A program that has opened the database since has created a log.
         Ok(source(if at_rest()? { state } else { None }))
     }
 
-    /// A connection that only reads.
+    /// Opens a read-only connection.
     ///
     /// # Errors
-    /// When it is no database, or one that SQLite cannot read.
+    /// If the file is not a database, or SQLite cannot read it.
     pub fn open(&self) -> Result<Connection, SourceError> {
         let failed = |error| SourceError::of(&self.path, error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = match self.at_rest {
             Some(_) => Connection::open_with_flags(immutable(&self.path), flags | OpenFlags::SQLITE_OPEN_URI),
-            // Without SQLITE_OPEN_URI a path is a path, even if it begins with "file:".
+            // Without SQLITE_OPEN_URI even a path that begins with "file:" is a path.
             None => Connection::open_with_flags(&self.path, flags),
         }
         .map_err(failed)?;
         guard::deny_files(&mut connection).map_err(failed)?;
-        // Opening alone reads nothing.
+        // Opening a connection reads nothing, so a query finds errors here.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
         Ok(connection)
     }
 
-    /// Whether what was read since [`Source::find`] is one state of the database: always under locks; of a database at
-    /// rest, if it has not changed. Its connections must be closed.
+    /// Whether all data read since [`Source::find`] belongs to one state of the database: always `true` under locks;
+    /// for a database at rest, if it has not changed. All connections to it must be closed.
     #[must_use]
     pub fn unchanged(&self) -> bool {
         self.at_rest.as_ref().is_none_or(|before| State::of(&self.path).as_ref() == Some(before))
     }
 }
 
-/// Reads a database in one state. `read` is called again where the database changed meanwhile; it begins a transaction
-/// itself where several statements must see the same.
+/// Reads a database in one consistent state. Calls `read` again if the database changed meanwhile. If several
+/// statements must see the same state, `read` begins a transaction.
 ///
 /// # Errors
-/// When the database cannot be read, or changes each time; and what `read` returns.
+/// If the database cannot be read or changes during every attempt, and the error of `read`.
 pub fn read<T, E: From<SourceError>>(path: &Path, mut read: impl FnMut(&Connection) -> Result<T, E>) -> Result<T, E> {
     for _ in 0..ATTEMPTS {
         let source = Source::find(path)?;
         let result = source.open().map_err(E::from).and_then(|connection| read(&connection));
-        // An error that comes from reading while another writes is none of the database's.
+        // An error caused by a concurrent write is not an error of the database.
         if source.unchanged() {
             return result;
         }
@@ -119,12 +119,12 @@ pub fn read<T, E: From<SourceError>>(path: &Path, mut read: impl FnMut(&Connecti
     Err(SourceError::Changing(path.to_path_buf()).into())
 }
 
-/// Copies a database to `to`, where a file is replaced, in one state and with what its log holds, and checks the copy
-/// by `PRAGMA quick_check`. Another program that writes waits meanwhile as for any reader: not at all in WAL mode, and for
-/// its commit with a rollback journal.
+/// Copies a database including its log to `to`, replacing a file there, in one consistent state, and checks the copy by
+/// `PRAGMA quick_check`. Writers are blocked as by any reader: not at all in WAL mode, and at their commit with a
+/// rollback journal.
 ///
 /// # Errors
-/// As [`read`]; [`SourceError::Damaged`] when the database itself is, and [`SourceError::Copy`] when `to` cannot be
+/// Those of [`read`]; [`SourceError::Damaged`] if the database is corrupt, and [`SourceError::Copy`] if `to` cannot be
 /// written.
 pub fn copy(path: &Path, to: &Path) -> Result<(), SourceError> {
     read(path, |from| {
@@ -156,14 +156,14 @@ fn damaged(path: &Path, message: String) -> SourceError {
     SourceError::Damaged { path: path.to_path_buf(), message }
 }
 
-/// Whether an I/O error is one of reading, and so of the original: what is copied to is only written.
+/// Whether an I/O error is a read error, and so of the original: the copy is only written.
 fn is_read(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|e| e.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS))
 }
 
 fn back_up(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
-    // Without a transaction the lock is given up between two steps, and the copy begins anew after each write.
+    // Without a transaction SQLite releases the lock between steps, and restarts the copy after each write.
     from.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
     let backup = Backup::new(from, to)?;
     loop {
@@ -177,20 +177,20 @@ fn back_up(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// What of a database at rest changes when it is written to.
+/// Properties of a database at rest that a write changes.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     modified: SystemTime,
     inode: Inode,
     bytes: u64,
-    /// Bytes of the log. The first connection creates it, the last one removes it.
+    /// Size of the log in bytes. The first connection creates the log, the last one removes it.
     log: Option<u64>,
-    /// The first bytes, among them the change counter.
+    /// Database header, which contains the change counter.
     header: Vec<u8>,
 }
 
 impl State {
-    /// None where there is no such file.
+    /// Reads the state; `None` if the file does not exist.
     fn of(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         let mut header = Vec::new();
@@ -204,11 +204,11 @@ impl State {
         })
     }
 
-    /// As it is once the last write is so long ago that a further one has another time.
+    /// The state, read once the last write is old enough that the next one has another modification time.
     fn settled(path: &Path) -> Option<Self> {
         for _ in 1..ATTEMPTS {
             let state = Self::of(path)?;
-            // A time in the future says nothing; a write changes it all the same.
+            // A modification time in the future has no age, but every write changes it.
             match state.modified.elapsed() {
                 Ok(age) if age < SETTLED => std::thread::sleep(SETTLED - age),
                 _ => return Some(state),
@@ -218,12 +218,12 @@ impl State {
     }
 }
 
-/// Which file has a name: another one may have been moved there.
+/// Identity of a file, which detects that another file was moved to its path.
 #[derive(Debug, PartialEq, Eq)]
 struct Inode {
     device: u64,
     number: u64,
-    /// Time of its last change in seconds and nanoseconds; unlike that of modification it cannot be set.
+    /// Change time in seconds and nanoseconds; unlike the modification time it cannot be set.
     changed: (i64, i64),
 }
 
@@ -234,7 +234,7 @@ impl Inode {
         Self { device: metadata.dev(), number: metadata.ino(), changed: (metadata.ctime(), metadata.ctime_nsec()) }
     }
 
-    /// Unknown.
+    /// A constant: other systems have no inodes.
     #[cfg(not(unix))]
     fn of(_: &Metadata) -> Self {
         Self { device: 0, number: 0, changed: (0, 0) }
@@ -266,7 +266,7 @@ mod tests {
         Connection::open(path).unwrap()
     }
 
-    /// A database in a folder of its own.
+    /// A database in a temporary folder.
     fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.db");
@@ -298,7 +298,7 @@ mod tests {
         let path = folder.path().join("odd name?#%é.db");
         let theirs = open(&path);
         theirs.execute_batch(WAL).unwrap();
-        // As long as somebody writes, what is in the log is read, too.
+        // During another connection's writes the content of the log is read too.
         assert_eq!(counted(&path).unwrap(), 1);
         theirs.execute_batch("INSERT INTO t VALUES (2)").unwrap();
         assert_eq!(counted(&path).unwrap(), 2);
@@ -313,7 +313,7 @@ mod tests {
         drop(connection);
         assert!(source.unchanged());
         assert_eq!(files(folder.path()), before, "no -wal, no -shm");
-        // An empty log that somebody left holds nothing.
+        // An abandoned empty log contains nothing.
         std::fs::write(sidecar(&path, "-wal"), "").unwrap();
         assert_eq!(counted(&path).unwrap(), 2);
         assert_eq!(files(folder.path()).len(), 2, "no -shm");
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(attempts, ATTEMPTS);
     }
 
-    /// Every transaction of the writer keeps the sum, and an index is checked against its table.
+    /// Each transaction of the writer keeps the sum constant, and the index is checked against its table.
     #[test]
     fn a_copy_is_one_state_while_others_write() {
         for mode in ["WAL", "DELETE"] {
@@ -436,7 +436,7 @@ mod tests {
         assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     }
 
-    /// The files of a database, without some, as a crash of its program leaves them.
+    /// A copy of some of a database's files, as after a crash.
     fn left(path: &Path, suffixes: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("app.db");
@@ -464,7 +464,7 @@ mod tests {
             let error = counted(&path).unwrap_err();
             assert!(error.to_string().contains(words) && error.is_bad_input(), "{error}");
             assert_eq!(files(folder.path()), before);
-            // The remedy that the message names.
+            // Applies the remedy in the message.
             open(&path).query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).unwrap();
             counted(&path).unwrap();
         }

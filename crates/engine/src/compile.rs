@@ -1,6 +1,7 @@
-//! SQLite itself compiles every statement of its arms before anything runs, on an empty database of the arm's schema.
-//! That finds mistakes with their place, and tells which transactions write. Those of servers are compiled there, once
-//! one runs ([`crate::servers`]).
+//! Compilation of every statement of the arms on SQLite before a run, on an empty database with the arm's schema.
+//!
+//! Compilation finds mistakes with their position, and shows which transactions write. Statements of a server's arms
+//! are compiled by that server once it runs ([`crate::servers`]).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,17 +19,17 @@ use litelab_protocol::invocation::INTERFACES;
 
 use crate::error::EngineError;
 
-/// For the schema of one arm, of which only what makes tables is executed.
+/// Time limit for the schema of one arm, of which only the statements that create tables are executed.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Pages that the database of the check may have: 256 MiB of memory.
+/// Maximum number of pages of the database used for the check: 256 MiB of memory.
 const PAGES: u32 = 65_536;
 
-/// Compiles all statements of all arms on SQLite, sets `writes` of each transaction, and leaves reads to autocommit where the
-/// `begin` of a scenario was meant for writes.
+/// Compiles all statements of all arms on SQLite, sets `writes` of each transaction, and switches single reads to
+/// autocommit where the `begin` of a scenario applies only to writes.
 ///
 /// # Errors
-/// [`EngineError::BadInput`] with the statement, SQLite's message, and the place it points at.
+/// [`EngineError::BadInput`] with the statement, SQLite's message, and the position in the statement.
 pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
     let mut compiled: HashMap<String, (Vec<Transaction>, Option<DataPlan>)> = HashMap::new();
     for index in 0..plan.arms.len() {
@@ -66,7 +67,7 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             compile_transaction(&guard, transaction)?;
         }
         if let Some(then) = &data.then {
-            // Tables that it makes are there for transactions and invariants.
+            // Tables that it creates are visible to transactions and invariants.
             guard.script(then, Script::Schema).map_err(|e| format!("data.then: {e}"))?;
         }
     }
@@ -77,7 +78,7 @@ fn one(arm: &mut Arm) -> Result<(), String> {
         compile_transaction(&guard, transaction)?;
     }
     if arm.trial.transactions.iter().any(invokes) {
-        // The library makes its own tables; the invariants' queries on them are compiled when they are asked.
+        // The library creates its own tables; queries of invariants on them are compiled when they are executed.
         return Ok(());
     }
     for invariant in &arm.invariants {
@@ -116,7 +117,7 @@ fn compile_transaction(guard: &Guard, transaction: &mut Transaction) -> Result<(
     Ok(())
 }
 
-/// A transaction, and its statement where it has several, for the head of a message.
+/// Name of a transaction, with the number of its statement if it has several, for the start of a message.
 pub(crate) fn named(transaction: &Transaction, statement: usize) -> String {
     match transaction.statements.len() {
         0 | 1 => format!("transaction `{}`", transaction.name),
@@ -124,7 +125,7 @@ pub(crate) fn named(transaction: &Transaction, statement: usize) -> String {
     }
 }
 
-/// Checks that a statement returns what is to be fetched, yielded and worked on.
+/// Checks that a statement returns enough columns for `fetch`, `yields` and `work`.
 pub(crate) fn check_columns(statement: &Statement, columns: &[String]) -> Result<(), String> {
     if statement.fetch != Fetch::None && columns.is_empty() {
         return Err("it returns no columns, so there is nothing to fetch (add RETURNING, or drop `fetch`)".into());
@@ -142,7 +143,7 @@ pub(crate) fn check_columns(statement: &Statement, columns: &[String]) -> Result
     Ok(())
 }
 
-/// What is known of the statements of a server's arm before the server runs: whether they write.
+/// Derives `writes` of the statements of a server's arm, before the server runs.
 fn on_server(arm: &mut Arm) -> Result<(), String> {
     let dialect = arm.dialect;
     for transaction in
@@ -160,7 +161,7 @@ fn on_server(arm: &mut Arm) -> Result<(), String> {
     Ok(())
 }
 
-/// Leaves a single read to autocommit, for which the `begin` of a scenario was not meant.
+/// Sets `writes`. A single read runs in autocommit mode, because the `begin` of a scenario is meant for writes.
 fn set_writes(transaction: &mut Transaction, writes: bool) {
     transaction.writes = writes;
     if !writes && transaction.begin != Begin::None && transaction.statements.len() <= 1 {
@@ -172,7 +173,7 @@ fn invokes(transaction: &Transaction) -> bool {
     transaction.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))))
 }
 
-/// Checks an invocation against its interface. Returns whether it writes.
+/// Checks an invocation against its interface. Returns whether the operation writes.
 fn invoked(invocation: &Invocation, statement: &Statement) -> Result<bool, String> {
     let Some(operation) = invocation.definition() else {
         let known = INTERFACES.iter().flat_map(|(name, list)| list.iter().map(move |o| format!("{name}.{}", o.name)));
@@ -198,7 +199,7 @@ fn invoked(invocation: &Invocation, statement: &Statement) -> Result<bool, Strin
     Ok(operation.writes)
 }
 
-/// An empty database in memory with the arm's schema; with `data.from`, with the schema of that file before it.
+/// An empty in-memory database with the arm's schema, preceded by the schema of the file in `data.from`.
 fn empty(arm: &Arm) -> Result<Guard, String> {
     let make = || {
         let connection = Connection::open_in_memory()?;
@@ -216,15 +217,15 @@ fn empty(arm: &Arm) -> Result<Guard, String> {
     Ok(guard)
 }
 
-/// What makes the tables, indexes, views and triggers of a database, each with its kind and name. Tables that belong to a
-/// virtual one are left out: they come with it, as SQLite's own tables and indexes do
+/// SQL of the tables, indexes, views and triggers of a database, each with its kind and name. Shadow tables of virtual
+/// tables and SQLite's own tables and indexes are omitted, because SQLite creates them itself
 /// (<https://sqlite.org/vtab.html#xshadowname>).
 fn schema_of(from: &Path) -> Result<Vec<(String, String)>, String> {
     litelab_database::read(from, |connection| {
         let failed = |e: rusqlite::Error| Unreadable(format!("{}: {}", from.display(), describe(&e)));
         let virtual_tables = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'";
         for name in texts(connection, virtual_tables).map_err(failed)? {
-            // Only with its module it is known which tables belong to it.
+            // SQLite can only identify the shadow tables of a virtual table if its module is available.
             if let Err(error) = connection.prepare(&format!("SELECT 1 FROM {}", quoted(&name))) {
                 let object = format!("table `{name}`");
                 return Err(Unreadable(lacks(&from.display().to_string(), &object, &describe(&error))));
@@ -241,7 +242,7 @@ fn schema_of(from: &Path) -> Result<Vec<(String, String)>, String> {
     .map_err(|Unreadable(e)| e)
 }
 
-/// Why a database cannot be read, as a message.
+/// Reason, as a message, for which a database cannot be read.
 struct Unreadable(String);
 
 impl From<SourceError> for Unreadable {
@@ -250,7 +251,7 @@ impl From<SourceError> for Unreadable {
     }
 }
 
-/// What a user's database needs and SQLite as it is built here does not have.
+/// Message for an object of a user's database that litelab's build of SQLite does not support.
 fn lacks(from: &str, object: &str, error: &str) -> String {
     format!(
         "{from}: litelab's own SQLite, which checks all SQL, cannot make its {object}: {error}; measure a copy without it"
@@ -261,8 +262,8 @@ fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
     connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Virtual tables cannot be copied by statements ([`crate::prepare::setup_statements`]): the tables that belong to them hold
-/// what their modules alone write.
+/// Refuses virtual tables: [`crate::prepare::setup_statements`] cannot copy them by statements, because only their
+/// modules can write their shadow tables.
 fn no_virtual_table(connection: &Connection) -> Result<(), String> {
     let sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'";
     match texts(connection, sql).map_err(|e| describe(&e))?.first() {

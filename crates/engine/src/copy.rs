@@ -1,4 +1,4 @@
-//! A fresh copy of a database for a trial, on storage before the trial begins.
+//! Fresh copies of a database for a trial, synced to storage before the trial begins.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -8,69 +8,69 @@ use litelab_observe::environment::reflink::reflink;
 use litelab_observe::{WalFile, sidecar};
 use thiserror::Error;
 
-/// First bytes of a rollback journal that is in use. A journal kept by `journal_mode=PERSIST` has zeros there
+/// First bytes of an active rollback journal. A journal kept by `journal_mode=PERSIST` has zeros instead
 /// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
 const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 const BUFFER: usize = 1 << 20;
 
-/// Which ways of copying are allowed.
+/// Permitted methods of copying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CopyMethod {
-    /// The fastest there is: reflink, copying in the kernel, reading and writing.
+    /// The fastest method available: reflink, else a copy inside the kernel, else reading and writing.
     #[default]
     Fastest,
-    /// Reading and writing only, so that the copy certainly has its own blocks. Shared blocks have to be parted at
-    /// their first overwrite, which a trial that overwrites the database pays for and a production database does not.
+    /// Reading and writing only, so that the copy shares no blocks. A shared block is duplicated at its first
+    /// overwrite: a cost that a trial would have and a production database has not.
     OwnBlocks,
 }
 
-/// How a copy was made.
+/// Method by which a copy was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyKind {
-    /// Shares all blocks with the original.
+    /// The copy shares all blocks with the original.
     Reflink,
-    /// Copied inside the kernel, which may share blocks or leave it to a file server.
+    /// Copied by the kernel, which may share blocks or delegate to a file server.
     CopyFileRange,
-    /// Read and written; its blocks are its own.
+    /// Read and written; the copy shares no blocks.
     ReadWrite,
 }
 
-/// Why there is no copy. Nothing is left behind at the destination.
+/// Reason for which a copy failed. No file is left at the destination.
 #[derive(Debug, Error)]
 pub enum CopyError {
-    /// The source alone is not the database.
+    /// The source has a log or journal with content, and so is not the complete database.
     #[error("{} holds transactions that are not in {} itself: close every connection after `PRAGMA wal_checkpoint(TRUNCATE)`, or copy with VACUUM INTO", beside.display(), source_path.display())]
     Unclean {
-        /// The database that was to be copied.
+        /// Path of the database to copy.
         source_path: PathBuf,
-        /// The log or journal with content.
+        /// Path of the log or journal.
         beside: PathBuf,
     },
-    /// The destination, or a log or journal that SQLite would take for the copy's own.
+    /// The destination exists, or a log or journal that SQLite would use for the copy.
     #[error("{} exists already: remove it, or choose another directory", .0.display())]
     Exists(PathBuf),
-    /// The disk or the user's quota is full.
+    /// The disk or the user's quota has no space left.
     #[error("not enough space for a copy of {needed_bytes} bytes in {}: free some, or use a smaller database", dir.display())]
     NotEnoughSpace {
         /// Directory of the copy.
         dir: PathBuf,
-        /// Length of the source.
+        /// Length of the source in bytes.
         needed_bytes: u64,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
-    /// Anything else; [`CopyError::errno`] has the system's number.
+    /// Any other I/O error; [`CopyError::errno`] returns the system's number.
     #[error("cannot {step}")]
     Io {
-        /// What was being done.
+        /// Operation that failed.
         step: &'static str,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
 }
 
 impl CopyError {
-    /// The system's error number, where a system call failed.
+    /// Error number of a failed system call; `None` for other errors.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -80,22 +80,22 @@ impl CopyError {
     }
 }
 
-/// Copies a closed database by the fastest means. See [`copy_database_by`].
+/// Copies a closed database by the fastest method. See [`copy_database_by`].
 ///
 /// # Errors
-/// A [`CopyError`]; nothing is left behind.
+/// A [`CopyError`]; no file is left at the destination.
 pub fn copy_database(from: &Path, to: &Path) -> Result<CopyKind, CopyError> {
     copy_database_by(CopyMethod::Fastest, from, to)
 }
 
-/// Copies the closed database `from` to `to`, which must not exist, and syncs file and directory: no page of the copy
-/// is left for the kernel to write while a trial runs. The copy appears under its name only when it is complete.
+/// Copies the closed database `from` to `to`, which must not exist, and syncs the file and its directory, so that the
+/// kernel has no page of the copy left to write during a trial. The copy gets its name when it is complete.
 ///
-/// Neither may be open in this process through SQLite, since closing the files here would drop its locks
+/// Neither file may be open in this process through SQLite: closing a file descriptor here would drop SQLite's locks
 /// (see [`litelab_observe`]).
 ///
 /// # Errors
-/// A [`CopyError`]; nothing is left behind.
+/// A [`CopyError`]; no file is left at the destination.
 pub fn copy_database_by(method: CopyMethod, from: &Path, to: &Path) -> Result<CopyKind, CopyError> {
     refuse_unclean(from)?;
     for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -130,27 +130,27 @@ fn refuse_unclean(from: &Path) -> Result<(), CopyError> {
     }
 }
 
-/// Has `fill` write a file with a temporary name, syncs it, gives it its name and syncs the directory.
+/// Lets `fill` write a temporary file, syncs it, renames it to `to` and syncs the directory.
 fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<CopyKind>) -> Result<CopyKind, CopyError> {
     let dir = match to.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
     };
     let failed = |step| move |error| classified(step, error, dir, bytes);
-    // Deleted when dropped, so on every error below.
+    // Deleted on drop, and so on every error below.
     let mut scratch = tempfile::Builder::new()
         .prefix(".litelab-copy-")
         .tempfile_in(dir)
         .map_err(failed("create a file for the copy"))?;
     let kind = fill(scratch.as_file_mut()).map_err(failed("copy the database"))?;
-    // Here at the latest a file system that allocates late says that it is full.
+    // File systems with delayed allocation report a full disk here at the latest.
     scratch.as_file().sync_all().map_err(failed("sync the copy"))?;
     scratch.persist_noclobber(to).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => CopyError::Exists(to.to_owned()),
         _ => failed("name the copy")(error.error),
     })?;
     if let Err(error) = sync_directory(dir) {
-        // Best effort: the error worth reporting is the first.
+        // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(to);
         return Err(failed("sync the copy's directory")(error));
     }
@@ -177,8 +177,8 @@ fn transfer(method: CopyMethod, from: &File, to: &mut File, bytes: u64) -> io::R
     }
 }
 
-/// `false` where the kernel cannot copy between these files, or stopped before the end as it does on some virtual
-/// file systems.
+/// Copies by `copy_file_range`. Returns `false` if the kernel cannot copy between these files, or stopped before the
+/// end, as on some virtual file systems.
 #[cfg(target_os = "linux")]
 fn copy_in_kernel(from: &File, to: &File, bytes: u64) -> io::Result<bool> {
     use rustix::io::Errno;
@@ -202,7 +202,7 @@ fn copy_in_kernel(_: &File, _: &File, _: u64) -> io::Result<bool> {
     Ok(false)
 }
 
-/// By hand, because `std::io::copy` between files lets the kernel copy, and hence share blocks.
+/// Copies through a buffer, because `std::io::copy` between files uses the kernel, which may share blocks.
 fn read_and_write(mut from: &File, to: &mut File) -> io::Result<u64> {
     from.rewind()?;
     to.rewind()?;
@@ -222,7 +222,7 @@ fn read_and_write(mut from: &File, to: &mut File) -> io::Result<u64> {
 }
 
 fn sync_directory(dir: &Path) -> io::Result<()> {
-    // Elsewhere directories cannot be opened as files, and their entries are journalled.
+    // Other systems cannot open a directory as a file, and journal its entries.
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
@@ -251,7 +251,7 @@ mod tests {
         names
     }
 
-    /// Not a multiple of the buffer, and no two blocks alike.
+    /// Content whose length is not a multiple of the buffer and whose blocks all differ.
     fn content() -> Vec<u8> {
         (0..700_000u32).flat_map(u32::to_le_bytes).skip(3).collect()
     }
@@ -313,7 +313,7 @@ mod tests {
         let wal = sidecar(&from, "-wal");
         let open = rusqlite::Connection::open(&from).unwrap();
         open.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE t(x);").unwrap();
-        // Away from the live connection, whose locks an open and close of these files would drop.
+        // In another folder, because opening and closing these files would drop the locks of the open connection.
         let other = dir.path().join("other.db");
         std::fs::write(&other, "").unwrap();
         std::fs::copy(&wal, sidecar(&other, "-wal")).unwrap();
@@ -321,7 +321,7 @@ mod tests {
         let error = copy_database(&other, &dir.path().join("b.db")).unwrap_err();
         assert!(matches!(error, CopyError::Unclean { .. }), "{error:?}");
         assert!(error.to_string().contains("wal_checkpoint"), "{error}");
-        // Closed, the log is gone, and the copy is the database.
+        // Closing the connection removes the log, and the file is the complete database.
         copy_database(&from, &dir.path().join("b.db")).unwrap();
         let copy = rusqlite::Connection::open(dir.path().join("b.db")).unwrap();
         assert_eq!(copy.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap(), 0);

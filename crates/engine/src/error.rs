@@ -1,4 +1,4 @@
-//! Why a run could not start, or had to stop.
+//! Errors that prevent or end a run.
 
 use std::path::Path;
 
@@ -7,28 +7,28 @@ use litelab_model::ModelError;
 use litelab_record::RecordError;
 use rusqlite::ErrorCode;
 
-/// What went wrong. A failed trial is none of these: it is a row in the run.
+/// Error that prevents or ends a run. A failed trial is not an error but a row of the run file.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// A file that cannot be read as what it should be. Exit code 2.
+    /// A study, workload or profile is invalid. Exit code 2.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A file of litelab's that cannot be read or written. Exit code 2 or 1.
+    /// A run file or a calibration cannot be read or written. Exit code 2 or 1.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// Something else that the user gave and must change. Exit code 2.
+    /// Any other input of the user is invalid. Exit code 2.
     #[error("{0}")]
     BadInput(String),
-    /// Something that failed while it ran. Exit code 1.
+    /// An operation failed during execution. Exit code 1.
     #[error("{0}")]
     Failed(String),
-    /// Ctrl-C. What the run file holds is valid.
+    /// A signal interrupted the run. The run file is valid.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl EngineError {
-    /// Whether the user has to change the input.
+    /// Whether the user must change the input; then the exit code is 2.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         match self {
@@ -38,18 +38,18 @@ impl EngineError {
         }
     }
 
-    /// A failed operation on a path; a full disk and a missing permission get their remedy.
+    /// Error of an operation on a path, with a remedy for a full disk and for a missing permission.
     pub(crate) fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
         RecordError::io(what, path, error).into()
     }
 
-    /// A failed call of SQLite on a database that the run makes.
+    /// Error of a SQLite call on a database that the run creates.
     pub(crate) fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
         let line = format!("{}: cannot {what}: {}", path.display(), describe(error));
         Self::Failed(line + full(error.sqlite_error_code()))
     }
 
-    /// SQL of a study that fails where the run makes a database; `what` names the SQL.
+    /// Error of the study's SQL on a database that the run creates; `what` names the SQL.
     pub(crate) fn sql(what: &str, path: &Path, error: &SqlError) -> Self {
         match error.code() {
             Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
@@ -60,7 +60,7 @@ impl EngineError {
     }
 }
 
-/// The remedy where the disk of the databases is full.
+/// Remedy if the disk of the databases is full; else empty.
 fn full(code: Option<ErrorCode>) -> &'static str {
     match code {
         Some(ErrorCode::DiskFull) => "; free some space there, or choose another directory with --dir",

@@ -1,4 +1,4 @@
-//! What a run reports while it goes on; the command renders it.
+//! Progress events of a run, rendered by the command.
 
 use std::path::{Path, PathBuf};
 
@@ -7,27 +7,27 @@ use litelab_model::Plan;
 use litelab_observe::environment::Environment;
 use litelab_record::outcome::{Probe, Series, TrialRecord};
 
-/// One thing that happened.
+/// Progress event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Everything is checked; trials are about to begin.
+    /// All checks have passed; trials are about to begin.
     Started {
-        /// What is run.
+        /// Plan of the run.
         plan: &'a Plan,
-        /// Where.
+        /// Host environment.
         environment: &'a Environment,
-        /// The run file.
+        /// Path of the run file.
         file: &'a PathBuf,
-        /// Blocks of each scenario that are done already (`--resume`).
+        /// Number of blocks already stored per scenario (`--resume`).
         done: &'a [u32],
     },
     /// A database is being prepared.
     Preparing {
-        /// Arm that needs it first.
+        /// Index of the first arm that needs the database.
         arm: usize,
-        /// Rows so far.
+        /// Number of rows written so far.
         rows: u64,
-        /// Rows in all.
+        /// Total number of rows.
         of: u64,
     },
     /// The harness's own cost is being measured.
@@ -37,56 +37,56 @@ pub enum Event<'a> {
     },
     /// A trial begins.
     TrialStarted {
-        /// Block, from 0.
+        /// Block number, from 0.
         block: u32,
-        /// Arm.
+        /// Index of the arm.
         arm: usize,
     },
-    /// A rate of a search has been tried.
+    /// A search has tried a rate.
     Probed {
-        /// Arm.
+        /// Index of the arm.
         arm: usize,
-        /// What came of it.
+        /// Result of the trials at this rate.
         probe: &'a Probe,
     },
-    /// A trial is over.
+    /// A trial has ended.
     TrialEnded {
-        /// What came of it.
+        /// Outcome of the trial.
         record: &'a TrialRecord,
-        /// Its time series.
+        /// Time series of the trial.
         series: &'a Series,
     },
-    /// An arm runs once more, under `perf`, for its call stacks.
+    /// An additional trial of an arm under `perf` begins, for its call stacks.
     Sampling {
-        /// Arm.
+        /// Index of the arm.
         arm: usize,
     },
-    /// There are no call stacks, of this arm or of any.
+    /// Call stacks are not available, for one arm or for all.
     NotSampled {
-        /// Arm; none where it is so for all.
+        /// Index of the arm; `None` for all arms.
         arm: Option<usize>,
-        /// In one line, with its remedy where there is one.
+        /// Reason in one line, with its remedy if there is one.
         reason: &'a str,
     },
-    /// Another program holds the run file, by a transaction that reads it; what is to be stored waits for its end.
+    /// Another program holds the run file in a read transaction; writes wait until it ends.
     FileHeld {
-        /// The run file.
+        /// Path of the run file.
         file: &'a Path,
-        /// For how long it has waited.
+        /// Time waited so far, in seconds.
         seconds: u64,
     },
-    /// All trials of a scenario's first block failed for a reason of the study's own: its further blocks are left out.
+    /// All trials of a scenario's first block failed because of the study; its further blocks are skipped.
     ScenarioEnded {
         /// Index of the scenario.
         scenario: usize,
-        /// That of its first trial.
+        /// Failure reason of the first trial.
         reason: &'a str,
     },
-    /// A block is in the run file.
+    /// A block has been written to the run file.
     BlockStored {
         /// Index of the scenario.
         scenario: usize,
-        /// Block, from 0.
+        /// Block number, from 0.
         block: u32,
     },
 }

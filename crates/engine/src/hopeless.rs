@@ -1,5 +1,5 @@
-//! Scenarios that are not gone on with: what failed in every trial of their first block is the study's own, and further blocks
-//! would only say it again.
+//! Detection of scenarios to give up: a failure of every trial of the first block is caused by the study, and further
+//! blocks would repeat it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use litelab_record::outcome::{FailureKind, Outcome, TrialRecord};
 
 use crate::error::EngineError;
 
-/// Why a scenario is not gone on with, by the trials of its first block: the first reason, where each of them broke an
-/// invariant, failed too many of its transactions or changed its settings. None where a node or process is killed, whose trials
-/// differ by chance.
+/// Reason for which a scenario is given up, given the trials of its first block: the first failure, if every trial
+/// violated an invariant, failed too many transactions or changed its settings. `None` if the scenario kills a node or
+/// process, because those trials differ by chance.
 pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t TrialRecord>) -> Option<&'t str> {
     let mut first = None;
     for record in first_block {
@@ -27,10 +27,10 @@ pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t 
     first
 }
 
-/// Those among the scenarios of a run file that are begun.
+/// Scenarios in a run file that were given up.
 ///
 /// # Errors
-/// When the file is damaged.
+/// If the file is damaged.
 pub(crate) fn in_file(file: &RunFile, plan: &Plan) -> Result<BTreeSet<usize>, EngineError> {
     let mut first_blocks: BTreeMap<usize, Vec<TrialRecord>> = BTreeMap::new();
     file.trials(&mut |trial| {

@@ -1,4 +1,4 @@
-//! Runner processes that a trial kills while they work.
+//! Kills of runner processes during a trial.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use litelab_model::condition::KillPlan;
 
 use crate::process::RunnerProcess;
 
-/// Who is to be killed, and when.
+/// Schedule of the kills of a trial.
 pub(crate) struct Kills {
-    /// Index of the process, its number, and the time after `go`.
+    /// Index of the process, its process id, and the time after `go`.
     due: Vec<(usize, u32, Duration)>,
-    /// How many of those were killed.
+    /// Number of processes killed so far.
     done: usize,
 }
 
 impl Kills {
-    /// The processes are in the order of [`crate::trial::split`]: role by role, worker by worker.
+    /// Creates the schedule. Order of `processes` as in [`crate::trial::split`]: role by role, worker by worker.
     pub(crate) fn new(arm: &Arm, processes: &[RunnerProcess]) -> Self {
         let Some(KillPlan::Processes { role: name, processes: count, after_ms }) = &arm.kill else {
             return Self { due: Vec::new(), done: 0 };
@@ -29,8 +29,8 @@ impl Kills {
         Self { due, done: 0 }
     }
 
-    /// Kills those whose time has come. To be called a few times a second; a process that has been waited for must have
-    /// been killed before, or its number may be another's.
+    /// Kills the processes that are due. Call it several times a second, and before a victim is reaped: its process id
+    /// may be reused after that.
     pub(crate) fn due(&mut self, elapsed: Duration) {
         while let Some((_, id, _)) = self.due.get(self.done).filter(|(.., after)| *after <= elapsed) {
             kill(*id);
@@ -38,12 +38,12 @@ impl Kills {
         }
     }
 
-    /// Whether this process is to be killed, now or later.
+    /// Whether the schedule contains this process.
     pub(crate) fn is_victim(&self, index: usize) -> bool {
         self.due.iter().any(|(victim, ..)| *victim == index)
     }
 
-    /// Whether this process was killed.
+    /// Whether this process has been killed.
     pub(crate) fn killed(&self, index: usize) -> bool {
         self.due[..self.done].iter().any(|(victim, ..)| *victim == index)
     }
@@ -51,7 +51,7 @@ impl Kills {
 
 #[cfg(unix)]
 fn kill(id: u32) {
-    // Fails only where the process is gone, which its lines then tell.
+    // Fails only if the process has ended already, which its output shows.
     if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }

@@ -1,7 +1,8 @@
-//! What a program that died wrote to standard error, in one line.
+//! Extraction of the most informative line from the standard error of a program that died.
 
-/// Beginnings of the line with which a C library, a runtime or a language says why it ends the process, before it prints
-/// stacks: assert(3) of glibc and musl, Node.js (`FATAL ERROR`, `Assertion failed`), Go (`panic:`, `fatal error:`), sanitizers.
+/// Starts of the line with which a C library, a runtime or a language reports the cause of an abort, before any stack
+/// trace: assert(3) of glibc and musl, Node.js (`FATAL ERROR`, `Assertion failed`), Go (`panic:`, `fatal error:`),
+/// sanitizers.
 const CAUSES: [&str; 7] = [
     "Assertion",
     "assertion failed",
@@ -12,8 +13,8 @@ const CAUSES: [&str; 7] = [
     "terminate called",
 ];
 
-/// The line that names the cause, if any line is one; of a Rust panic, its message with it. Else the last line that is
-/// neither a frame of a stack nor a hint.
+/// The line that names the cause, with the message in the case of a Rust panic; else the last line that is neither a
+/// stack frame nor a hint.
 #[must_use]
 pub(crate) fn telling(stderr: &str) -> Option<String> {
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -30,15 +31,15 @@ pub(crate) fn telling(stderr: &str) -> Option<String> {
     cause.or_else(|| lines.iter().rfind(|line| !is_of_stack(line))).or(lines.last()).map(|line| (*line).to_owned())
 }
 
-/// `SqliteError`, `sqlite3.OperationalError`, `Uncaught TypeError`.
+/// Whether `name` is the name of an error type: `SqliteError`, `sqlite3.OperationalError`, `Uncaught TypeError`.
 fn is_name_of_error(name: &str) -> bool {
     let name = name.strip_prefix("Uncaught ").unwrap_or(name);
     let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
     is_word && ["Error", "Exception", "Fault"].iter().any(|end| name.ends_with(end))
 }
 
-/// `at f (file:1:2)`, `10: 0x19c77d1 [node]`, `#3 0x…`, `goroutine 1 [running]:`, `File "a.py", line 3`, and what stands
-/// around them.
+/// Whether a line is part of a stack trace or its surroundings: `at f (file:1:2)`, `10: 0x19c77d1 [node]`, `#3 0x…`,
+/// `goroutine 1 [running]:`, `File "a.py", line 3`.
 fn is_of_stack(line: &str) -> bool {
     let numbered =
         line.trim_start_matches('#').trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(':');
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn a_crash_is_told_by_its_cause() {
         for (stderr, wanted) in [
-            // Node.js 24, a native module.
+            // A native module in Node.js 24.
             (
                 "\n  #  /node[812]: void node::RemoveEnvironmentCleanupHook(v8::Isolate*) at ../src/api/hooks.cc:142\n  \
                  #  Assertion failed: (env) != nullptr\n\n----- Native stack trace -----\n\n 1: 0xf1a3e1 node::Assert [node]\n\

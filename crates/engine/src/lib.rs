@@ -1,6 +1,6 @@
 //! Plans blocks, prepares database copies, starts runners, observes them, checks their results and records the run.
 //!
-//! Measuring never prints: a run reports what it does as [`event::Event`]s.
+//! This crate prints nothing: a run reports its progress as [`event::Event`]s.
 
 pub mod calibration;
 pub mod compile;
@@ -39,5 +39,5 @@ pub use servers::{Servers, Urls};
 #[cfg(not(feature = "servers"))]
 use without_servers as servers;
 
-/// Why an arm or a driver of a server is skipped where the feature `servers` is off, and the remedy.
+/// Reason and remedy for a skipped arm or driver of a server where the feature `servers` is off.
 pub const WITHOUT_SERVERS: &str = "this litelab was built without servers: build it with `--features servers`";

@@ -1,4 +1,4 @@
-//! `runner.toml`: how a runner is built and started, and what it has.
+//! `runner.toml`: the build and start commands of a runner, and its drivers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,76 +6,75 @@ use std::fmt;
 use litelab_protocol::{Description, Dialect};
 use serde::{Deserialize, Serialize};
 
-/// `runner.toml`.
+/// Content of `runner.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Unique.
+    /// Unique name of the runner.
     pub name: String,
-    /// `rust`, `go`, …
+    /// Programming language: `rust`, `go`, …
     pub language: String,
-    /// Commands that build it, run in its folder one after the other.
+    /// Build commands, executed in order in the runner's folder.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// Files that decide whether it has to be built again, for tools that do everything anew each time (pip, npm). Without
-    /// them it is always built: cargo and go see for themselves what is to do.
+    /// Input files of the build, for tools without incremental builds (pip, npm): an unchanged hash skips the build.
+    /// Without them every build executes the commands, because cargo and go detect changes themselves.
     #[serde(default)]
     pub built_from: Vec<String>,
-    /// Command that starts it; a verb is appended. A first word with a `/` is relative to its folder.
+    /// Start command, to which a verb is appended. A first word that contains `/` is relative to the runner's folder.
     pub command: Vec<String>,
-    /// Names of its drivers.
+    /// Names of the runner's drivers.
     pub drivers: Vec<String>,
-    /// What the databases of its drivers understand, of those that are not SQLite: a study is resolved by it before any
-    /// runner is built.
+    /// Dialect of each driver whose database is not SQLite. Studies are resolved with it before any runner is built.
     #[serde(default, rename = "dialect")]
     pub dialects: BTreeMap<String, Dialect>,
-    /// Those of them that it may lack on some machines.
+    /// Drivers that may be missing on some machines.
     #[serde(default, rename = "optional")]
     pub optional: Vec<Optional>,
-    /// Whether it is there to test litelab itself, and no runner to measure with.
+    /// Whether the runner exists only to test litelab itself.
     #[serde(default)]
     pub test_double: bool,
-    /// Command of the loops written by hand that the bench compares it with: `… DRIVER VERB DB N SEED` prints operations
-    /// per second.
+    /// Command of the handwritten loops that the bench compares the runner with: `… DRIVER VERB DB N SEED` prints
+    /// operations per second.
     #[serde(default)]
     pub handwritten: Vec<String>,
-    /// Tools it needs before it can be built.
+    /// Tools required to build the runner.
     #[serde(default)]
     pub needs: Vec<Need>,
 }
 
-/// A tool that must be there.
+/// A tool required by a build.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// Name of an executable on PATH.
+    /// Name of an executable in PATH.
     pub tool: String,
-    /// What to do where it is not.
+    /// Remedy if the tool is missing.
     pub remedy: String,
 }
 
-/// A driver that a machine may lack: a native module that needs a compiler, a library of the system.
+/// A driver that may be missing on a machine: a native module that needs a compiler, a system library.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Optional {
-    /// One of the runner's drivers.
+    /// Name of one of the runner's drivers.
     pub driver: String,
-    /// What to do where it is missing.
+    /// Remedy if the driver is missing.
     pub remedy: String,
 }
 
-/// A driver of the manifest that the runner does not describe.
+/// A driver of the manifest that the runner's description lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
-    /// Its runner.
+    /// Name of the runner.
     pub runner: String,
-    /// Its name.
+    /// Name of the driver.
     pub driver: String,
-    /// What the runner said of it, if it did.
+    /// Reason reported by the runner, if any.
     pub reason: Option<String>,
-    /// What to do.
+    /// Remedy.
     pub remedy: String,
-    /// Whether the manifest allows it; of any other the runner is broken.
+    /// Whether the manifest lists the driver as optional; if not, the runner is broken.
     pub optional: bool,
 }
 
@@ -90,10 +89,10 @@ impl fmt::Display for Absent {
 }
 
 impl Manifest {
-    /// Checks what its type does not say.
+    /// Checks the constraints that the type does not express.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first violation.
     pub fn check(&self) -> Result<(), String> {
         if self.command.is_empty() {
             return Err("`command` is empty".into());
@@ -112,16 +111,16 @@ impl Manifest {
         }
     }
 
-    /// What a driver's database understands.
+    /// SQL dialect of a driver's database; default: SQLite.
     #[must_use]
     pub fn dialect(&self, driver: &str) -> Dialect {
         self.dialects.get(driver).copied().unwrap_or_default()
     }
 
-    /// Checks that the runner says the same of its drivers' databases.
+    /// Checks that the runner reports the same dialects as the manifest.
     ///
     /// # Errors
-    /// The first driver of which it does not.
+    /// The first driver whose dialect differs.
     pub fn check_dialects(&self, description: &Description) -> Result<(), String> {
         let other = description.drivers.iter().find(|d| d.dialect != self.dialect(&d.name));
         other.map_or(Ok(()), |d| {
@@ -134,7 +133,7 @@ impl Manifest {
         })
     }
 
-    /// Drivers that the runner did not describe; `said` is what it wrote to standard error meanwhile.
+    /// Drivers missing from the runner's description; `said` is the runner's standard error, searched for the reasons.
     #[must_use]
     pub fn absent(&self, description: &Description, said: &str) -> Vec<Absent> {
         let here = |name: &String| description.drivers.iter().any(|d| d.name == *name);
@@ -155,10 +154,10 @@ impl Manifest {
     }
 }
 
-/// Longer reasons are those of a compiler or a stack of calls.
+/// Maximum length of a reason in characters; a longer one is compiler output or a stack trace.
 const REASON: usize = 160;
 
-/// What a line `driver NAME is left out: REASON` gives as the reason, its beginning if it is long.
+/// Reason from a line `driver NAME is left out: REASON`, truncated to [`REASON`].
 fn reason(driver: &str, said: &str) -> Option<String> {
     let start = format!("driver {driver} is left out: ");
     let reason = said.lines().find_map(|line| line.trim().strip_prefix(&start))?;

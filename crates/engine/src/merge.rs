@@ -1,9 +1,9 @@
-//! Results of several processes of one trial as one result.
+//! Combination of the results of a trial's processes into one result.
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Operation, Probe, TrialResult};
 
-/// Adds counts and histograms; times are those of the longest.
+/// Adds counts and histograms; durations are those of the longest process.
 #[must_use]
 pub fn merge(results: Vec<TrialResult>) -> TrialResult {
     let mut results = results.into_iter();
@@ -75,7 +75,7 @@ fn add_probe(mut a: Probe, b: &Probe) -> Probe {
     a.lateness.merge(&b.lateness);
     add_histogram(&mut a.pool_wait, b.pool_wait.as_ref());
     add_histogram(&mut a.scheduler, b.scheduler.as_ref());
-    // Of several event loops the busiest is the one that matters.
+    // The busiest of several event loops is the bottleneck.
     a.utilization = match (a.utilization, b.utilization) {
         (Some(x), Some(y)) => Some(x.max(y)),
         (x, y) => x.or(y),

@@ -1,4 +1,4 @@
-//! A trial without a database: what the harness itself costs.
+//! Trials without a database, which measure the cost of the harness itself.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use litelab_protocol::{Connection, Dialect, Until};
 
 use crate::trial::Patience;
 
-/// The driver, in every runner, that calls no database.
+/// Name of the driver, present in every runner, that calls no database.
 pub(crate) const DRIVER: &str = "noop";
 
-/// How long such a trial runs, in milliseconds, and how many transactions at most.
+/// Duration of such a trial in milliseconds, and its maximum number of transactions.
 const MS: u64 = 200;
 const COUNT: u64 = 20_000;
 
-/// The same work without a database and without its pauses: closed loop, a fifth of a second at most.
+/// The work of an arm without a database and without pauses, in a closed loop of at most [`MS`].
 pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
     let mut arm = arm.clone();
     arm.driver = format!("{runner}:{DRIVER}");
     arm.trial.driver = DRIVER.into();
-    // They are the other driver's, and refused by one that does not know them.
+    // The options belong to the other driver; the no-op driver would refuse unknown ones.
     arm.trial.connection.options.clear();
     arm.invariants.clear();
     arm.content.clear();
     (arm.search, arm.kill, arm.ceiling, arm.failed_at_most) = (None, None, None, 1.0);
     if arm.server.take().is_some() {
-        // It calls no database, and so needs none: an empty file takes the place of the server.
+        // The no-op driver needs no database: an empty file replaces the server.
         (arm.dialect, arm.data) = (Dialect::Sqlite, None);
         arm.schema.clear();
         arm.settings.clear();
         arm.trial.connection = Connection::default();
-        // Its errors are the server's, and unknown to a driver of none.
+        // Error codes of the server are unknown to the no-op driver.
         arm.trial.retry = litelab_model::profile::no_retry();
     }
     arm.trial.warmup_ms = 0;
@@ -49,7 +49,7 @@ pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
     arm
 }
 
-/// Deadlines: a trial so short that hangs is given up early.
+/// Deadlines of a no-op trial: 60 s, because it takes a fraction of a second.
 pub(crate) fn patience(patience: Patience) -> Patience {
     Patience { trial: Duration::from_secs(60), ..patience }
 }

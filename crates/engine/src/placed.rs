@@ -1,4 +1,4 @@
-//! A trial's own databases: where its runner works, and what is looked into afterwards.
+//! The databases of one trial: opened by the runner, checked afterwards.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::servers::Schemas;
 use crate::trial::{Bench, Stop};
 use crate::verify::{self, Files};
 
-/// What a trial's runner opens, and what is checked afterwards.
+/// The databases of one trial.
 pub(crate) enum Placed {
-    /// Files of SQLite, copied from the prepared one or dumped from memory at the end.
+    /// SQLite files, copied from the prepared database or dumped from memory at the end.
     Files { databases: Vec<Database>, files: Vec<PathBuf> },
-    /// Schemas of a server.
+    /// Schemas on a server.
     Schemas(Schemas),
 }
 
@@ -44,7 +44,7 @@ impl Placed {
         }
     }
 
-    /// The same on each node of a server, one of which was killed.
+    /// Like `check`, on every node of a server of which one was killed.
     pub(crate) fn check_nodes(
         &mut self,
         arm: &Arm,
@@ -57,7 +57,7 @@ impl Placed {
     }
 }
 
-/// A trial's own schemas on a server whose settings are as the arm asks for.
+/// Creates a trial's schemas on a server, after applying the arm's settings to the server.
 fn on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
     let stop = |e: String| Stop::new(FailureKind::Preparation, e);
     let servers = bench.servers.ok_or_else(|| stop("the run has no servers".into()))?;
@@ -66,7 +66,7 @@ fn on_server(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
     Ok(Placed::Schemas(schemas))
 }
 
-/// Copies the prepared database, says how to make it in memory, or makes it on a server.
+/// Copies the prepared database, or describes how to build it in memory, or creates it on a server.
 pub(crate) fn place(arm: &Arm, bench: &Bench<'_>) -> Result<Placed, Stop> {
     if arm.server.is_some() {
         return on_server(arm, bench);

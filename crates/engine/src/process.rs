@@ -1,4 +1,4 @@
-//! Processes of runners: one of a trial and the lines it says, or one that only answers a question.
+//! Runner processes: one that runs a trial and prints protocol lines, or one that answers a single query.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,24 +16,25 @@ use litelab_protocol::{Line, Trial};
 use crate::last_words::telling;
 use crate::runner::Runner;
 
-/// Longest line a runner may say; histograms make a few hundred kilobytes.
+/// Longest permitted line of a runner, in bytes; histograms take a few hundred kilobytes.
 const LONGEST_LINE: u64 = 64 << 20;
-/// What is kept of standard error: its last part.
+/// Number of bytes kept from the end of standard error.
 const STDERR_KEPT: usize = 8 << 10;
-/// How long a runner may take to end after its last line.
+/// Time that a runner has to exit after its last line.
 const EXIT_GRACE: Duration = Duration::from_secs(10);
-/// How long a runner that answers a question may take once it is to stop: a run that is stopped at once has a file.
+/// Time that a runner has to answer a query after a request to stop; a run stopped meanwhile still gets its file.
 const STOP_GRACE: Duration = Duration::from_secs(2);
-/// Between two looks at what is waited for.
+/// Interval of polling.
 pub(crate) const POLL: Duration = Duration::from_millis(20);
-/// What one wait counts for silence at the most: a core that was itself stopped has not heard because it did not listen.
+/// Most that one wait adds to the measured silence: after litelab itself was suspended, a long wait is no sign of a
+/// hang.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// A running runner.
+/// A running runner process.
 #[derive(Debug)]
 pub struct RunnerProcess {
     child: MeasuredChild,
-    /// What is sent is written by a thread: a runner that does not read must not stop the core.
+    /// Sends input to a writer thread, because a runner that does not read must not block litelab.
     stdin: Option<Sender<Vec<u8>>>,
     lines: Receiver<Result<Line, String>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
@@ -42,10 +43,10 @@ pub struct RunnerProcess {
 }
 
 impl RunnerProcess {
-    /// Starts a runner and hands it its trial.
+    /// Starts a runner and sends it its trial.
     ///
     /// # Errors
-    /// Why it could not be started.
+    /// The reason for which it could not be started.
     pub fn start(
         runner: &Runner,
         trial: &Trial,
@@ -101,7 +102,7 @@ impl RunnerProcess {
         let (stdin_sender, texts) = channel::<Vec<u8>>();
         if let Some(mut stdin) = stdin {
             std::thread::spawn(move || {
-                // A runner that has died already shows in its lines; a broken pipe adds nothing.
+                // The end of a dead runner's output already reports its death, so a broken pipe is ignored.
                 while let Ok(text) = texts.recv()
                     && stdin.write_all(&text).and_then(|()| stdin.flush()).is_ok()
                 {}
@@ -116,32 +117,31 @@ impl RunnerProcess {
 
     fn send(&self, text: Vec<u8>) {
         if let Some(stdin) = &self.stdin {
-            // Nobody is left to write it to: see above.
+            // The writer thread has ended with the runner: see `start`.
             let _ended = stdin.send(text);
         }
     }
 
-    /// Process number.
+    /// Process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Tells it to begin.
+    /// Sends `go`: the work begins.
     pub fn go(&mut self) {
         self.send(b"{\"type\":\"go\"}\n".to_vec());
     }
 
-    /// Closes its input: a runner that has not been told to begin must end.
+    /// Closes the runner's input. A runner that has not received `go` must then exit.
     pub fn close_input(&mut self) {
         drop(self.stdin.take());
     }
 
-    /// The next line; an error says why there will be none. `poll` is called a few times a second meanwhile and ends
-    /// the wait by returning false.
+    /// Waits for the next line. Calls `poll` several times a second, and stops waiting when it returns `false`.
     ///
     /// # Errors
-    /// A line that is none, silence for `silence`, the end of the runner, or the end of patience.
+    /// A malformed line, no line for `silence`, the end of the runner, or `poll` returning `false`.
     pub fn next_line(&mut self, silence: Duration, poll: &mut dyn FnMut() -> bool) -> Result<Line, String> {
         let mut silent = Silence::default();
         loop {
@@ -156,10 +156,10 @@ impl RunnerProcess {
         }
     }
 
-    /// The next line, waited for as long as `wait`; none where there was none yet.
+    /// Waits up to `wait` for the next line; `None` if there is none yet.
     ///
     /// # Errors
-    /// A line that is none, or the end of the runner.
+    /// A malformed line, or the end of the runner.
     pub(crate) fn line_within(&mut self, wait: Duration) -> Result<Option<Line>, String> {
         match self.lines.recv_timeout(wait) {
             Ok(line) => line.map(Some),
@@ -168,7 +168,7 @@ impl RunnerProcess {
         }
     }
 
-    /// Why a runner ended without a last line.
+    /// Reason for which a runner ended without a last line.
     fn last_words(&mut self) -> String {
         if !self.child.ended_within(EXIT_GRACE).unwrap_or(false) {
             return "the runner closed its output and went on running".into();
@@ -179,7 +179,7 @@ impl RunnerProcess {
         }
     }
 
-    /// The line of standard error that tells most, for a reason.
+    /// The most informative line of standard error, to be appended to a reason.
     #[must_use]
     pub fn evidence(&self) -> String {
         match telling(&self.stderr()) {
@@ -188,33 +188,33 @@ impl RunnerProcess {
         }
     }
 
-    /// What is kept of standard error.
+    /// The last part of standard error, at most 8 KiB.
     #[must_use]
     pub fn stderr(&self) -> String {
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
-    /// Its end by a signal is what the trial asked for.
+    /// Marks the process as killed by the trial, so that its end by a signal is expected.
     pub fn expect_killed(&mut self) {
         self.killed = true;
     }
 
-    /// Whether [`RunnerProcess::expect_killed`] was said of it.
+    /// Whether [`RunnerProcess::expect_killed`] has been called.
     #[must_use]
     pub fn was_killed(&self) -> bool {
         self.killed
     }
 
-    /// Waits until the runner has ended by itself after its last line, without reaping it.
+    /// Waits until the runner has exited after its last line, without reaping it.
     pub fn settle(&mut self) -> bool {
         self.child.ended_within(EXIT_GRACE).unwrap_or(false)
     }
 
-    /// Reaps the runner after it has settled; kills it if it has not, and all that it has started in any case.
+    /// Reaps the runner; kills it first if it still runs, and in any case all processes that it has started.
     ///
     /// # Errors
-    /// When waiting fails.
+    /// If waiting fails.
     pub fn finish(&mut self) -> std::io::Result<Exited> {
         drop(self.stdin.take());
         if let Some(exited) = self.exited {
@@ -226,15 +226,15 @@ impl RunnerProcess {
     }
 }
 
-/// How long a runner has said nothing.
+/// Time since the last line of a runner.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence(Duration);
 
 impl Silence {
-    /// Nothing was heard in this time.
+    /// Adds a time without a line, at most [`WAIT`].
     ///
     /// # Errors
-    /// Silence for `most`.
+    /// If the total exceeds `most`.
     pub(crate) fn lasts(&mut self, time: Duration, most: Duration) -> Result<(), String> {
         self.0 += time.min(WAIT);
         if self.0 > most {
@@ -244,18 +244,18 @@ impl Silence {
     }
 }
 
-/// How a process ended that was asked a question.
+/// Result of a process that answers a query.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// With this answer.
+    /// The process exited with this output.
     ByItself(Output),
-    /// It was killed, for there was to be an end.
+    /// The process was killed on a request to stop.
     Stopped,
-    /// It was killed, for its time was over.
+    /// The process was killed after its time limit.
     TooLate,
 }
 
-/// Runs a command to its end, in a process group of its own, which is killed afterwards; for as long as `limit`.
+/// Runs a command for at most `limit` in a separate process group, and kills the group afterwards.
 pub(crate) fn output(mut command: Command, limit: Duration, stop: Option<&AtomicBool>) -> std::io::Result<Ended> {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
@@ -275,7 +275,7 @@ pub(crate) fn output(mut command: Command, limit: Duration, stop: Option<&Atomic
         }
     }
     let status = end(&mut child)?.status;
-    // What has left the group may hold the pipes open.
+    // A process that has left the group may keep the pipes open.
     let said = |pipe: Option<Receiver<Vec<u8>>>| pipe.and_then(|p| p.recv_timeout(EXIT_GRACE).ok()).unwrap_or_default();
     Ok(match ended {
         Some(ended) => ended,
@@ -293,12 +293,12 @@ fn read_all(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     all
 }
 
-/// Ends a child that leads a process group, and all that is left in the group, and reaps it.
+/// Ends and reaps a child that leads a process group, and kills the rest of the group.
 fn end(child: &mut MeasuredChild) -> std::io::Result<Exited> {
     if !child.has_ended()? {
         child.kill()?;
     }
-    // As long as the child is not reaped its number, and with it that of the group, is nobody else's.
+    // Until the child is reaped, its process id, and so the id of its group, cannot be reused.
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _nobody_left = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
@@ -306,7 +306,7 @@ fn end(child: &mut MeasuredChild) -> std::io::Result<Exited> {
 }
 
 impl Drop for RunnerProcess {
-    /// No runner outlives its trial.
+    /// Ends the runner, so that none outlives its trial.
     fn drop(&mut self) {
         let _reaped = self.finish();
     }

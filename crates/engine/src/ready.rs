@@ -1,4 +1,5 @@
-//! What is checked before a run file is made: SQL compiled, runners asked, servers started, the machine looked at.
+//! Checks before a run file is created: compiles SQL, queries the runners, starts servers, captures the host
+//! environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,28 +15,28 @@ use crate::runner::{Absent, Runners, check_support};
 use crate::scratch::Scratch;
 use crate::servers::{Servers, Urls};
 
-/// A plan that can be run here.
+/// A plan that has passed all checks on this machine.
 #[derive(Debug)]
 pub struct Ready {
     pub(crate) plan: Plan,
-    /// By runner.
+    /// Description of each runner, by its name.
     pub(crate) descriptions: BTreeMap<String, Description>,
     pub(crate) environment: Environment,
-    /// Started, where the plan needs any.
+    /// Servers that the plan needs, started.
     pub(crate) servers: Servers,
     pub(crate) scratch: Scratch,
 }
 
-/// What a run takes place with, besides its plan.
+/// Resources of a run other than its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct With<'a> {
     /// Directory whose disk is under test.
     pub directory: &'a Path,
-    /// Servers that the user has.
+    /// Servers given by the user.
     pub urls: &'a Urls,
-    /// Where the runners are.
+    /// Installed runners.
     pub runners: &'a Runners,
-    /// When it becomes true, the start of a server and the question to a runner are given up.
+    /// Stop flag: setting it aborts the start of a server or the query of a runner.
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -43,16 +44,16 @@ impl Ready {
     /// Checks a plan for a run in a directory.
     ///
     /// # Errors
-    /// The first thing that would keep the run from working.
+    /// The first obstacle to the run.
     pub fn check(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
         Self::of(plan, with, |plan| describe(plan, with))
     }
 
-    /// As [`Ready::check`], for the plan of a run file: arms that were skipped stay so, for with further ones every
-    /// interval of their scenario would have to be wider.
+    /// Like [`Ready::check`], for the plan of a run file. Skipped arms stay skipped, because additional arms would
+    /// widen every interval of their scenario.
     ///
     /// # Errors
-    /// As [`Ready::check`].
+    /// Those of [`Ready::check`].
     pub fn again(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
         Self::of(plan, with, |plan| describe_again(plan, with))
     }
@@ -67,36 +68,36 @@ impl Ready {
         let scratch = Scratch::make(with.directory)?;
         let servers = provide(&mut plan, with)?;
         crate::servers::compile(&plan, &servers)?;
-        // In a folder that is removed whatever becomes of this process.
+        // In the scratch folder, which the next litelab in this directory removes if this process is killed.
         let environment = Environment::capture(&scratch.root);
         Ok(Self { plan, descriptions, environment, servers, scratch })
     }
 
-    /// The plan, its statements compiled and the arms marked that cannot be run here.
+    /// The plan with its statements compiled; arms that cannot run here are marked as skipped.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The runners that the plan needs.
+    /// Descriptions of the runners that the plan needs.
     pub fn runners(&self) -> impl Iterator<Item = &Description> {
         self.descriptions.values()
     }
 
-    /// The servers that the plan needs, by name.
+    /// Records of the servers that the plan needs.
     #[must_use]
     pub fn servers(&self) -> BTreeMap<Server, ServerRecord> {
         self.servers.records()
     }
 
-    /// The machine.
+    /// Host environment.
     #[must_use]
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 }
 
-/// As [`describe`]; arms that were skipped before stay so.
+/// Like [`describe`], with previously skipped arms left skipped.
 pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
     let descriptions = describe(plan, with)?;
@@ -106,11 +107,11 @@ pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap
     Ok(descriptions)
 }
 
-/// What a run of a plan would find of its drivers, for runners that are built: each arm is checked as a run does, and marked
-/// if it would be skipped. Returns the names of the runners that a run would build first, whose arms are not checked.
+/// Checks each arm of a plan against its driver as a run does, and marks arms that would be skipped. Returns the names
+/// of the runners that a run would build first, whose arms are not checked.
 ///
 /// # Errors
-/// A driver that no runner has, or that does not have what an arm asks of it.
+/// A driver that no runner has, or that does not support its arm.
 pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) -> Result<BTreeSet<String>, EngineError> {
     let mut unbuilt = BTreeSet::new();
     let drivers: Vec<String> = plan.arms.iter().map(|arm| arm.driver.clone()).collect();
@@ -125,15 +126,15 @@ pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) ->
     Ok(unbuilt)
 }
 
-/// As [`examine`], for a run: of a plan of which nothing is left there is none.
+/// Like [`examine`], with an error if every arm is skipped.
 pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let descriptions = examine(plan, with.runners, with.stop)?;
     some_arm(plan)?;
     Ok(descriptions)
 }
 
-/// Asks every runner the plan needs, and checks that each arm's driver can do what it asks. Arms whose runner or driver
-/// is not here are skipped, for a missing toolchain must not keep the others from running.
+/// Queries every runner the plan needs, and checks that each driver supports its arms. Arms whose runner or driver is
+/// missing are skipped, so that a missing toolchain does not block the other arms.
 fn examine(
     plan: &mut Plan,
     runners: &Runners,
@@ -161,7 +162,7 @@ fn examine(
         }
         let described =
             descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
-        // Threads are what a study has that names no executor; a driver it was put on may have another one only.
+        // Threads are the default of a study that names no executor; a substituted driver may support only another one.
         let executor = described.and_then(|described| described.executors.first().filter(|_| put_on));
         if let Some(other) = executor.filter(|_| arm.trial.executor == Executor::Threads)
             && !arm.dimensions.contains_key("executor")
@@ -173,12 +174,12 @@ fn examine(
         let skipped = match (described, missing.get(name)) {
             (Some(described), _) => match check_support(described, arm) {
                 Ok(()) => None,
-                // The study was not written for it.
+                // The study was not written for this driver.
                 Err(e) if put_on => Some(e),
                 Err(e) => return Err(here(e)),
             },
             (None, Some(reason)) => Some(reason.clone()),
-            // Every driver of a manifest is described or absent.
+            // The manifest's drivers are all described or absent.
             (None, None) => absent.iter().find(|a| a.runner == *name && a.driver == driver.name).map(Absent::to_string),
         };
         let name = driver.name;
@@ -197,7 +198,7 @@ pub(crate) fn provide(plan: &mut Plan, with: With<'_>) -> Result<Servers, Engine
     Ok(servers)
 }
 
-/// A plan of which nothing is left is none.
+/// Returns an error if every arm is skipped.
 fn some_arm(plan: &Plan) -> Result<(), EngineError> {
     match plan.arms.iter().find_map(|arm| arm.skipped.clone()) {
         Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),

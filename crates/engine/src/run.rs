@@ -1,4 +1,5 @@
-//! A run: rounds of one block of each scenario, each block a trial of each arm in random order, stored as it ends.
+//! Execution of a run: rounds of one block per scenario, each block one trial per arm in random order, stored as it
+//! ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,39 +30,39 @@ use crate::search;
 use crate::servers::{Servers, Urls};
 use crate::trial::{self, Bench, Patience};
 
-/// The tool that samples, found by `PATH`.
+/// Sampling tool, found in PATH.
 const PERF: &str = "perf";
 
-/// How long a run waits for another program that holds its file.
+/// Time that a run waits for another program that holds its file.
 const HELD: Duration = Duration::from_secs(3600);
 
-/// Where and how a run takes place.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The run file to make or to go on with.
+    /// Run file to create or resume.
     pub file: PathBuf,
-    /// Directory whose disk is under test; a folder of the run's own is made in it and removed at the end.
+    /// Directory whose disk is under test. The run creates a folder in it and removes that at the end.
     pub directory: PathBuf,
-    /// Servers that the user has, in place of those that the run would start.
+    /// Servers of the user, used in place of servers started by the run.
     pub urls: Urls,
-    /// Deadlines.
+    /// Deadlines of each trial.
     pub patience: Patience,
-    /// Whether the harness's own cost is measured first.
+    /// Whether the cost of the harness is measured first.
     pub calibrate: bool,
-    /// Whether every arm runs once more at the end, under `perf`, for its call stacks.
+    /// Whether every arm runs once more at the end under `perf`, for its call stacks.
     pub flame: bool,
 }
 
-/// A run about to happen or going on.
+/// A run that is ready to execute.
 pub struct Run<'a> {
     plan: Plan,
     recorder: Recorder,
     environment: Environment,
-    /// Blocks of each scenario that are in the file.
+    /// Number of blocks of each scenario in the run file.
     done: Vec<u32>,
-    /// Scenarios whose first block is in the file, and all of its trials failed.
+    /// Scenarios that are given up, because all trials of their first block failed.
     hopeless: BTreeSet<usize>,
-    /// Arms whose call stacks are there.
+    /// Arms whose call stacks are in the run file.
     sampled: BTreeSet<usize>,
     options: RunOptions,
     runners: &'a Runners,
@@ -71,14 +72,14 @@ pub struct Run<'a> {
     stop: &'a AtomicBool,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Blocks in the file, those of all scenarios.
+    /// Number of blocks in the run file, over all scenarios.
     pub blocks: u32,
-    /// Trials that failed, this time.
+    /// Number of failed trials in this execution.
     pub failed: u32,
-    /// Whether Ctrl-C ended it.
+    /// Whether a signal interrupted the run.
     pub interrupted: bool,
 }
 
@@ -89,10 +90,10 @@ impl RunOptions {
 }
 
 impl<'a> Run<'a> {
-    /// Checks everything and makes the run file: SQL compiled, runners asked, the machine looked at.
+    /// Runs all checks ([`Ready::check`]) and creates the run file.
     ///
     /// # Errors
-    /// The first thing that would keep the run from working.
+    /// The first obstacle to the run.
     pub fn new(
         plan: Plan,
         study_toml: &str,
@@ -104,10 +105,10 @@ impl<'a> Run<'a> {
         Self::begin(ready, study_toml, options, runners, stop)
     }
 
-    /// Makes the run file of a plan that was checked, in the same directory and with the same runners.
+    /// Creates the run file of a checked plan. Directory and runners must be those of the check.
     ///
     /// # Errors
-    /// When the run file cannot be made.
+    /// If the run file cannot be created.
     pub fn begin(
         ready: Ready,
         study_toml: &str,
@@ -142,18 +143,18 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Goes on with a run file, in a directory on the file system on which it began.
+    /// Resumes a run file, in a directory on the file system on which the run began.
     ///
     /// # Errors
-    /// When the file is no run, is complete, another process goes on with it, the directory is on another file system, or
-    /// its runners or their programs are not the ones it began with.
+    /// If the file is not a run file, is complete or in use by another process, if the directory is on another file
+    /// system, or if the runners or their programs differ from those the run began with.
     pub fn resume(options: RunOptions, runners: &'a Runners, stop: &'a AtomicBool) -> Result<Self, EngineError> {
         let file = RunFile::open(&options.file)?;
         let recorder = Recorder::open(&options.file)?;
-        // Read under the recorder's lock: nothing is added to it any more.
+        // Read under the recorder's lock, so that no other process can append to it.
         let info = file.info()?;
         let complete = info.plan.scenarios.iter().zip(&info.done).all(|(scenario, done)| *done >= scenario.blocks);
-        // Killed between its last block and the mark of its end, a run has only that left to do.
+        // A run killed between its last block and its end mark only lacks the mark.
         if complete && info.finished.is_some() && !options.flame {
             return Err(EngineError::BadInput(format!(
                 "{}: all {} blocks are there; nothing is left to do but to take call stacks with --flame",
@@ -162,7 +163,7 @@ impl<'a> Run<'a> {
             )));
         }
         let mut plan = info.plan;
-        // A runner that has come since would have an arm of fewer blocks than the others.
+        // An arm whose runner was installed since would have fewer blocks than the others.
         let descriptions = ready::describe_again(&mut plan, options.with(runners, stop))?;
         let now = builds(runners, info.builds.keys());
         for before in &info.runners {
@@ -215,11 +216,11 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Stores the calibration that is kept for this host and disk below `data` with the run, if there is one, and
-    /// returns it.
+    /// Stores the newest calibration of this host and disk below `data` with the run, and returns it; `None` if there
+    /// is none.
     ///
     /// # Errors
-    /// When the run file cannot be written.
+    /// If the run file cannot be written.
     pub fn calibrated(&self, data: &Path) -> Result<Option<StoredCalibration>, EngineError> {
         let kept = calibration::newest(data, &Host::of(&self.environment)).map(StoredCalibration::now);
         if let Some(kept) = &kept {
@@ -228,16 +229,16 @@ impl<'a> Run<'a> {
         Ok(kept)
     }
 
-    /// The plan, its statements compiled.
+    /// The plan, with its statements compiled.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Runs what is left.
+    /// Executes the remaining blocks.
     ///
     /// # Errors
-    /// When a database cannot be prepared or the run file cannot be written. Failed trials are no errors.
+    /// If a database cannot be prepared or the run file cannot be written. A failed trial is not an error.
     pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
         let mut ended = Ended { blocks: self.done.iter().sum(), failed: 0, interrupted: false };
         match self.carry_on(&mut ended, report) {
@@ -252,7 +253,7 @@ impl<'a> Run<'a> {
         let prepared = Prepared::new(&self.scratch.prepared);
         let mut perf = None;
         if self.options.flame {
-            // Before anything is measured, so that nobody waits for a picture that cannot come.
+            // Checked before the first trial, so that the user learns of a missing `perf` at once.
             match Perf::find(PERF, &self.scratch.flame) {
                 Ok(found) => perf = Some(found),
                 Err(reason) => report(Event::NotSampled { arm: None, reason: &reason }),
@@ -262,7 +263,7 @@ impl<'a> Run<'a> {
         for (index, arm) in self.plan.arms.iter().enumerate() {
             self.go_on()?;
             if arm.skipped.is_some() || arm.server.is_some() {
-                // Keeps the place: files are found by the arm's index.
+                // A placeholder, because files are indexed by arm.
                 prepared_files.push(PathBuf::new());
                 continue;
             }
@@ -307,7 +308,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Writes to the run file, waiting as long as another program holds it.
+    /// Writes to the run file, and waits while another program holds it.
     fn store(
         &mut self,
         report: &mut dyn FnMut(Event<'_>),
@@ -325,7 +326,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One further trial of each arm for its call stacks; where a rate is sought, at the one given, or at the first.
+    /// Runs one further trial of each arm for its call stacks; an arm with a search runs at the rate in `rates`, or at
+    /// the first one.
     fn sample(
         &mut self,
         perf: &mut Perf,
@@ -397,7 +399,7 @@ impl<'a> Run<'a> {
         Ok((TrialRecord { block, arm, position, started, seconds, outcome }, series))
     }
 
-    /// One short trial of the no-op driver for each scenario and runner: what the harness itself costs per transaction.
+    /// Runs one short no-op trial per scenario and runner, which measures the cost of the harness per transaction.
     fn calibrate(&mut self, prepared: &[PathBuf], report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let mut done = Vec::new();
         for (index, prepared) in prepared.iter().enumerate() {
@@ -416,7 +418,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             report(Event::Calibrating { scenario: arm.scenario });
-            // Of an arm on a server nothing was prepared; what takes its place is empty.
+            // An arm on a server has no prepared file; its no-op trial uses an empty one.
             let empty = match self.plan.arms[index].server {
                 None => None,
                 Some(_) => Some(Prepared::new(&self.scratch.prepared).file(&arm, &mut |_, _| {})?),
@@ -429,7 +431,7 @@ impl<'a> Run<'a> {
                 patience: noop::patience(self.options.patience),
                 keep_going: &mut || !self.stopped(),
             };
-            // A calibration that fails costs its line in the report, no more.
+            // A failed calibration only leaves out its line in the report.
             if let (Outcome::Measured(measurement), _) = trial::run(&arm, noop::DRIVER, &mut bench) {
                 self.store(report, |recorder| recorder.calibration(arm.scenario, &name, &measurement.result))?;
             }
@@ -439,8 +441,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Refuses a directory on another file system than the one that a run began on; one that is absent is on that of the folder
-/// it would be made in.
+/// Refuses a directory on another file system than the one the run began on. A missing directory counts as lying on the
+/// file system of its nearest existing ancestor.
 fn same_file_system(options: &RunOptions, began: &Environment) -> Result<(), EngineError> {
     let directory = std::path::absolute(&options.directory)
         .map_err(|e| EngineError::io("find this directory", &options.directory, &e))?;
@@ -458,7 +460,7 @@ fn same_file_system(options: &RunOptions, began: &Environment) -> Result<(), Eng
     )))
 }
 
-/// What tells one file system from another, in a run file that may have been made before a start of the machine.
+/// Identity of a file system, stable across reboots, because a run file may be resumed after one.
 #[derive(PartialEq, Eq)]
 struct Disk {
     kind: Option<String>,
@@ -484,9 +486,8 @@ impl fmt::Display for Disk {
     }
 }
 
-/// The blocks of all scenarios in the order in which they run, each with its number: round by round, so that a run that
-/// is stopped has as many of each as there was time for, and in each round in random order, for a claim may compare arms of
-/// two scenarios.
+/// Order of the blocks of all scenarios, each with its number. Rounds give every scenario equally many blocks in a run
+/// that is stopped; the order within a round is random, because a claim may compare arms of two scenarios.
 fn rounds(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
     let most = plan.scenarios.iter().map(|scenario| scenario.blocks).max().unwrap_or_default();
     let schedule = Schedule::new(plan.seed, plan.scenarios.len());
@@ -494,7 +495,7 @@ fn rounds(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
     (0..most).flat_map(move |block| schedule.order(block).into_iter().map(move |s| (s, block))).filter(due)
 }
 
-/// A scenario's arms in the order in which a block runs them, one after the other: what is compared is neighbours in time.
+/// Order of a scenario's arms within a block, one after the other, so that compared arms are close in time.
 fn order(plan: &Plan, scenario: usize, block: u32) -> Vec<usize> {
     let run = |(_, arm): &(usize, &litelab_model::Arm)| arm.scenario == scenario && arm.skipped.is_none();
     let arms: Vec<usize> = plan.arms.iter().enumerate().filter(run).map(|(index, _)| index).collect();
@@ -502,23 +503,23 @@ fn order(plan: &Plan, scenario: usize, block: u32) -> Vec<usize> {
     order.into_iter().map(|place| arms[place]).collect()
 }
 
-/// The rate that a search found.
+/// Sustainable rate found by a search; `None` if there is none.
 fn sustained(record: &TrialRecord) -> Option<f64> {
     let Outcome::Measured(measurement) = &record.outcome else { return None };
     measurement.search.as_ref().map(|search| search.sustainable).filter(|rate| *rate > 0.0)
 }
 
-/// Fingerprints of runners, by name; without those that cannot be read.
+/// Fingerprints of runners by name; runners whose files cannot be read are omitted.
 #[must_use]
 pub fn builds<'n>(runners: &Runners, names: impl IntoIterator<Item = &'n String>) -> BTreeMap<String, String> {
     let of = |name: &String| Some((name.clone(), runners.get(name).ok()?.fingerprint()?));
     names.into_iter().filter_map(of).collect()
 }
 
-/// A variable from the command line: `rows=1000`, `mode=x`.
+/// Parses a variable of the command line: `rows=1000`, `mode=x`.
 ///
 /// # Errors
-/// When there is no `=`.
+/// If `text` contains no `=`.
 pub fn variable(text: &str) -> Result<(String, Scalar), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: write NAME=VALUE"))?;
     let value = value.trim();
@@ -545,7 +546,7 @@ mod tests {
         let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
         let study = library::parse(&text).expect("parses");
         let mut plan = resolve::resolve(&study, &text, &Options::default()).expect("resolves");
-        // The second of three.
+        // Skips the second of three arms.
         plan.arms[8].skipped = Some("its runner is not built".into());
         plan
     }
@@ -588,7 +589,7 @@ mod tests {
                 assert_eq!(arms, mine(scenario));
             }
         }
-        // AB BA, also where a third arm is skipped.
+        // Pairs of blocks run in the order AB BA, also with a skipped third arm.
         for scenario in [0, 2] {
             for pair in 0..20 {
                 let mut second = order(&plan, scenario, 2 * pair + 1);

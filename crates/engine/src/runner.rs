@@ -1,4 +1,4 @@
-//! Runners: found by their `runner.toml`, built by their own tools, asked what they can.
+//! Runners: lookup by `runner.toml`, build with their own tools, and query of their capabilities.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,26 +14,26 @@ use crate::error::EngineError;
 pub use crate::manifest::{Absent, Manifest, Need, Optional};
 use crate::process::{self, Ended};
 
-/// The driver that every runner has to measure itself with; no name that a study means.
+/// Driver of every runner that measures the runner's own cost; error messages do not suggest it.
 const NOOP: &str = "noop";
 
-/// Says what a runner was built from.
+/// File that holds the hash of a runner's build inputs.
 const STAMP: &str = ".built";
-/// How long a runner may take to say what it can: an interpreter on a slow disk takes some seconds.
+/// Time limit of `describe`: an interpreter on a slow disk takes several seconds.
 const DESCRIBE: Duration = Duration::from_secs(60);
 
-/// A runner: a folder with its manifest, or a part of the command itself.
+/// A runner: a folder with a manifest, or a part of the litelab program.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// The folder of `runner.toml`, which its paths are relative to; of a built-in runner, that of the command.
+    /// Folder of `runner.toml`, base of its relative paths; for a built-in runner, its folder in the checkout or cache.
     pub directory: PathBuf,
-    /// What it says.
+    /// Content of `runner.toml`.
     pub manifest: Manifest,
-    /// The command's own program, where this runner is built into it.
+    /// Path of the litelab program, if this runner is built into it.
     built_in: Option<PathBuf>,
 }
 
-/// All runners that were found.
+/// The runners found, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Runners {
     runners: BTreeMap<String, Runner>,
@@ -42,9 +42,9 @@ pub struct Runners {
 /// A driver and the runner that has it.
 #[derive(Clone, Debug)]
 pub struct Driver<'a> {
-    /// The runner.
+    /// Runner that contains the driver.
     pub runner: &'a Runner,
-    /// The driver's name within it.
+    /// Name of the driver within the runner.
     pub name: String,
 }
 
@@ -52,7 +52,7 @@ impl Runners {
     /// Reads every `runners/*/runner.toml` of a folder.
     ///
     /// # Errors
-    /// When one of them cannot be read as a manifest, or two have the same name.
+    /// If a manifest is invalid, or two runners have the same name.
     pub fn find(home: &Path) -> Result<Self, EngineError> {
         let folder = home.join("runners");
         let entries = std::fs::read_dir(&folder).map_err(|e| EngineError::io("list the runners", &folder, &e))?;
@@ -65,11 +65,11 @@ impl Runners {
         Ok(found)
     }
 
-    /// Adds a runner by the text of its manifest: one in a folder that need not be there yet, or one that is built into
-    /// a program, which then is what its command's first word stands for.
+    /// Adds a runner by the text of its manifest. Its folder need not exist yet. `built_in` is the program that
+    /// contains the runner and replaces the first word of its command.
     ///
     /// # Errors
-    /// When the text is no manifest, or there is a runner of that name.
+    /// If the manifest is invalid, or a runner of that name exists.
     pub fn add(&mut self, text: &str, directory: PathBuf, built_in: Option<PathBuf>) -> Result<(), EngineError> {
         let file = directory.join("runner.toml");
         let bad = |what: &str| EngineError::BadInput(format!("{}: {what}", file.display()));
@@ -82,12 +82,12 @@ impl Runners {
         Ok(())
     }
 
-    /// All of them, by name.
+    /// Iterates over the runners, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Runner> {
         self.runners.values()
     }
 
-    /// What the databases of drivers understand that are not SQLite, by each of their names: what a study is resolved with.
+    /// Dialects of all drivers whose database is not SQLite, by every name of the driver; input of `resolve`.
     #[must_use]
     pub fn dialects(&self) -> BTreeMap<String, Dialect> {
         let mut dialects = BTreeMap::new();
@@ -102,23 +102,23 @@ impl Runners {
         dialects
     }
 
-    /// By name.
+    /// The runner with this name.
     ///
     /// # Errors
-    /// With the nearest name.
+    /// If there is none; the message suggests the nearest name.
     pub fn get(&self, name: &str) -> Result<&Runner, EngineError> {
         self.runners.get(name).ok_or_else(|| {
             EngineError::BadInput(litelab_model::unknown("runner", name, self.runners.keys().map(String::as_str)))
         })
     }
 
-    /// Finds `driver` or `runner:driver`.
+    /// Finds a driver by `driver` or `runner:driver`.
     ///
     /// # Errors
-    /// When no runner has it, or several do.
+    /// If no runner has the driver, or several do.
     pub fn driver(&self, name: &str) -> Result<Driver<'_>, EngineError> {
         let has = |r: &Runner, driver: &str| r.manifest.drivers.iter().any(|d| d == driver);
-        // A driver's own name may hold a colon (`node:sqlite`), so that is looked for first.
+        // A driver's name may contain a colon (`node:sqlite`), so the complete name is tried first.
         let having: Vec<&Runner> = self.runners.values().filter(|r| !r.manifest.test_double && has(r, name)).collect();
         if let (true, Some((runner, driver))) = (having.is_empty(), name.split_once(':')) {
             let runner = self.get(runner)?;
@@ -158,10 +158,10 @@ impl Runners {
 }
 
 impl Runner {
-    /// The command that starts it with a verb.
+    /// Command that starts the runner with a verb.
     #[must_use]
     pub fn command(&self, verb: &str) -> Command {
-        // `add` refuses an empty command.
+        // `Manifest::check`, called by `add`, refuses an empty command.
         let mut command = match &self.built_in {
             Some(program) => {
                 let mut command = Command::new(program);
@@ -174,21 +174,21 @@ impl Runner {
         command
     }
 
-    /// The command of the loops written by hand, if it has them.
+    /// Command of the handwritten loops; `None` if the runner has none.
     #[must_use]
     pub fn handwritten(&self) -> Option<Command> {
         (!self.manifest.handwritten.is_empty()).then(|| self.absolute(&self.manifest.handwritten))
     }
 
-    /// A command with the words that name something in the runner's folder made absolute.
+    /// A command whose words that name a file in the runner's folder are made absolute.
     fn absolute(&self, words: &[String]) -> Command {
         let first = words.first().map(String::as_str).unwrap_or_default();
         let program = if first.contains('/') { self.directory.join(first) } else { PathBuf::from(first) };
-        // The runner works in the trial's directory, so a relative place of its own must become an absolute one.
+        // The runner's working directory is that of the trial, so a relative path must become absolute.
         let program = std::path::absolute(&program).ok().filter(|_| first.contains('/')).unwrap_or(program);
         let mut command = Command::new(program);
         for word in words.iter().skip(1) {
-            // Scripts are named relative to the folder, too.
+            // Scripts are relative to the runner's folder too.
             let inside = self.directory.join(word);
             match std::path::absolute(&inside) {
                 Ok(path) if inside.exists() => command.arg(path),
@@ -198,13 +198,13 @@ impl Runner {
         command
     }
 
-    /// Whether it is a part of the command.
+    /// Whether the runner is part of the litelab program.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.built_in.is_some()
     }
 
-    /// Whether it has been built, as far as its program tells.
+    /// Whether the runner's program exists; `true` for a program in PATH.
     #[must_use]
     pub fn is_built(&self) -> bool {
         if self.is_built_in() {
@@ -213,20 +213,20 @@ impl Runner {
         self.manifest.command.first().is_some_and(|first| !first.contains('/') || self.directory.join(first).exists())
     }
 
-    /// Tools that are missing, with their remedies.
+    /// Tools that the build needs and PATH lacks.
     #[must_use]
     pub fn missing(&self) -> Vec<&Need> {
         self.manifest.needs.iter().filter(|need| !on_path(&need.tool)).collect()
     }
 
-    /// Whether it has been built from the files that decide that, as they are now.
+    /// Whether the runner has been built from the current content of `built_from`.
     #[must_use]
     pub fn is_current(&self) -> bool {
         let built = std::fs::read_to_string(self.directory.join(STAMP)).ok();
         self.is_built() && built.is_some() && built == self.stamp()
     }
 
-    /// Hash of the files it is built from; none where it has none, or one cannot be read.
+    /// Hash of the files in `built_from`; `None` if there are none, or one cannot be read.
     fn stamp(&self) -> Option<String> {
         if self.manifest.built_from.is_empty() {
             return None;
@@ -238,9 +238,9 @@ impl Runner {
         Some(litelab_protocol::draw::hex(&hash.finalize()))
     }
 
-    /// Hash of the program that would run: of the files in its folder that its command names, with a script those of its
-    /// language below it, and of those that it is built from. Tells builds of one version number apart. None where a file
-    /// cannot be read.
+    /// Hash that identifies a build, also among builds of one version: covers the files in the runner's folder that its
+    /// command names, all scripts of the same language below it, and the files in `built_from`. `None` if a file cannot
+    /// be read.
     #[must_use]
     pub fn fingerprint(&self) -> Option<String> {
         let named = self.manifest.command.iter().map(|word| self.directory.join(word)).filter(|file| file.is_file());
@@ -265,10 +265,10 @@ impl Runner {
         Some(litelab_protocol::draw::hex(&hash.finalize()))
     }
 
-    /// Builds it with its own tools, one command after the other. `output` is asked for the standard output and error of each.
+    /// Executes the build commands in order. `output` supplies standard output and standard error of each.
     ///
     /// # Errors
-    /// When a command cannot be started or fails.
+    /// If a command cannot be started or fails.
     pub fn build(&self, output: &dyn Fn() -> Stdio) -> Result<(), EngineError> {
         let stamp = self.directory.join(STAMP);
         let _stale = std::fs::remove_file(&stamp);
@@ -294,32 +294,32 @@ impl Runner {
             }
         }
         if let Some(hash) = self.stamp() {
-            // Without it the next build only does more than it must.
+            // Without the stamp the next build only repeats work.
             let _written = std::fs::write(&stamp, hash);
         }
         Ok(())
     }
 
-    /// Asks it what it can.
+    /// Queries the runner's capabilities.
     ///
     /// # Errors
-    /// When it cannot be started, does not answer in time, or speaks another protocol; with the remedy.
+    /// If the runner cannot be started, exceeds the time limit, or uses another protocol version; with the remedy.
     pub fn describe(&self) -> Result<Description, EngineError> {
         Ok(self.look()?.0)
     }
 
-    /// As [`Runner::describe`], and those of its drivers that are not here.
+    /// Like [`Runner::describe`], with the drivers that are missing.
     ///
     /// # Errors
-    /// As [`Runner::describe`].
+    /// Those of [`Runner::describe`].
     pub fn look(&self) -> Result<(Description, Vec<Absent>), EngineError> {
         self.look_until(None)
     }
 
-    /// As [`Runner::look`], given up when `stop` becomes true.
+    /// Like [`Runner::look`], aborted when `stop` is set.
     ///
     /// # Errors
-    /// As [`Runner::describe`], and [`EngineError::Interrupted`].
+    /// Those of [`Runner::describe`], and [`EngineError::Interrupted`].
     pub fn look_until(&self, stop: Option<&AtomicBool>) -> Result<(Description, Vec<Absent>), EngineError> {
         let name = &self.manifest.name;
         let failed = |what: String| EngineError::Failed(format!("runner `{name}`: {what}"));
@@ -357,10 +357,10 @@ impl Runner {
     }
 }
 
-/// Checks that a driver supports what an arm asks of it.
+/// Checks that a driver supports all requirements of an arm.
 ///
 /// # Errors
-/// What it does not support, and what it does.
+/// The first unsupported requirement, with the supported alternatives.
 pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Result<(), String> {
     if driver.dialect != arm.dialect {
         return Err(format!(
@@ -404,8 +404,8 @@ pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Re
     }
 }
 
-/// Adds the files below a folder that have one of these extensions, in the order of their paths; not those of packages that
-/// tools have put there.
+/// Adds the files below a folder that have one of the extensions, sorted by path, except those of packages installed by
+/// tools.
 fn sources(folder: &Path, extensions: &BTreeSet<OsString>, found: &mut Vec<PathBuf>) {
     if extensions.is_empty() {
         return;
@@ -451,11 +451,11 @@ mod tests {
         let second = fingerprint().unwrap();
         write("main.sh", "four");
         assert!(first != second && fingerprint().unwrap() != second);
-        // The shell is the machine's and not the runner's.
+        // The shell belongs to the machine and not to the runner.
         write("unrelated", "five");
         write("main.sh", "one");
         assert_eq!(fingerprint().unwrap(), second);
-        // A script is more than the file that is started.
+        // Scripts other than the one started count too.
         std::fs::create_dir_all(folder.join("lib")).unwrap();
         write("lib/part.sh", "six");
         let third = fingerprint().unwrap();

@@ -1,4 +1,4 @@
-//! Folders of this process on the disk under test, and the removal of those that killed ones left.
+//! Scratch folders of this process on the disk under test, and removal of those left by killed processes.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
@@ -12,44 +12,44 @@ use tempfile::TempDir;
 
 use crate::error::EngineError;
 
-/// What the names of all such folders begin with.
+/// Prefix of the names of all scratch folders.
 const PREFIX: &str = ".scratch-";
-/// The file in each whose lock its process holds.
+/// Name of the lock file in each folder, locked by its process.
 const LOCK: &str = "lock";
-/// A folder without a lock file that is younger than this may be being made.
+/// Minimum age at which a folder without a lock file counts as abandoned; a younger one may be under construction.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Folders of this process that are there.
+/// Existing folders of this process.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A folder of this process, removed when it is dropped. One that is left by a kill is removed by the next that is made in
-/// the same directory: its lock is free then, which holds between containers too, where process numbers mean nothing.
+/// A scratch folder, removed on drop. After a kill, the next folder created in the same directory removes it: its lock
+/// is free then. Locks also work between containers, where process ids have no meaning.
 #[derive(Debug)]
 pub struct Folder {
-    // Removed before its lock is given up.
+    // Declared first, so that the folder is removed before its lock is released.
     folder: TempDir,
     _lock: Lock,
 }
 
 impl Folder {
-    /// Makes it within an existing directory, which no other user may enter; those that were left are removed.
+    /// Creates a folder with mode 0700 in an existing directory, and removes abandoned ones.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn make(directory: &Path) -> io::Result<Self> {
         Self::with_mode(directory, 0o700)
     }
 
-    /// As [`Folder::make`], with these permissions.
+    /// Like [`Folder::make`], with the given mode.
     ///
     /// # Errors
-    /// As [`Folder::make`].
+    /// Those of [`Folder::make`].
     pub fn with_mode(directory: &Path, mode: u32) -> io::Result<Self> {
         remove_stale(directory);
         let prefix = prefix();
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).permissions(PermissionsExt::from_mode(mode));
-        // Another thread or process that removes what is left may come between the lock's file and its lock.
+        // Another thread or process may remove the folder as abandoned before its lock is taken.
         let (folder, lock) = loop {
             let folder = builder.tempdir_in(directory)?;
             match Lock::take(&folder.path().join(LOCK)) {
@@ -63,7 +63,7 @@ impl Folder {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -76,25 +76,25 @@ impl Drop for Folder {
     }
 }
 
-/// What a run has on the disk under test.
+/// Scratch folders of a run on the disk under test.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     _folder: Folder,
-    /// Absolute: runners work in another directory.
+    /// Absolute path, because runners have another working directory.
     pub root: PathBuf,
-    /// For prepared databases.
+    /// Folder of prepared databases.
     pub prepared: PathBuf,
-    /// For the trial that runs.
+    /// Folder of the current trial.
     pub trial: PathBuf,
-    /// For the samples of a trial under `perf`.
+    /// Folder of the samples of a trial under `perf`.
     pub flame: PathBuf,
 }
 
 impl Scratch {
-    /// Makes the directory where it is absent, and a folder in it that can be written.
+    /// Creates the directory if it is missing, and a writable folder in it.
     ///
     /// # Errors
-    /// When it cannot be made or written.
+    /// If the folder cannot be created or written.
     pub fn make(directory: &Path) -> Result<Self, EngineError> {
         let failed = |what: &'static str| move |e: io::Error| EngineError::io(what, directory, &e);
         std::fs::create_dir_all(directory).map_err(failed("make this directory"))?;
@@ -104,7 +104,7 @@ impl Scratch {
         for path in [&prepared, &trial, &flame] {
             std::fs::create_dir(path).map_err(failed("make a scratch folder in this directory"))?;
         }
-        // Better to know now that the disk is full.
+        // Detects a full disk before the run.
         let written =
             tempfile::tempfile_in(&root).and_then(|mut f| f.write_all(&[0; 4096]).and_then(|()| f.sync_all()));
         written.map_err(failed("write to this directory"))?;
@@ -112,7 +112,7 @@ impl Scratch {
     }
 }
 
-/// What the names of this process's folders begin with; no other process's do, in whatever container it runs.
+/// Prefix of the names of this process's folders, unique among processes of all containers.
 #[must_use]
 pub fn prefix() -> String {
     static TOKEN: OnceLock<u64> = OnceLock::new();
@@ -120,7 +120,7 @@ pub fn prefix() -> String {
     format!("{PREFIX}{}-{token:016x}-", std::process::id())
 }
 
-/// Removes all folders of this process, which is about to end at once.
+/// Removes all folders of this process, which is about to end without running destructors.
 pub fn remove_own() {
     for folder in own().iter() {
         let _left = std::fs::remove_dir_all(folder);
@@ -131,7 +131,7 @@ fn own() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes this user's folders whose process is gone, and ends the servers in them, whose guard was killed too.
+/// Removes abandoned folders of the current user, and stops servers in them whose guard process was killed too.
 pub fn remove_stale(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -146,13 +146,13 @@ pub fn remove_stale(directory: &Path) {
     }
 }
 
-/// Whether a folder was left behind; the lock in it, where it has one, is held then.
+/// Whether a folder is abandoned; the result holds the folder's lock if it has a lock file.
 fn left(folder: &Path) -> Option<Option<Lock>> {
     let lock = folder.join(LOCK);
     if lock.exists() {
         return Lock::take(&lock).ok().flatten().map(Some);
     }
-    // Killed before it had a lock, or just being made.
+    // Without a lock file its process was killed before creating one, or is creating the folder now.
     let modified = folder.metadata().and_then(|about| about.modified()).ok()?;
     let is_old = modified.elapsed().is_ok_and(|age| age > YOUNG);
     is_old.then_some(None)
@@ -188,11 +188,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let live = Folder::make(directory.path()).unwrap();
         std::fs::write(live.path().join("x"), "").unwrap();
-        // Of a process of another container, whose number means nothing here: locked, and of a number that is nobody's.
+        // A folder of a process in another container: its process id does not exist here, but its lock is held.
         let other = directory.path().join(".scratch-4194305-x");
         std::fs::create_dir(&other).unwrap();
         let held = Lock::take(&other.join(LOCK)).unwrap().unwrap();
-        // Killed: the number is this living process's, and the lock is free.
+        // A folder of a killed process: its lock is free, although this process now has its process id.
         let killed = directory.path().join(format!(".scratch-{}-x", std::process::id()));
         std::fs::create_dir_all(killed.join("deep")).unwrap();
         std::fs::write(killed.join(LOCK), "").unwrap();
@@ -214,7 +214,7 @@ mod tests {
         assert!(!path.exists());
     }
 
-    /// Where litelab and the guard of its servers were killed.
+    /// The servers of a litelab that was killed together with their guard.
     #[cfg(feature = "servers")]
     #[test]
     fn a_server_that_nobody_watches_over_ends_before_its_folder_goes() {

@@ -1,5 +1,5 @@
-//! The search for the highest rate of arrivals that is kept: one trial of the plan made of many, each with a fresh
-//! process and a fresh copy of the database.
+//! Search for the highest sustainable rate of arrivals: one trial of the plan becomes a series of trials, each with a
+//! fresh process and a fresh copy of the database.
 
 use litelab_model::Arm;
 use litelab_model::condition::SearchPlan;
@@ -12,9 +12,9 @@ use litelab_record::outcome::{
 
 use crate::trial::{self, Bench};
 
-/// Runs trials until the rate is known. The outcome is the last trial at that rate, with the search beside it; where no
-/// rate was kept, the last trial at all, with a sustainable rate of 0. A rate at which more transactions fail than the
-/// scenario allows is not kept; a trial that fails for another reason ends the search.
+/// Runs trials until the rate is determined. The outcome is that of the last trial at this rate, with the search
+/// attached; if no rate was sustained, that of the last trial, with a sustainable rate of 0. A rate at which more
+/// transactions fail than the scenario permits is not sustained; a trial that fails for another reason ends the search.
 pub fn run(
     arm: &Arm,
     search: &SearchPlan,
@@ -59,7 +59,8 @@ pub fn run(
             last = Some((measurement, series));
         }
         report(&probe);
-        // The trial that made the majority, so it is of the same mind; as long as no rate was kept, any.
+        // The last trial decided the majority, so it agrees with the verdict. Until a rate is sustained, any trial is
+        // kept.
         if last.is_some() && (probe.held() || kept.is_none()) {
             best = last;
         }
@@ -91,7 +92,7 @@ fn response_times(measurement: &Measurement) -> Option<ResponseTimes> {
     Some(ResponseTimes { p50: at(Quantile::P50)?, p95: at(Quantile::P95)?, p99: at(Quantile::P99)? })
 }
 
-/// The arm with this rate of arrivals in the role whose rate is sought.
+/// A copy of the arm with this rate of arrivals in the role under search.
 pub(crate) fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
     let mut arm = arm.clone();
     for role in arm.trial.roles.iter_mut().filter(|role| role.name == search.role) {
@@ -102,8 +103,8 @@ pub(crate) fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
     arm
 }
 
-/// The first condition that was not kept. A load that was not served as it arrived keeps none: those that were never
-/// begun have no response time that could break a bound. Nor does a trial that measured nothing.
+/// The first condition that the trial violated. An overload violates every condition, because arrivals that were never
+/// started have no response time to judge; so does a trial without measurements.
 fn broken_by(search: &SearchPlan, measurement: &Measurement) -> Option<(String, String)> {
     for flag in &measurement.flags {
         if let Flag::Overloaded { role, achieved, unserved } = flag

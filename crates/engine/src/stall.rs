@@ -1,15 +1,15 @@
-//! Times without progress.
+//! Longest time without progress.
 
 use litelab_protocol::Tick;
 
-/// Longest time in nanoseconds between ticks in which nothing was committed by anybody; none without ticks. It is a lower
-/// bound: the commits before and after it may each lie a tick further away.
+/// Longest time in nanoseconds between ticks without a commit of any process; `None` without ticks. It is a lower
+/// bound: the commits before and after it may each be up to one tick further away.
 ///
-/// Ticks of several processes stand one process after the other.
+/// `ticks` holds the ticks of several processes one process after the other.
 #[must_use]
 pub fn longest(ticks: &[Tick]) -> Option<u64> {
     let end = ticks.iter().map(|tick| tick.t_ms).max()?;
-    // When a tick with commits began, which is where its process had ticked before, and when it ended.
+    // End and begin of each tick with commits; a tick begins at the previous tick of its process.
     let mut progress = Vec::new();
     let mut before = 0;
     for tick in ticks {
@@ -44,7 +44,7 @@ mod tests {
         let longest = |list: &[(u64, u64)]| longest(&ticks(list)).map(|ns| ns / 1_000_000);
         assert_eq!(longest(&[]), None);
         assert_eq!(longest(&[(100, 5), (200, 1), (300, 9)]), Some(0));
-        // In the middle: from the last tick with a commit to the last without.
+        // In the middle: from the last tick with a commit to the last one without.
         assert_eq!(longest(&[(100, 5), (200, 0), (300, 0), (400, 1), (500, 0), (600, 1)]), Some(200));
         assert_eq!(longest(&[(100, 0), (200, 0), (300, 2)]), Some(200), "at the beginning");
         assert_eq!(longest(&[(100, 2), (200, 0), (300, 0), (400, 0)]), Some(300), "at the end");
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn another_process_that_commits_is_progress() {
-        // Nobody between 105 and 205 ms: what the second committed up to 305 ms may have been just after that.
+        // No commit between 105 and 205 ms: the second process may have committed just after 205 ms.
         let both = [(100, 1), (200, 0), (300, 0), (400, 1), (105, 1), (205, 0), (305, 1), (405, 0)];
         assert_eq!(longest(&ticks(&both)), Some(100_000_000));
     }

@@ -1,4 +1,4 @@
-//! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and the checks.
+//! One trial: a fresh copy of the database, a fresh process, a barrier, observation from outside, and checks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,14 +23,15 @@ use crate::servers::{NodeFault, Servers};
 use crate::stall;
 use crate::verify;
 
-/// How long the core waits for what.
+/// Deadlines of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// For all connections to be open.
+    /// Time until all connections must be open.
     pub ready: Duration,
-    /// For the next line after `go`; ticks come every 100 ms.
+    /// Longest time between two lines after `go`; ticks arrive every 100 ms.
     pub silence: Duration,
-    /// For a trial that ends by count; one that ends by time has three times that, and a minute.
+    /// Time limit of a trial that ends by count. Limit of one that ends by time: three times that time, plus its drain
+    /// time, plus a minute.
     pub trial: Duration,
 }
 
@@ -40,23 +41,23 @@ impl Default for Patience {
     }
 }
 
-/// What a trial needs besides its arm.
+/// Context of a trial.
 pub struct Bench<'a> {
-    /// Runs it.
+    /// Runner of the trial.
     pub runner: &'a Runner,
-    /// The prepared database; of no account to an arm on a server.
+    /// Prepared database; ignored for arms on a server.
     pub prepared: &'a Path,
-    /// The servers of the run, for arms that run on one.
+    /// Servers of the run, for arms on a server.
     pub servers: Option<&'a Servers>,
-    /// An empty directory on the disk under test; its files are removed afterwards.
+    /// An empty directory on the disk under test; the trial removes its files afterwards.
     pub directory: &'a Path,
-    /// Deadlines.
+    /// Deadlines of the trial.
     pub patience: Patience,
-    /// Called a few times a second; false ends the trial.
+    /// Called several times a second; returning `false` ends the trial.
     pub keep_going: &'a mut dyn FnMut() -> bool,
 }
 
-/// A failure under way to a row.
+/// Error of a trial, later stored as its failure.
 pub(crate) struct Stop {
     kind: FailureKind,
     reason: String,
@@ -68,24 +69,24 @@ impl Stop {
     }
 }
 
-/// What has been collected so far, so that a failure keeps its evidence.
+/// Data collected so far, kept if the trial fails.
 #[derive(Default)]
 struct Evidence {
-    /// When the connections were open.
+    /// Settings after all connections were opened.
     settings: Vec<ConnectionSettings>,
-    /// When all workers had ended.
+    /// Settings after all workers had ended.
     ended: Vec<ConnectionSettings>,
     result: Option<TrialResult>,
     stderr: String,
     series: Series,
 }
 
-/// Runs a trial. Never fails: what goes wrong is its outcome.
+/// Runs a trial. An error becomes the outcome of the trial.
 pub fn run(arm: &Arm, id: &str, bench: &mut Bench<'_>) -> (Outcome, Series) {
     sampled(arm, id, bench, None)
 }
 
-/// As [`run`], its processes sampled from `go` to its result. Where they cannot be, the trial fails.
+/// Like [`run`], with `perf` sampling the processes from `go` to the result. The trial fails if sampling fails.
 pub(crate) fn sampled(arm: &Arm, id: &str, bench: &mut Bench<'_>, perf: Option<&mut Perf>) -> (Outcome, Series) {
     let mut evidence = Evidence::default();
     let outcome = match attempt(arm, id, bench, &mut evidence, perf) {
@@ -102,7 +103,7 @@ pub(crate) fn sampled(arm: &Arm, id: &str, bench: &mut Bench<'_>, perf: Option<&
     (outcome, evidence.series)
 }
 
-/// Removes what a trial left in its directory.
+/// Removes all files from the directory of a trial.
 fn clear(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let _left = std::fs::remove_file(entry.path());
@@ -117,11 +118,11 @@ fn attempt(
     mut perf: Option<&mut Perf>,
 ) -> Result<Measurement, Stop> {
     clear(bench.directory);
-    // Schemas of a server are dropped when this function ends, and so after the last process of the runner.
+    // Dropping `placed` drops the schemas on a server: at the end of this function, after the last runner process.
     let mut placed = place(arm, bench)?;
     let databases = placed.databases();
     let trial = Trial { id: id.to_owned(), databases, ..arm.trial.clone() };
-    // A database in memory has no files to look at until it is dumped.
+    // An in-memory database has no files to observe until it is dumped.
     let watched = match &placed {
         Placed::Files { files, .. } if arm.location == Location::File => files.clone(),
         _ => Vec::new(),
@@ -143,8 +144,8 @@ fn attempt(
         None => Ok(()),
     });
     if timed.is_ok() {
-        // The last sample is taken while the ended processes can still be read. One that gave no result is killed
-        // below, and waiting for it would only take time.
+        // Takes the last sample before the ended processes are reaped. A process without a result is killed below, so
+        // waiting for it would only cost time.
         processes.iter_mut().for_each(|p| {
             p.settle();
         });
@@ -166,7 +167,7 @@ fn attempt(
         };
         ended_badly.get_or_insert_with(|| format!("{what} ({status}){}", process.evidence()));
     }
-    // Whatever became of the trial, the next one is to find the server whole.
+    // Also after a failed trial, because the next trial needs a complete server.
     let fault = fault.as_mut().map(|fault| fault.finish(bench.keep_going));
     timed?;
     if let Some(reason) = ended_badly {
@@ -178,7 +179,7 @@ fn attempt(
     verify::counts(arm, &result)
         .and_then(|()| verify::ceiling(arm, &result))
         .map_err(|e| Stop::new(FailureKind::Counts, e))?;
-    // Before the checks open the database, for that would fold the log into it.
+    // Measured before the checks open the database, which checkpoints the log.
     let sizes = placed.files().iter().map(|f| FileSizes::of(f));
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
@@ -220,7 +221,7 @@ fn attempt(
     })
 }
 
-/// Roles that last for a time, and how many nanoseconds of it come after the warm-up.
+/// Roles that end by time, with their duration after the warm-up in nanoseconds.
 fn timed_roles(trial: &Trial) -> BTreeMap<String, u64> {
     let timed = trial.roles.iter().filter_map(|role| match role.until {
         Until::Time { ms } => Some((role.name.clone(), ms.saturating_sub(trial.warmup_ms).saturating_mul(1_000_000))),
@@ -229,7 +230,7 @@ fn timed_roles(trial: &Trial) -> BTreeMap<String, u64> {
     timed.collect()
 }
 
-/// Whether a process ended by the signal that a trial kills with.
+/// Whether a process was ended by the signal that a trial uses for kills.
 #[cfg(unix)]
 fn by_kill(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
@@ -241,7 +242,7 @@ fn by_kill(_: ExitStatus) -> bool {
     true
 }
 
-/// One trial per process: the whole, or with executor `processes` one worker each.
+/// Splits a trial into one per process: a single one, or with executor `processes` one per worker.
 #[must_use]
 pub fn split(trial: &Trial) -> Vec<Trial> {
     if trial.executor != Executor::Processes {
@@ -269,8 +270,8 @@ pub fn split(trial: &Trial) -> Vec<Trial> {
     parts
 }
 
-/// Starts the processes, each when the one before has opened its connections: switching the journal mode needs the
-/// database alone, and how an application's processes are started is not what is measured.
+/// Starts the processes one after the other, each after the previous one has opened its connections: switching the
+/// journal mode needs exclusive access to the database, and the start of an application's processes is not measured.
 fn open(
     trial: &Trial,
     bench: &mut Bench<'_>,
@@ -298,12 +299,12 @@ fn open(
     Ok(())
 }
 
-/// A broken protocol, with what the runner said of it.
+/// Failure for a violation of the protocol, with the runner's standard error.
 fn broken(process: &RunnerProcess, what: &str) -> Stop {
     Stop::new(FailureKind::Runner, format!("{what}{}", process.evidence()))
 }
 
-/// What was heard of a process since `go`.
+/// Lines received from a process since `go`.
 #[derive(Default)]
 struct Heard {
     silent: Silence,
@@ -311,7 +312,7 @@ struct Heard {
     result: Option<TrialResult>,
 }
 
-/// From `go` to the last line of the last process.
+/// Drives the processes from `go` to the last line of the last process.
 fn drive(
     arm: &Arm,
     bench: &mut Bench<'_>,
@@ -319,7 +320,7 @@ fn drive(
     (processes, fault): (&mut [RunnerProcess], &mut Option<NodeFault<'_>>),
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
-    // The no-op driver has no connection whose settings could be read.
+    // The no-op driver has no connection with settings.
     if arm.trial.driver != noop::DRIVER {
         verify::settings(arm, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
@@ -344,7 +345,7 @@ fn drive(
             let reason = format!("the trial was not over after {:.0} s", limit.as_secs_f64());
             return Err(broken(&processes[open[0]], &reason));
         }
-        // One line of each in turn: one that hangs is noticed while others work on.
+        // Reads one line of each process in turn, so that a hang is detected while other processes work.
         let (round, wait) = (Instant::now(), (POLL / open.len() as u32).max(Duration::from_millis(1)));
         for index in std::mem::take(&mut open) {
             let (process, heard) = (&mut processes[index], &mut heard[index]);
@@ -377,7 +378,7 @@ fn drive(
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
         }
     }
-    // Ticks stand one process after the other.
+    // Ticks are stored one process after the other.
     let (mut results, mut ticks_of_killed) = (Vec::new(), Vec::new());
     for heard in heard {
         match heard.result {
@@ -391,13 +392,13 @@ fn drive(
     let mut result = merge(results);
     evidence.ended = std::mem::take(&mut result.connections);
     check_ticks(&evidence.series.ticks, &result).map_err(|e| Stop::new(FailureKind::Counts, e))?;
-    // What the killed did is part of the picture over time, but not of the result.
+    // Ticks of killed processes belong to the time series, but not to the result.
     evidence.series.ticks.append(&mut ticks_of_killed);
     evidence.result = Some(result);
     Ok(())
 }
 
-/// Ticks may stop short of the end, but never exceed it.
+/// Checks that the ticks do not add up to more than the result. They may add up to less: ticks may stop before the end.
 fn check_ticks(ticks: &[Tick], result: &TrialResult) -> Result<(), String> {
     let ticked: u64 = ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
     let total: u64 = result.operations.iter().map(|o| o.committed).sum();

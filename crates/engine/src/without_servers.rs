@@ -1,4 +1,4 @@
-//! What takes the place of [`crate::servers`] where the feature of that name is off: the same interface, and no server.
+//! Replacement for [`crate::servers`] without that feature: the same interface, and no servers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,32 +14,32 @@ use crate::WITHOUT_SERVERS;
 use crate::error::EngineError;
 use crate::verify::Contents;
 
-/// The user's own servers: none can be named.
+/// Servers of the user: always empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Urls(());
 
 impl Urls {
-    /// Takes none.
+    /// Refuses the url.
     ///
     /// # Errors
-    /// Always.
+    /// Always, with the remedy.
     pub fn add(&mut self, _text: &str) -> Result<(), String> {
         Err(WITHOUT_SERVERS.into())
     }
 }
 
-/// The servers of a run: none.
+/// The servers of a run: always empty.
 #[derive(Debug)]
 pub struct Servers;
 
 impl Servers {
-    /// None, now and later.
+    /// Creates the empty set.
     #[must_use]
     pub fn new(_directory: &Path, _urls: Urls) -> Self {
         Self
     }
 
-    /// Skips the arms of a plan that need one.
+    /// Marks the arms of a plan that need a server as skipped.
     ///
     /// # Errors
     /// Never.
@@ -50,7 +50,7 @@ impl Servers {
         Ok(())
     }
 
-    /// What the run's file keeps of them: nothing.
+    /// Records of the servers for the run file: always empty.
     #[must_use]
     pub fn records(&self) -> BTreeMap<Server, ServerRecord> {
         BTreeMap::new()
@@ -65,15 +65,15 @@ impl Servers {
     }
 }
 
-/// No server was ever started.
+/// Does nothing: litelab has started no server.
 pub(crate) fn end_in(_folder: &Path) {}
 
-/// There is nothing to compile on.
+/// Does nothing: there is no server to compile on.
 pub(crate) fn compile(_plan: &Plan, _servers: &Servers) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// A trial's schemas, of which there are never any.
+/// A trial's schemas; without values, because there is no server.
 pub(crate) enum Schemas {}
 
 impl Schemas {
@@ -103,7 +103,7 @@ impl Contents for Schemas {
 /// The killed node of a server; see [`NoFault`].
 pub(crate) type NodeFault<'s> = NoFault;
 
-/// A killed node, of which there is never any.
+/// A killed node; without values, because there is no server.
 pub(crate) enum NoFault {}
 
 impl NoFault {

@@ -1,4 +1,4 @@
-//! Building runners with their own tools, and what is shown meanwhile.
+//! Building runners with their own tools, and the progress display of a build.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,21 +16,21 @@ use litelab_model::{Arm, Plan};
 
 use crate::{installation, interrupt, output, style};
 
-/// What the tools print goes there, in the runner's folder.
+/// File in the runner's folder that receives the output of the build tools.
 const LOG: &str = ".build.log";
-/// Off a terminal a line at least this often.
+/// Longest time between two lines of progress where standard error is not a terminal.
 const HEARTBEAT: Duration = Duration::from_secs(30);
-/// Lines of a failed build's log that are shown.
+/// Number of lines shown from the end of a failed build's log.
 const SHOWN: usize = 15;
 
-/// Builds the runners of a plan that are not built yet and whose tools are here. The arms of one that cannot be built are
-/// skipped by the run, with the reason.
+/// Builds the runners of a plan that are not built yet and whose tools are installed. The run skips the arms of a
+/// runner that cannot be built, and reports the reason.
 ///
 /// # Errors
-/// When an arm names a driver that no runner has, or Ctrl-C has ended a build.
+/// If an arm names a driver that no runner has, or Ctrl-C ended a build.
 pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
     let mut needed: BTreeMap<&str, &Runner> = BTreeMap::new();
-    // An arm on a server is skipped where this litelab has none, whatever its runner.
+    // Without the feature `servers` the run skips every arm on a server, whatever its runner.
     let can_run = |arm: &&Arm| arm.skipped.is_none() && (cfg!(feature = "servers") || arm.server.is_none());
     for arm in plan.arms.iter().filter(can_run) {
         let runner = runners.driver(&arm.driver)?.runner;
@@ -53,8 +53,8 @@ pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Builds runners at the same time, but for those whose programs are built into one folder: cargo locks it. Whether none
-/// failed; one whose tools are missing is skipped.
+/// Builds runners in parallel, except those whose programs lie in one folder: cargo locks that folder. Returns whether
+/// no build failed; a runner whose tools are missing is skipped and does not count as a failure.
 pub fn all(runners: &[&Runner], force: bool) -> bool {
     let mut lanes: BTreeMap<PathBuf, Vec<&Runner>> = BTreeMap::new();
     for runner in runners {
@@ -63,19 +63,21 @@ pub fn all(runners: &[&Runner], force: bool) -> bool {
         let folder = shared.map_or_else(|| runner.directory.clone(), Path::to_path_buf);
         lanes.entry(folder).or_default().push(runner);
     }
-    // The tools of a build are told by the terminal, and the others by their time.
+    // Ctrl-C in a terminal signals the build tools directly; after any other signal the end of the grace period ends
+    // them.
     let _asked = interrupt::stop();
     let screen = MultiProgress::new();
     let count = lanes.len();
     let build = |lane: &[&Runner]| lane.iter().filter(|runner| !one(runner, force, &screen)).count() == 0;
     std::thread::scope(|scope| {
         let lanes: Vec<_> = lanes.values().map(|lane| scope.spawn(|| build(lane.as_slice()))).collect();
-        // All are waited for, whatever the first has come to.
+        // Joins every lane, also after one has failed.
         lanes.into_iter().filter_map(|lane| lane.join().ok()).filter(|built| *built).count() == count
     })
 }
 
-/// Whether it is built, or skipped: one that cannot be built must not keep the others from it.
+/// Builds one runner. Returns `true` if it is built, or skipped because tools are missing: a missing toolchain must not
+/// fail the command.
 fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     let name = &runner.manifest.name;
     if runner.is_built_in() {
@@ -100,7 +102,7 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
         tail(&log, SHOWN).iter().for_each(|line| output::log_above(screen, line));
         return false;
     }
-    // It is built when every driver loads: the tools may have ended well without one of them.
+    // A build counts as done only if every driver loads: the tools may succeed without one of them.
     match runner.look_until(Some(interrupt::stop())) {
         Err(e) => {
             output::note_above(screen, style::ERROR, "error", e);
@@ -121,7 +123,7 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     }
 }
 
-/// Builds with the tools' output in a log, whose last line is shown on a terminal.
+/// Builds with the tools' output in a log file; a terminal shows the last line of the log.
 fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
     installation::unpack(&runner.directory)?;
     let name = &runner.manifest.name;
@@ -139,7 +141,7 @@ fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
     Ok(built?)
 }
 
-/// Shows that a build goes on, until the other end of the channel is gone.
+/// Shows that a build is in progress until the sender of the channel is dropped.
 fn show(name: &str, log: &Path, screen: &MultiProgress, ended: &std::sync::mpsc::Receiver<()>) {
     let begun = Instant::now();
     if !style::redraws() {
@@ -160,7 +162,7 @@ fn show(name: &str, log: &Path, screen: &MultiProgress, ended: &std::sync::mpsc:
     bar.finish_and_clear();
 }
 
-/// The last lines of a log that hold anything.
+/// The last non-empty lines of a log.
 fn tail(path: &Path, lines: usize) -> Vec<String> {
     let mut end = Vec::new();
     let Ok(mut file) = File::open(path) else { return Vec::new() };
@@ -177,7 +179,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// A runner of the drivers `one` and `noop`, whose build ends well, and which describes these.
+    /// Whether a build passes for a runner with drivers `one` and `noop` whose program describes only `describes`.
     fn built(describes: &[&str]) -> bool {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("runners/made-up");

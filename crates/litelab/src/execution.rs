@@ -1,4 +1,4 @@
-//! A run carried out with its progress on the screen: what `run`, `repeat` and the re-run of `compare` share.
+//! Execution of a run with progress on the screen, shared by `run`, `repeat` and the re-run of `compare`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,45 +12,45 @@ use crate::exit::BadInput;
 use crate::progress::Progress;
 use crate::{files, interrupt, output, style};
 
-/// Where a run takes place and what it leaves.
+/// Directory, run file and servers of a run.
 #[derive(clap::Args)]
 pub struct Place {
-    /// Directory for the databases: its disk is what is measured; `litelab-runs`, or that of the run that is gone on with or
-    /// repeated
+    /// Directory for the databases; its disk is the one measured. Default: that of the run resumed or repeated, else
+    /// `litelab-runs`
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The run file; default: `litelab-runs/STUDY-DATE-TIME.db`
+    /// Run file to write; default: `litelab-runs/STUDY-DATE-TIME.db`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Use a server you have in place of one that is started for the run: postgres=URL, mysql=URL, galera=URL
+    /// Use a server that already runs instead of starting one: postgres=URL, mysql=URL, galera=URL
     #[arg(long = "url", value_name = "SERVER=URL")]
     urls: Vec<String>,
-    /// Do not measure the harness's own cost first
+    /// Skip the measurement of the harness's own cost
     #[arg(long)]
     no_calibration: bool,
-    /// Run every arm once more at the end under `perf`, for a flame graph of its CPU time in the report
+    /// After the last block, run every arm once more under `perf`; the report then has a flame graph of its CPU time
     #[arg(long)]
     pub flame: bool,
 }
 
 impl Place {
-    /// In the usual folder, without measuring the harness first.
+    /// The default directory, without calibration of the harness.
     pub fn brief() -> Self {
         Self { dir: None, output: None, urls: Vec::new(), no_calibration: true, flame: false }
     }
 
-    /// Of a run into this file.
+    /// Options of a new run that writes to `file`.
     ///
     /// # Errors
-    /// A url that is none.
+    /// If a `--url` is malformed.
     pub fn options(&self, file: PathBuf) -> Result<RunOptions> {
         self.options_after(file, None)
     }
 
-    /// Of a run into this file, in the directory of a former run where none was named.
+    /// Options of a run that writes to `file`; default directory: that of the former run.
     ///
     /// # Errors
-    /// A url that is none.
+    /// If a `--url` is malformed.
     pub fn options_after(&self, file: PathBuf, former: Option<&Path>) -> Result<RunOptions> {
         Ok(RunOptions {
             file,
@@ -62,29 +62,29 @@ impl Place {
         })
     }
 
-    /// Of a run that is gone on with.
+    /// Options for resuming the run in `file`.
     ///
     /// # Errors
-    /// A file that is no run, and a url that is none.
+    /// If `file` is not a run file, or a `--url` is malformed.
     pub fn resume(&self, file: PathBuf) -> Result<RunOptions> {
         let former = RunFile::open(&file)?.directory()?;
         self.options_after(file, former.as_deref())
     }
 
-    /// The directory for the databases: the one named, else that of a former run.
+    /// The directory for the databases: `--dir`, else that of the former run.
     pub fn directory(&self, former: Option<&Path>) -> PathBuf {
         files::directory(self.dir.as_deref(), former).to_path_buf()
     }
 
-    /// The servers that the user has.
+    /// The servers given by `--url`.
     ///
     /// # Errors
-    /// A url that is none.
+    /// If a url is malformed.
     pub fn urls(&self) -> Result<Urls> {
         urls(&self.urls)
     }
 
-    /// The new run's file; its folder is made.
+    /// Path of the new run file; creates its folder.
     pub fn file(&self, name: &str) -> Result<PathBuf> {
         let file = self.output.clone().unwrap_or_else(|| files::new_run(Path::new(files::DIRECTORY), name));
         if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
@@ -94,10 +94,10 @@ impl Place {
     }
 }
 
-/// The servers that the user has, as they were given on the command line.
+/// Parses the values of `--url`.
 ///
 /// # Errors
-/// A url that is none.
+/// If a url is malformed.
 pub fn urls(given: &[String]) -> Result<Urls> {
     let mut urls = Urls::default();
     for text in given {
@@ -106,7 +106,7 @@ pub fn urls(given: &[String]) -> Result<Urls> {
     Ok(urls)
 }
 
-/// Runs what is left of a run.
+/// Executes the remaining blocks of a run with progress on the screen.
 pub fn carry_out(run: Run<'_>) -> Result<Ended> {
     let mut progress = Progress::new();
     let ended = run.execute(&mut |event| progress.on(&event));
@@ -115,7 +115,7 @@ pub fn carry_out(run: Run<'_>) -> Result<Ended> {
     Ok(ended?)
 }
 
-/// Says how an interrupted run goes on.
+/// Prints the command that resumes an interrupted run.
 pub fn say_resume(blocks: u32, command: &str) {
     let text = format_args!("{blocks} blocks are in the run file; go on with `{command}`");
     output::note(style::WARNING, "interrupted", text);

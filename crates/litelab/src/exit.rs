@@ -1,4 +1,4 @@
-//! Exit codes, and errors as one line.
+//! Exit codes, and one-line error messages.
 
 use std::process::ExitCode;
 
@@ -10,20 +10,20 @@ use litelab_record::RecordError;
 
 use crate::{cmd, files, output};
 
-/// How the command ends. The numbers are documented in `--help`.
+/// Exit code of the command, documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything went well.
+    /// Success.
     Ok = 0,
-    /// Something failed while it ran.
+    /// A failure during execution: a trial, a runner or a check.
     Failed = 1,
-    /// Usage or bad input.
+    /// A usage error or bad input.
     BadInput = 2,
     /// A threshold was missed.
     Threshold = 3,
-    /// Nothing was decided, and `--strict` wants a decision.
+    /// An inconclusive result under `--strict`.
     Inconclusive = 4,
-    /// Ctrl-C.
+    /// Interrupted by a signal.
     Interrupted = 130,
 }
 
@@ -33,14 +33,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Something the user gave and must change; ends with code 2.
+/// An error in the user's input; exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadInput(pub String);
 
-/// Prints an error as one red line and says which exit code it has.
+/// Prints an error as one red line and returns its exit code.
 pub fn report(error: &anyhow::Error) -> Exit {
-    // Whoever read the output has seen enough of it (`litelab export | head`).
+    // The reader has closed the pipe (`litelab export | head`): not an error.
     if files::written(error).is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
         return Exit::Ok;
     }

@@ -1,4 +1,4 @@
-//! Where runs lie.
+//! Run files: names, lookup, and replacement of files.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -21,16 +21,16 @@ pub fn directory<'a>(named: Option<&'a Path>, former: Option<&'a Path>) -> &'a P
     named.or(former).unwrap_or(Path::new(DIRECTORY))
 }
 
-/// The directory of a former run, which may be of another machine: none where it is not on this one.
+/// The directory of a former run if it exists here; the run may come from another machine.
 pub fn present(info: &RunInfo) -> Option<&Path> {
     info.directory.as_deref().filter(|directory| directory.is_dir())
 }
 
-/// A new run's file: `first-look-20260131-123456.db`, and `…-2.db` where that second has a run already.
+/// Path of a new run file: `first-look-20260131-123456.db`, or `…-2.db` if the first name is taken.
 pub fn new_run(directory: &Path, study: &str) -> PathBuf {
     let stamp: String = litelab_record::now().chars().take(19).filter(char::is_ascii_digit).collect();
     let (day, time) = stamp.split_at_checked(8).unwrap_or((&stamp, ""));
-    // A user's study may be named by a path.
+    // A user's study may be named by a path, whose separators do not belong in a file name.
     let name: String =
         study.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
     let stem = format!("{name}-{day}-{time}");
@@ -43,7 +43,7 @@ pub fn new_run(directory: &Path, study: &str) -> PathBuf {
     path
 }
 
-/// The run named, or the newest one in the directory.
+/// The run file named on the command line; default: the newest in `directory`.
 pub fn find_run(run: Option<&Path>, directory: &Path) -> Result<PathBuf> {
     if let Some(path) = run {
         return Ok(path.to_path_buf());
@@ -53,19 +53,19 @@ pub fn find_run(run: Option<&Path>, directory: &Path) -> Result<PathBuf> {
         .flatten()
         .filter(|e| e.path().extension().is_some_and(|x| x == "db"))
         .filter_map(|e| Some((e.metadata().ok()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), e.path())))
-        // By the stem, for `…-2.db` comes before `….db`.
+        // Compares stems, because `….db` sorts after `…-2.db` with the extension.
         .max_by(|(a, x), (b, y)| (a, x.file_stem()).cmp(&(b, y.file_stem())));
     newest.map(|(_, path)| path).ok_or_else(|| none(directory).into())
 }
 
-/// Writes beside a file and then in its place: a write that fails or is interrupted leaves the old one. What is no regular
-/// file, a pipe or a terminal, is written to as it is.
+/// Writes a temporary file next to `path` and renames it, so that a failed or interrupted write leaves the old file.
+/// A pipe, a terminal or any other non-regular file is written directly.
 pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<()> {
     let refused = |e: &dyn std::fmt::Display| BadInput(format!("{}: it cannot be written: {e}", path.display()));
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let old = std::fs::metadata(&whole).ok();
     let named = |error: anyhow::Error| match written(&error) {
-        // The file's, and not that of a pipe which nobody reads any more.
+        // An error of the file itself; a broken pipe is reported as it is.
         Some(io) if io.kind() != io::ErrorKind::BrokenPipe => refused(&reason(io)).into(),
         _ => error,
     };
@@ -74,7 +74,7 @@ pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>)
         return write(&mut out).and_then(|()| Ok(out.flush()?)).map_err(named);
     }
     let folder = whole.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // As any new file; the bits that the user does not want are taken off it.
+    // Default mode of a new file, reduced by the umask.
     let mode = old.as_ref().map_or_else(|| Permissions::from_mode(0o666), Metadata::permissions);
     let file = tempfile::Builder::new().permissions(mode.clone()).tempfile_in(folder);
     let file = file.map_err(|e| match e.kind() {
@@ -95,7 +95,7 @@ pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>)
     done.map_err(named)
 }
 
-/// The failed write that an error is about.
+/// The failed write that caused an error; `None` for any other cause.
 pub fn written(error: &anyhow::Error) -> Option<&io::Error> {
     match error.downcast_ref() {
         Some(ReportError::Write(io)) => Some(io),

@@ -1,7 +1,7 @@
-//! Where this litelab's runners are: one is built into the program, the others are built from sources.
+//! Locations of this litelab's runners: one is built into the program, the others are built from sources.
 //!
-//! A program that lies in a checkout (`target/release/litelab`) uses the checkout's own `runners/`, so that a change there
-//! takes effect. Any other carries the sources with it, and unpacks them into the user's cache when a runner is to be built.
+//! A program inside a checkout (`target/release/litelab`) uses the checkout's own `runners/`, so that edits there take
+//! effect. Any other program contains the sources and unpacks them into the user's cache when a runner is to be built.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use litelab_engine::Runners;
 
 use crate::exit::BadInput;
 
-/// The sources of all runners, made by `build.rs`.
+/// Archive of the runners' sources, written by `build.rs`.
 static SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.tar.gz"));
-/// Folder and text of each runner's manifest among them.
+/// Folder and text of each runner's manifest in the archive.
 static MANIFESTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/manifests.rs"));
-/// Version of the sources: a folder of the cache holds one.
+/// Version of the sources; each version has one folder in the cache.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("LITELAB_SOURCES"));
 
-/// The runners of this installation, built or not.
+/// The runners of this installation, built and unbuilt.
 ///
 /// # Errors
-/// When the program cannot find itself, or a manifest of the checkout is wrong.
+/// If the path of the program is unknown, or a manifest of the checkout is invalid.
 pub fn runners() -> Result<Runners> {
     let program = std::env::current_exe().context("this program cannot find itself")?;
     let (home, mut runners) = match checkout(&program) {
@@ -40,10 +40,10 @@ pub fn runners() -> Result<Runners> {
     Ok(runners)
 }
 
-/// Makes sure that the sources of a runner are there, whose folder this is.
+/// Unpacks the sources of the runner in `folder` if they are missing.
 ///
 /// # Errors
-/// When they cannot be written.
+/// If the sources cannot be written.
 pub fn unpack(folder: &Path) -> Result<()> {
     if folder.join("runner.toml").is_file() {
         return Ok(());
@@ -53,21 +53,21 @@ pub fn unpack(folder: &Path) -> Result<()> {
     unpack_into(&home).with_context(failed)
 }
 
-/// Unpacks beside the folder and renames, so that one that is there is whole.
+/// Unpacks into a temporary folder and renames it, so that an existing `home` is always complete.
 fn unpack_into(home: &Path) -> io::Result<()> {
     let parent = home.parent().unwrap_or(home);
     std::fs::create_dir_all(parent)?;
     let folder = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(parent)?;
     tar::Archive::new(GzDecoder::new(SOURCES)).unpack(folder.path())?;
     match std::fs::rename(folder.path(), home) {
-        // Another litelab was quicker.
+        // Another process has unpacked the same version first.
         Err(_) if home.join("Cargo.toml").is_file() => Ok(()),
         renamed => renamed,
     }
 }
 
-/// The checkout that the program was built in: it lies in the `target` of the folder. A copy of the program in any other
-/// folder, or started from one, does not use what that folder has as `runners`, for it would execute it.
+/// The checkout that contains the program in its `target` folder. A program that was copied elsewhere must not use the
+/// `runners` of the folder it lies in or starts from, because litelab would execute them.
 fn checkout(program: &Path) -> Option<PathBuf> {
     let program = program.canonicalize().ok()?;
     let is_one = |folder: &&Path| {
@@ -75,11 +75,11 @@ fn checkout(program: &Path) -> Option<PathBuf> {
             && folder.join("crates/runner/runner.toml").is_file()
             && folder.join("runners").is_dir()
     };
-    // What was unpacked looks like one, and its runners are built below it; the command never is.
+    // An unpacked cache has the layout of a checkout and runners built in its `target`, but never the command itself.
     program.ancestors().find(is_one).map(Path::to_path_buf)
 }
 
-/// The folder of this version's sources in the user's cache.
+/// The cache folder of this version's sources.
 fn cache() -> Result<PathBuf> {
     let own = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = own.or_else(|| Some(std::env::home_dir()?.join(".cache")));

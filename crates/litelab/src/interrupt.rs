@@ -1,4 +1,4 @@
-//! Ctrl-C, and other requests to end: the first one asks what runs to end well, the second one ends the program.
+//! Signal handling: the first SIGINT, SIGTERM or SIGHUP asks running work to stop, the second one ends the program.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -10,38 +10,38 @@ use litelab_engine::scratch;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// Set by the first request.
+/// Stop flag, set by the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// How the first request is met, one of the next three.
+/// Response to the first signal: one of the next three constants.
 static MODE: AtomicU8 = AtomicU8::new(AT_ONCE);
-/// Nothing looks at the flag: the program ends.
+/// No code polls the flag: the program ends at once.
 const AT_ONCE: u8 = 0;
-/// The flag is looked at; what has not ended within [`GRACE`], such as a single statement of a schema, ends with the program.
+/// The flag is polled; the program ends after [`GRACE`] whatever still runs, such as one long statement of a schema.
 const WITHIN_GRACE: u8 = 1;
-/// The flag is looked at, and what there is to do may last.
+/// The flag is polled, and the remaining work has no time limit.
 const WHEN_DONE: u8 = 2;
 
-/// How long a run may take to end well.
+/// Time that a run has to stop in an orderly way.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A file that is being written, under a name of its own.
+/// Temporary file to delete if the program ends at once.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Catches SIGINT, SIGTERM and SIGHUP, the last unless it is ignored, as `nohup` has it. Has a write beyond the limit on the
-/// size of files (`ulimit -f`) fail, where SIGXFSZ would end the program.
+/// Installs handlers for SIGINT, SIGTERM and SIGHUP (SIGHUP only if it is not ignored, as under `nohup`). Also handles
+/// SIGXFSZ, so that a write beyond the file-size limit (`ulimit -f`) fails instead of ending the program.
 pub fn install() {
     let mut caught = vec![SIGINT, SIGTERM, SIGXFSZ];
     if !is_ignored(SIGHUP) {
         caught.push(SIGHUP);
     }
     let terminals = [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
-    // Without a handler Ctrl-C still works, only less gently.
+    // Without a handler Ctrl-C still ends the program, but without cleanup.
     let Ok(mut signals) = Signals::new(caught) else { return };
     std::thread::spawn(move || {
         for signal in signals.forever() {
             match signal {
                 SIGXFSZ => continue,
-                // The terminal and the shell each send one.
+                // The terminal and the shell each send a SIGHUP.
                 SIGHUP if is_asked() => continue,
                 SIGHUP => leave(terminals),
                 _ => {}
@@ -60,34 +60,34 @@ pub fn install() {
     });
 }
 
-/// The flag that the first request sets, for something that looks at it a few times a second.
+/// The stop flag for work that polls it several times a second; sets [`WITHIN_GRACE`].
 pub fn stop() -> &'static AtomicBool {
     MODE.store(WITHIN_GRACE, Ordering::Relaxed);
     &STOP
 }
 
-/// As [`stop`], for something that may take its time to end: what it has started ends well first.
+/// The stop flag for work that first shuts down what it has started; sets [`WHEN_DONE`].
 pub fn stop_when_done() -> &'static AtomicBool {
     MODE.store(WHEN_DONE, Ordering::Relaxed);
     &STOP
 }
 
-/// What looked at the flag is over.
+/// Restores [`AT_ONCE`] after work that polls the flag.
 pub fn over() {
     MODE.store(AT_ONCE, Ordering::Relaxed);
 }
 
-/// Whether there was a request.
+/// Whether a signal has arrived.
 pub fn is_asked() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// Names a file that is to be removed should the program end at once, or none any more.
+/// Registers the file to delete if the program ends at once; `None` clears it.
 pub fn unfinished(file: Option<&Path>) {
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = file.map(Path::to_path_buf);
 }
 
-/// Ends the program. Its servers are stopped by their guards, and its runners end with their input.
+/// Ends the program. Guard processes stop its servers, and runners end when their standard input closes.
 fn end() -> ! {
     scratch::remove_own();
     if let Some(file) = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -96,7 +96,7 @@ fn end() -> ! {
     std::process::exit(130)
 }
 
-/// Writes to a terminal that is gone would fail, and what ends well has lines to write.
+/// Redirects output from a closed terminal to /dev/null: orderly shutdown still prints, and those writes would fail.
 fn leave([stdout, stderr]: [bool; 2]) {
     let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };
     if stdout {
@@ -107,7 +107,7 @@ fn leave([stdout, stderr]: [bool; 2]) {
     }
 }
 
-/// Whether this process was started with a signal ignored; where that is not known, it counts as ignored.
+/// Whether this process was started with the signal ignored; `true` if the state is unknown.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());

@@ -17,8 +17,8 @@ use clap::{Parser, Subcommand};
 
 /// How should this application use SQLite, on this machine?
 ///
-/// litelab runs declared work on real SQLite drivers, in fresh processes on fresh copies of a database, in randomised
-/// blocks; checks every result; and says only what the statistics bear.
+/// litelab runs declared work on real SQLite drivers: in fresh processes, on fresh copies of a database, in randomised
+/// blocks. It checks every result and reports a difference only if the data supports it.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, after_long_help = EXAMPLES)]
 struct Cli {
@@ -50,19 +50,19 @@ Exit codes:
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a study and judge it
+    /// Run a study and report its results
     Run(cmd::run::Args),
-    /// Show a run again: tables, claims, findings
+    /// Show the results of a run: tables, claims, findings
     Show(cmd::show::Args),
-    /// Run the study of a run again and say which verdicts changed
+    /// Run the study of a run again and compare the verdicts
     Repeat(cmd::repeat::Args),
-    /// Measure what this host can show: noise, syncs, the harness itself
+    /// Measure the precision of this host: noise, sync times, the cost of the harness
     Calibrate(cmd::calibrate::Args),
-    /// Compare two runs, or two arms of one
+    /// Compare two runs, or two arms of one run
     Compare(cmd::compare::Args),
-    /// Make a page of a run, or put its tables into one
+    /// Write an HTML page of a run, or update its tables in a Markdown page
     Report(cmd::report::Args),
-    /// Write a run as JSON, CSV or Markdown
+    /// Export a run as JSON, CSV or Markdown
     Export(cmd::export::Args),
     /// List the built-in studies, or show one
     #[command(subcommand)]
@@ -76,12 +76,12 @@ enum Command {
     /// List, build and check the runners
     #[command(subcommand)]
     Runners(cmd::runners::Verb),
-    /// Start and stop private database servers to compare with
+    /// Start and stop private database servers for comparison
     #[command(subcommand)]
     Servers(cmd::servers::Verb),
-    /// Say which PRAGMA values a database has in effect
+    /// Show the PRAGMA values in effect for a database
     Pragma(cmd::pragma::Args),
-    /// Make a large sqlite3perf database, fast
+    /// Generate a large sqlite3perf database
     Generate(cmd::generate::Args),
     /// Check every hash of a sqlite3perf database
     Verify(cmd::verify::Args),
@@ -95,7 +95,7 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    // A trial's process is this program again. It sets nothing up that is the command's: no arguments, no signal handlers.
+    // A trial runs in a child process of this same program, which must not install the command's signal handlers.
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some("runner") && arguments.next().as_deref() == Some("rusqlite") {
         return litelab_runner::main(arguments.next().as_deref());
@@ -130,7 +130,7 @@ fn main() -> std::process::ExitCode {
     })
 }
 
-/// The exit code; an error is printed.
+/// Converts the result into an exit code; prints an error.
 fn end(outcome: anyhow::Result<exit::Exit>) -> std::process::ExitCode {
     match outcome {
         Ok(exit) => exit.into(),

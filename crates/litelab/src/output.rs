@@ -1,8 +1,8 @@
-//! The one place where a line leaves the program for a terminal or a pipe.
+//! The only functions that write lines to a terminal or a pipe.
 //!
-//! What a line quotes may come from a study, a runner, a run file or the name of a file. It is made printable here, so
-//! that no call site has to; colours are added afterwards. `clippy.toml` refuses the macros and methods that print past it.
-//! Whole pages ([`rendered`]) are made printable by the renderers of `litelab-report`.
+//! A line may quote a study, a runner, a run file or a file name. Control characters are replaced here, so that no call
+//! site needs to; colours are added afterwards. `clippy.toml` forbids the macros and methods that bypass this module.
+//! The renderers of `litelab-report` sanitise whole pages ([`rendered`]) themselves.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -15,63 +15,63 @@ use litelab_model::text::{self, printable};
 use crate::exit::Exit;
 use crate::style;
 
-/// A line on standard output.
+/// Prints a line on standard output.
 pub fn line(text: impl Display) {
     spans(&[(Style::new(), &text)]);
 }
 
-/// A line on standard output that begins with a styled head.
+/// Prints a line on standard output that begins with a styled head.
 pub fn headed(style: Style, head: impl Display, rest: impl Display) {
     spans(&[(style, &head), (Style::new(), &rest)]);
 }
 
-/// A line on standard output, each piece in its style.
+/// Prints a line on standard output, each piece in its style.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn spans(pieces: &[(Style, &dyn Display)]) {
     anstream::println!("{}", painted(pieces));
 }
 
-/// Several lines of a text from outside on standard output.
+/// Prints several lines of foreign text on standard output.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn lines(text: &str) {
     anstream::print!("{}", text::printable_lines(text));
 }
 
-/// What a renderer of `litelab-report` has made, colours included, on standard output.
+/// Prints a page rendered by `litelab-report` on standard output, colours included.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn rendered(page: &str) {
     anstream::print!("{page}");
 }
 
-/// A line on standard error.
+/// Prints a line on standard error.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn log(text: impl Display) {
     anstream::eprintln!("{}", painted(&[(Style::new(), &text)]));
 }
 
-/// A line on standard error that begins with a styled word and a colon.
+/// Prints a line on standard error that begins with a styled word and a colon.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn note(style: Style, word: impl Display, text: impl Display) {
     anstream::eprintln!("{}", painted(&[(style, &format_args!("{word}:")), (Style::new(), &format_args!(" {text}"))]));
 }
 
-/// [`log`] above a bar.
+/// Like [`log`], above a progress bar.
 pub fn log_above(screen: &MultiProgress, text: impl Display) {
     screen.suspend(|| log(text));
 }
 
-/// [`note`] above a bar.
+/// Like [`note`], above a progress bar.
 pub fn note_above(screen: &MultiProgress, style: Style, word: &str, text: impl Display) {
     screen.suspend(|| note(style, word, text));
 }
 
-/// The message of a bar.
+/// Sets the message of a progress bar.
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn message(bar: &ProgressBar, text: &str) {
     bar.set_message(printable(text).into_owned());
 }
 
-/// Ends the program as clap would: help on standard output, a mistake in the arguments on standard error.
+/// Prints clap's help on standard output or a usage error on standard error, and returns the exit code.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn usage(mut error: clap::Error) -> ExitCode {
     drop_far_suggestion(&mut error);
@@ -79,7 +79,7 @@ pub fn usage(mut error: clap::Error) -> ExitCode {
     let plain = text.to_string();
     let shown = text::printable_lines(&plain);
     match error.use_stderr() {
-        // Clap's colours are kept where the arguments have none of their own.
+        // Clap's colours are kept only if the arguments contain no control characters.
         true if shown == plain => anstream::eprint!("{}", text.ansi()),
         true => anstream::eprint!("{shown}"),
         false => anstream::print!("{}", text.ansi()),
@@ -87,7 +87,7 @@ pub fn usage(mut error: clap::Error) -> ExitCode {
     if error.use_stderr() { Exit::BadInput.into() } else { Exit::Ok.into() }
 }
 
-/// Takes the suggestion of an argument out of an error where it is not near: clap's own measure finds `--dir` for `--driver`.
+/// Removes a far-fetched suggestion from a usage error: clap's own measure suggests `--dir` for `--driver`.
 fn drop_far_suggestion(error: &mut clap::Error) {
     let name = |kind| match error.get(kind) {
         Some(ContextValue::String(name)) => Some(name.trim_start_matches('-')),
@@ -109,7 +109,7 @@ fn painted(pieces: &[(Style, &dyn Display)]) -> String {
     out
 }
 
-/// An error: one line, nothing quoted at any length.
+/// Prints an error as one line; long quotations are shortened.
 pub fn error(text: &str) {
     note(style::ERROR, "error", text::message(text));
 }

@@ -1,4 +1,4 @@
-//! Which tables of a run are asked for: options that `show` and `export` share.
+//! Options that select tables of a run, shared by `show` and `export`.
 
 use anyhow::Result;
 use litelab_model::Metric;
@@ -8,31 +8,32 @@ use litelab_report::pivot::{self, Filter, Pivot, PivotOptions};
 
 use crate::exit::BadInput;
 
-/// Any of these asks for tables in place of the whole report.
+/// Any of these options prints tables instead of the whole report.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tables by dimension")]
 pub struct Tables {
-    /// Dimensions that tell columns apart, compared with the first column: profile, driver, access, transaction, …
+    /// Dimensions shown as columns, compared with the first column: profile, driver, access, transaction, …
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     columns: Vec<String>,
-    /// Dimensions that tell rows apart; default: all that vary
+    /// Dimensions shown as rows; default: all that vary
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Only arms with this value: scenario, transaction, driver, profile or any dimension; alternatives after a comma
+    /// Only arms with this value: scenario, transaction, driver, profile or any dimension; separate alternatives by
+    /// commas
     #[arg(long = "filter", value_name = "NAME=VALUE")]
     filters: Vec<String>,
-    /// Metrics, a table for each, of all transactions or of one (p99:claim); default: the study's
+    /// Metrics, one table each, over all transactions or one (p99:claim); default: those of the study
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<String>,
 }
 
 impl Tables {
-    /// Whether tables are asked for.
+    /// Whether any of these options is set.
     pub fn any(&self) -> bool {
         !(self.columns.is_empty() && self.rows.is_empty() && self.filters.is_empty() && self.metric.is_empty())
     }
 
-    /// Makes the tables.
+    /// Computes the tables.
     pub fn pivot(&self, run: &RunFile, info: &RunInfo) -> Result<(Pivot, Analysis)> {
         let metric = |m: &String| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {}", with_names(&e))));
         let filter = |f: &String| f.parse::<Filter>().map_err(|e| BadInput(format!("--filter: {e}")));
@@ -48,7 +49,7 @@ impl Tables {
     }
 }
 
-/// With all names, which a message that names the nearest one leaves out.
+/// Appends all metric names, because a message that suggests the nearest name omits them.
 fn with_names(message: &str) -> String {
     if message.contains("(known: ") {
         return message.to_owned();

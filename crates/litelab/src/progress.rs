@@ -1,4 +1,4 @@
-//! What a run shows while it goes on: the plan, then a bar with running medians, or plain lines off a terminal.
+//! Progress display of a run: the plan, then a bar with running medians; plain lines where output is not a terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -13,35 +13,35 @@ use litelab_report::number;
 
 use crate::{output, style};
 
-/// What a trial costs besides its work: a copy, a process, the checks. Only for the estimate of the plan line.
+/// Estimated cost of a trial besides its work (copy, process start, checks). Used only for the estimate of the plan.
 const OVERHEAD_SECONDS: f64 = 0.15;
-/// What a trial that ends by count is taken to last, as long as none has been seen.
+/// Estimated duration of a trial that ends by count.
 const UNKNOWN_SECONDS: f64 = 1.0;
-/// Rates that a search is taken to try.
+/// Estimated number of rates that a search tries.
 const SEARCH_RATES: f64 = 10.0;
-/// Off a terminal a line at least this often, so that a log shows life.
+/// Longest time between two lines where output is not a terminal, so that a log shows activity.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Renders events.
+/// Progress display.
 pub struct Progress {
     bar: ProgressBar,
-    /// A line for each arm above the bar, where they fit on the screen.
+    /// One line per arm above the bar; empty if they do not fit on the screen.
     lines: Vec<ProgressBar>,
     redraws: bool,
     plan: Option<Plan>,
-    /// Values of each arm's first metric so far.
+    /// Values of each arm's first metric, sorted.
     values: BTreeMap<usize, Vec<f64>>,
     total: usize,
     trials: usize,
     begun: Instant,
     last_line: Instant,
     failed: u32,
-    /// Failures by scenario and reason without figures: the line of the first, and how many there are.
+    /// Failures by scenario and reason (without figures): text of the first one, and count.
     failures: BTreeMap<(usize, String), (String, u32)>,
 }
 
 impl Progress {
-    /// On standard error.
+    /// Creates a display on standard error.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let now = Instant::now();
@@ -60,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Shows one event.
+    /// Renders one event.
     pub fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::Started { plan, environment, file, done } => {
@@ -146,7 +146,7 @@ impl Progress {
             self.bar.set_position(before as u64);
             self.bar.reset_eta();
             let template = "{bar:30.cyan/dim} {pos}/{len} trials, {eta} left · {wide_msg}";
-            // The template is a constant; a mistake in it would only cost its looks.
+            // The template is a constant; an error in it would only affect the appearance.
             if let Ok(style) = ProgressStyle::with_template(template) {
                 self.bar.set_style(style.progress_chars("━╸─"));
             }
@@ -165,7 +165,7 @@ impl Progress {
                 let first = format!("block {}, {name}", record.block + 1);
                 let (_, count) = self.failures.entry((scenario, alike(&failure.reason))).or_insert((first.clone(), 0));
                 *count += 1;
-                // One that differs from another in its figures alone is counted, and said at the end.
+                // Failures that differ only in figures are counted here and reported at the end.
                 if *count == 1 {
                     self.print(&format!("failed: {first}: {}", failure.reason));
                 }
@@ -199,13 +199,14 @@ impl Progress {
         scenario.map_or_else(|| "?".to_owned(), |s| s.name.clone())
     }
 
-    /// `block 3/10`, of a scenario.
+    /// `block 3/10` of a scenario.
     fn block(&self, scenario: usize, block: u32) -> String {
         let planned = self.plan.as_ref().and_then(|p| p.scenarios.get(scenario)).map_or(0, |s| s.blocks);
         format!("block {}/{planned}", block + 1)
     }
 
-    /// Redraws the bar's message; off a terminal prints a line, but not too often unless it is `due`.
+    /// Updates the bar's message. Off a terminal, prints a line if it is `due` or the last one is older than
+    /// [`HEARTBEAT`].
     fn line_or_message(&mut self, text: &str, due: bool) {
         if self.redraws {
             output::message(&self.bar, text);
@@ -216,11 +217,11 @@ impl Progress {
 
     fn print(&mut self, line: &str) {
         self.last_line = Instant::now();
-        // Off a terminal the bar is hidden, and nothing is suspended.
+        // Off a terminal the bar is hidden and `suspend` has no effect.
         self.bar.suspend(|| output::log(line));
     }
 
-    /// Clears the bar, and counts the failures that were not printed.
+    /// Clears the bar and prints the number of failures that were not printed.
     pub fn finish(&mut self) {
         for (first, count) in std::mem::take(&mut self.failures).into_values().filter(|(_, count)| *count > 1) {
             let more = number::counted(u64::from(count) - 1, "further trial");
@@ -231,7 +232,7 @@ impl Progress {
     }
 }
 
-/// A line for each arm, or none where the screen has not enough of them.
+/// One line per arm; empty if the screen has too few lines.
 fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
     if plan.arms.len() + 4 > style::height() {
         return Vec::new();
@@ -247,13 +248,13 @@ fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
     (0..plan.arms.len()).map(line).collect()
 }
 
-/// Why arms of a plan are skipped, each reason once.
+/// Prints each distinct reason for which arms of the plan are skipped.
 pub fn skipped(plan: &Plan) {
     let reasons: BTreeSet<_> = plan.arms.iter().filter_map(|arm| arm.skipped.as_ref()).collect();
     reasons.iter().for_each(|reason| output::note(style::WARNING, "skipped", reason));
 }
 
-/// The plan in a line, and a line for each scenario.
+/// The plan in one line, then one line per scenario.
 pub fn describe(plan: &Plan) -> Vec<String> {
     let seconds: f64 = plan
         .arms

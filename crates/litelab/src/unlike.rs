@@ -1,12 +1,12 @@
-//! In what two runs may differ: what `compare` and `repeat` have in common.
+//! The option `--allow-unlike`, shared by `compare` and `repeat`.
 
 use litelab_report::compare::Unlike;
 
-/// What is allowed.
+/// Differences between two runs that the user permits.
 #[derive(clap::Args)]
 pub struct Allowance {
-    /// Go on all the same where the runs differ in these: host, driver, work (what was run); in anything, if none is
-    /// named
+    /// Continue although the runs differ in host, driver or work (schema, data, transactions, settings); without a
+    /// value: in any of them
     #[arg(
         long,
         value_name = "WHAT",
@@ -27,7 +27,7 @@ enum Allowed {
 }
 
 impl Allowance {
-    /// The kinds of differences.
+    /// The permitted kinds of difference.
     pub fn kinds(&self) -> Vec<Unlike> {
         let kind = |allowed: &Allowed| match allowed {
             Allowed::Host => Unlike::Host,

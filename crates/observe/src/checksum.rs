@@ -1,6 +1,6 @@
 //! The running checksum of the WAL format (<https://sqlite.org/fileformat2.html#walcksm>).
 
-/// Which way round the 32-bit words are read before they are summed.
+/// Byte order in which the 32-bit words are read before they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     Big,
@@ -8,7 +8,7 @@ pub(super) enum Words {
 }
 
 impl Words {
-    /// The wal-index is memory shared between processes of one machine, hence in its byte order.
+    /// Byte order of the wal-index: that of the machine, because it is memory shared by processes of one machine.
     pub(super) const NATIVE: Words = if cfg!(target_endian = "big") { Words::Big } else { Words::Little };
 
     pub(super) fn read(self, bytes: [u8; 4]) -> u32 {
@@ -19,8 +19,8 @@ impl Words {
     }
 }
 
-/// The two sums over `bytes`, starting from zero. A tail shorter than eight bytes is not covered: the format only ever
-/// sums multiples of eight.
+/// The two sums over `bytes`, starting from zero. A tail shorter than eight bytes is ignored: the format sums only
+/// multiples of eight.
 pub(super) fn checksum(bytes: &[u8], words: Words) -> [u32; 2] {
     let (pairs, _) = bytes.as_chunks::<8>();
     pairs.iter().fold([0u32; 2], |[s0, s1], &[a, b, c, d, e, f, g, h]| {
@@ -30,7 +30,7 @@ pub(super) fn checksum(bytes: &[u8], words: Words) -> [u32; 2] {
     })
 }
 
-/// The four bytes at `at`, or zeros where the slice ends before: callers check the length first.
+/// The four bytes at `at`; zeros beyond the end of the slice, whose length callers check first.
 pub(super) fn word(bytes: &[u8], at: usize) -> [u8; 4] {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).unwrap_or_default()
 }

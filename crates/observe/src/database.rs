@@ -1,4 +1,4 @@
-//! One database followed over time: what changed between two looks at its files.
+//! Changes of one database over time, derived from successive reads of its files.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use super::files::{FileSizes, sidecar};
 use super::shm::WalIndex;
 use super::wal::{WalFile, WalHeader};
 
-/// A first salt that moved further than this within one look was drawn anew, not counted up: no log restarts that
-/// often between two looks, and a random draw lands this near with a chance of 1 in 65,536.
+/// Largest change of the first salt between two reads that counts as increments; a larger one is a new random draw. No
+/// log restarts that often between two reads, and a random draw lies this close with probability 1 in 65,536.
 const COUNTED_UP: u32 = 1 << 16;
 
-/// One look at the files of a database.
+/// State of a database's files at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseState {
@@ -27,8 +27,8 @@ pub struct DatabaseState {
 }
 
 impl DatabaseState {
-    /// Live frames in the log; from the file's length where there is no readable wal-index, as in exclusive locking
-    /// mode, which keeps the index in its own memory.
+    /// Number of live frames in the log. Derived from the file's length if there is no readable wal-index, as in
+    /// exclusive locking mode, in which SQLite keeps the index in private memory.
     #[must_use]
     pub fn frames(&self) -> Option<u64> {
         match (self.index, self.wal) {
@@ -39,21 +39,21 @@ impl DatabaseState {
     }
 }
 
-/// What happened to a log since the probe's first look. Sampling sees states, not events, so these are lower bounds
-/// unless said otherwise.
+/// Changes of a log since the first read of the probe. Sampling observes states, not events, so these are lower bounds
+/// unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseTotals {
-    /// Times the log began anew after a checkpoint had emptied it.
+    /// Number of restarts of the log after a checkpoint had copied all of it.
     pub wal_restarts: u64,
-    /// Whether `wal_restarts` is exact. It is while the salts count up; a connection that writes its first header, or
-    /// a log deleted and made again, draws them at random, and then that one change is counted as one restart.
+    /// Whether `wal_restarts` is exact. It is as long as the salts are incremented. A connection that writes its first
+    /// header, or a log that was deleted and created again, draws them at random; such a change counts as one restart.
     pub wal_restarts_exact: bool,
-    /// Frames copied from the log into the database.
+    /// Number of frames copied from the log into the database.
     pub frames_backfilled: u64,
 }
 
-/// Follows one database.
+/// Observer of one database.
 #[derive(Debug)]
 pub struct DatabaseProbe {
     database: PathBuf,
@@ -66,7 +66,7 @@ pub struct DatabaseProbe {
 }
 
 impl DatabaseProbe {
-    /// A probe of the database at this path, which need not be there yet. Nothing is read.
+    /// Creates a probe of the database at this path, which need not exist yet. Reads nothing.
     #[must_use]
     pub fn new(database: PathBuf) -> Self {
         DatabaseProbe {
@@ -80,7 +80,7 @@ impl DatabaseProbe {
         }
     }
 
-    /// Looks at the files. What cannot be read, for whatever reason, is absent from the state.
+    /// Reads the files. Anything unreadable, for any reason, is `None` in the state.
     pub fn read(&mut self) -> DatabaseState {
         let files = FileSizes::of(&self.database);
         let wal = if files.wal > Some(0) { WalFile::read(&self.log).ok().flatten() } else { None };
@@ -89,13 +89,13 @@ impl DatabaseProbe {
         self.state
     }
 
-    /// The last look.
+    /// State of the last read.
     #[must_use]
     pub fn state(&self) -> DatabaseState {
         self.state
     }
 
-    /// Everything that changed since the first look.
+    /// All changes since the first read.
     #[must_use]
     pub fn totals(&self) -> DatabaseTotals {
         self.totals
@@ -123,13 +123,14 @@ impl DatabaseProbe {
     }
 }
 
-/// Frames backfilled from one wal-index to a later one. The log restarts only when all of it has been copied, so
-/// what was left of the old log counts too.
+/// Frames backfilled between two states of a wal-index. The log restarts only after all of it has been copied, so the
+/// rest of the old log counts too.
 fn backfilled_between(before: &WalIndex, now: &WalIndex) -> u64 {
     if before.salts == now.salts {
         now.backfilled.saturating_sub(before.backfilled).into()
     } else {
-        // `nBackfill` is zeroed just after the new header appears: more than the new log holds is of the old one.
+        // `nBackfill` is reset just after the new header appears: a value above the new log's length belongs to the old
+        // log.
         let of_new = if now.backfilled <= now.frames { now.backfilled } else { 0 };
         u64::from(before.backlog()) + u64::from(of_new)
     }
@@ -171,12 +172,12 @@ mod tests {
         }
         probe.read();
         assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (5, true));
-        // Of the logs in between nothing was seen; of the first one, that it had to be copied whole.
+        // The logs in between were not observed; the first one must have been copied completely.
         assert_eq!(probe.totals().frames_backfilled, u64::from(before.frames));
     }
 
-    /// The reason not to count by the checkpoint sequence: after three restarts by one connection, the first by
-    /// another one writes sequence number 1.
+    /// Shows why the checkpoint sequence cannot count restarts: after three restarts by one connection, the first
+    /// restart by another connection writes sequence number 1.
     #[test]
     fn restarts_by_several_connections() {
         let mut sqlite = Sqlite::spawn();
@@ -201,7 +202,7 @@ mod tests {
         sqlite.wal_database(4096);
         let mut probe = DatabaseProbe::new(sqlite.path().to_owned());
         probe.read();
-        // Leaving WAL mode deletes the log, as does closing the last connection.
+        // Leaving WAL mode deletes the log, like closing the last connection.
         sqlite.exec("PRAGMA journal_mode=DELETE");
         assert_eq!(probe.read().files.wal, None);
         sqlite.exec("PRAGMA journal_mode=WAL");

@@ -1,4 +1,4 @@
-//! Sizes of a database and of the files SQLite keeps beside it.
+//! Sizes of a database and of the files SQLite keeps next to it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lengths in bytes; `None` where there is no such file.
+/// File sizes in bytes; `None` if a file does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSizes {
-    /// The database itself.
+    /// Size of the database file.
     pub database: Option<u64>,
-    /// `-wal`.
+    /// Size of `-wal`, the write-ahead log.
     pub wal: Option<u64>,
-    /// `-shm`.
+    /// Size of `-shm`, the wal-index.
     pub shm: Option<u64>,
-    /// `-journal`, the rollback journal.
+    /// Size of `-journal`, the rollback journal.
     pub journal: Option<u64>,
 }
 
 impl FileSizes {
-    /// Sizes of the files of the database at `database`. Opens none of them.
+    /// Reads the sizes of the files of the database at `database`. Opens none of them.
     #[must_use]
     pub fn of(database: &Path) -> Self {
         let bytes = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.len());
@@ -35,7 +35,7 @@ impl FileSizes {
     }
 }
 
-/// The path of a file that SQLite names by a suffix to the database's own name, such as `-wal`.
+/// Path of a file that SQLite names by a suffix to the database's name, such as `-wal`.
 #[must_use]
 pub fn sidecar(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
@@ -43,7 +43,7 @@ pub fn sidecar(database: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// A file that is not there yet, or no longer, is an ordinary finding for an observer.
+/// Converts "not found" into `None`: for an observer a missing file is a normal result.
 pub(super) fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

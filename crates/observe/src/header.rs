@@ -13,34 +13,34 @@ use super::checksum::word;
 use super::files::absent_is_none;
 use super::wal::valid_page_size;
 
-/// What the database file says of itself. In WAL mode that is the state of the last checkpoint.
+/// Fields of the database header. In WAL mode they describe the state at the last checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseHeader {
     /// Page size in bytes.
     pub page_size: u32,
-    /// Whether the file is marked for write-ahead logging, which outlives every connection.
+    /// Whether the file is in WAL mode, a persistent property.
     pub wal: bool,
-    /// Goes up with each transaction outside WAL mode.
+    /// File change counter, incremented by each transaction outside WAL mode.
     pub change_counter: u32,
-    /// Size in pages.
+    /// Size of the database in pages.
     pub pages: u32,
-    /// Pages on the free list.
+    /// Number of pages on the free list.
     pub free_pages: u32,
-    /// Version number of the library that last wrote the file, as 3054001 for 3.54.1.
+    /// Version number of the SQLite library that last wrote the file, such as 3054001 for 3.54.1.
     pub written_by: u32,
 }
 
-/// Why bytes are not the header of an SQLite database.
+/// Error for bytes that are not the header of an SQLite database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DatabaseHeaderError {
-    /// Fewer than 100 bytes, as in a database nothing was written to.
+    /// Fewer than 100 bytes, as in a database that was never written.
     #[error("{0} bytes are too few for a database header")]
     Short(usize),
-    /// Another file, or an encrypted one.
+    /// The magic string is missing: another format, or an encrypted database.
     #[error("this is not an SQLite database, or it is encrypted")]
     Magic,
-    /// Not a power of two between 512 and 65,536.
+    /// The page size is not a power of two between 512 and 65,536.
     #[error("impossible page size {0}")]
     PageSize(u32),
 }
@@ -49,10 +49,10 @@ impl DatabaseHeader {
     /// Length of the header in bytes.
     pub const BYTES: usize = 100;
 
-    /// Reads a header from the start of `bytes`.
+    /// Parses a header at the start of `bytes`.
     ///
     /// # Errors
-    /// A [`DatabaseHeaderError`] when these are not the first bytes of a database.
+    /// A [`DatabaseHeaderError`] if `bytes` does not begin with a header.
     pub fn parse(bytes: &[u8]) -> Result<Self, DatabaseHeaderError> {
         if bytes.len() < Self::BYTES {
             return Err(DatabaseHeaderError::Short(bytes.len()));
@@ -78,10 +78,10 @@ impl DatabaseHeader {
         })
     }
 
-    /// Reads the header of the file at `path`; `None` when there is no such file, or nothing in it yet.
+    /// Reads the header of the file at `path`; `None` if the file does not exist or is empty.
     ///
     /// # Errors
-    /// Any I/O error but "not found"; `InvalidData` when the file is no database.
+    /// Any I/O error except "not found"; `InvalidData` if the file is not a database.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
         let Some(file) = absent_is_none(File::open(path))? else {
             return Ok(None);
@@ -107,7 +107,7 @@ mod tests {
     fn agrees_with_the_pragmas() {
         let mut sqlite = Sqlite::spawn();
         assert_eq!(DatabaseHeader::read(sqlite.path()).unwrap(), None);
-        // Rows of several overflow pages, so that deleting them leaves free pages.
+        // Large rows with overflow pages, so that deleting them leaves free pages.
         sqlite.wal_database(4096);
         sqlite.checkpoint("TRUNCATE");
         let header = DatabaseHeader::read(sqlite.path()).unwrap().unwrap();

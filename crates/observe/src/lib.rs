@@ -1,9 +1,9 @@
-//! Databases, processes and the host as they are seen from outside, the same for every language.
+//! Observation of databases, processes and the host from outside the runner, independent of its language.
 //!
-//! Nothing here opens a database with SQLite, and nothing takes a lock. Files are read through fresh read-only
+//! This crate never opens a database with SQLite and never takes a lock. It reads files through new read-only
 //! descriptors, which has one hazard: POSIX drops **all** record locks that a process holds on a file when it closes
-//! *any* descriptor of that file (<https://sqlite.org/howtocorrupt.html>, section 2.2). That is harmless exactly as
-//! long as this process holds no SQLite connection on the observed databases. So the contract of this crate is: a
+//! *any* descriptor of that file (<https://sqlite.org/howtocorrupt.html>, section 2.2). This is harmless only while
+//! this process has no SQLite connection to the observed databases. The contract of this crate is therefore: a
 //! [`Sampler`] runs while the trial's runner processes own the database, and is stopped before this process opens it.
 //!
 //! Sources of the layouts: <https://sqlite.org/fileformat2.html#walformat> and <https://sqlite.org/walformat.html>.

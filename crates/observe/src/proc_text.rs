@@ -1,16 +1,16 @@
-//! The `key: value` files of `/proc`.
+//! Parsing of the `key: value` files of `/proc`.
 //!
-//! Read key by key rather than with a parser of the whole file: kernels, containers and sandboxes leave keys out, and
-//! one that we do not want must not cost us those that we do.
+//! Reads single keys instead of parsing the whole file: kernels, containers and sandboxes omit keys, and a missing key
+//! that is not needed must not hide the needed ones.
 
 use std::path::Path;
 
-/// Text of a file under `/proc` or `/sys`; `None` where it is absent, unreadable or not text.
+/// Text of a file under `/proc` or `/sys`; `None` if it is missing, unreadable or not text.
 pub(crate) fn proc_file(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-/// The number behind `key:`. A value in kB, the only unit those files use, comes back in bytes.
+/// The number after `key:`. A value in kB, the only unit in these files, is converted to bytes.
 pub(crate) fn number(text: &str, key: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     let mut words = value.split_whitespace();

@@ -1,4 +1,4 @@
-//! What one process has used so far, from `/proc/PID`.
+//! Resource usage of a running process, from `/proc/PID`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,53 +11,53 @@ use serde::{Deserialize, Serialize};
 
 use super::proc_text::{number, proc_file};
 
-/// Resources used by a process, or by several together. Every field is a total since the process began, except
-/// `rss_bytes` and `threads`, which are of the moment. `None` where the system does not tell.
+/// Resource usage of a process, or the sum over several. Every field is a total since the start of the process, except
+/// `rss_bytes` and `threads`, which are current values. `None` if the system does not report the value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessUsage {
-    /// CPU time in user mode, nanoseconds, in steps of a clock tick (10 ms as a rule).
+    /// CPU time in user mode, nanoseconds, with the resolution of a clock tick (usually 10 ms).
     pub user_ns: u64,
-    /// CPU time in the kernel, nanoseconds, in the same steps.
+    /// CPU time in the kernel, nanoseconds, with the same resolution.
     pub system_ns: u64,
     /// Resident memory in bytes.
     pub rss_bytes: Option<u64>,
-    /// Highest resident memory in bytes. Added up over processes it is an upper bound of their common peak.
+    /// Peak resident memory in bytes. The sum over several processes is an upper bound of their common peak.
     pub rss_peak_bytes: Option<u64>,
-    /// Bytes asked of read calls, the page cache included (`rchar`).
+    /// Bytes requested by read calls, including those served by the page cache (`rchar`).
     pub read_call_bytes: Option<u64>,
-    /// Bytes given to write calls (`wchar`).
+    /// Bytes passed to write calls (`wchar`).
     pub write_call_bytes: Option<u64>,
-    /// Write calls (`syscw`).
+    /// Number of write calls (`syscw`).
     pub write_calls: Option<u64>,
-    /// Bytes fetched from storage (`read_bytes`).
+    /// Bytes read from storage (`read_bytes`).
     pub read_bytes: Option<u64>,
-    /// Bytes of page cache made dirty that belong on storage (`write_bytes`). A page made dirty again before it was
-    /// written back counts once, so this is not what the device wrote.
+    /// Bytes of page cache dirtied for files on storage (`write_bytes`). A page dirtied several times before its
+    /// writeback counts once, so this is not the amount written by the device.
     pub write_bytes: Option<u64>,
-    /// Times a thread gave up the CPU of its own, over all threads seen. Threads that came and went between two looks
-    /// are missing.
+    /// Voluntary context switches of all observed threads. A thread that starts and ends between two reads is not
+    /// observed.
     pub voluntary_switches: Option<u64>,
-    /// Times a thread was made to give up the CPU, over all threads seen.
+    /// Involuntary context switches of all observed threads.
     pub involuntary_switches: Option<u64>,
-    /// Threads at the moment.
+    /// Current number of threads.
     pub threads: Option<u64>,
 }
 
 impl ProcessUsage {
-    /// CPU time in both modes, nanoseconds.
+    /// Total CPU time in nanoseconds.
     #[must_use]
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns.saturating_add(self.system_ns)
     }
 
-    /// Both together. A field unknown of one is unknown of the sum: half a sum would look like a small one.
+    /// Sum of both. A field missing in either is missing in the sum, because a partial sum would be misleading.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.zip(other, |a, b| Some(a?.saturating_add(b?)), u64::saturating_add)
     }
 
-    /// Field by field the greater, and the known rather than the unknown.
+    /// Maximum of each field; a known value takes precedence over `None`.
     #[must_use]
     pub(super) fn max(&self, other: &Self) -> Self {
         self.zip(other, Option::max, u64::max)
@@ -86,8 +86,8 @@ impl ProcessUsage {
     }
 }
 
-/// Looks at one process again and again. Totals never go down: they are kept when threads end and when the process
-/// is gone, and a later process that got the same number is not taken for it.
+/// Observer of one process. Totals never decrease: they are kept after threads end and after the process ends. A later
+/// process with the same process id is not confused with it.
 #[derive(Debug)]
 pub struct ProcessProbe {
     directory: PathBuf,
@@ -98,7 +98,7 @@ pub struct ProcessProbe {
 }
 
 impl ProcessProbe {
-    /// A probe of the process with this number. Nothing is read yet.
+    /// Creates a probe of the process with this id. Reads nothing.
     #[must_use]
     pub fn new(pid: u32) -> Self {
         ProcessProbe {
@@ -110,11 +110,11 @@ impl ProcessProbe {
         }
     }
 
-    /// What the process has used up to now, or had when it was last seen. `None` if it was never seen, as on a system
-    /// without `/proc`.
+    /// Current usage of the process, or the last known usage after its end. `None` if the process was never observed,
+    /// as on a system without `/proc`.
     ///
-    /// With `each_thread` the context switches of every thread are read anew, which costs one file per thread;
-    /// without, the figures of the last such look stand.
+    /// With `each_thread` the context switches of every thread are read, at the cost of one file per thread; without
+    /// it, the result keeps the values of the last such read.
     pub fn read(&mut self, each_thread: bool) -> Option<ProcessUsage> {
         match self.look(each_thread) {
             Some(now) => self.last = Some(self.last.map_or(now, |last| carried(&last, &now))),
@@ -128,7 +128,7 @@ impl ProcessProbe {
         self.last
     }
 
-    /// Whether the process has ended, or was never seen. One that ended but that nobody has waited for is still here.
+    /// Whether the process has ended or was never observed. A zombie still counts as existing.
     #[must_use]
     pub fn gone(&self) -> bool {
         self.gone
@@ -184,8 +184,7 @@ impl ProcessProbe {
     }
 }
 
-/// Totals of `now`, held at those of `last` where `now` has none: a process that ended but was not waited for has lost
-/// its memory figures.
+/// Totals of `now`, replaced by those of `last` where `now` has none: a zombie has lost its memory figures.
 fn carried(last: &ProcessUsage, now: &ProcessUsage) -> ProcessUsage {
     ProcessUsage { rss_bytes: now.rss_bytes.or(Some(0)), threads: now.threads, ..last.max(now) }
 }
@@ -205,7 +204,7 @@ fn stat(text: &str) -> Option<StatTimes> {
 fn ticks_per_second() -> u64 {
     #[cfg(unix)]
     let ticks = rustix::param::clock_ticks_per_second();
-    // Never used: there is no /proc to have ticks from.
+    // Never used: other systems have no /proc and so no ticks.
     #[cfg(not(unix))]
     let ticks = 100;
     ticks.max(1)
@@ -259,7 +258,7 @@ mod tests {
         use super::*;
         use crate::testkit::this_test;
 
-        /// Child of the test below: burns 200 ms of CPU in each of two threads, writes 1 MiB, sleeps 20 times.
+        /// Child of the test below: uses 200 ms of CPU in each of two threads, writes 1 MiB, sleeps 20 times.
         #[test]
         #[ignore = "the child side of a test, not a test"]
         fn busy_child() {
@@ -308,7 +307,7 @@ mod tests {
             std::io::BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
             assert_eq!(line, "done\n");
             let used = probe.read(true).unwrap();
-            // Two threads of 200 ms each; the upper limit leaves room for start-up and steal.
+            // Two threads of 200 ms each; the upper bound leaves room for start-up and steal.
             assert!((380_000_000..2_000_000_000).contains(&used.cpu_ns()), "{used:?}");
             assert!(used.user_ns >= first.user_ns);
             let written = used.write_call_bytes.unwrap();
@@ -317,7 +316,7 @@ mod tests {
             assert!(used.voluntary_switches.unwrap() >= 20, "{used:?}");
             assert!(used.rss_peak_bytes >= used.rss_bytes && used.rss_bytes > Some(100_000), "{used:?}");
 
-            // Ended but not waited for: totals are still there, exact, and memory has gone.
+            // As a zombie it keeps exact totals, and its memory is freed.
             drop(child.stdin.take());
             let deadline = Instant::now() + Duration::from_secs(60);
             let ended = loop {

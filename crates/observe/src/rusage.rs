@@ -1,4 +1,4 @@
-//! The exact resource usage of a child, which the kernel gives once: to whoever waits for it.
+//! Exact resource usage of a child, which the kernel reports once: to the process that reaps it.
 
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Between two looks at a child that is waited for with a deadline.
+/// Interval of polling while waiting with a deadline.
 const POLL: Duration = Duration::from_millis(1);
 
-/// What a process used from its start to its end, and with it those children of its own that it waited for. Without
-/// the 10 ms steps of `/proc`, so good for short trials too.
+/// Resource usage of a process from start to end, including its children that it reaped. Does not have the 10 ms
+/// resolution of `/proc`, and so suits short trials too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ResourceUsage {
@@ -20,32 +20,32 @@ pub struct ResourceUsage {
     pub user_ns: u64,
     /// CPU time in the kernel, nanoseconds.
     pub system_ns: u64,
-    /// Highest resident memory in bytes. On Linux never below the parent's own peak at the moment of the spawn, since
-    /// the kernel keeps the figure across `execve`: prefer [`super::ProcessUsage::rss_peak_bytes`] where there is one.
+    /// Peak resident memory in bytes. On Linux at least the parent's peak at the time of the spawn, because the kernel
+    /// keeps the value across `execve`: prefer [`super::ProcessUsage::rss_peak_bytes`] if available.
     pub max_rss_bytes: u64,
-    /// Times a thread gave up the CPU of its own.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Times a thread was made to give up the CPU.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// Reads from storage, in units of 512 bytes on Linux, in operations elsewhere.
+    /// Reads from storage, in units of 512 bytes on Linux, as a number of operations elsewhere.
     pub blocks_in: u64,
-    /// Writes that belong on storage, in the same units.
+    /// Writes to storage, in the same units.
     pub blocks_out: u64,
 }
 
-/// The end of a child.
+/// Exit of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exited {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
-    /// What it used; `None` where the system has no `wait4`.
+    /// Resource usage; `None` on systems without `wait4`.
     pub usage: Option<ResourceUsage>,
 }
 
-/// A child that is waited for through `wait4`. It owns the [`Child`], because a second wait by the standard library
-/// would fail, and a second kill could hit a stranger that has got the same number.
+/// A child that is reaped through `wait4`. It owns the [`Child`], because a second wait by the standard library would
+/// fail, and a second kill could hit an unrelated process that reuses the process id.
 ///
-/// Dropping it neither kills nor waits, as with [`Child`].
+/// Like [`Child`], dropping it neither kills nor reaps the process.
 #[derive(Debug)]
 pub struct MeasuredChild {
     child: Child,
@@ -53,26 +53,26 @@ pub struct MeasuredChild {
 }
 
 impl MeasuredChild {
-    /// Takes over a child that nobody has waited for yet. Take its pipes out before, or reach them by
+    /// Takes ownership of a child that has not been reaped. Take its pipes before, or access them through
     /// [`MeasuredChild::pipes`].
     #[must_use]
     pub fn new(child: Child) -> Self {
         MeasuredChild { child, exited: None }
     }
 
-    /// The process number.
+    /// Process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The child, to take its pipes out. Do not wait for it or kill it through this.
+    /// The child, for access to its pipes. Do not wait for it or kill it through this reference.
     pub fn pipes(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Whether the child has ended, **leaving it unwaited for**: until [`MeasuredChild::wait`] its last figures can
-    /// still be read under `/proc`.
+    /// Whether the child has ended, **without reaping it**: until [`MeasuredChild::wait`] its final figures remain
+    /// readable under `/proc`.
     ///
     /// # Errors
     /// Those of `waitid`.
@@ -83,7 +83,7 @@ impl MeasuredChild {
         self.peek()
     }
 
-    /// As [`MeasuredChild::has_ended`], waiting for at most `limit`. `false` means that it still runs.
+    /// Like [`MeasuredChild::has_ended`], after waiting for at most `limit`. `false` means that the child still runs.
     ///
     /// # Errors
     /// Those of `waitid`.
@@ -101,12 +101,12 @@ impl MeasuredChild {
         }
     }
 
-    /// Waits for the end and reaps the child. Further calls give the same answer.
+    /// Waits for the end and reaps the child. Later calls return the same result.
     ///
     /// # Errors
     /// Those of `wait4`.
     pub fn wait(&mut self) -> io::Result<Exited> {
-        // A child that waits for the end of its input must see it, as with `Child::wait`.
+        // A child that waits for the end of its input must receive it, as with `Child::wait`.
         drop(self.child.stdin.take());
         if let Some(exited) = self.exited {
             return Ok(exited);
@@ -116,10 +116,10 @@ impl MeasuredChild {
         Ok(exited)
     }
 
-    /// Kills the child, unless it has been reaped already. Still to be waited for.
+    /// Kills the child, unless it has been reaped. It must still be reaped.
     ///
     /// # Errors
-    /// Those of the system's kill.
+    /// Those of the kill system call.
     pub fn kill(&mut self) -> io::Result<()> {
         if self.exited.is_some() { Ok(()) } else { self.child.kill() }
     }
@@ -147,7 +147,7 @@ impl MeasuredChild {
                 return Err(error);
             }
         }
-        // SAFETY: all zeros is a valid rusage, and wait4 has filled it besides.
+        // SAFETY: an all-zero rusage is valid, and wait4 has filled it.
         let usage = unsafe { usage.assume_init() };
         Ok(Exited { status: ExitStatus::from_raw(status), usage: Some(from_c(&usage)) })
     }
@@ -167,9 +167,9 @@ impl MeasuredChild {
 
 #[cfg(unix)]
 fn from_c(usage: &libc::rusage) -> ResourceUsage {
-    // The kernel's figures are signed by tradition only.
+    // The kernel's values are never negative, although the type is signed.
     let count = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
-    // Seconds and microseconds are of different widths from system to system.
+    // The widths of seconds and microseconds differ between systems.
     let nanoseconds = |time: libc::timeval| {
         let (seconds, microseconds) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_usec));
         seconds.unwrap_or(0).saturating_mul(1_000_000_000) + microseconds.unwrap_or(0) * 1_000
@@ -244,7 +244,7 @@ mod tests {
         let mut probe = ProcessProbe::new(child.id());
         let last = probe.read(true).unwrap();
         let exact = child.wait().unwrap().usage.unwrap();
-        // /proc counts in ticks; the two agree to one in each mode.
+        // /proc counts in ticks; both figures agree within one tick per mode.
         assert!(last.cpu_ns().abs_diff(exact.user_ns + exact.system_ns) <= 20_000_000, "{last:?} {exact:?}");
         assert!(last.cpu_ns() > 0);
         probe.read(true);

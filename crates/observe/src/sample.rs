@@ -1,4 +1,4 @@
-//! One point of a trial's time series, and the bounded series of them.
+//! One sample of a trial's time series, and a series of bounded length.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use super::process::ProcessUsage;
 
-/// All observed databases and processes together, at one moment. After thinning a sample stands for several moments:
-/// **totals** are those of the last, everything of the moment (sizes, frames, memory) is the highest of them.
+/// State of all observed databases and processes at one moment. After thinning, a sample represents several moments:
+/// its **totals** are those of the last moment, its current values (sizes, frames, memory) the maxima.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Sample {
     /// Nanoseconds since the sampler's start.
     pub at_ns: u64,
-    /// How long after its due time the sample was taken, nanoseconds.
+    /// Delay of the sample after its due time, nanoseconds.
     pub late_ns: u64,
-    /// Moments this sample stands for.
+    /// Number of moments this sample represents.
     pub moments: u32,
-    /// Of those, moments taken more than half an interval late.
+    /// Number of those moments that were more than half an interval late.
     pub late_moments: u32,
-    /// Due times that passed without a sample, since this one's predecessor.
+    /// Number of due times without a sample since the previous sample.
     pub missed: u64,
-    /// The processes; `None` while none has been seen.
+    /// Usage of the processes; `None` before the first was observed.
     pub process: Option<ProcessUsage>,
-    /// Bytes of the database files.
+    /// Total size of the database files in bytes.
     pub database_bytes: u64,
-    /// Bytes of the `-wal` files.
+    /// Total size of the `-wal` files in bytes.
     pub wal_bytes: u64,
-    /// Bytes of the rollback journals.
+    /// Total size of the rollback journals in bytes.
     pub journal_bytes: u64,
-    /// Live frames in the logs; `None` where none could be read.
+    /// Number of live frames in the logs; `None` if no log was readable.
     pub wal_frames: Option<u64>,
-    /// Frames not yet copied into the databases; `None` where no wal-index could be read.
+    /// Number of frames not yet copied into the databases; `None` if no wal-index was readable.
     pub wal_backlog: Option<u64>,
-    /// Frames copied into the databases, a total since the sampler's start (a lower bound).
+    /// Number of frames copied into the databases since the sampler's start (a lower bound).
     pub frames_backfilled: u64,
-    /// Times a log began anew, a total since the sampler's start.
+    /// Number of log restarts since the sampler's start.
     pub wal_restarts: u64,
     /// Whether `wal_restarts` is exact rather than a lower bound.
     pub wal_restarts_exact: bool,
 }
 
 impl Sample {
-    /// One sample for this one and the `later` one.
+    /// Merges this sample with the `later` one.
     #[must_use]
     pub fn merged(&self, later: &Sample) -> Sample {
         let process = match (self.process, later.process) {
@@ -70,7 +70,7 @@ impl Sample {
     }
 }
 
-/// Samples in order of time, never more than a limit: when it is reached, each two neighbours become one.
+/// Samples in order of time, up to a limit: when it is reached, adjacent pairs are merged.
 #[derive(Debug, Clone)]
 pub struct Series {
     samples: Vec<Sample>,
@@ -78,15 +78,16 @@ pub struct Series {
 }
 
 impl Series {
-    /// An empty series of at most `limit` samples (at least four).
+    /// Creates an empty series of at most `limit` samples (at least four).
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Series { samples: Vec::new(), limit: limit.max(4) }
     }
 
-    /// Adds the latest sample. `true` when the series was thinned, and the interval should now be twice as long.
+    /// Adds the latest sample. Returns `true` if the series was thinned, so that the interval should be doubled.
     ///
-    /// First and last sample are never merged: the first is the baseline of all totals, the last the final state.
+    /// The first and the last sample are never merged: the first is the baseline of all totals, the last the final
+    /// state.
     pub fn push(&mut self, sample: Sample) -> bool {
         let full = self.samples.len() >= self.limit;
         if full {
@@ -101,7 +102,7 @@ impl Series {
         full
     }
 
-    /// The samples so far.
+    /// Returns the samples.
     #[must_use]
     pub fn into_samples(self) -> Vec<Sample> {
         self.samples

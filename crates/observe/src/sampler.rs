@@ -1,4 +1,4 @@
-//! The thread that looks at a trial at regular times.
+//! Background thread that samples a trial at regular intervals.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use super::process::{ProcessProbe, ProcessUsage};
 use super::sample::{Sample, Series};
 use super::summary::Summary;
 
-/// Databases looked at in one moment; with more, they take turns and the others stand as last seen. At some ten
-/// microseconds each, a moment takes about a hundredth of the default interval.
+/// Number of databases read per sample; with more, they take turns and the others keep their last state. At about ten
+/// microseconds each, a sample takes about a hundredth of the default interval.
 const DATABASES_AT_ONCE: usize = 64;
-/// The threads of a process are looked at one by one no more often than this.
+/// Minimum time between two reads of each thread of a process.
 const THREADS_EVERY: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// What to look at, and how often.
+/// Targets and interval of a sampler.
 #[derive(Debug, Clone)]
 pub struct SamplerConfig {
-    /// Processes; more can be added later.
+    /// Process ids; more can be added later.
     pub pids: Vec<u32>,
-    /// Databases, by the path of their main file. They need not exist yet.
+    /// Databases, by the path of the main file. They need not exist yet.
     pub databases: Vec<PathBuf>,
     /// Time between two samples, at least 1 ms.
     pub interval: Duration,
-    /// Most samples kept; beyond it pairs are merged and the interval is doubled.
+    /// Maximum number of samples kept; beyond it pairs are merged and the interval is doubled.
     pub limit: usize,
 }
 
@@ -41,21 +41,21 @@ impl Default for SamplerConfig {
     }
 }
 
-/// Everything a sampler saw.
+/// All observations of a sampler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Recording {
-    /// In order of time. The first was taken at the start, the last when the sampler was stopped.
+    /// Samples in order of time. The first is taken at the start, the last when the sampler is stopped.
     pub samples: Vec<Sample>,
-    /// All of them in a few figures; for a part see [`Summary::within`].
+    /// Summary of all samples; for a part of them see [`Summary::within`].
     pub summary: Summary,
-    /// Nanoseconds between two samples at the end: the one asked for, doubled at every thinning.
+    /// Final interval between two samples in nanoseconds: the configured one, doubled by every thinning.
     pub interval_ns: u64,
 }
 
-/// A running sampler. Dropping it stops the thread and throws the samples away.
+/// A running sampler. Dropping it stops the thread and discards the samples.
 ///
-/// The databases must not be open in this process while it runs: see the [crate].
+/// While it runs, the databases must not be open in this process: see the [crate].
 #[derive(Debug)]
 pub struct Sampler {
     requests: Option<Sender<Request>>,
@@ -70,10 +70,10 @@ enum Request {
 }
 
 impl Sampler {
-    /// Takes the first sample, then starts the thread.
+    /// Takes the first sample and starts the thread.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If the thread cannot be started.
     pub fn start(config: SamplerConfig) -> io::Result<Self> {
         let begin = Instant::now();
         let (requests, received) = channel();
@@ -84,18 +84,18 @@ impl Sampler {
         Ok(Sampler { requests: Some(requests), thread: Some(thread), begin })
     }
 
-    /// Looks at this process too, from the next sample on.
+    /// Adds a process, from the next sample on.
     pub fn add_process(&self, pid: u32) {
         self.request(Request::Add(pid));
     }
 
-    /// The time on the clock of [`Sample::at_ns`], nanoseconds.
+    /// Current time on the clock of [`Sample::at_ns`], nanoseconds.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         nanoseconds(self.begin.elapsed())
     }
 
-    /// Takes a sample out of turn, threads included, and returns its [`Sample::at_ns`]: for the boundaries of the
+    /// Takes an additional sample, including threads, and returns its [`Sample::at_ns`]: for the boundaries of the
     /// measured window. `None` if the thread has died.
     pub fn sample_now(&self) -> Option<u64> {
         let (reply, received) = channel();
@@ -103,8 +103,8 @@ impl Sampler {
         received.recv().ok()
     }
 
-    /// Takes the last sample and ends. Call it while the processes still exist, if only as ended children that
-    /// nobody has waited for ([`super::MeasuredChild::has_ended`]), or what they did since the last sample is lost.
+    /// Takes the last sample and ends. Call it while the processes exist, at least as zombies
+    /// ([`super::MeasuredChild::has_ended`]); otherwise their usage since the last sample is lost.
     #[must_use]
     pub fn stop(mut self) -> Recording {
         self.finish().unwrap_or_else(|| Recording { samples: vec![], summary: Summary::default(), interval_ns: 0 })
@@ -112,7 +112,7 @@ impl Sampler {
 
     fn request(&self, request: Request) {
         if let Some(requests) = &self.requests {
-            // It fails only when the thread has panicked; then `stop` returns an empty recording.
+            // Fails only if the thread has panicked; then `stop` returns an empty recording.
             let _ = requests.send(request);
         }
     }
@@ -153,17 +153,17 @@ impl State {
     }
 
     fn run(mut self, requests: &Receiver<Request>) -> Recording {
-        // Due times are absolute: a late sample does not push back those after it.
+        // Due times are absolute: a late sample does not delay later ones.
         let mut due = self.begin + self.interval;
         loop {
             match requests.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Request::Add(pid)) => self.processes.push(ProcessProbe::new(pid)),
                 Ok(Request::Sample(reply)) => {
-                    // The asker may have gone away; the sample is taken all the same.
+                    // The caller may have gone; the sample is taken regardless.
                     let _ = reply.send(self.sample(Instant::now(), 0, true));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // Slots that passed unused are given up, so as not to sample in a burst afterwards.
+                    // Missed slots are skipped, to avoid a burst of samples.
                     let missed = self.slots_since(due);
                     due += self.interval * missed;
                     self.sample(due, missed.into(), false);
@@ -179,13 +179,13 @@ impl State {
         Recording { summary: Summary::of(&samples), samples, interval_ns: nanoseconds(self.interval) }
     }
 
-    /// Whole intervals from `due` until now.
+    /// Number of whole intervals from `due` until now.
     fn slots_since(&self, due: Instant) -> u32 {
         let slots = Instant::now().saturating_duration_since(due).as_nanos() / self.interval.as_nanos();
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 
-    /// Returns the sample's time.
+    /// Takes a sample and returns its time.
     fn sample(&mut self, due: Instant, missed: u64, every_thread: bool) -> u64 {
         let now = Instant::now();
         let late = now.saturating_duration_since(due);
@@ -280,14 +280,14 @@ mod tests {
         assert_eq!((summary.wal_peak_bytes, summary.wal_last_bytes), (length(log), 0));
         assert_eq!((summary.frames_peak, summary.backlog_peak), (Some(log as u64), Some(log as u64)));
         assert_eq!(summary.frames_backfilled, backfilled as u64);
-        // Five times 100,000 bytes went through the log into the database.
+        // The log carried five times 100,000 bytes into the database.
         assert!(summary.database_last_bytes >= 500_000 + summary.database_first_bytes, "{summary:?}");
         let within = Summary::within(&samples, begin..=end);
         assert_eq!(within.wal_peak_bytes, summary.wal_peak_bytes);
         #[cfg(target_os = "linux")]
         {
             let written = within.written_call_bytes.unwrap();
-            // Into the log, and again into the database.
+            // Written to the log, and again to the database.
             assert!(written >= 1_000_000, "{written}");
             assert!(summary.rss_peak_bytes > Some(1_000_000), "{summary:?}");
             assert!(summary.voluntary_switches.is_some() && summary.cpu_user_s.is_some());
@@ -297,18 +297,18 @@ mod tests {
 
     #[test]
     fn due_times_do_not_drift() {
-        // A busy machine may have the sampler hear its end before the slots it is late for, but not each time.
+        // On a busy machine the stop may overtake slots that are late, but not in every attempt.
         assert!((0..5).any(|_| slots_add_up()), "slots taken and slots missed are not all there are");
     }
 
-    /// Whether the slots of a sampler that ran for a while were all taken or missed.
+    /// Whether each slot of a sampler was taken or counted as missed.
     fn slots_add_up() -> bool {
         let sampler =
             Sampler::start(SamplerConfig { interval: Duration::from_millis(10), ..SamplerConfig::default() }).unwrap();
         std::thread::sleep(Duration::from_millis(300));
         let Recording { samples, summary, interval_ns } = sampler.stop();
         assert_eq!(interval_ns, 10_000_000);
-        // Every sample but the first and last was due at a whole multiple of the interval, however late others were.
+        // Every sample except the first and the last is due at a multiple of the interval, however late others were.
         for sample in &samples[1..samples.len() - 1] {
             assert_eq!((sample.at_ns - sample.late_ns) % 10_000_000, 0, "{sample:?}");
         }

@@ -19,66 +19,67 @@ const SUMMED: usize = 40;
 const CHECKPOINT_INFO: usize = 2 * COPY;
 /// SQLite's READMARK_NOT_USED.
 const UNUSED: u32 = u32::MAX;
-/// A writer holds the header apart for some tens of nanoseconds, so a second look nearly always succeeds.
+/// Number of attempts to read: a writer leaves the header inconsistent for some tens of nanoseconds, so a second read
+/// nearly always succeeds.
 const ATTEMPTS: usize = 4;
 
-/// What the connections of a WAL database share about the log, at one moment.
+/// State of the log as shared by the connections of a WAL database, at one moment.
 ///
-/// Header and checkpoint information are not written as one, so `backfilled` may for an instant belong to the log
-/// before a restart: use [`WalIndex::backlog`], which never goes below zero.
+/// Header and checkpoint information are not written atomically, so `backfilled` may briefly belong to the log before a
+/// restart: use [`WalIndex::backlog`], which is never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WalIndex {
-    /// Goes up with every write transaction, wrapping.
+    /// Counter incremented by every write transaction; it wraps.
     pub change_counter: u32,
     /// Page size in bytes; `None` before the first frame of a fresh log.
     pub page_size: Option<u32>,
-    /// `mxFrame`: the last committed frame, so the number of live frames. Zero right after a restart.
+    /// `mxFrame`: number of the last committed frame, and so of live frames. Zero directly after a restart.
     pub frames: u32,
-    /// `nPage`: size of the database in pages, the log included.
+    /// `nPage`: size of the database in pages, including the log.
     pub database_pages: u32,
     /// The salts of the log, as in [`super::WalHeader::salts`].
     pub salts: [u32; 2],
-    /// `nBackfill`: frames already copied into the database file.
+    /// `nBackfill`: number of frames already copied into the database file.
     pub backfilled: u32,
-    /// `nBackfillAttempted`: frames a checkpoint has begun to copy; at least `backfilled`.
+    /// `nBackfillAttempted`: number of frames that a checkpoint has begun to copy; at least `backfilled`.
     pub backfill_attempted: u32,
-    /// Reader marks: the last frame that readers of each slot may see. `None` is an unused slot. A mark stays after
-    /// its readers have gone, so it is a limit on checkpoints only while somebody holds the slot's lock.
+    /// Read marks: the last frame visible to the readers of each slot. `None` is an unused slot. A mark remains after
+    /// its readers have ended, so it limits checkpoints only while a connection holds the slot's lock.
     pub read_marks: [Option<u32>; 5],
 }
 
-/// Why 136 bytes are not a usable wal-index header.
+/// Error for bytes that are not a usable wal-index header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WalIndexError {
     /// Fewer than 136 bytes.
     #[error("{0} bytes are too few for a wal-index header")]
     Short(usize),
-    /// The two copies differ: caught in the middle of a write.
+    /// The two copies differ: read during a write.
     #[error("the two copies of the wal-index header differ")]
     Torn,
     /// No connection has recovered the log yet.
     #[error("the wal-index is not initialised")]
     Uninitialised,
-    /// Format version other than 3007000.
+    /// The format version is not 3007000.
     #[error("unknown wal-index version {0}")]
     Version(u32),
-    /// Not a power of two between 512 and 65,536.
+    /// The page size is not a power of two between 512 and 65,536.
     #[error("impossible page size {0}")]
     PageSize(u32),
-    /// Garbage, or caught in the middle of a write.
+    /// Invalid data, or read during a write.
     #[error("checksum of the wal-index header does not match")]
     Checksum,
 }
 
 impl WalIndex {
-    /// Bytes read from the start of a `-shm` file.
+    /// Number of bytes read from the start of a `-shm` file.
     pub const BYTES: usize = 136;
 
-    /// Reads a wal-index header in this machine's byte order.
+    /// Parses a wal-index header in this machine's byte order.
     ///
     /// # Errors
-    /// A [`WalIndexError`]; [`WalIndexError::Torn`] and [`WalIndexError::Checksum`] may be gone at the next look.
+    /// A [`WalIndexError`]; [`WalIndexError::Torn`] and [`WalIndexError::Checksum`] may be transient.
     pub fn parse(bytes: &[u8]) -> Result<Self, WalIndexError> {
         if bytes.len() < Self::BYTES {
             return Err(WalIndexError::Short(bytes.len()));
@@ -104,7 +105,7 @@ impl WalIndex {
             size if valid_page_size(size.into()) => Some(size.into()),
             size => return Err(WalIndexError::PageSize(size.into())),
         };
-        // Copied byte by byte from the WAL header, so these two alone are big-endian.
+        // The salts are copied byte by byte from the WAL header, so they alone are big-endian.
         let salts = [32, 36].map(|offset| u32::from_be_bytes(word(bytes, offset)));
         let read_marks = [4, 8, 12, 16, 20].map(|offset| {
             let mark = at(CHECKPOINT_INFO + offset);
@@ -122,12 +123,12 @@ impl WalIndex {
         })
     }
 
-    /// Reads the wal-index of the `-shm` file at `path`, looking again when it was caught in the middle of a write.
-    /// `None` when there is no such file, or nothing readable in it yet.
+    /// Reads the wal-index of the `-shm` file at `path`, with retries if it is read during a write. `None` if there is
+    /// no such file, or no readable header in it yet.
     ///
     /// # Errors
-    /// Any I/O error but "not found". On Windows that includes a lock violation, since byte-range locks there are
-    /// mandatory and lie inside the header.
+    /// Any I/O error except "not found". On Windows this includes a lock violation, because byte-range locks are
+    /// mandatory there and lie inside the header.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
         for _ in 0..ATTEMPTS {
             let Some(file) = absent_is_none(File::open(path))? else {
@@ -144,7 +145,7 @@ impl WalIndex {
         Ok(None)
     }
 
-    /// Frames that no checkpoint has copied into the database yet.
+    /// Number of frames that no checkpoint has copied into the database yet.
     #[must_use]
     pub fn backlog(&self) -> u32 {
         self.frames.saturating_sub(self.backfilled)
@@ -213,12 +214,12 @@ mod tests {
         let shm = sidecar(sqlite.path(), "-shm");
         let writer = std::thread::spawn(move || {
             (0..400).for_each(|_| drop(sqlite.exec("INSERT INTO t(x) VALUES (1)")));
-            // Alive until the last read, or the files would go.
+            // Returned to keep the connections open until the last read: closing them removes the files.
             sqlite
         });
         let (mut frames, mut missed) = (vec![], 0);
         while !writer.is_finished() {
-            // A writer that loses the CPU in the middle of a write leaves the header torn for longer than it is looked at.
+            // A writer that loses the CPU during a write leaves the header torn for longer than all attempts.
             match WalIndex::read(&shm).unwrap() {
                 Some(index) => frames.push(index.frames),
                 None => missed += 1,

@@ -1,4 +1,4 @@
-//! A trial's time series in a few figures.
+//! Summary of a trial's time series.
 
 use std::ops::RangeInclusive;
 
@@ -9,69 +9,69 @@ use serde::{Deserialize, Serialize};
 use super::process::ProcessUsage;
 use super::sample::Sample;
 
-/// What a window of samples amounts to. Sizes are in bytes, over all observed databases together; usage is over all
-/// observed processes, from the window's first sample to its last.
+/// Summary of a window of samples. Sizes are in bytes, over all observed databases together; usage is over all observed
+/// processes, from the window's first sample to its last.
 ///
-/// Peaks are those that were sampled: a log that grew and was truncated within one interval was higher.
+/// Peaks are sampled values: a log that grew and was truncated within one interval may have been larger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Summary {
-    /// From the first sample to the last, seconds.
+    /// Time from the first sample to the last, seconds.
     pub seconds: f64,
-    /// Highest total length of the logs.
+    /// Largest total size of the logs.
     pub wal_peak_bytes: u64,
-    /// Length of the logs at the end.
+    /// Total size of the logs at the end.
     pub wal_last_bytes: u64,
-    /// Length of the database files at the beginning.
+    /// Total size of the database files at the start.
     pub database_first_bytes: u64,
-    /// Length of the database files at the end.
+    /// Total size of the database files at the end.
     pub database_last_bytes: u64,
-    /// Highest total length of the rollback journals.
+    /// Largest total size of the rollback journals.
     pub journal_peak_bytes: u64,
-    /// Most live frames in the logs.
+    /// Largest number of live frames in the logs.
     pub frames_peak: Option<u64>,
-    /// Most frames that waited to be copied: what starves when readers hold checkpoints back.
+    /// Largest number of frames not yet copied into the databases; it grows if readers block checkpoints.
     pub backlog_peak: Option<u64>,
-    /// Frames copied into the databases (a lower bound).
+    /// Number of frames copied into the databases (a lower bound).
     pub frames_backfilled: u64,
-    /// Times a log began anew after a checkpoint.
+    /// Number of log restarts after a checkpoint.
     pub wal_restarts: u64,
     /// Whether `wal_restarts` is exact rather than a lower bound.
     pub wal_restarts_exact: bool,
-    /// CPU time in user mode, seconds, in steps of a clock tick.
+    /// CPU time in user mode, seconds, with the resolution of a clock tick.
     pub cpu_user_s: Option<f64>,
-    /// CPU time in the kernel, seconds, in steps of a clock tick.
+    /// CPU time in the kernel, seconds, with the resolution of a clock tick.
     pub cpu_system_s: Option<f64>,
-    /// Highest resident memory since the processes began, as the kernel kept it, so nothing between two samples is
-    /// missed; where it keeps none, the highest sampled. Over several processes it is an upper bound.
+    /// Peak resident memory since the start of the processes, as recorded by the kernel, so that no peak between two
+    /// samples is missed; else the largest sampled value. Over several processes an upper bound.
     pub rss_peak_bytes: Option<u64>,
-    /// Bytes given to write calls.
+    /// Bytes passed to write calls.
     pub written_call_bytes: Option<u64>,
-    /// Bytes made dirty that belong on storage.
+    /// Bytes of page cache dirtied for files on storage.
     pub written_bytes: Option<u64>,
-    /// Bytes fetched from storage.
+    /// Bytes read from storage.
     pub read_bytes: Option<u64>,
-    /// Voluntary context switches; what threads did that lived for less than a look is missing.
+    /// Voluntary context switches, without those of threads that lived for less than the interval of thread reads.
     pub voluntary_switches: Option<u64>,
-    /// Involuntary context switches, likewise.
+    /// Involuntary context switches, with the same omission.
     pub involuntary_switches: Option<u64>,
-    /// Moments sampled.
+    /// Number of moments sampled.
     pub samples: u64,
-    /// Of those, moments taken more than half an interval late: the machine, not the trial, was short of CPU.
+    /// Number of those moments that were more than half an interval late: the machine, not the trial, lacked CPU time.
     pub late_samples: u64,
-    /// Due times that passed without a sample.
+    /// Number of due times without a sample.
     pub missed_samples: u64,
 }
 
 impl Summary {
-    /// Everything in `samples`.
+    /// Summarises all samples.
     #[must_use]
     pub fn of(samples: &[Sample]) -> Self {
         Self::within(samples, 0..=u64::MAX)
     }
 
-    /// The samples in a window of time, in nanoseconds since the sampler's start; totals count from the last sample
-    /// at or before its beginning. [`super::Sampler::sample_now`] puts a sample exactly on a boundary.
+    /// Summarises the samples in a time window, in nanoseconds since the sampler's start; totals count from the last
+    /// sample at or before its beginning. [`super::Sampler::sample_now`] places a sample exactly on a boundary.
     #[must_use]
     pub fn within(samples: &[Sample], window: RangeInclusive<u64>) -> Self {
         let end = samples.partition_point(|sample| sample.at_ns <= *window.end());
@@ -81,7 +81,7 @@ impl Summary {
             return Summary::default();
         };
 
-        // The first sample with a process: nothing before it can be known, and a process is seen from its birth.
+        // The first sample with a process: none is known before, and a process is observed from its start.
         let before = samples.iter().find_map(|sample| sample.process);
         let used = |of: fn(&ProcessUsage) -> Option<u64>| {
             let (before, after) = (before?, last.process?);

@@ -1,5 +1,5 @@
-//! A real SQLite in another process: this test binary again, started with only [`sqlite_child`] to run. Tests of an
-//! observer must not hold connections themselves, see the module's contract.
+//! A real SQLite in another process: this test binary, started with only [`sqlite_child`] to run. Tests of an observer
+//! must not open connections themselves, see the contract of the crate.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Sqlite {
         self.ask('1', sql)
     }
 
-    /// The same on the second connection.
+    /// Executes SQL on the second connection.
     pub(crate) fn exec_second(&mut self, sql: &str) -> Vec<i64> {
         self.ask('2', sql)
     }
@@ -66,13 +66,13 @@ impl Sqlite {
         self.exec(&format!("PRAGMA wal_checkpoint({mode})")).try_into().unwrap()
     }
 
-    /// Leaves the second connection in a read transaction.
+    /// Begins a read transaction on the second connection and leaves it open.
     pub(crate) fn begin_reader(&mut self) {
         self.exec_second("BEGIN");
         self.exec_second("SELECT count(*) FROM t");
     }
 
-    /// Closes both connections, which removes log and wal-index, and waits for the child's end.
+    /// Closes both connections, which removes the log and the wal-index, and waits for the child's end.
     pub(crate) fn close(&mut self) {
         drop(self.child.stdin.take());
         assert!(self.child.wait().unwrap().success());
@@ -94,7 +94,7 @@ impl Drop for Sqlite {
     }
 }
 
-/// This test binary, told to run the one ignored test of that name.
+/// Command that runs the one ignored test of that name in this test binary.
 pub(crate) fn this_test(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "--nocapture", name]);
@@ -121,7 +121,7 @@ fn sqlite_child() {
     }
 }
 
-/// The integers of the first row, if any; text counts as its length, for PRAGMAs that answer with a word.
+/// The integers of the first row, if any; a text is replaced by its length, for PRAGMAs that return a word.
 fn first_row(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<Vec<i64>> {
     let mut statement = connection.prepare(sql)?;
     let columns = statement.column_count();

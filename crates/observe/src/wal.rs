@@ -1,4 +1,4 @@
-//! The `-wal` file: its header, and how many frames fit in its length.
+//! The `-wal` file: its header, and the number of frames for its length.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::checksum::{Words, checksum, word};
 use super::files::absent_is_none;
 
-/// Low bit of the magic number says the byte order of the checksums; all other fields are big-endian.
+/// Magic number without its low bit, which gives the byte order of the checksums; all other fields are big-endian.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
 const FRAME_HEADER: u64 = 24;
@@ -23,30 +23,30 @@ const FRAME_HEADER: u64 = 24;
 pub struct WalHeader {
     /// Database page size in bytes, a power of two from 512 to 65,536.
     pub page_size: u32,
-    /// Checkpoint sequence number. **Not** a count of restarts: SQLite keeps it per connection, so the first restart
-    /// by a connection that has not restarted before writes a small number again. Compare [`WalHeader::salts`].
+    /// Checkpoint sequence number. **Not** a count of restarts: SQLite keeps it per connection, so that the first
+    /// restart by a connection writes a small number again. Compare [`WalHeader::salts`].
     pub checkpoint_sequence: u32,
-    /// Both salts; they change whenever the log begins anew. The first one goes up by one at a restart, or is drawn
-    /// at random when the connection that writes the new header has sequence number zero.
+    /// Both salts, which change at every restart of the log. The first one is incremented, or drawn at random if the
+    /// connection that writes the new header has sequence number zero.
     pub salts: [u32; 2],
 }
 
-/// Why 32 bytes are not the header of a write-ahead log.
+/// Error for bytes that are not the header of a write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WalHeaderError {
     /// Fewer than 32 bytes.
     #[error("{0} bytes are too few for a WAL header")]
     Short(usize),
-    /// First four bytes.
+    /// The first four bytes are not a magic number.
     #[error("{0:#010x} is no WAL magic number")]
     Magic(u32),
-    /// Format version other than 3007000.
+    /// The format version is not 3007000.
     #[error("unknown WAL format version {0}")]
     Version(u32),
-    /// Not a power of two between 512 and 65,536.
+    /// The page size is not a power of two between 512 and 65,536.
     #[error("impossible page size {0}")]
     PageSize(u32),
-    /// Garbage, or read while it was being written.
+    /// Invalid data, or read during a write.
     #[error("checksum of the WAL header does not match")]
     Checksum,
 }
@@ -55,10 +55,10 @@ impl WalHeader {
     /// Length of the header in bytes.
     pub const BYTES: usize = 32;
 
-    /// Reads a header from the start of `bytes`.
+    /// Parses a header at the start of `bytes`.
     ///
     /// # Errors
-    /// A [`WalHeaderError`] unless magic, version, page size and checksum are all right.
+    /// A [`WalHeaderError`] unless magic number, version, page size and checksum are valid.
     pub fn parse(bytes: &[u8]) -> Result<Self, WalHeaderError> {
         if bytes.len() < Self::BYTES {
             return Err(WalHeaderError::Short(bytes.len()));
@@ -82,8 +82,8 @@ impl WalHeader {
         Ok(WalHeader { page_size, checkpoint_sequence: at(12), salts: [at(16), at(20)] })
     }
 
-    /// Whole frames that a file of `file_bytes` has room for. After a restart the file keeps its length, so this is
-    /// the high-water mark of the log, not the number of live frames: for that see [`super::WalIndex::frames`].
+    /// Number of complete frames for a file of `file_bytes`. The file keeps its length at a restart, so this is the
+    /// high-water mark of the log, not the number of live frames: for that see [`super::WalIndex::frames`].
     #[must_use]
     pub fn frames_in(&self, file_bytes: u64) -> u64 {
         file_bytes.saturating_sub(Self::BYTES as u64) / (FRAME_HEADER + u64::from(self.page_size))
@@ -94,21 +94,21 @@ pub(super) fn valid_page_size(bytes: u32) -> bool {
     (512..=65_536).contains(&bytes) && bytes.is_power_of_two()
 }
 
-/// A `-wal` file as found at one moment.
+/// State of a `-wal` file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WalFile {
     /// Length in bytes.
     pub bytes: u64,
-    /// `None` for an empty file (never written, or truncated by a checkpoint) or one caught while it was written.
+    /// Header; `None` for an empty file (never written, or truncated by a checkpoint) or one read during a write.
     pub header: Option<WalHeader>,
 }
 
 impl WalFile {
-    /// Reads length and header of the `-wal` file at `path`; `None` when there is none.
+    /// Reads length and header of the `-wal` file at `path`; `None` if there is no such file.
     ///
     /// # Errors
-    /// Any I/O error but "not found".
+    /// Any I/O error except "not found".
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
         let Some(file) = absent_is_none(File::open(path))? else {
             return Ok(None);
@@ -119,7 +119,7 @@ impl WalFile {
         Ok(Some(WalFile { bytes, header: WalHeader::parse(&start).ok() }))
     }
 
-    /// Frames by length; zero for an empty log, `None` when the length is there but no readable header.
+    /// Number of frames by length; zero for an empty log, `None` for a non-empty log without a readable header.
     #[must_use]
     pub fn frames(&self) -> Option<u64> {
         match self.header {
@@ -150,7 +150,7 @@ mod tests {
             assert_eq!(busy, 0);
             assert!(log > 1, "the log must hold something: {log}");
             assert_eq!(wal.frames(), Some(log as u64));
-            // By hand, from the file's length, without `frames_in`.
+            // Computed from the file's length, without `frames_in`.
             assert_eq!(wal.bytes, 32 + log as u64 * (24 + u64::from(page_size)));
         }
     }
@@ -161,7 +161,7 @@ mod tests {
         sqlite.wal_database(4096);
         let wal = sidecar(sqlite.path(), "-wal");
         let before = WalFile::read(&wal).unwrap().unwrap().frames().unwrap();
-        // Nine overflow pages at least: 40,000 bytes cannot be had in fewer 4,092-byte payloads.
+        // At least nine overflow pages: 40,000 bytes need that many payloads of 4,092 bytes.
         sqlite.exec("INSERT INTO t(x) VALUES (zeroblob(40000))");
         let after = WalFile::read(&wal).unwrap().unwrap().frames().unwrap();
         assert!((10..=14).contains(&(after - before)), "{before} -> {after}");
@@ -213,7 +213,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            // 64 bits of magic and version, and 64 of checksum: chance does not make a header.
+            // 64 bits of magic number and version, and 64 of checksum: random bytes do not form a header.
             prop_assert!(WalHeader::parse(&bytes).is_err());
         }
 

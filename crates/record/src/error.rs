@@ -1,31 +1,31 @@
-//! Why a file of litelab's cannot be read or written.
+//! Errors in reading or writing litelab's files.
 
 use std::path::Path;
 
 use litelab_database::{SourceError, describe};
 
-/// What went wrong.
+/// Error in reading or writing one of litelab's files.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Something that the user gave and must change. Exit code 2.
+    /// The user's input is invalid. Exit code 2.
     #[error("{0}")]
     BadInput(String),
-    /// Something that failed. Exit code 1.
+    /// An operation failed. Exit code 1.
     #[error("{0}")]
     Failed(String),
-    /// Another program holds a lock of the file: what failed now may be tried again. Exit code 1.
+    /// Another program holds a lock on the file; the operation may be retried. Exit code 1.
     #[error("{0}")]
     Busy(String),
 }
 
 impl RecordError {
-    /// Whether the user has to change the input.
+    /// Whether the user must change the input; then the exit code is 2.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Self::BadInput(_))
     }
 
-    /// A failed operation on a path; a full disk and a missing permission get their remedy.
+    /// Error of an operation on a path, with a remedy for a full disk and for a missing permission.
     #[must_use]
     pub fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
         let line = format!("{}: cannot {what}: {error}", path.display());
@@ -44,7 +44,7 @@ impl RecordError {
         }
     }
 
-    /// A failed call of SQLite on a run file.
+    /// Error of a SQLite call on a run file.
     #[must_use]
     pub fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
         let line = format!("{}: cannot {what}: {}", path.display(), describe(error));

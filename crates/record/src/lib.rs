@@ -1,15 +1,15 @@
-//! What a run is, and its file: one SQLite database with everything needed to redo or re-analyse it.
+//! Data of a run, and its file: one SQLite database with all data needed to repeat or re-analyse the run.
 //!
-//! | module | is |
+//! | module | content |
 //! |---|---|
-//! | [`outcome`] | what became of a trial: its evidence, its time series, or why it failed |
+//! | [`outcome`] | outcome of a trial: evidence, time series, or reason of failure |
 //! | [`measure`] | each metric, computed from that evidence |
-//! | [`calibration`] | what a host and its disk can show at all |
+//! | [`calibration`] | precision of a host and its disk |
 //! | [`stacks`] | call stacks of an arm |
-//! | [`environment`] | the machine; what is known of it is observed by `litelab-observe` |
+//! | [`environment`] | host environment, as observed by `litelab-observe` |
 //!
-//! [`Recorder`] writes the file and [`RunFile`] reads it. Blocks are committed one by one, in rollback-journal mode with
-//! `synchronous = EXTRA`, so that the file is whole and alone at any moment: a killed run is a shorter valid run.
+//! [`Recorder`] writes the file and [`RunFile`] reads it. Each block is one commit, in rollback-journal mode with
+//! `synchronous = EXTRA`, so that the file is complete without a log at any time: a killed run is a shorter valid run.
 
 pub mod calibration;
 mod error;
@@ -22,7 +22,7 @@ pub mod stacks;
 mod write;
 
 pub use error::RecordError;
-/// Observations that are part of a run.
+/// Observations stored in a run.
 pub use litelab_observe::{Sample, Summary, environment};
 pub use lock::Lock;
 pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
@@ -31,10 +31,10 @@ pub use write::{Recorder, now};
 
 /// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.
 pub const APPLICATION_ID: i32 = 0x6C69_6C61;
-/// Version of the tables below (`PRAGMA user_version`).
+/// Version of the tables (`PRAGMA user_version`).
 pub const FORMAT: i32 = 3;
 
-/// Tables of a run. JSON columns hold the Rust types named beside them.
+/// Schema of a run file. JSON columns hold the Rust types named in their comments.
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE run(
   key   TEXT PRIMARY KEY,  -- litelab, created, finished, directory, study_toml, plan (Plan), environment (Environment),
@@ -79,10 +79,10 @@ CREATE TABLE calibration(
 ) WITHOUT ROWID;
 ";
 
-/// What a run is read from, each of which must be a table: a view's query may have no end.
+/// Names that must be tables when a run is read: a query of a view may never end.
 pub(crate) const TABLES: [&str; 7] = ["run", "runner", "block", "trial", "series", "calibration", "flame"];
 
-/// Made when the first call stacks are stored: a file of before, or of a run that took none, has no such table.
+/// Table created with the first call stacks. Run files without call stacks do not have it.
 pub(crate) const FLAME: &str = "
 CREATE TABLE IF NOT EXISTS flame(
   arm    INTEGER PRIMARY KEY,  -- index into the plan's arms

@@ -1,16 +1,15 @@
-//! A lock that a process holds by a file.
+//! Inter-process locks by lock files.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// An exclusive lock, held until it is dropped or the process ends, whichever way that happens. The operating system keeps it
-/// (flock(2)): unlike a process number, it means the same in every container that shares the directory. Dropping it removes
-/// the file.
+/// An exclusive lock, released on drop or when the process ends in any way. The operating system holds it (flock(2)):
+/// unlike a process id, it is valid in every container that shares the directory. Dropping it removes the file.
 ///
-/// The file is the lock's own. A lock on a database would meet SQLite's on file systems that emulate one kind by the other
-/// (NFS), and closing its descriptor would drop SQLite's.
+/// The lock needs a separate file. A lock on a database would conflict with SQLite's locks on file systems that emulate
+/// one kind by the other (NFS), and closing its descriptor would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -18,10 +17,10 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a file, which is made where it is absent; none where another holds it.
+    /// Acquires the lock of a file, which is created if missing; `None` if another process or handle holds it.
     ///
     /// # Errors
-    /// When the file cannot be made or opened, or the file system has no locks.
+    /// If the file cannot be created or opened, or the file system does not support locks.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         loop {
             let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
@@ -30,7 +29,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(e)) => return Err(e),
             }
-            // Between the two calls the former holder may have removed the file.
+            // The previous holder may have removed the file between `open` and `try_lock`.
             let held = file.metadata()?;
             if std::fs::metadata(path).is_ok_and(|now| (now.dev(), now.ino()) == (held.dev(), held.ino())) {
                 return Ok(Some(Self { _file: file, path: path.to_path_buf() }));
@@ -41,7 +40,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While the lock is still held: nobody else's file can be there.
+        // Removed while the lock is held, so that it cannot be the file of another holder.
         let _gone = std::fs::remove_file(&self.path);
     }
 }
@@ -59,7 +58,7 @@ mod tests {
         assert!(Lock::take(&path).unwrap().is_none());
         drop(first);
         assert!(!path.exists());
-        // As a killed process leaves it.
+        // A killed process leaves the file behind.
         std::fs::write(&path, "").unwrap();
         assert!(Lock::take(&path).unwrap().is_some());
         assert!(!path.exists());

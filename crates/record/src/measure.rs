@@ -1,8 +1,9 @@
-//! How each metric is computed from a trial. Values are in base units: per second, nanoseconds, bytes, shares of 1.
+//! Computation of each metric from a trial. Values are in base units: per second, nanoseconds, bytes, fractions of 1.
 //!
-//! Counts of a trial are of three kinds: those of the whole trial (`committed`, `failed`, errors, CPU, bytes written); what
-//! ended within the window, from the end of the warm-up to the end of its role (`ended`), which is throughput; and what began
-//! there, followed to its end (`measured`, `rows`, histograms, `unfinished`), which is latency.
+//! A trial has counts of three kinds. Counts of the whole trial: `committed`, `failed`, errors, CPU, bytes written.
+//! Counts of transactions that ended within the window, from the end of the warm-up to the end of the role (`ended`):
+//! throughput. Counts of transactions that began there, followed to their end (`measured`, `rows`, histograms,
+//! `unfinished`): latency.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,21 +16,21 @@ use crate::outcome::Measurement;
 
 type Merged<'a> = ((Timing, Option<String>), Option<Cow<'a, Histogram>>);
 
-/// Reads metrics off one trial; histograms are merged once for all quantiles.
+/// Computes metrics of one trial. Caches merged histograms, so that all quantiles share one merge.
 pub struct Meter<'a> {
     measurement: &'a Measurement,
     merged: Vec<Merged<'a>>,
 }
 
 impl<'a> Meter<'a> {
-    /// A meter of a trial.
+    /// Creates a meter of a trial.
     #[must_use]
     pub fn new(measurement: &'a Measurement) -> Self {
         Self { measurement, merged: Vec::new() }
     }
 
-    /// The metric's value; none where the trial has none, such as a latency of nothing, or the share of one transaction
-    /// in what only the process as a whole has (CPU, memory, bytes, files). Always finite.
+    /// Value of a metric, always finite. `None` if the trial has none, such as a latency without observations, or one
+    /// transaction's share of a quantity that only the whole process has (CPU, memory, bytes, files).
     pub fn value(&mut self, metric: &Metric) -> Option<f64> {
         let value = match metric.measure {
             Measure::Latency(timing, quantile) => self.latency(timing, quantile, metric.transaction.as_deref()),
@@ -43,13 +44,13 @@ impl<'a> Meter<'a> {
         let summary = &self.measurement.summary;
         let total = |of: fn(&Operation) -> u64| sum(operations(result, metric.transaction.as_deref()).map(of));
         let whole = |value: Option<f64>| value.filter(|_| metric.transaction.is_none());
-        // Files of a server are its own, and nobody looked at them.
+        // litelab does not observe the files of a server.
         let of_files = |value: Option<f64>| whole(value).filter(|_| !self.measurement.on_server);
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
         let fault = self.measurement.fault.as_ref();
         match metric.measure {
             Measure::Throughput => self.rate(metric, |o| o.ended as f64),
-            // Rows are counted of what began in the window.
+            // Rows are counted for transactions that began in the window.
             Measure::RowsPerSecond => self.rate(metric, |o| o.rows as f64 * o.ended as f64 / o.measured.max(1) as f64),
             Measure::RowTime => {
                 let time = |o: &Operation| o.service.mean().unwrap_or(0.0) * o.measured as f64;
@@ -79,8 +80,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// How often a rare event happened, and in how many transactions it could: of failures, empty ends, errors, arrivals served and
-    /// acknowledged transactions lost; none of any other metric, and where there was no transaction.
+    /// Number of rare events and of transactions in which they could happen: for failures, empty ends, errors, served
+    /// arrivals and lost acknowledged transactions. `None` for any other metric, and without transactions.
     #[must_use]
     pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
         let operations = || operations(&self.measurement.result, metric.transaction.as_deref());
@@ -99,7 +100,8 @@ impl<'a> Meter<'a> {
         (of > 0).then_some((count, of))
     }
 
-    /// How many observations a quantile is of, and the longest; none of any other metric, and where there is none.
+    /// Number of observations behind a quantile, and the largest. `None` for any other metric, and without
+    /// observations.
     pub fn observations(&mut self, metric: &Metric) -> Option<(u64, f64)> {
         let Measure::Latency(timing, quantile) = metric.measure else { return None };
         least_observations(quantile)?;
@@ -113,7 +115,7 @@ impl<'a> Meter<'a> {
         operations.map(|o| rate(self.measurement, o, of(o))).sum()
     }
 
-    /// Of the part that the metric names, per committed transaction; both of the whole trial.
+    /// Count of the part that the metric names, per committed transaction; both over the whole trial.
     fn part(&self, metric: &Metric, of: fn(&Part) -> u64) -> Option<f64> {
         let result = &self.measurement.result;
         let part = result.breakdown.iter().find(|part| metric.transaction.as_ref() == Some(&part.name))?;
@@ -133,7 +135,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// The latencies of a transaction, or of all of them; none where the trial has none. Never empty.
+    /// Latencies of one transaction, or of all with `None`. Returns `None` instead of an empty histogram.
     pub fn histogram(&mut self, timing: Timing, transaction: Option<&str>) -> Option<&Histogram> {
         let at = match self.merged.iter().position(|((t, x), _)| *t == timing && x.as_deref() == transaction) {
             Some(at) => at,
@@ -147,7 +149,7 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Nanoseconds per transaction inside and outside of it: what a worker of the harness takes for its own.
+/// Nanoseconds per transaction inside and outside of it: the cost of a worker of the harness in a no-op trial.
 #[must_use]
 pub fn cost(result: &TrialResult) -> Option<f64> {
     let done = sum(result.operations.iter().map(|o| o.measured));
@@ -160,13 +162,13 @@ fn operations<'a>(result: &'a TrialResult, transaction: Option<&'a str>) -> impl
     result.operations.iter().filter(move |o| transaction.is_none_or(|name| o.transaction == name))
 }
 
-/// Counts come from outside: a damaged one must not end the report.
+/// Saturating sum: counts come from a file, and a damaged one must not abort the report.
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// The observations from which a quantile q of a trial is one: 10 / (1 − q), so that ten are expected beyond it. Of fewer it
-/// is little else than the longest.
+/// Fewest observations of a trial for a quantile q: 10 / (1 − q), so that ten are expected beyond it. With fewer, the
+/// estimate is close to the maximum.
 #[must_use]
 pub fn least_observations(quantile: Quantile) -> Option<u64> {
     match quantile {
@@ -182,15 +184,15 @@ fn finished(operation: &Operation) -> u64 {
     operation.committed.saturating_add(operation.empty).saturating_add(operation.failed)
 }
 
-/// How often per second something was done of which an operation has so many within its window; none in no time.
+/// Rate per second for a count of an operation within its window; `None` if the window is empty.
 #[must_use]
 pub fn rate(measurement: &Measurement, operation: &Operation, count: f64) -> Option<f64> {
     let window = window(measurement, &operation.role).filter(|nanos| *nanos > 0)?;
     Some(count / (window as f64 / 1e9))
 }
 
-/// Nanoseconds from the end of the warm-up to the end of a role. The plan knows that of a role that lasts for a time; any other
-/// is as long as the longest of its workers.
+/// Nanoseconds from the end of the warm-up to the end of a role: as planned for a role that ends by time, else the
+/// longest time of its workers.
 #[must_use]
 pub fn window(measurement: &Measurement, role: &str) -> Option<u64> {
     let workers = measurement.result.workers.iter().filter(|w| w.role == role);
@@ -198,7 +200,7 @@ pub fn window(measurement: &Measurement, role: &str) -> Option<u64> {
     measurement.timed_ns.get(role).copied().or(longest)
 }
 
-/// Of the arrivals that are scheduled those that were served, and those that were due; others could not be missed.
+/// Number of scheduled arrivals that were served, and of those due; unscheduled transactions cannot be missed.
 fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> (u64, u64) {
     let scheduled: Vec<_> = operations.filter(|o| o.response.is_some()).collect();
     let served = sum(scheduled.iter().map(|o| finished(o)));
@@ -206,7 +208,7 @@ fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> (u64, u64) {
     (served, served.saturating_add(missed))
 }
 
-/// Of the role in which it is worst; a role of one worker is no less fair than it can be, and says nothing.
+/// Fairness of the least fair role. Roles of one worker are skipped, because they are always fair.
 fn fairness(result: &TrialResult) -> Option<f64> {
     let mut roles: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for worker in &result.workers {
@@ -239,7 +241,8 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
     merged
 }
 
-/// Of what is unfinished, the lower bounds are among them: who waits for ever must not vanish. None where there is nothing.
+/// Histogram of an operation, including the lower bounds of unfinished transactions, so that an endless wait is not
+/// dropped. `None` if it would be empty.
 fn of(operation: &Operation, timing: Timing) -> Option<Cow<'_, Histogram>> {
     let unfinished = |bound: fn(&Unfinished) -> Option<u64>| operation.unfinished.iter().filter_map(bound);
     match timing {

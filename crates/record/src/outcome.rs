@@ -1,4 +1,4 @@
-//! What became of a trial.
+//! Outcome of a trial.
 
 use std::collections::BTreeMap;
 
@@ -7,236 +7,237 @@ use serde::{Deserialize, Serialize};
 
 use litelab_observe::{Sample, Summary};
 
-/// A trial that was run, whatever came of it.
+/// A completed trial, measured or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialRecord {
-    /// Block, from 0.
+    /// Block number, from 0.
     pub block: u32,
     /// Index of the arm in the plan.
     pub arm: usize,
-    /// Place in the order of its block, from 0.
+    /// Position in the order of its block, from 0.
     pub position: u32,
-    /// UTC, ISO 8601.
+    /// Start time in UTC, ISO 8601.
     pub started: String,
-    /// From the first copy to the last check, in seconds.
+    /// Duration in seconds, from the copy of the database to the last check.
     pub seconds: f64,
-    /// What came of it.
+    /// Outcome of the trial.
     pub outcome: Outcome,
 }
 
-/// What came of a trial.
+/// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It was run and its results are right.
+    /// The trial was completed and passed all checks.
     Measured(Box<Measurement>),
-    /// It counts for nothing but its reason.
+    /// The trial failed; only the reason is reported.
     Failed(Box<Failure>),
 }
 
-/// Why a trial failed.
+/// Failure of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind of failure.
+    /// Kind of the failure.
     pub kind: FailureKind,
-    /// One line.
+    /// Reason in one line.
     pub reason: String,
-    /// The last of what the runner said on standard error.
+    /// End of the runner's standard error.
     pub stderr: String,
-    /// Settings read back, if it got so far.
+    /// Settings read back; empty if the trial failed before.
     pub settings: Vec<ConnectionSettings>,
-    /// The result, if it got so far.
+    /// Result of the runner; `None` if the trial failed before.
     pub result: Option<TrialResult>,
 }
 
-/// The kind of failure.
+/// Kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The database could not be copied or made.
+    /// The database could not be copied or created.
     Preparation,
     /// The runner could not be started, died, hung, or broke the protocol.
     Runner,
-    /// The runner said that it could not go on.
+    /// The runner reported that it could not continue.
     Refused,
-    /// Settings in effect were not those asked for.
+    /// The settings in effect differ from the requested ones.
     Settings,
-    /// The runner's counts contradict each other.
+    /// The runner's counts are contradictory.
     Counts,
-    /// A node that the trial was to kill was not killed, or did not come back.
+    /// A node that the trial should kill was not killed, or did not rejoin.
     Server,
-    /// The disk was full, or SQLite met an I/O error or a damaged file.
+    /// The disk was full, or SQLite met an I/O error or a corrupt file.
     Storage,
-    /// The database is not as it must be.
+    /// The content of the database violates an invariant.
     Invariant,
-    /// More transactions failed than the scenario allows.
+    /// More transactions failed than the scenario permits.
     Transactions,
 }
 
-/// The evidence of a trial that succeeded.
+/// Evidence of a trial that succeeded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What the runner counted and timed; of several processes, their sum.
+    /// Counts and times reported by the runner; the sum over several processes.
     pub result: TrialResult,
     /// Settings in effect on every connection.
     pub settings: Vec<ConnectionSettings>,
-    /// What was seen from outside between `go` and the end.
+    /// Summary of the external observation between `go` and the end.
     pub summary: Summary,
     /// CPU nanoseconds of all runner processes between `go` and their end.
     pub cpu_ns: u64,
-    /// Bytes of all databases after the last connection was closed.
+    /// Size of all databases in bytes after the last connection was closed.
     pub database_bytes: u64,
-    /// Bytes of their logs then; 0 where the last connection removed them.
+    /// Size of their logs in bytes at that time; 0 if the last connection removed them.
     pub wal_after_bytes: u64,
     /// Hex SHA-256 of the content of each table that the workload names.
     pub content: BTreeMap<String, String>,
-    /// What is to be said beside the numbers.
+    /// Flags to print next to the numbers.
     pub flags: Vec<Flag>,
-    /// How the rate was found, where one was sought; everything else is of the last trial at that rate.
+    /// Result of the search, if the arm has one; all other fields then belong to the last trial at the rate found.
     #[serde(default)]
     pub search: Option<SearchOutcome>,
-    /// Whether the database was a server's: then its files were not looked at, and CPU and memory are of the runner alone.
+    /// Whether the database was on a server: then its files were not observed, and CPU and memory are those of the
+    /// runner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_server: bool,
-    /// Longest time in nanoseconds in which no worker committed anything, to a tick (a tenth of a second); none of runs
-    /// before it was kept.
+    /// Longest time in nanoseconds without a commit of any worker, with the resolution of a tick (100 ms); `None` in
+    /// run files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ns: Option<u64>,
-    /// The node that was killed, where one was.
+    /// The node that was killed, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// Roles that lasted for a time and not for a number of transactions, and their nanoseconds after the warm-up:
-    /// [`crate::measure::window`].
+    /// Nanoseconds after the warm-up of each role that ends by time: see [`crate::measure::window`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timed_ns: BTreeMap<String, u64>,
 }
 
-/// A node of a server that a trial killed and brought back. Times are in milliseconds from `go`; they may lie after the
-/// trial's end.
+/// Kill and restart of a server's node in a trial. Times are in milliseconds from `go`, and may lie after the end of
+/// the trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// Which, from 1.
+    /// Number of the node, from 1.
     pub node: u32,
-    /// When it was killed.
+    /// Time of the kill.
     pub killed_ms: u64,
-    /// When its start began.
+    /// Time at which its restart began.
     pub started_ms: u64,
-    /// When it was part of its server again: of a cluster, synced.
+    /// Time at which the node had rejoined its server; in a cluster, synced.
     pub back_ms: u64,
-    /// Acknowledged transactions that a node no longer had, the one that came back among them; none where no invariant
-    /// asks for as much as was committed. Not 0 only in a trial that failed for it.
+    /// Largest number of acknowledged transactions that a node lacked, including the restarted one; `None` if no
+    /// invariant requires the committed count. Positive only in a trial that failed for this reason.
     pub lost: Option<u64>,
 }
 
-/// The outcome of a search for the highest rate that is kept.
+/// Result of a search for the highest sustainable rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchOutcome {
-    /// That rate, per second; 0 where none was kept.
+    /// Sustainable rate per second; 0 if no rate was sustained.
     pub sustainable: f64,
-    /// Every rate that was tried, in order.
+    /// All rates tried, in order.
     pub probes: Vec<Probe>,
 }
 
-/// One rate of a search.
+/// One rate tried by a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
-    /// Per second.
+    /// Rate of arrivals per second.
     pub rate: f64,
-    /// Trials in which all conditions were kept.
+    /// Number of trials that satisfied all conditions.
     pub kept: u32,
-    /// Trials in which one was not.
+    /// Number of trials that violated a condition.
     pub broken: u32,
-    /// Which one, the last time: a metric, or `arrivals` where the load was not served as it came; empty where none was.
+    /// Condition violated by the last such trial: a metric, or `arrivals` for an overload; empty if none was violated.
     pub condition: String,
-    /// The same with its figure.
+    /// The same condition with its value.
     pub reason: String,
-    /// Response times of the last of its trials; none where the run was made before they were kept.
+    /// Response times of the last trial; `None` in run files of older versions.
     #[serde(default)]
     pub response: Option<ResponseTimes>,
 }
 
-/// Response times of one trial, in nanoseconds from the scheduled start, over all its arrivals that were served.
+/// Response times of one trial over all served arrivals, in nanoseconds from the scheduled start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResponseTimes {
     /// Median.
     pub p50: f64,
-    /// 95 %.
+    /// 95th percentile.
     pub p95: f64,
-    /// 99 %.
+    /// 99th percentile.
     pub p99: f64,
 }
 
 impl Probe {
-    /// Whether most of its trials were kept.
+    /// Whether most of its trials satisfied all conditions.
     #[must_use]
     pub fn held(&self) -> bool {
         self.kept > self.broken
     }
 }
 
-/// The time series of a trial; stored apart, for they are long.
+/// Time series of a trial, stored separately because of its length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// From outside, times counted from the first sample.
+    /// Samples of the external observation; times are relative to the first sample.
     pub samples: Vec<Sample>,
     /// Time of `go` on the clock of the samples, in nanoseconds.
     pub go_ns: u64,
-    /// From the runner; of several processes, one after the other.
+    /// Ticks reported by the runner; several processes one after the other.
     pub ticks: Vec<Tick>,
 }
 
-/// A self-check that did not pass, or a state that qualifies the numbers.
+/// A failed self-check, or a condition that qualifies the numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Flag {
-    /// Mean number in flight times rate does not give the number of workers: (X·R − L) / L.
+    /// Little's law is violated: mean number in flight over workers deviates, (X·R − L) / L.
     LittlesLaw {
         /// Relative difference.
         difference: f64,
     },
-    /// The load could not be kept: share of the offered rate that was achieved, and arrivals never started.
+    /// The offered rate was not achieved.
     Overloaded {
-        /// Role.
+        /// Name of the role.
         role: String,
-        /// Achieved over offered.
+        /// Achieved rate divided by the offered rate.
         achieved: f64,
-        /// Arrivals never started.
+        /// Number of arrivals that were never started.
         unserved: u64,
     },
-    /// A trial too short to be judged: less than ten transactions long, or of fewer than a hundred.
+    /// The trial is too short to judge: shorter than ten transactions, or fewer than a hundred transactions.
     Short {
-        /// Seconds of the longest window.
+        /// Length of the longest window in seconds.
         seconds: f64,
-        /// Transactions that ended in the windows of all roles.
+        /// Number of transactions that ended in the windows of all roles.
         ended: u64,
-        /// Median time of one, in seconds; none where none was measured.
+        /// Median duration of a transaction in seconds; `None` without a measured transaction.
         median: Option<f64>,
     },
-    /// Transactions that were still under way when their drain had passed: their times are lower bounds.
+    /// Transactions were still in progress after the drain: their times are lower bounds.
     Unfinished {
-        /// How many.
+        /// Number of these transactions.
         count: u64,
     },
-    /// Transactions that failed after the last retry.
+    /// Transactions failed after the last retry.
     Failures {
-        /// Failed.
+        /// Number of failed transactions.
         failed: u64,
-        /// Of all.
+        /// Number of all transactions.
         of: u64,
     },
-    /// A transaction that did nothing in all of a trial: each ended for want of a row, or read and changed none.
+    /// A transaction had no effect in the whole trial: each execution ended for lack of a row, or read and changed
+    /// none.
     Idle {
-        /// Role.
+        /// Name of the role.
         role: String,
-        /// Transaction.
+        /// Name of the transaction.
         transaction: String,
-        /// How often it was run.
+        /// Number of executions.
         count: u64,
-        /// Whether all ended for want of a row; else they committed.
+        /// Whether all executions ended for lack of a row; otherwise they committed.
         empty: bool,
     },
-    /// The machine was busy with something else: share of samples that came late.
+    /// Samples were late, because the machine was busy with other work.
     LateSamples {
-        /// 0 to 1.
+        /// Share of late samples, 0 to 1.
         share: f64,
     },
 }

@@ -22,10 +22,10 @@ use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
-/// What is read of an arm's folded stacks: far more than this litelab stores.
+/// Limit on the size in bytes of an arm's folded stacks; litelab stores far less.
 const FOLDED_AT_MOST: u64 = 16 << 20;
 
-/// A run file, open for reading only.
+/// A run file, opened read-only.
 #[derive(Debug)]
 pub struct RunFile {
     connection: Connection,
@@ -33,65 +33,65 @@ pub struct RunFile {
     progress: Progress,
 }
 
-/// A run without its trials.
+/// Data of a run without its trials.
 #[derive(Clone, Debug)]
 pub struct RunInfo {
-    /// Where its file lies.
+    /// Path of the run file.
     pub path: PathBuf,
-    /// Version of litelab that made it.
+    /// Version of litelab that created the file.
     pub litelab: String,
-    /// When it began, UTC.
+    /// Start time in UTC.
     pub created: String,
-    /// When its last block ended, if it is complete.
+    /// End time of the last block; `None` if the run is incomplete.
     pub finished: Option<String>,
-    /// Directory of the trials' databases, absolute; none in a file of before it was kept.
+    /// Absolute directory of the trials' databases; `None` in run files of older versions.
     pub directory: Option<PathBuf>,
-    /// The study's text as it was.
+    /// Text of the study.
     pub study_toml: String,
-    /// The resolved study.
+    /// Resolved study.
     pub plan: Plan,
-    /// The machine.
+    /// Host environment.
     pub environment: Environment,
-    /// The runners.
+    /// Descriptions of the runners.
     pub runners: Vec<Description>,
-    /// Fingerprints of the runners' programs, by runner; empty in a file of before they were taken.
+    /// Fingerprints of the runners' programs, by runner; empty in run files of older versions.
     pub builds: BTreeMap<String, String>,
-    /// The servers it used, by name.
+    /// Servers used by the run.
     pub servers: BTreeMap<Server, ServerRecord>,
-    /// Blocks that are complete of each scenario of the plan.
+    /// Number of complete blocks of each scenario in the plan.
     pub done: Vec<u32>,
     /// Machine load of each block.
     pub loads: Vec<LoadWindow>,
-    /// What the harness itself costs.
+    /// Cost of the harness, one entry per no-op trial.
     pub calibrations: Vec<Calibration>,
-    /// What the host can show, if it had been calibrated when the run began.
+    /// Calibration of the host, if it existed when the run began.
     pub host: Option<StoredCalibration>,
-    /// Call stacks by arm, where they were asked for (`--flame`).
+    /// Call stacks by arm (`--flame`).
     pub stacks: BTreeMap<usize, Stacks>,
 }
 
-/// A no-op trial.
+/// Result of a no-op trial.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// Index of the scenario.
     pub scenario: usize,
-    /// The runner.
+    /// Name of the runner.
     pub runner: String,
-    /// What it counted and timed.
+    /// Counts and times reported by the runner.
     pub result: TrialResult,
 }
 
-/// A trial and its number in the file.
+/// A trial and its row id in the file.
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
-    /// Number of its row.
+    /// Row id.
     pub id: i64,
-    /// The trial.
+    /// The trial's data.
     pub record: TrialRecord,
 }
 
 impl RunInfo {
-    /// Complete blocks of the scenario that has most.
+    /// Largest number of complete blocks of any scenario.
     #[must_use]
     pub fn blocks(&self) -> u32 {
         self.done.iter().copied().max().unwrap_or_default()
@@ -102,7 +102,7 @@ impl RunFile {
     /// Opens a run file.
     ///
     /// # Errors
-    /// When there is none, it is no run of litelab, or one of another format.
+    /// If the file does not exist, is not a litelab run, or has another format version.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         roll_back(path);
         let mut connection = Source::find(path)?.open()?;
@@ -134,7 +134,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Refuses a file in which a view has the name of a table.
+    /// Refuses a file with a view in place of a table.
     fn has_tables(&self) -> Result<(), RecordError> {
         let sql = "SELECT name FROM sqlite_schema WHERE type <> 'table'";
         let others = || -> rusqlite::Result<Vec<String>> {
@@ -150,10 +150,10 @@ impl RunFile {
         }
     }
 
-    /// Directory of the trials' databases, absolute; none in a file of before it was kept.
+    /// Absolute directory of the trials' databases; `None` in run files of older versions.
     ///
     /// # Errors
-    /// When the file is damaged.
+    /// If the file is damaged.
     pub fn directory(&self) -> Result<Option<PathBuf>, RecordError> {
         Ok(self.get("directory")?.map(PathBuf::from))
     }
@@ -179,10 +179,10 @@ impl RunFile {
             .map_err(|e| RecordError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display())))
     }
 
-    /// Everything but the trials.
+    /// Reads all data except the trials.
     ///
     /// # Errors
-    /// When the file is damaged.
+    /// If the file is damaged.
     pub fn info(&self) -> Result<RunInfo, RecordError> {
         self.progress.made();
         let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
@@ -215,7 +215,7 @@ impl RunFile {
             done,
             servers: self.get("servers")?.map_or(Ok(BTreeMap::new()), |t| self.parse("servers", &t))?,
             builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
-            // A help beside the run: one that another version wrote otherwise must not keep the run from being read.
+            // Optional data: a format of another version must not prevent reading the run.
             host: self.get("host_calibration")?.and_then(|text| serde_json::from_str(&text).ok()),
             loads: loads.iter().map(|t| self.parse("load", t)).collect::<Result<_, _>>()?,
             calibrations: calibrations()
@@ -229,7 +229,7 @@ impl RunFile {
         })
     }
 
-    /// What is damaged is left out: a help beside the run, without which it is whole.
+    /// Reads the call stacks. Damaged ones are skipped, because the run is complete without them.
     fn stacks(&self) -> rusqlite::Result<BTreeMap<usize, Stacks>> {
         if !self.connection.table_exists(None, "flame")? {
             return Ok(BTreeMap::new());
@@ -244,10 +244,10 @@ impl RunFile {
         Ok(rows.filter_map(Result::ok).flatten().collect())
     }
 
-    /// All trials in the order in which they ran, one at a time: a long run does not fit in memory.
+    /// Passes all trials to `each`, in execution order and one at a time, because a long run does not fit in memory.
     ///
     /// # Errors
-    /// When the file is damaged, or the first that `each` returns.
+    /// If the file is damaged, or the first error of `each`.
     pub fn trials(&self, each: &mut dyn FnMut(StoredTrial) -> Result<(), RecordError>) -> Result<(), RecordError> {
         keep_freed_memory();
         let mut statement = self
@@ -278,10 +278,10 @@ impl RunFile {
         Ok(())
     }
 
-    /// The time series of a trial.
+    /// Reads the time series of a trial.
     ///
     /// # Errors
-    /// When there is none, or the file is damaged.
+    /// If it does not exist, or the file is damaged.
     pub fn series(&self, trial: i64) -> Result<Series, RecordError> {
         self.progress.made();
         let text: String = self
@@ -292,15 +292,15 @@ impl RunFile {
     }
 }
 
-/// How long SQLite may look for what is read next: a damaged file may lead it in a circle.
+/// Time limit for SQLite to find the next row: a damaged file may contain a cycle.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// When something was last read of a file.
+/// Time of the last successful read from a file.
 #[derive(Debug)]
 struct Progress(Arc<Mutex<Instant>>);
 
 impl Progress {
-    /// Interrupts what the connection does when nothing has been read for so long.
+    /// Installs a handler that interrupts the connection if nothing has been read for `patience`.
     fn watch(connection: &mut Connection, patience: Duration) -> rusqlite::Result<Self> {
         let last = Arc::new(Mutex::new(Instant::now()));
         let seen = Arc::clone(&last);
@@ -314,30 +314,29 @@ impl Progress {
     }
 }
 
-/// Histograms are a quarter of a megabyte each, and freed one trial after the other: glibc would give that memory back
-/// to the system each time and ask for it anew, page by page, which takes as long as all the rest. It gives back no
-/// less than twice the largest mapping that was ever freed (mallopt(3), `M_TRIM_THRESHOLD`); nothing of this one is
-/// touched. Other allocators do not care.
+/// Keeps freed memory in the process. Histograms are a quarter of a megabyte each and are freed after each trial: glibc
+/// would return that memory to the system and request it again page by page, which takes as long as all other work.
+/// glibc returns no less than twice the largest mapping ever freed (mallopt(3), `M_TRIM_THRESHOLD`); the mapping made
+/// here is never touched. Other allocators are unaffected.
 fn keep_freed_memory() {
     const MAPPING: usize = 16 << 20;
     drop(std::hint::black_box(Vec::<u8>::with_capacity(MAPPING)));
 }
 
-/// A run killed in the middle of a commit leaves its journal, which a connection for reading only must not play back.
-/// One that may write does so with its first read. Only of a file that is marked as ours: of any other, nothing may be
-/// written.
+/// Rolls back the journal of a run killed during a commit, which a read-only connection cannot do; a writing connection
+/// does it with its first read. Applies only to files marked as litelab runs, because no other file may be written.
 pub(crate) fn roll_back(path: &Path) {
     if !sidecar(path, "-journal").exists() || !is_marked(path).unwrap_or(false) {
         return;
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // Where it cannot be done, the next to open the file says why.
+    // On failure the next connection to the file reports the reason.
     let _done = Connection::open_with_flags(path, flags)
         .and_then(|c| c.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())));
 }
 
-/// Whether the file itself, whatever its journal says, has our application id. Asked through SQLite: closing a
-/// descriptor of one's own would drop the locks that this process may hold on the file.
+/// Whether the file itself, regardless of its journal, has litelab's application id. Reads it through SQLite: closing
+/// another descriptor would drop the locks that this process may hold on the file.
 fn is_marked(path: &Path) -> rusqlite::Result<bool> {
     let mut uri = String::from("file:");
     for character in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string().chars() {
@@ -366,7 +365,7 @@ mod tests {
         let begun = Instant::now();
         let mut statement = connection.prepare(endless).unwrap();
         let mut rows = statement.query([]).unwrap();
-        // Rows for longer than it may take to find one.
+        // Reads rows for longer than the time limit of a single one.
         while begun.elapsed() < Duration::from_millis(900) {
             progress.made();
             assert!(rows.next().unwrap().is_some());

@@ -1,15 +1,15 @@
-//! The server of a run.
+//! Record of a run's server.
 
 use serde::{Deserialize, Serialize};
 
-/// A server that a run used, as its file keeps it.
+/// A server used by a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
-    /// Its name and version, as it says them.
+    /// Name and version reported by the server.
     pub version: String,
-    /// Where it was, without the password.
+    /// Url without the password.
     pub url: String,
-    /// Whether it was the user's, and not one that litelab started.
+    /// Whether the server belongs to the user; otherwise litelab started it.
     pub own: bool,
 }

@@ -3,46 +3,46 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Frames of one stack; those beyond are left out. The kernel keeps 127 of each stack at the most.
+/// Maximum number of frames kept per stack; the kernel keeps at most 127.
 const DEEPEST: usize = 160;
-/// Stands for callees too rare to be told apart.
+/// Name of the frame that replaces rarely sampled callees.
 pub const REST: &str = "…";
-/// Ends the name of a function of the kernel.
+/// Suffix of the names of kernel functions.
 const KERNEL: &str = "_[k]";
 
-/// The call stacks of one trial. The first frame of each is the thread's name.
+/// Call stacks of one trial. The first frame of each stack is the name of its thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stacks {
     /// Samples per second of CPU time.
     pub hertz: u32,
-    /// All of them, below a frame without a name.
+    /// Nameless frame that contains all stacks.
     pub root: Frame,
 }
 
-/// A function as it was called from one place.
+/// A function in one calling context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// Samples in it or in what it called.
+    /// Number of samples in the function or its callees.
     pub samples: u64,
-    /// Samples in itself.
+    /// Number of samples in the function itself.
     pub own: u64,
-    /// What it called, by name.
+    /// Callees by name.
     pub calls: BTreeMap<String, Frame>,
 }
 
-/// A function, wherever it was called from.
+/// A function over all its calling contexts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
-    /// Its name, as in a frame.
+    /// Name of the function, as in a frame.
     pub name: String,
-    /// Samples in itself.
+    /// Number of samples in the function itself.
     pub own: u64,
-    /// Samples in it or in what it called; one in which it calls itself is counted once.
+    /// Number of samples in the function or its callees; a recursive call is counted once.
     pub samples: u64,
 }
 
 impl Stacks {
-    /// Reads lines of `thread;function;function samples`; a line that is none is left out.
+    /// Parses lines of `thread;function;function samples`; malformed lines are skipped.
     #[must_use]
     pub fn parse(folded: &str, hertz: u32) -> Self {
         let mut root = Frame::default();
@@ -55,7 +55,7 @@ impl Stacks {
         Self { hertz, root }
     }
 
-    /// The same lines again, one for each frame with samples of its own.
+    /// Formats the stacks as such lines, one per frame with samples in itself.
     #[must_use]
     pub fn folded(&self) -> String {
         let mut out = String::new();
@@ -63,8 +63,8 @@ impl Stacks {
         out
     }
 
-    /// The same in at most `bytes` of [`Stacks::folded`]: callees with the fewest samples become one [`REST`] of their
-    /// caller, so that every caller keeps its samples.
+    /// Reduces [`Stacks::folded`] to at most `bytes`: replaces the callees with the fewest samples by one [`REST`] per
+    /// caller, so that every caller keeps its number of samples.
     #[must_use]
     pub fn bounded(mut self, bytes: usize) -> Self {
         let mut least = 2;
@@ -75,19 +75,19 @@ impl Stacks {
         self
     }
 
-    /// All samples.
+    /// Total number of samples.
     #[must_use]
     pub fn samples(&self) -> u64 {
         self.root.samples
     }
 
-    /// CPU time that they stand for.
+    /// CPU time represented by the samples, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.samples() as f64 / f64::from(self.hertz.max(1))
     }
 
-    /// Functions by their own samples, most first; threads and [`REST`] are none.
+    /// Functions sorted by samples in themselves, most first; without threads and [`REST`].
     #[must_use]
     pub fn functions(&self) -> Vec<Leaf> {
         let mut all: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -101,7 +101,7 @@ impl Stacks {
     }
 }
 
-/// A frame's name without its mark, and whether it is the kernel's.
+/// Name of a frame without its suffix, and whether it is a kernel function.
 #[must_use]
 pub fn plain(name: &str) -> (&str, bool) {
     name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true))

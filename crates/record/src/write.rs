@@ -21,32 +21,31 @@ use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
-/// How long SQLite waits for a lock that another program holds, in milliseconds, before a call fails with
-/// [`RecordError::Busy`].
+/// Busy timeout of SQLite in milliseconds; after it a call fails with [`RecordError::Busy`].
 const BUSY_MS: u32 = 2000;
 
-/// An open run file, which no other process writes meanwhile.
+/// An open run file, locked against other writers.
 #[derive(Debug)]
 pub struct Recorder {
-    // Closed before the lock is given up.
+    // Declared first, so that the connection is closed before the lock is released.
     connection: Connection,
     path: PathBuf,
     _lock: Lock,
 }
 
 impl Recorder {
-    /// Makes a new file. An empty one, which a run leaves that is killed while it makes its file, is taken for absent.
+    /// Creates a run file. An empty file counts as missing: a run killed during the creation of its file leaves one.
     ///
     /// # Errors
-    /// When it exists already, or cannot be written.
+    /// If the file exists, or cannot be written.
     pub fn create(path: &Path, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<Self, RecordError> {
         Self::create_with(path, plan, study_toml, environment, |_| Ok(()))
     }
 
-    /// As [`Recorder::create`]; what `more` writes is in the file with the rest, or nothing is.
+    /// Like [`Recorder::create`]; the writes of `more` are part of the same transaction.
     ///
     /// # Errors
-    /// As [`Recorder::create`], and that of `more`.
+    /// Those of [`Recorder::create`], and that of `more`.
     pub fn create_with(
         path: &Path,
         plan: &Plan,
@@ -56,7 +55,7 @@ impl Recorder {
     ) -> Result<Self, RecordError> {
         is_new(path)?;
         let recorder = Self::open(path)?;
-        // Another may have made it before this one held the lock.
+        // Checked again, because another process may have created it before this one held the lock.
         is_new(path)?;
         let begun = recorder.begin(plan, study_toml, environment).and_then(|()| {
             more(&recorder)?;
@@ -64,7 +63,7 @@ impl Recorder {
         });
         if let Err(error) = begun {
             let Self { connection, _lock, .. } = recorder;
-            // Rolled back, it is empty, and in the way of the next.
+            // The rollback leaves an empty file, which is removed.
             drop(connection);
             if std::fs::metadata(path).is_ok_and(|about| about.len() == 0) {
                 let _left = std::fs::remove_file(path);
@@ -74,7 +73,8 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// In one transaction, which is left open: a run killed here must not leave a file that lacks half of what it is read with.
+    /// Begins the transaction that creates the file and leaves it open, so that a killed run does not leave a partial
+    /// file.
     fn begin(&self, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<(), RecordError> {
         self.execute("create", |c| {
             c.execute_batch("BEGIN IMMEDIATE")?;
@@ -89,10 +89,10 @@ impl Recorder {
         self.set_json("environment", environment)
     }
 
-    /// Opens a file to go on with it.
+    /// Opens a run file to append to it.
     ///
     /// # Errors
-    /// When it cannot be opened for writing, or another process goes on with it.
+    /// If the file cannot be opened for writing, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let lock = lock(path)?;
         let connection = Connection::open(path).map_err(|e| RecordError::sqlite("open", path, &e))?;
@@ -106,7 +106,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Where it lies.
+    /// Path of the run file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -126,10 +126,10 @@ impl Recorder {
         self.set(key, &json(value)?)
     }
 
-    /// Stores what a runner said of itself.
+    /// Stores the description of a runner.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn runner(&self, description: &Description) -> Result<(), RecordError> {
         let text = json(description)?;
         self.execute("write", |c| {
@@ -141,10 +141,10 @@ impl Recorder {
         })
     }
 
-    /// Stores the directory of the trials' databases, which is absolute. One whose name is not UTF-8 is not stored.
+    /// Stores the absolute directory of the trials' databases. A name that is not UTF-8 is not stored.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn directory(&self, directory: &Path) -> Result<(), RecordError> {
         directory.to_str().map_or(Ok(()), |text| self.set("directory", text))
     }
@@ -152,31 +152,31 @@ impl Recorder {
     /// Stores the fingerprints of the runners' programs, by runner.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn builds(&self, builds: &BTreeMap<String, String>) -> Result<(), RecordError> {
         self.set_json("builds", builds)
     }
 
-    /// Stores the servers that the run uses, by name.
+    /// Stores the servers used by the run.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn servers(&self, servers: &BTreeMap<Server, ServerRecord>) -> Result<(), RecordError> {
         if servers.is_empty() { Ok(()) } else { self.set_json("servers", servers) }
     }
 
-    /// Stores what is known of the host's noise.
+    /// Stores the calibration of the host.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn host(&self, calibration: &StoredCalibration) -> Result<(), RecordError> {
         self.set_json("host_calibration", calibration)
     }
 
-    /// Stores what the no-op driver of a runner took for a scenario's work.
+    /// Stores the result of a runner's no-op trial of a scenario.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn calibration(&self, scenario: usize, runner: &str, result: &TrialResult) -> Result<(), RecordError> {
         let text = json(result)?;
         self.execute("write", |c| {
@@ -188,10 +188,10 @@ impl Recorder {
         })
     }
 
-    /// Stores a finished block of a scenario in one transaction.
+    /// Stores a completed block of a scenario in one transaction.
     ///
     /// # Errors
-    /// When the file cannot be written; then nothing of the block is in it.
+    /// If the file cannot be written; then it contains no part of the block.
     pub fn block(
         &mut self,
         (scenario, number): (usize, u32),
@@ -237,10 +237,10 @@ impl Recorder {
         write(&mut self.connection).map_err(|e| RecordError::sqlite("write the block to it", &self.path, &e))
     }
 
-    /// Marks the run as complete; one that is so keeps its time.
+    /// Marks the run as complete; a second call keeps the first time.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finished(&self) -> Result<(), RecordError> {
         self.execute("write", |c| {
             c.execute("INSERT OR IGNORE INTO run(key, value) VALUES ('finished', ?1)", [now()]).map(|_| ())
@@ -250,10 +250,10 @@ impl Recorder {
     /// Stores an arm's call stacks.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn stacks(&self, arm: usize, stacks: &Stacks) -> Result<(), RecordError> {
         let mut folded = ZlibEncoder::new(Vec::new(), Compression::best());
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let folded = folded.write_all(stacks.folded().as_bytes()).and_then(|()| folded.finish());
         let folded = folded.map_err(|e| RecordError::Failed(format!("call stacks cannot be compressed: {e}")))?;
         self.execute("write", |c| {
@@ -267,7 +267,7 @@ impl Recorder {
     }
 }
 
-/// Refuses a file that is there and not empty.
+/// Refuses a file that exists and is not empty.
 fn is_new(path: &Path) -> Result<(), RecordError> {
     super::read::roll_back(path);
     match std::fs::metadata(path) {
@@ -279,7 +279,8 @@ fn is_new(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// The lock of a run file, by a file beside it: by whatever name the run file is known, it is one.
+/// Lock of a run file, as a file next to it. The path is made canonical, so that all names of the run file share one
+/// lock.
 fn lock(path: &Path) -> Result<Lock, RecordError> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     match Lock::take(&sidecar(&whole, "-lock")) {
@@ -296,7 +297,7 @@ fn json(value: &impl Serialize) -> Result<String, RecordError> {
     serde_json::to_string(value).map_err(|e| RecordError::Failed(format!("cannot be written as JSON: {e}")))
 }
 
-/// UTC now, ISO 8601.
+/// Current time in UTC, ISO 8601.
 #[must_use]
 pub fn now() -> String {
     match litelab_protocol::draw::now(litelab_protocol::NowUnit::Iso) {

@@ -1,14 +1,14 @@
-//! The cost and the step of the monotonic clock.
+//! Cost and resolution of the monotonic clock.
 
 use std::time::Instant;
 
 use litelab_record::calibration::Clock;
 
-/// Readings in a round, and rounds.
+/// Number of readings per round, and of rounds.
 const READINGS: u32 = 10_000;
 const ROUNDS: u32 = 20;
 
-/// Reads the clock 200,000 times: some milliseconds, and not much more where a reading is a system call.
+/// Reads the clock 200,000 times: a few milliseconds, slightly more where a reading is a system call.
 #[must_use]
 pub fn clock() -> Clock {
     let mut cost_ns = f64::INFINITY;
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn a_clock_costs_something_and_moves() {
         let clock = super::clock();
-        // No bound above: this machine may be busy.
+        // No upper bound, because this machine may be busy.
         assert!(clock.cost_ns > 0.0 && clock.cost_ns.is_finite(), "{clock:?}");
         assert!((1..u64::MAX).contains(&clock.resolution_ns), "{clock:?}");
     }

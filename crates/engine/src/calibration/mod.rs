@@ -1,4 +1,4 @@
-//! What `litelab calibrate` measures besides its A/A experiments.
+//! Measurements of `litelab calibrate` other than its A/A experiments.
 
 mod clock;
 mod runners;

@@ -1,4 +1,4 @@
-//! What each runner costs without a database.
+//! Cost of each runner without a database.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,11 +16,11 @@ use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::trial::{self, Bench};
 
-/// The cost of every runner that is built, in `trials` short trials each of an arm's work with a driver that calls no
-/// database; as before every run. A runner without such a driver is not in it. `begins` gets each runner's name.
+/// Cost of every built runner: `trials` short trials of an arm's work with the no-op driver, as before every run. The
+/// result omits runners without that driver. `begins` receives the name of each runner.
 ///
 /// # Errors
-/// When the database cannot be prepared, or `stop` was set.
+/// If the database cannot be prepared, or `stop` was set.
 pub fn runner_costs(
     arm: &Arm,
     runners: &Runners,

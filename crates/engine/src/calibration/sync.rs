@@ -1,4 +1,4 @@
-//! What a synchronous write takes, measured.
+//! Measurement of synchronous writes.
 
 use std::io;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use litelab_observe::environment::{FsyncConfig, FsyncProbe};
 use litelab_record::calibration::{SyncDistribution, SyncQuantiles};
 
-/// Writes and syncs in an existing directory until a bound is reached.
+/// Measures synchronous writes in an existing directory until a limit in `bounds` is reached.
 ///
 /// # Errors
-/// When the files cannot be made, written or synced.
+/// If the files cannot be created, written or synced.
 pub fn sync(dir: &Path, bounds: FsyncConfig) -> io::Result<SyncDistribution> {
     let (mut overwrite, mut append) = FsyncProbe::times(dir, bounds)?;
     Ok(SyncDistribution { overwrite: SyncQuantiles::of(&mut overwrite), append: SyncQuantiles::of(&mut append) })

@@ -1,5 +1,5 @@
-//! The server itself compiles every statement of its arms before anything runs, in a schema with their tables. What
-//! [`crate::compile`] does with SQLite.
+//! Compilation of every statement of a server's arms by the server before a run, in a schema with their tables.
+//! Counterpart of [`crate::compile`] for SQLite.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::schema::Schemas;
 use crate::compile::{check_columns, named};
 use crate::error::EngineError;
 
-/// Compiles all statements of all arms that run on a server, and compares the settings of servers that are the user's.
+/// Compiles all statements of all arms on servers, and compares the settings of servers that belong to the user.
 ///
 /// # Errors
 /// [`EngineError::BadInput`] with the statement and the server's message.
@@ -58,7 +58,7 @@ fn one(arm: &Arm, servers: &Servers) -> Result<(), String> {
 
 fn check(admin: &mut Admin, schema: &str, statement: &Statement, dialect: Dialect) -> Result<(), String> {
     let Prepared { columns, parameters } = admin.prepare_check(schema, &statement.sql).map_err(|e| e.to_string())?;
-    // Rows of a COPY are sent one by one; its parameters are its columns.
+    // The rows of a COPY are sent one by one; its parameters are its columns.
     let tuples = if dialect == Dialect::Postgres && sql::is_copy(&statement.sql) { 1 } else { statement.tuples };
     let given = statement.bind.len() * tuples as usize;
     if parameters != given {

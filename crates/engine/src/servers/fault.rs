@@ -1,4 +1,4 @@
-//! A node of a server that a trial kills, and brings back.
+//! Kill and restart of a server's node during a trial.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +13,16 @@ use litelab_servers::{Instance, Options};
 use super::Servers;
 use super::target::{Target, set};
 
-/// How often the end of a start is looked for.
+/// Interval at which a restart in progress is polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What becomes of the node. Dropping it gives the instance back to the run, whatever state it is in.
+/// State of the node to be killed. Dropping it returns the instance to the run, in any state.
 pub(crate) struct NodeFault<'s> {
     target: &'s Target,
-    /// From 0.
+    /// Index of the node, from 0.
     node: usize,
     after: Duration,
-    /// From `go`.
+    /// Time of the restart, measured from `go`.
     back: Option<Duration>,
     go: Instant,
     stage: Stage,
@@ -31,28 +31,28 @@ pub(crate) struct NodeFault<'s> {
 }
 
 enum Stage {
-    /// It lives still.
+    /// The node has not been killed yet.
     Before,
     Down,
-    /// It is being started: that takes seconds, in which the runner is listened to.
+    /// The node is starting in a thread, which takes seconds; lines of the runner are read meanwhile.
     Coming {
         start: JoinHandle<Started>,
         stop: Arc<AtomicBool>,
     },
-    /// It is part of its server again.
+    /// The node has rejoined its server.
     Back(Instant),
     Failed(String),
 }
 
-/// What the thread that starts a node leaves.
+/// Result of the thread that starts a node.
 struct Started {
     instance: Instance,
-    /// When it was there.
+    /// Time at which the node had rejoined.
     outcome: Result<Instant, String>,
 }
 
 impl<'s> NodeFault<'s> {
-    /// That of an arm, if it has one.
+    /// The kill planned by an arm; `None` if it plans none.
     pub(crate) fn of(arm: &Arm, servers: Option<&'s Servers>) -> Result<Option<Self>, String> {
         let Some(KillPlan::Node { node, after_ms, back_ms }) = &arm.kill else { return Ok(None) };
         let target = servers.ok_or("the run has no servers")?.target(arm)?;
@@ -69,12 +69,12 @@ impl<'s> NodeFault<'s> {
         }))
     }
 
-    /// The moment of `go`.
+    /// Sets the time of `go`.
     pub(crate) fn begin(&mut self, go: Instant) {
         self.go = go;
     }
 
-    /// Does what is due. To be called a few times a second.
+    /// Performs the steps that are due. Call it several times a second.
     pub(crate) fn poll(&mut self) {
         let elapsed = self.go.elapsed();
         match &self.stage {
@@ -85,10 +85,10 @@ impl<'s> NodeFault<'s> {
         }
     }
 
-    /// After the trial: waits until the node is back. `keep_going` is called meanwhile; false gives the start up.
+    /// Waits after the trial until the node has rejoined. Calls `keep_going` meanwhile; `false` aborts the restart.
     ///
     /// # Errors
-    /// A node that was not killed, or did not come back.
+    /// If the node was not killed, or did not rejoin.
     pub(crate) fn finish(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<Fault, String> {
         if matches!(self.stage, Stage::Down) {
             self.start();
@@ -145,7 +145,7 @@ impl<'s> NodeFault<'s> {
                 set(&instance.node_url(node), &settings).map(|()| at)
             });
             if outcome.is_err() {
-                // What is not part of its server is in the way of the next start, and of the end. It may be gone already.
+                // A node that has not rejoined would block the next start and the shutdown. It may have ended already.
                 let _gone = instance.kill(node);
             }
             Started { instance, outcome }
@@ -153,7 +153,7 @@ impl<'s> NodeFault<'s> {
         self.stage = Stage::Coming { start, stop };
     }
 
-    /// Takes over what a start that is over has left.
+    /// Takes the instance back from a completed start.
     fn arrive(&mut self) {
         let Stage::Coming { start, .. } = std::mem::replace(&mut self.stage, Stage::Down) else { return };
         self.stage = match start.join() {
@@ -161,7 +161,7 @@ impl<'s> NodeFault<'s> {
                 self.target.put(instance);
                 outcome.map_or_else(Stage::Failed, Stage::Back)
             }
-            // The instance is gone with the thread, and stopped.
+            // The panic dropped the instance, which stops it.
             Err(_) => Stage::Failed("its start panicked".into()),
         };
     }

@@ -1,4 +1,4 @@
-//! The folder of servers.
+//! Folder of the servers of a run.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,11 +8,12 @@ use litelab_servers::instance::may_enter;
 
 use crate::scratch::Folder;
 
-/// A folder for servers, which run as users of their own: in `directory`, or where those may not enter it, in the system's
-/// folder for temporary files, if that lies on the same file system, so that what is measured is the same disk.
+/// A folder for servers, which run under their own user accounts: in `directory`; if that account may not enter it, in
+/// the system's temporary folder, provided that this lies on the same file system, so that the same disk is measured.
 ///
 /// # Errors
-/// When it cannot be made. Where neither will do it is in `directory`, and the server says which folder is closed.
+/// If it cannot be created. If no location is accessible, the folder is in `directory`, and the start of the server
+/// reports which folder is closed.
 pub fn folder(directory: &Path, server: Server) -> std::io::Result<Folder> {
     let elsewhere = std::env::temp_dir();
     let is_closed = may_enter(server, directory).is_err();
@@ -50,7 +51,7 @@ mod tests {
         mode(&closed, 0o755);
         assert!(super::folder(closed.path(), Server::Postgres).unwrap().path().starts_with(closed.path()));
         mode(&closed, 0o700);
-        // Who is not root runs the server, and may enter what is closed to all others.
+        // Without root the server runs as the current user, who may enter the closed folder.
         let is_closed = may_enter(Server::Postgres, closed.path()).is_err();
         let made = super::folder(closed.path(), Server::Postgres).unwrap();
         assert_eq!(made.path().starts_with(closed.path()), !is_closed);

@@ -1,8 +1,7 @@
-//! Servers that a run needs: started on demand or the user's own, one connection of the core's to each trial, and a
-//! schema of its own for each trial.
+//! Servers of a run: started on demand or provided by the user, with a separate schema for each trial.
 //!
-//! What [`crate::prepare`] and [`crate::verify`] are to files of SQLite. The core makes the schema, loads the rows and
-//! checks what is in it by its own connection, so that a runner that lies is caught.
+//! Counterpart of [`crate::prepare`] and [`crate::verify`] for SQLite files. litelab creates the schema, loads the rows
+//! and checks the content by its own connection, so that a wrong report of a runner is detected.
 
 mod compile;
 mod fault;
@@ -36,21 +35,21 @@ pub use url::Urls;
 use crate::error::EngineError;
 use crate::scratch::Folder;
 
-/// The servers of a run. Those that litelab started are stopped when this is dropped, and their folder is removed.
+/// The servers of a run. Dropping it stops the servers that litelab started and removes their folder.
 #[derive(Debug)]
 pub struct Servers {
-    // Dropped in this order: servers before the folder that holds them.
+    // Drop order: the servers before the folder that contains them.
     targets: BTreeMap<Server, Target>,
     folder: Option<Folder>,
     directory: PathBuf,
     urls: Urls,
-    /// Tells the schemas of this run apart from those of others.
+    /// Identifier of this run in the names of its schemas.
     run: String,
     schemas: Cell<u64>,
 }
 
 impl Servers {
-    /// None yet; those that litelab starts live below `directory`.
+    /// Creates an empty set; servers that litelab starts have their folder below `directory`.
     #[must_use]
     pub fn new(directory: &Path, urls: Urls) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
@@ -60,10 +59,10 @@ impl Servers {
         Self { targets, folder, directory: directory.to_path_buf(), urls, run, schemas }
     }
 
-    /// Starts or looks up what the arms of a plan need. Arms of a server that is not installed are skipped.
+    /// Starts or connects to the servers that the arms of a plan need. Arms whose server is not installed are skipped.
     ///
     /// # Errors
-    /// A server that cannot be started, or that the user named and that cannot be reached.
+    /// If a server cannot be started, or a server of the user cannot be reached.
     pub fn provide(&mut self, plan: &mut Plan, stop: Option<&AtomicBool>) -> Result<(), EngineError> {
         let mut missing: BTreeMap<Server, String> = BTreeMap::new();
         for arm in plan.arms.iter_mut().filter(|arm| arm.skipped.is_none()) {
@@ -92,14 +91,14 @@ impl Servers {
             return Target::of_user(url);
         }
         let root = self.folder(server)?;
-        // Should this process be killed, its other scratch folders go as well.
+        // If this process is killed, the guard of the server also removes the other scratch folders.
         let scratch = root.with_file_name(crate::scratch::prefix());
         let options = Options { stop, scratch: Some(&scratch), ..Options::default() };
         let instance = Instance::start_with(server, &root.join(server.name()), &options)?;
         Ok(Target::started(instance))
     }
 
-    /// The folder of the servers, made with the first.
+    /// Path of the servers' folder, created with the first server.
     fn folder(&mut self, server: Server) -> Result<PathBuf, ServersError> {
         let failed = |path: &Path, source| ServersError::Io {
             what: "make a folder for servers in it",
@@ -114,7 +113,7 @@ impl Servers {
         std::path::absolute(path).map_err(|e| failed(path, e))
     }
 
-    /// What the run's file keeps of them.
+    /// Records of the servers for the run file.
     #[must_use]
     pub fn records(&self) -> BTreeMap<Server, ServerRecord> {
         self.targets.iter().map(|(server, target)| (*server, target.record())).collect()
@@ -123,39 +122,39 @@ impl Servers {
     /// The server of an arm.
     ///
     /// # Errors
-    /// When it was never started.
+    /// If the server was not started.
     fn target(&self, arm: &Arm) -> Result<&Target, String> {
         let server = arm.server.ok_or("the arm runs on no server")?;
         self.targets.get(&server).ok_or_else(|| format!("server `{server}` was not started"))
     }
 
-    /// A name that no schema of this run had.
+    /// A schema name that is unique in this run.
     fn next_schema(&self) -> String {
         self.schemas.set(self.schemas.get() + 1);
         format!("litelab_{}_{}", self.run, self.schemas.get())
     }
 
-    /// Puts an arm's server-wide settings into effect, and those of former arms out of it; on a server of the user's they
-    /// are compared.
+    /// Applies an arm's server-wide settings and resets those of earlier arms. The settings of a user's server are only
+    /// compared.
     ///
     /// # Errors
-    /// What the server refuses, or the first difference.
+    /// The server's message, or the first difference.
     pub(crate) fn settle(&self, arm: &Arm, schemas: &mut Schemas) -> Result<(), String> {
         self.target(arm)?.settle(arm, schemas.server())
     }
 
-    /// The tables of a trial with their rows, for something else than a runner to work on.
+    /// Creates the tables of a trial with their rows, for use without a runner.
     ///
     /// # Errors
-    /// What the server refuses.
+    /// The server's message.
     pub fn tables(&self, arm: &Arm) -> Result<Tables, EngineError> {
         self.schemas(arm).map(Tables).map_err(EngineError::Failed)
     }
 
-    /// A trial's own schemas with their rows, dropped with what is returned.
+    /// Creates the schemas of a trial with their rows. Dropping the result drops the schemas.
     ///
     /// # Errors
-    /// What the server refuses.
+    /// The server's message.
     pub(crate) fn schemas(&self, arm: &Arm) -> Result<Schemas, String> {
         let target = self.target(arm)?;
         target.make_whole()?;
@@ -167,11 +166,11 @@ impl Servers {
     }
 }
 
-/// Tables that were made as for a trial; gone when this is dropped.
+/// Tables as of a trial. Dropping it drops the tables.
 pub struct Tables(Schemas);
 
 impl Tables {
-    /// The schemas that they are in, one for each of the arm's databases.
+    /// Names of the schemas that contain the tables, one per database of the arm.
     #[must_use]
     pub fn schemas(&self) -> Vec<String> {
         let name = |database| match database {
@@ -182,12 +181,12 @@ impl Tables {
     }
 }
 
-/// Ends the servers in a folder whose litelab was killed together with the guard of its servers.
+/// Stops the servers in a folder whose litelab and guard process were both killed.
 pub(crate) fn end_in(folder: &Path) {
     let below = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     for place in below(folder).chain(below(&folder.join("servers"))) {
         if let Ok(Some(state)) = State::read(&place) {
-            // What cannot be removed is tried again with the folder.
+            // A failed removal is repeated with the removal of the folder.
             let _left = instance::down(state.kind, &place);
         }
     }

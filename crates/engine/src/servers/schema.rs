@@ -1,4 +1,4 @@
-//! A trial's own schemas on a server.
+//! Schemas of a trial on a server.
 
 use litelab_model::{Arm, Server, sql};
 use litelab_protocol::draw::{Drawer, Value};
@@ -8,30 +8,31 @@ use litelab_servers::{Admin, ServersError};
 use super::url::of_each_host;
 use crate::verify::Contents;
 
-/// Has a connection to a node wait before it reads until the node has applied what others had committed before.
+/// Makes reads of a session wait until its node has applied all transactions committed before on other nodes.
 const WAIT: &str = "SET SESSION wsrep_sync_wait = 15";
 
-/// Schemas and the connections that made them. Dropping it drops them, whatever happened meanwhile.
+/// Schemas and the connections that created them. Dropping it drops the schemas.
 pub(crate) struct Schemas {
     admin: Admin,
     url: String,
     made: Vec<Schema>,
 }
 
-/// A schema and a connection that works in no other: a client may keep statements it has compiled by their text alone.
+/// A schema and a connection used for it alone: a client may cache compiled statements by their text, whatever the
+/// schema.
 struct Schema {
     admin: Admin,
     name: String,
 }
 
 impl Schemas {
-    /// None yet.
+    /// Connects to the server, without creating a schema.
     pub(super) fn none(url: &str) -> Result<Self, String> {
         let admin = Admin::connect(url).map_err(|e| e.to_string())?;
         Ok(Self { admin, url: url.to_owned(), made: Vec::new() })
     }
 
-    /// Makes one that is empty but for the arm's tables. Returns its connection and its name.
+    /// Creates a schema with the arm's tables and no rows. Returns its connection and its name.
     pub(super) fn make_empty(&mut self, name: String, arm: &Arm) -> Result<(&mut Admin, String), String> {
         let mut admin = Admin::connect(&self.url).map_err(|e| e.to_string())?;
         admin.create_schema(&name).map_err(|e| e.to_string())?;
@@ -41,7 +42,7 @@ impl Schemas {
         Ok((&mut made.admin, name))
     }
 
-    /// Makes one with the arm's rows, of which the planner knows.
+    /// Creates a schema with the arm's rows, and updates the statistics of the query planner.
     pub(super) fn make(&mut self, name: String, arm: &Arm) -> Result<(), String> {
         let (admin, name) = self.make_empty(name, arm)?;
         if let Some(data) = &arm.data {
@@ -56,8 +57,8 @@ impl Schemas {
         if arm.server == Some(Server::Galera) { self.replicated(&name) } else { Ok(()) }
     }
 
-    /// Waits until all nodes of a cluster have a schema with its rows, and has its connection wait for what other nodes
-    /// commit before it reads: a node applies the others' transactions a little later.
+    /// Waits until all nodes of a cluster have a schema and its rows, and makes its connection wait for commits of
+    /// other nodes before a read: a node applies transactions of others with a delay.
     fn replicated(&mut self, name: &str) -> Result<(), String> {
         let failed = |e: ServersError| format!("cluster: {e}");
         for url in of_each_host(&self.url) {
@@ -71,19 +72,19 @@ impl Schemas {
         self.made.last_mut().map_or(Ok(()), |made| made.admin.script(name, WAIT).map_err(failed))
     }
 
-    /// What a runner opens.
+    /// The databases for the runner to open.
     pub(crate) fn databases(&self) -> Vec<Database> {
         let database = |schema: &Schema| Database::Server { url: self.url.clone(), schema: schema.name.clone() };
         self.made.iter().map(database).collect()
     }
 
-    /// A connection that works in no schema.
+    /// A connection that uses no schema of a trial.
     pub(super) fn server(&mut self) -> &mut Admin {
         &mut self.admin
     }
 
-    /// The same schemas as each node of the server has them, in the order of the url, by new connections: those that made
-    /// them may have gone with a node that was killed.
+    /// The same schemas as seen by each node of the server, in the order of the url. Uses new connections, because the
+    /// original ones may have ended with a killed node.
     pub(crate) fn on_each_node(&self) -> Result<Vec<OnNode>, String> {
         let hosts = of_each_host(&self.url);
         let is_cluster = hosts.len() > 1;
@@ -106,7 +107,7 @@ impl Drop for Schemas {
     fn drop(&mut self) {
         for Schema { mut admin, name } in std::mem::take(&mut self.made) {
             if admin.drop_schema(&name).is_err() {
-                // A connection that was lost meanwhile; where the server itself is gone, so are its schemas.
+                // The connection was lost. If the server itself has ended, its schemas are gone too.
                 let _left = Admin::connect(&self.url).and_then(|mut admin| admin.drop_schema(&name));
             }
         }
@@ -136,7 +137,7 @@ fn in_schema<T>(
     what(&mut schema.admin, &schema.name).map_err(|e| e.to_string())
 }
 
-/// Schemas as one node has them.
+/// Schemas as seen by one node.
 pub(crate) struct OnNode(Vec<Schema>);
 
 impl Contents for OnNode {
@@ -153,7 +154,7 @@ impl Contents for OnNode {
     }
 }
 
-/// Inserts the drawn rows, one statement after the other.
+/// Inserts the generated rows, one statement after the other.
 fn load(admin: &mut Admin, schema: &str, arm: &Arm, transaction: &Transaction, rows: u64) -> Result<(), ServersError> {
     let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
     for statement in &transaction.statements {
@@ -163,7 +164,7 @@ fn load(admin: &mut Admin, schema: &str, arm: &Arm, transaction: &Transaction, r
     Ok(())
 }
 
-/// The values of each execution of a statement, as a runner would draw them.
+/// The values of each execution of a statement, identical to those that a runner draws.
 fn values<'a>(statement: &'a Statement, drawer: &'a Drawer, rows: u64) -> impl Iterator<Item = Vec<Value>> + 'a {
     let tuples = u64::from(statement.tuples);
     (0..rows * u64::from(statement.repeat)).map(move |execution| {
@@ -172,7 +173,7 @@ fn values<'a>(statement: &'a Statement, drawer: &'a Drawer, rows: u64) -> impl I
     })
 }
 
-/// A `COPY` as the INSERT of one of its rows: the core sends rows in its own way.
+/// Converts a `COPY` into the INSERT of one row, because litelab inserts rows one by one.
 fn as_insert(statement: &Statement, dialect: Dialect) -> String {
     if dialect != Dialect::Postgres || !sql::is_copy(&statement.sql) {
         return statement.sql.clone();

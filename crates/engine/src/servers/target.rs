@@ -1,4 +1,4 @@
-//! One server: where it is, whose it is, and its settings.
+//! One server: its url, owner and settings.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use litelab_record::ServerRecord;
 use litelab_servers::admin::without_password;
 use litelab_servers::{Admin, Instance, ServersError};
 
-/// A server that answers.
+/// A server that accepts connections.
 #[derive(Debug)]
 pub(super) struct Target {
     url: String,
     version: String,
-    /// Whether it is the user's, whose settings are not litelab's to change, nor its processes to be killed.
+    /// Whether the server belongs to the user, so that litelab must not change its settings or kill its processes.
     own: bool,
-    /// One that litelab started; none while it is out of the house, see [`Self::take`].
+    /// The instance, if litelab started the server; `None` while it is taken, see [`Self::take`].
     instance: RefCell<Option<Instance>>,
     changed: RefCell<BTreeMap<String, Changed>>,
 }
@@ -24,19 +24,19 @@ pub(super) struct Target {
 /// A server-wide setting that an arm has changed.
 #[derive(Debug)]
 struct Changed {
-    /// What it was when the server started.
+    /// Value at the start of the server.
     original: String,
     now: String,
 }
 
 impl Target {
-    /// One that litelab started.
+    /// A server that litelab has started.
     pub(super) fn started(instance: Instance) -> Self {
         let (url, version) = (instance.url().to_owned(), instance.version().to_owned());
         Self { url, version, own: false, instance: RefCell::new(Some(instance)), changed: RefCell::default() }
     }
 
-    /// One that the user has.
+    /// A server of the user.
     pub(super) fn of_user(url: &str) -> Result<Self, ServersError> {
         let version = Admin::connect(url)?.version()?;
         Ok(Self { url: url.to_owned(), version, own: true, instance: RefCell::default(), changed: RefCell::default() })
@@ -50,7 +50,7 @@ impl Target {
         ServerRecord { version: self.version.clone(), url: without_password(&self.url), own: self.own }
     }
 
-    /// The instance itself, to be brought back by [`Self::put`]; none of the user's own server.
+    /// Takes the instance, to be returned by [`Self::put`]; `None` for a server of the user.
     pub(super) fn take(&self) -> Option<Instance> {
         self.instance.borrow_mut().take()
     }
@@ -59,7 +59,7 @@ impl Target {
         *self.instance.borrow_mut() = Some(instance);
     }
 
-    /// Starts what a former trial has killed and not brought back.
+    /// Restarts nodes that an earlier trial killed and did not restart.
     pub(super) fn make_whole(&self) -> Result<(), String> {
         let mut instance = self.instance.borrow_mut();
         let Some(instance) = instance.as_mut() else { return Ok(()) };
@@ -70,7 +70,7 @@ impl Target {
         Ok(())
     }
 
-    /// What a node has to be told that is started anew: server-wide settings are gone with its process.
+    /// Server-wide settings to apply to a restarted node, because they do not outlive its process.
     pub(super) fn settings(&self) -> Vec<(String, String)> {
         self.changed.borrow().iter().map(|(name, setting)| (name.clone(), setting.now.clone())).collect()
     }
@@ -100,7 +100,7 @@ impl Target {
     }
 }
 
-/// Puts server-wide settings into effect on the hosts of a url.
+/// Applies server-wide settings to the hosts of a url.
 pub(super) fn set(url: &str, settings: &[(String, String)]) -> Result<(), String> {
     if settings.is_empty() {
         return Ok(());
@@ -111,7 +111,7 @@ pub(super) fn set(url: &str, settings: &[(String, String)]) -> Result<(), String
         .try_for_each(|(name, value)| admin.set_server(name, value).map(drop).map_err(|e| format!("`{name}`: {e}")))
 }
 
-/// The settings of an arm that hold for a whole server.
+/// The server-wide settings of an arm.
 fn of_server(arm: &Arm) -> impl Iterator<Item = &Setting> {
     arm.settings.iter().filter(|setting| setting.scope == Scope::Server)
 }

@@ -1,4 +1,4 @@
-//! Schemas, settings and statements on real servers, where they are installed.
+//! Tests of schemas, settings and statements on real servers, if they are installed.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ sql = "SELECT count(*) FROM t"
 equals = "$data_rows + committed.insert"
 "#;
 
-/// A plan with one arm for each of these drivers, the workload changed by `change`.
+/// A plan with one arm per driver; `change` edits the workload.
 fn plan(drivers: &str, change: impl Fn(&str) -> String) -> Plan {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("w.toml"), change(WORKLOAD)).unwrap();
@@ -50,7 +50,7 @@ fn plan(drivers: &str, change: impl Fn(&str) -> String) -> Plan {
     resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The servers of a plan; none, with a line, where one of them is not installed.
+/// The servers of a plan; `None`, with a printed line, if one of them is not installed.
 fn provided(plan: &mut Plan, directory: &Path) -> Option<Servers> {
     let mut servers = Servers::new(directory, Urls::default());
     servers.provide(plan, None).unwrap_or_else(|e| panic!("{e}"));
@@ -61,7 +61,7 @@ fn provided(plan: &mut Plan, directory: &Path) -> Option<Servers> {
     Some(servers)
 }
 
-/// A folder that a server's own user can search.
+/// A folder that the account of a server may enter.
 fn folder() -> tempfile::TempDir {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -86,7 +86,7 @@ fn every_database_holds_the_same_rows_and_its_schema_is_dropped() {
         let result = litelab_protocol::TrialResult::default();
         let content = crate::verify::databases(arm, &mut schemas, &result).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(content["t"], wanted);
-        // A row too many breaks the invariant and changes the hash.
+        // An additional row violates the invariant and changes the hash.
         let [litelab_protocol::Database::Server { schema: name, .. }] = &schemas.databases()[..] else { panic!("one") };
         schemas.server().script(name, "INSERT INTO t VALUES (0, 0, 0, '')").unwrap();
         let broken = crate::verify::databases(arm, &mut schemas, &result).unwrap_err();
@@ -144,7 +144,7 @@ fn a_setting_of_the_server_holds_for_the_arms_that_ask_for_it() {
     };
     assert_eq!([safe, unsafe_arm, unsafe_arm, safe].map(fsync), ["on", "off", "off", "on"]);
 
-    // The same server as if it were the user's: compared, and never set.
+    // The same server, given as a server of the user: its settings are compared and never set.
     let url = servers.targets[&Server::Postgres].url().to_owned();
     let mut urls = Urls::default();
     urls.add(&format!("postgres={url}")).unwrap();
@@ -164,14 +164,14 @@ fn a_server_that_does_not_answer_is_one_line() {
     let folder = folder();
     let mut plan = plan("driver = 'pg'", str::to_owned);
     let mut urls = Urls::default();
-    // Port 1 is nobody's.
+    // No server listens on port 1.
     urls.add("postgres=postgres://me:secret@127.0.0.1:1/db").unwrap();
     let error = Servers::new(folder.path(), urls).provide(&mut plan, None).expect_err("nobody is there");
     let text = error.to_string();
     assert!(error.is_bad_input() && text.contains("127.0.0.1:1") && !text.contains("secret"), "{text}");
 }
 
-/// Workload `pgbench` is what `pgbench -i` makes, byte by byte.
+/// Workload `pgbench` creates the same rows as `pgbench -i`, byte for byte.
 #[test]
 fn workload_pgbench_is_what_pgbench_makes() {
     let folder = folder();
@@ -199,7 +199,7 @@ fn workload_pgbench_is_what_pgbench_makes() {
     compile(&plan, &servers).unwrap_or_else(|e| panic!("{e}"));
     let mut schemas = servers.schemas(&plan.arms[0]).unwrap_or_else(|e| panic!("{e}"));
     for table in ["branches", "tellers", "accounts"] {
-        // The hash is of rows in the order of the key.
+        // The hash covers the rows in the order of the key.
         let table = format!("pgbench_{table}");
         let original = admin.content_hash("original", &table).unwrap_or_else(|e| panic!("{table}: {e}"));
         assert_eq!(schemas.content(0, &table).as_ref(), Ok(&original), "{table}");

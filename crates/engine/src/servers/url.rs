@@ -1,4 +1,4 @@
-//! Servers that the user has, named on the command line.
+//! Servers of the user, given on the command line.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,16 @@ use litelab_model::Server;
 use litelab_model::error::unknown;
 use litelab_servers::Url;
 
-/// The user's own servers, used in place of those that litelab would start.
+/// Servers of the user, used in place of servers started by litelab.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Urls(BTreeMap<Server, String>);
 
 impl Urls {
-    /// Takes `postgres=postgres://…`, `mysql=mysql://…`; `mariadb` and `mysql` are the same, and a cluster is `galera`.
+    /// Parses and adds `postgres=postgres://…` or `mysql=mysql://…`; `mariadb` is a synonym of `mysql`, and a cluster
+    /// is `galera`.
     ///
     /// # Errors
-    /// One line that does not repeat a password.
+    /// If the text is malformed; the message is one line without the password.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         let (name, url) =
             text.split_once('=').ok_or("write SERVER=URL, as in postgres=postgres://user@host/database")?;
@@ -37,14 +38,14 @@ impl Urls {
         Ok(())
     }
 
-    /// The url of a server, if the user has it.
+    /// The url of a server; `None` if the user gave none.
     #[must_use]
     pub fn get(&self, server: Server) -> Option<&str> {
         self.0.get(&server).map(String::as_str)
     }
 }
 
-/// The url of each host of a cluster by itself.
+/// Splits the url of a cluster into one url per host.
 pub(super) fn of_each_host(url: &str) -> Vec<String> {
     let start = url.find("://").map_or(0, |at| at + 3);
     let end = url[start..].find(['/', '?']).map_or(url.len(), |at| start + at);

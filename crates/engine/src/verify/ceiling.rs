@@ -1,16 +1,17 @@
-//! What a scenario leaves room for, whatever the database.
+//! Upper bounds on the work of a scenario, whatever the database.
 
 use litelab_model::Arm;
 use litelab_protocol::{Load, Operation, Role, TrialResult, Until};
 
-/// What clocks and timers may differ by.
+/// Tolerance for differences between clocks and timers.
 const TOLERANCE: f64 = 0.02;
 
-/// Checks that no more was done than the scenario's own pauses, its workers' pauses and the offered load leave room for.
+/// Checks that a trial did no more work than the scenario's own pauses, its workers' pauses and the offered load
+/// permit.
 ///
-/// The bounds are on counts from `go` on, when nothing is under way: `n` transactions each of which takes a time of its own
-/// need at least their sum, with no edge to allow for. Within the window each worker may besides end one that it had begun
-/// before.
+/// The bounds are on counts from `go` on, when no transaction is in progress: a worker's `n` transactions need at least
+/// the sum of their times, without an allowance for the edges. Within the window each worker may also end one
+/// transaction that began before it.
 ///
 /// # Errors
 /// The first bound that was exceeded.
@@ -35,7 +36,7 @@ pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
                 let pause = (held(arm, role) + think_us) as f64 / 1e6;
                 let workers = f64::from(role.workers) * f64::from(arm.databases);
                 let committed = sum(result, of_role, |o| o.committed);
-                // The last of each worker needs no pause after it.
+                // No pause follows the last transaction of each worker.
                 let room = if pause > 0.0 { (elapsed / pause + 1.0) * workers } else { f64::INFINITY };
                 at_most(committed, room, || {
                     format!(
@@ -47,7 +48,7 @@ pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
                 let Until::Time { ms } = role.until else { continue };
                 let due = rate * ms as f64 / 1e3;
                 let begun = sum(result, of_role, |o| o.committed + o.empty + o.failed + o.unfinished.len() as u64);
-                // The arrivals themselves vary: four standard deviations of a Poisson count.
+                // The number of arrivals varies: the margin is four standard deviations of a Poisson count.
                 at_most(begun, due + 4.0 * due.sqrt() + 1.0, || {
                     format!("by role `{name}`, and {due:.0} arrivals are due in its time")
                 })?;
@@ -68,11 +69,11 @@ fn at_most(count: u64, room: f64, what: impl FnOnce() -> String) -> Result<(), S
     Err(format!("{count} transactions {}: more than is possible", what()))
 }
 
-/// Microseconds that the shortest transaction of a role pauses in itself.
+/// Shortest time in microseconds that a transaction of a role pauses while it is open.
 fn held(arm: &Arm, role: &Role) -> u64 {
     let of_step = |transaction: u32| {
         let transaction = arm.trial.transactions.get(transaction as usize)?;
-        // A statement whose row is missing may end it before the rest.
+        // A required statement without a row may end the transaction before the later pauses.
         let required = transaction.statements.iter().any(|s| s.required);
         let statements: u64 = transaction.statements.iter().map(|s| s.hold_us).sum();
         Some(transaction.hold_us + if required { 0 } else { statements })

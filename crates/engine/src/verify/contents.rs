@@ -1,4 +1,4 @@
-//! A trial's databases once the runner has ended: invariants and content.
+//! Checks of a trial's databases after the runner has ended: invariants and content.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,51 +12,51 @@ use litelab_protocol::{Operation, TrialResult};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-/// For each query of an invariant and each table whose content is hashed.
+/// Time limit of each invariant query and of the hash of each table.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Beyond this size a database is not searched for corruption after every trial: it would take longer than the trial.
+/// Size in bytes above which a database is not checked for corruption: the check would take longer than the trial.
 const INTEGRITY_BYTES: u64 = 256 << 20;
 
-/// Whether what was found and what was expected go together.
+/// Whether a value satisfies a range of expected values.
 type Keeps = fn(f64, &RangeInclusive<f64>) -> bool;
 
-/// A trial's databases, looked into by the core's own connections once the runner has ended.
+/// Access to a trial's databases by litelab's own connections, after the runner has ended.
 pub trait Contents {
-    /// How many there are.
+    /// Number of databases.
     fn databases(&self) -> usize;
 
-    /// The only column of a query's only row as a number; not a number where it is none.
+    /// The single value of a query as a number; NaN if it is not a number.
     ///
     /// # Errors
-    /// What the database says.
+    /// The error message of the database.
     fn number(&mut self, database: usize, sql: &str) -> Result<f64, String>;
 
-    /// SHA-256 over a table's rows, the same of the same rows whatever the database; see [`content_hash`].
+    /// SHA-256 over the rows of a table, independent of the kind of database; see [`content_hash`].
     ///
     /// # Errors
-    /// What the database says.
+    /// The error message of the database.
     fn content(&mut self, database: usize, table: &str) -> Result<String, String>;
 }
 
-/// Databases that are files of SQLite.
+/// Databases that are SQLite files.
 pub struct Files {
     databases: Vec<Guard>,
-    /// See [`LIMIT`].
+    /// Time limit per operation: see [`LIMIT`].
     limit: Duration,
 }
 
 impl Files {
-    /// Opens them, and looks for corruption in those that the trial wrote.
+    /// Opens the files, and checks those that the trial wrote for corruption.
     ///
     /// # Errors
-    /// The first that cannot be opened or is corrupt.
+    /// The first file that cannot be opened or is corrupt.
     pub fn open(arm: &Arm, paths: &[PathBuf]) -> Result<Self, String> {
         let databases = paths.iter().map(|path| open(arm, path)).collect::<Result<_, _>>()?;
         Ok(Self { databases, limit: LIMIT })
     }
 
-    /// A database, with the time for what is asked next.
+    /// The connection of a database, with a new time limit for the next operation.
     fn guard(&self, database: usize) -> &Guard {
         let guard = &self.databases[database];
         guard.within(self.limit);
@@ -80,13 +80,13 @@ impl Contents for Files {
     }
 }
 
-/// Checks a trial's databases after the runner has ended: invariants, content.
+/// Checks a trial's databases after the runner has ended: invariants and content.
 ///
-/// With several databases an invariant's findings are added up. Its expression is taken to be affine in the counts, so
-/// that it must give the sum of the counts' part and the constant part once per database.
+/// With several databases the values of an invariant are added. Its expression is assumed to be affine in the counts,
+/// so that the expected sum is the counts' part plus the constant part once per database.
 ///
 /// # Errors
-/// The first thing that is not as it must be.
+/// The first violation.
 pub fn databases(
     arm: &Arm,
     contents: &mut dyn Contents,
@@ -126,24 +126,25 @@ pub fn databases(
     Ok(content)
 }
 
-/// What a query finds in all databases together.
+/// Sum of a query's values over all databases.
 pub(super) fn found(contents: &mut dyn Contents, sql: &str) -> Result<f64, String> {
     (0..contents.databases()).map(|database| contents.number(database, sql)).sum()
 }
 
-/// What an expression over the counts must give for so many databases.
+/// Expected sum of an expression over the counts for `databases` databases.
 pub(super) fn expected(text: &str, databases: usize, result: &TrialResult) -> Result<f64, String> {
     let counted = expression::evaluate(text, &|name| count(result, name))?;
     let constant = if databases > 1 { expression::evaluate(text, &|_| Ok(0.0))? } else { 0.0 };
     Ok(counted + constant * databases.saturating_sub(1) as f64)
 }
 
-/// What an expression may give besides what is expected: of transactions that were under way when the drain had passed, each
-/// may have been committed since, or have found nothing. None where it counts rows of such, whose number is unknown.
+/// Range of values that an expression may have besides the expected one: each transaction still in progress after the
+/// drain may have committed since or found no row. `None` if the expression counts rows of such transactions, whose
+/// number is unknown.
 fn possible(text: &str, expected: f64, result: &TrialResult) -> Result<Option<RangeInclusive<f64>>, String> {
     let counted = |name: &str| count(result, name);
     let base = expression::evaluate(text, &counted)?;
-    // By transaction: what all of its unfinished ones take away or add at the most, each in one way.
+    // Per transaction: the largest decrease and increase by its unfinished executions, each of which ends in one way.
     let mut ways: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for name in expression::names(text) {
         let (what, transaction) = name.split_once('.').unwrap_or((&name, ""));
@@ -163,13 +164,13 @@ fn possible(text: &str, expected: f64, result: &TrialResult) -> Result<Option<Ra
     Ok(Some(low..=high))
 }
 
-/// Transactions of which nobody saw the end.
+/// Number of executions of a transaction whose end was not observed.
 fn unfinished(result: &TrialResult, transaction: &str) -> f64 {
     let of = result.operations.iter().filter(|o| o.transaction == transaction);
     of.map(|o| o.unfinished.len() as f64).sum()
 }
 
-/// The only column of a query's only row as a number; not a number where it is none.
+/// The single value of a query as a number; NaN if it is not a number.
 fn number(connection: &Connection, sql: &str) -> rusqlite::Result<f64> {
     connection.query_row(sql, [], |row| {
         Ok(match row.get_ref(0)? {
@@ -196,7 +197,7 @@ fn open(arm: &Arm, path: &Path) -> Result<Guard, String> {
     Ok(guard)
 }
 
-/// A count by its name in an invariant: `committed.enqueue`.
+/// The value of a count named in an invariant: `committed.enqueue`.
 fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
     let (what, transaction) = name.split_once('.').unwrap_or((name, ""));
     let of: fn(&Operation) -> u64 = match what {
@@ -211,10 +212,10 @@ fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
     Ok(result.operations.iter().filter(|o| o.transaction == transaction).map(of).sum::<u64>() as f64)
 }
 
-/// The hash of all rows in the order of all columns.
+/// Hash of all rows, ordered by all columns.
 ///
 /// # Errors
-/// What SQLite says.
+/// The error of SQLite.
 pub fn content_hash(connection: &Connection, table: &str) -> rusqlite::Result<String> {
     let table = quoted(table);
     let columns = connection.prepare(&format!("SELECT * FROM {table}"))?.column_count();

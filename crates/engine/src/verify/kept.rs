@@ -1,13 +1,15 @@
-//! Whether settings held for the whole trial: what each connection had when it was opened, and when all workers had ended.
+//! Check that settings held for the whole trial: compares each connection at its opening and after the last worker's
+//! end.
 
 use litelab_protocol::ConnectionSettings;
 
-/// Compares the settings of all connections at the end of a trial with those at its start. Connections of one database and
-/// label are alike: which of a pool's is which no runner needs to remember. `complete` is false where some were not to be
-/// asked, because a process or server was killed or a transaction was still under way.
+/// Compares the settings of all connections at the end of a trial with those at its start. Connections with the same
+/// database and label are interchangeable, so that a runner need not track the connections of a pool. `complete` is
+/// `false` if some connections were not queried, because a process or server was killed or a transaction was still in
+/// progress.
 ///
 /// # Errors
-/// The first setting that is not what it was, with both values and the connection.
+/// The first setting that changed, with both values and the connection.
 pub fn kept(started: &[ConnectionSettings], ended: &[ConnectionSettings], complete: bool) -> Result<(), String> {
     if complete && ended.len() != started.len() {
         return Err(format!(

@@ -1,26 +1,27 @@
-//! Little's law, and whether all time was accounted for.
+//! Check of a result by Little's law, and that the workers' times account for the whole trial.
 
 use litelab_model::Arm;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Operation, TrialResult, Until};
 use litelab_stats::{LittleOutcome, LittlesLaw};
 
-/// The law holds exactly; what is left is the harness's own work and the histogram's precision.
+/// Relative tolerance. The law is exact; the rest is the harness's own work and the precision of the histogram.
 const TOLERANCE: f64 = 0.05;
-/// Below so many transactions the edges of the window leave nothing to be checked.
+/// Smallest number of transactions: with fewer, the edges of the window dominate.
 const FEWEST: u64 = 10;
 
-/// Little's law in a closed loop, `L = X·R`, in the role that is furthest from it: the relative difference where it is beyond
-/// the tolerance.
+/// Checks Little's law for a closed loop, `L = X·R`. Returns the relative difference of the role that deviates most, if
+/// it exceeds the tolerance.
 ///
-/// X is the rate that is printed: what ended in the window over its length. R is the mean service time of what began there, and
-/// L the mean number of workers in a transaction, from the workers' own sums of time. A runner that loses or invents
-/// transactions or latencies contradicts its workers; and a role that lasts for a time has workers until then, so that sums
-/// which are too small contradict the clock on the wall.
+/// X is the printed rate: transactions that ended in the window, divided by its length. R is the mean service time of
+/// those that began in the window, and L the mean number of workers in a transaction, from the workers' own sums of
+/// time. A runner that loses or invents transactions or latencies contradicts its workers. A role that ends by time has
+/// workers until then, so that sums which are too small contradict the wall clock.
 ///
-/// At each edge of the window every worker has at most one transaction of which a part lies outside. At the end it is one of
-/// those measured, so that of `W` workers they are no longer than the `W` longest; at the start it is no longer than its worker
-/// went without a commit. By the share that these have in all of the time the tolerance is wider, to the side that each shifts.
+/// At each edge of the window every worker has at most one transaction that lies partly outside. At the end it is a
+/// measured one, so that those of `W` workers take no longer than the `W` longest; at the start it is no longer than
+/// its worker's time without a commit. The share of these transactions in the total time widens the tolerance, on the
+/// side that each shifts.
 pub(super) fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
     let differences = arm.trial.roles.iter().filter_map(|role| of_role(result, &role.name));
     differences.max_by(|a, b| a.abs().total_cmp(&b.abs())).or_else(|| absent(arm, result))
@@ -36,9 +37,9 @@ fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
     operations().for_each(|o| services.merge(&o.service));
     let inside: f64 = workers().map(|w| w.inside_ns as f64).sum();
     let edges = longest(&services, workers().count() as u64) / inside;
-    // The service histogram holds successes only, so a trial with many failures or empties has no R to check by; with a
-    // few, each of which may have taken seconds, there may be less time in it than there was, but never more. Likewise where
-    // something never ended.
+    // The service histogram holds successes only, so R is undefined in a trial with many failed or empty transactions.
+    // A few of them, each of which may take seconds, can only reduce the sum of its times, not increase it. The same
+    // applies to transactions that never ended.
     if measured < FEWEST || failed * 20 > measured || edges > 0.5 {
         return None;
     }
@@ -57,13 +58,13 @@ fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
         Ok(LittleOutcome::Unaccounted { discrepancy } | LittleOutcome::Overcounted { discrepancy }) => {
             Some(discrepancy)
         }
-        // No time at work at all is no domain of the law.
+        // The law does not apply without any time at work.
         Err(_) => Some(-1.0),
         Ok(LittleOutcome::Consistent { .. }) => None,
     }
 }
 
-/// The sum of the longest values, so many of them.
+/// Sum of the `count` longest values.
 fn longest(values: &Histogram, count: u64) -> f64 {
     let mut before = values.count().saturating_sub(count);
     let rest = values.recorded().map(|(value, times)| {
@@ -74,8 +75,8 @@ fn longest(values: &Histogram, count: u64) -> f64 {
     rest.sum()
 }
 
-/// Share of the wall-clock time that workers of roles ending by time did not account for, where it is beyond the
-/// tolerance; likewise, above 0, time that was more than there was.
+/// Relative difference between the time that the workers account for and the wall-clock time, if it exceeds the
+/// tolerance: negative if roles ending by time lack time, positive if workers report more time than there was.
 fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
     let mut due = 0.0;
     let mut spent = 0.0;

@@ -1,4 +1,4 @@
-//! Checks of a trial: settings in effect, counts, the database itself.
+//! Checks of a trial: settings in effect, counts, content of the database.
 
 mod ceiling;
 mod contents;
@@ -18,12 +18,13 @@ use litelab_record::outcome::Flag;
 pub use nodes::{lost, nodes};
 pub use work::failures;
 
-/// A trial of fewer transactions than this is not judged, whatever its length: one more at its end is a percent.
+/// Smallest number of transactions of a trial that is judged: below it, one more at the end changes the rate by over a
+/// percent.
 const FEWEST: u64 = 100;
-/// Nor is one whose window is shorter than this many median transactions: its edges are a tenth of it.
+/// Shortest window that is judged, in median transactions: below it, the edges are over a tenth of the window.
 const FEWEST_IN_A_ROW: f64 = 10.0;
 
-/// Compares the settings in effect on every connection with those the profile asked for, those of a whole server among them.
+/// Compares the settings in effect on every connection, including server-wide ones, with those of the profile.
 ///
 /// # Errors
 /// The first difference.
@@ -46,7 +47,7 @@ pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), Str
     Ok(())
 }
 
-/// Checks that a result does not contradict itself or the trial.
+/// Checks that a result is consistent with itself and with the trial.
 ///
 /// # Errors
 /// The first contradiction.
@@ -113,9 +114,9 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Errors after which numbers say nothing about the database, however many transactions went through before.
+/// Error codes that invalidate a trial, however many transactions succeeded before.
 const STORAGE: [&str; 5] = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_NOMEM"];
-/// The same of the servers.
+/// The same error codes of PostgreSQL, MySQL and MariaDB.
 const STORAGE_OF_SERVERS: [&str; 7] = [
     "disk_full",
     "out_of_memory",
@@ -126,10 +127,10 @@ const STORAGE_OF_SERVERS: [&str; 7] = [
     "ER_RECORD_FILE_FULL",
 ];
 
-/// Checks that disk and memory held out.
+/// Checks that no transaction met an error of the disk or of memory.
 ///
 /// # Errors
-/// The first such error, with the remedy.
+/// The first such error, with its remedy.
 pub fn storage(result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
         let met = o.errors.iter().find(|(code, _)| {
@@ -149,7 +150,7 @@ fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item 
     result.operations.iter().filter(move |o| o.role == role)
 }
 
-/// What is to be said beside the numbers of a result that is right.
+/// Flags to print next to the numbers of a valid result.
 #[must_use]
 pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
     let mut flags: Vec<Flag> = short(arm, result).into_iter().collect();
@@ -164,16 +165,16 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
         if let Load::Open { rate, .. } = role.load {
             let unserved: u64 = operations(result, &role.name).map(|o| o.unserved).sum();
             let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
-            // Arrivals of workers that were killed are no one's.
+            // Arrivals of killed workers are not served by any other worker.
             let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
             let alive = f64::from(role.workers.saturating_sub(killed)) / f64::from(role.workers.max(1));
             let offered = match role.until {
-                // The schedule is the role's, whatever the number of databases.
+                // The schedule belongs to the role, independent of the number of databases.
                 Until::Time { ms } => rate * alive * ms as f64 / 1e3,
                 _ => (done + unserved) as f64,
             };
             let achieved = done as f64 / offered.max(1.0);
-            // The arrivals themselves vary: three standard deviations of a Poisson count are no overload.
+            // The number of arrivals varies: within three standard deviations of a Poisson count there is no overload.
             let noise = 3.0 / offered.max(1.0).sqrt();
             if unserved > 0 && achieved < 0.98 - noise {
                 flags.push(Flag::Overloaded { role: role.name.clone(), achieved, unserved });
@@ -192,8 +193,7 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
     flags
 }
 
-/// Of a trial that is too short to be judged. Roles that last for a number of transactions are taken at their word: they are
-/// as long as they are meant to be.
+/// The flag of a trial that is too short to judge. Roles that end by count are exempt: their length is intended.
 fn short(arm: &Arm, result: &TrialResult) -> Option<Flag> {
     let timed = |name: &str| {
         let role = arm.trial.roles.iter().find(|role| role.name == name);

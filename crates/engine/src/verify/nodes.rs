@@ -1,4 +1,4 @@
-//! Checks of a server one of whose nodes was killed: what each of them has, against what the workers were told.
+//! Checks of a server of which one node was killed: compares each node with what the server acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use litelab_protocol::TrialResult;
 
 use super::contents::{Contents, databases, expected, found};
 
-/// Transactions that the workers were told of and that are not there, by the invariants that ask for no less than what was
-/// committed; none where there is no such invariant.
+/// Number of acknowledged transactions that are missing, by the invariants that require at least the committed count;
+/// `None` if there is no such invariant.
 ///
 /// # Errors
-/// What the database says.
+/// The error message of the database.
 pub fn lost(arm: &Arm, contents: &mut dyn Contents, result: &TrialResult) -> Result<Option<u64>, String> {
     let mut lost = None;
     for invariant in &arm.invariants {
@@ -20,7 +20,7 @@ pub fn lost(arm: &Arm, contents: &mut dyn Contents, result: &TrialResult) -> Res
         for text in bounds.filter(|text| expression::names(text).iter().any(|name| name.starts_with("committed."))) {
             let missing = expected(text, contents.databases(), result).map_err(fail)?
                 - found(contents, &invariant.sql).map_err(fail)?;
-            // Nothing at all is NULL: not a number, and all of it missing.
+            // A sum over no rows is NULL, here NaN: all of it is missing.
             let missing = if missing.is_nan() { f64::INFINITY } else { missing.max(0.0) };
             lost = Some(lost.unwrap_or(0).max(missing as u64));
         }
@@ -28,11 +28,11 @@ pub fn lost(arm: &Arm, contents: &mut dyn Contents, result: &TrialResult) -> Res
     Ok(lost)
 }
 
-/// Checks the databases of a server whose node was killed, as each of its nodes has them: none must lack what a worker
-/// was told of, and all must hold the same. Returns the content, and [`lost`].
+/// Checks each node of a server after a kill: none may lack an acknowledged transaction, and all must hold the same
+/// rows. Returns the content, and [`lost`].
 ///
 /// # Errors
-/// The first thing that is not as it must be.
+/// The first violation.
 pub fn nodes(
     arm: &Arm,
     nodes: &mut [impl Contents],

@@ -1,15 +1,15 @@
-//! Whether the work of a trial was done: transactions that failed, and those that did nothing.
+//! Check that the work of a trial was done: failed transactions, and transactions without effect.
 
 use litelab_model::Arm;
 use litelab_protocol::{Begin, Dialect, ErrorCount, Invocation, Operation, Transaction, TrialResult, codes};
 use litelab_record::outcome::Flag;
 
-/// Checks that no more of a role's executions of a transaction failed than the scenario allows: throughput and latency are of
-/// those that committed, and say little of the work where many did not.
+/// Checks that no transaction of a role fails more often than the scenario permits: throughput and latency cover
+/// committed transactions only, and do not represent the work if many failed.
 ///
 /// # Errors
-/// The first transaction of which too many failed, with the database's own message of the error that most met, and a remedy
-/// where one is known.
+/// The first transaction that fails too often, with the database's message of the most frequent error, and a remedy if
+/// one is known.
 pub fn failures(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
         let all = o.committed + o.empty + o.failed;
@@ -30,7 +30,7 @@ pub fn failures(arm: &Arm, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-/// The remedy of an error that SQLite returned to a transaction.
+/// Remedy for an error that SQLite returned to a transaction; `None` if none is known.
 fn hint(arm: &Arm, operation: &Operation, code: &str) -> Option<&'static str> {
     let transaction = of(arm, operation)?;
     let is = |listed: &str| arm.dialect == Dialect::Sqlite && codes::stands_for(listed, code);
@@ -52,9 +52,9 @@ fn hint(arm: &Arm, operation: &Operation, code: &str) -> Option<&'static str> {
     None
 }
 
-/// Transactions that did nothing in all of the trial: all ended for want of a row, or none that committed read or changed a
-/// row, though they are made of nothing but reads and changes of rows. Of a transaction of several statements one row of any
-/// is enough.
+/// Flags transactions without effect in the whole trial: all ended for lack of a row, or none that committed read or
+/// changed a row although it consists only of reads and changes of rows. For a transaction of several statements, one
+/// row of any of them suffices.
 pub(super) fn idle(arm: &Arm, result: &TrialResult) -> Vec<Flag> {
     if arm.trial.driver == crate::noop::DRIVER {
         return Vec::new();
@@ -80,7 +80,7 @@ fn of<'a>(arm: &'a Arm, operation: &Operation) -> Option<&'a Transaction> {
     arm.trial.transactions.iter().find(|t| t.name == operation.transaction)
 }
 
-/// Whether all that it does is to read or change rows, so that none at all is nothing done.
+/// Whether a transaction consists only of reads and changes of rows, so that an execution without rows has no effect.
 fn is_of_rows(transaction: &Transaction) -> bool {
     const WORDS: [&str; 7] = ["select", "with", "values", "insert", "replace", "update", "delete"];
     let reads_or_changes = |sql: &str| {

@@ -7,10 +7,10 @@ use litelab_servers::instance::binaries;
 use litelab_servers::{Admin, Instance, Kind};
 use rusqlite::Connection;
 
-/// A table by its columns and rows, in SQL that all three understand but for the types.
+/// A table given by its columns and rows, in SQL that all three databases accept except for the types.
 struct Case {
     what: &'static str,
-    /// For SQLite, PostgreSQL and MariaDB.
+    /// Columns for SQLite, PostgreSQL and MariaDB.
     columns: [&'static str; 3],
     rows: String,
 }
@@ -87,7 +87,7 @@ fn the_same_rows_have_the_same_hash_on_every_engine() {
         for case in cases() {
             let sqlite = on_sqlite(&script(&case, 0));
             assert_eq!(on_server(&mut admin, &script(&case, which)), sqlite, "{kind}: {}", case.what);
-            // One digit more, or one row less, is another content.
+            // A changed digit or a missing row changes the hash.
             let other = Case { rows: case.rows.replacen(", 1)", ", 2)", 1).replacen("12)", "13)", 1), ..case };
             if !other.rows.is_empty() {
                 assert_ne!(on_server(&mut admin, &script(&other, which)), sqlite, "{kind}: {}", other.what);
@@ -96,7 +96,7 @@ fn the_same_rows_have_the_same_hash_on_every_engine() {
         admin.create_schema("content").unwrap();
         admin.script("content", "CREATE TABLE t (d date)").unwrap();
         let said = admin.content_hash("content", "t");
-        // A column of a type that SQLite has not is refused as soon as it has a value.
+        // A column type unknown to SQLite is refused as soon as the column has a value.
         admin.script("content", "INSERT INTO t VALUES ('2026-01-02')").unwrap();
         let refused = admin.content_hash("content", "t").unwrap_err().to_string();
         assert!(said.is_ok() && refused.contains("column `d` is of type date"), "{refused}");

@@ -1,5 +1,5 @@
-//! `CALL` statements before anything runs: what fits its interface passes and is known to write, what does not is refused
-//! in one line that says where; and a driver gets either SQL or its interface's operations.
+//! Check of `CALL` statements before a run: a valid one compiles and has its `writes` derived, an invalid one is
+//! refused in one line with its position; a driver accepts either SQL or the operations of its interface.
 
 use litelab_engine::compile::compile;
 use litelab_engine::runner::check_support;
@@ -47,7 +47,7 @@ fn an_invocation_is_kept_as_it_is_and_known_to_write() {
     let claim = "[transaction.t]\nsql = \"CALL queue.claim()\"\nyields = [\"id\", \"payload\"]";
     let transaction = compiled(claim).arms.remove(0).trial.transactions.remove(0);
     assert_eq!((transaction.statements[0].fetch, transaction.statements[0].required), (Fetch::First, true));
-    // SQL that only reads is still known to do so.
+    // SQL that only reads is still recognised as such.
     assert!(!compiled("[transaction.t]\nsql = \"SELECT 1\"").arms[0].trial.transactions[0].writes);
 }
 

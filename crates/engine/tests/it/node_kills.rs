@@ -1,4 +1,4 @@
-//! What is found out about a server whose node was killed: on each of its nodes, against what the workers were told.
+//! Checks of a server after a kill of one node: each node compared with what the server acknowledged to the workers.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -6,7 +6,7 @@ use litelab_engine::verify::{self, Contents};
 use litelab_model::{Arm, Options, library, resolve};
 use litelab_protocol::{Dialect, Operation, TrialResult, Unfinished};
 
-/// A node as its client sees it.
+/// A node as seen by its client.
 struct Node {
     rows: f64,
     hash: &'static str,
@@ -38,7 +38,7 @@ fn arm() -> Arm {
     resolve::resolve(&study, &text, &options).unwrap().arms.remove(0)
 }
 
-/// What the workers were told.
+/// A result with these numbers of acknowledged and failed transactions.
 fn told(committed: u64, failed: u64) -> TrialResult {
     let operation = Operation {
         role: "w".into(),
@@ -58,7 +58,7 @@ fn what_was_acknowledged_is_looked_for_on_every_node() {
     let arm = arm();
     let (content, lost) = verify::nodes(&arm, &mut [node(100.0), node(100.0), node(100.0)], &told(100, 0)).unwrap();
     assert_eq!((content["entry"].as_str(), lost), ("same", Some(0)));
-    // The commit of one that failed may have been done, or not.
+    // The commit of a failed transaction may have taken effect or not.
     for rows in [100.0, 101.0] {
         assert!(verify::nodes(&arm, &mut [node(rows), node(rows)], &told(100, 1)).is_ok());
     }
@@ -73,12 +73,12 @@ fn a_loss_is_caught_whichever_node_has_it() {
         let error = verify::nodes(&arm, &mut nodes, &told(100, 0)).unwrap_err();
         let expected = format!("node {}: 3 of the transactions that workers were told of are lost", victim + 1);
         assert_eq!(error, expected);
-        // A runner that says that it committed more than it did looks the same.
+        // A runner that reports more commits than it made gives the same result.
         assert!(verify::nodes(&arm, &mut [node(100.0)], &told(101, 0)).unwrap_err().contains(": 1 of the"));
     }
-    // Nothing at all is NULL, not none.
+    // A sum over no rows is NULL, not zero.
     assert!(verify::nodes(&arm, &mut [node(f64::NAN)], &told(1, 0)).unwrap_err().contains("are lost"));
-    // One that failed for certain excuses no loss of another.
+    // A transaction that certainly failed does not excuse the loss of another.
     assert!(verify::nodes(&arm, &mut [node(99.0)], &told(100, 5)).unwrap_err().contains(": 1 of the"));
 }
 
@@ -88,7 +88,7 @@ fn nodes_that_differ_are_caught_though_each_has_enough() {
     let mut nodes = [node(100.0), node(100.0), Node { rows: 100.0, hash: "other" }];
     let error = verify::nodes(&arm, &mut nodes, &told(100, 0)).unwrap_err();
     assert_eq!(error, "node 3: table `entry` holds other rows than node 1 has");
-    // A row that nobody entered.
+    // A row that no worker entered.
     let error = verify::nodes(&arm, &mut [node(100.0), node(101.0)], &told(100, 0)).unwrap_err();
     assert!(error.starts_with("node 2: invariant `and no row that nobody entered`"), "{error}");
 }

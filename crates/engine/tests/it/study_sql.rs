@@ -1,5 +1,5 @@
-//! SQL of a study is checked before anything runs: it reaches no file but its own database, its tables are known however
-//! they are created, and a statement that does not end is refused.
+//! Check of a study's SQL before a run: it can reach no file but its database, its tables are found however they are
+//! created, and a statement that does not end is refused.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -79,7 +79,7 @@ fn a_schema_that_does_not_end_is_not_begun() {
          data.then = \"{endless} UPDATE t SET a = (SELECT count(*) FROM n)\"{READ}"
     );
     checked(folder.path(), &rows).unwrap();
-    // What makes a table is executed, in memory that has an end.
+    // A statement that creates a table is executed, within the limit of memory.
     let table = format!("schema.sql = \"CREATE TABLE t AS {endless} SELECT zeroblob(1000000) FROM n\"{READ}");
     let error = checked(folder.path(), &table).unwrap_err();
     assert!(error.contains("schema: database or disk is full"), "{error}");
@@ -117,7 +117,7 @@ const SEARCH: &str = "CREATE TABLE artist(id INTEGER PRIMARY KEY, name); CREATE 
     CREATE TRIGGER added AFTER INSERT ON artist BEGIN INSERT INTO review VALUES (new.name); END;
     INSERT INTO artist VALUES (1, 'one'); INSERT INTO place VALUES (1, 2, 3)";
 
-/// VACUUM moves virtual tables behind the tables that belong to them.
+/// VACUUM places virtual tables after their shadow tables.
 #[test]
 fn a_database_with_virtual_tables_is_one_to_start_from() {
     for vacuum in ["", "; VACUUM"] {

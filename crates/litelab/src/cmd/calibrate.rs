@@ -1,4 +1,4 @@
-//! `litelab calibrate`: what this host can show.
+//! `litelab calibrate`: measures the precision of this host.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,6 @@ use litelab_report::terminal;
 use crate::exit::{BadInput, Exit};
 use crate::{building, files, interrupt, output, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab calibrate\n  litelab calibrate --dir /mnt/fast --quick\n  litelab calibrate --show\n\n\
@@ -30,30 +29,30 @@ use crate::{building, files, interrupt, output, style};
     follow store it, and say so where a study asks for more than the host can show in its blocks."
 )]
 pub struct Args {
-    /// Directory for the databases: its disk is what is measured
+    /// Directory for the databases; its disk is the one measured
     #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
     dir: PathBuf,
-    /// A third of the time, and less certain
+    /// A third of the time, with less certain results
     #[arg(long)]
     quick: bool,
-    /// How long identical arms are run against each other, in seconds; default: 75, with --quick 20
+    /// Duration of the A/A experiments (identical arms against each other), in seconds; default: 75, with --quick 20
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time: Option<u64>,
     /// Driver of the A/A experiments
     #[arg(long, value_name = "DRIVER", default_value = "rusqlite")]
     driver: String,
-    /// Show what is kept for this host and disk, and measure nothing
+    /// Show the stored calibration of this host and disk, and measure nothing
     #[arg(long, conflicts_with_all = ["quick", "time", "driver"])]
     show: bool,
-    /// The result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// How much longer than planned a slow disk gets for the blocks of one experiment.
+/// Extra time beyond the limit that a slow disk gets to complete the blocks of one experiment.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much of everything.
+/// Durations and counts of the parts of a calibration.
 struct Scale {
     rest: Duration,
     sync: FsyncConfig,
@@ -62,7 +61,7 @@ struct Scale {
 }
 
 impl Args {
-    /// Sums up to less than two minutes, or 40 seconds.
+    /// Scale of a calibration: less than two minutes in total, or 40 seconds with `--quick`.
     fn scale(&self) -> Scale {
         let seconds = Duration::from_secs;
         let scale = if self.quick {
@@ -76,7 +75,7 @@ impl Args {
     }
 }
 
-/// Calibrates, keeps the result, prints it.
+/// Calibrates this host, stores the result and prints it.
 pub fn run(args: &Args) -> Result<Exit> {
     let begun = Instant::now();
     let scale = args.scale();
@@ -103,7 +102,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let sync = sync(place.path(), scale.sync).ok();
     drop(place);
 
-    // Kept no longer than it takes: what matters of it is in the calibration.
+    // The run is temporary: the calibration keeps the part of it that matters.
     let folder = scratch::Folder::make(data).context("make a folder for it")?;
     let file = folder.path().join("aa.db");
     let info = experiments(args, scale.experiments, &runners, &file)?;
@@ -158,12 +157,12 @@ fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Runs the study `calibrate`, every arm twice, for as long as `limit` and at least the blocks of one experiment.
+/// Runs the study `calibrate` with every arm duplicated, for `limit` or longer until one experiment has its blocks.
 fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> Result<RunInfo> {
     let (mut study, text) = library::study("calibrate")?;
     study.driver = Some(args.driver.clone());
-    // As many blocks as there is time for; in another order each time, lest one that happens to favour an arm would do so
-    // in every calibration.
+    // The clock ends the run, not the number of blocks. A new seed each time, because a fixed order that happens to
+    // favour an arm would bias every calibration.
     let options = Options {
         aa: true,
         blocks: Some(10_000),
@@ -190,7 +189,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         if let Event::BlockStored { scenario, block } = event {
             stored[scenario] = block + 1;
             let (done, spent) = (stored.iter().copied().min().unwrap_or_default(), begun.elapsed());
-            // A slow disk may need longer for the blocks without which there is nothing to say, but not for ever.
+            // A slow disk may need more time for the minimum number of blocks, but not without bound.
             let enough = spent >= limit && done >= EXPERIMENT || spent >= limit + PATIENCE;
             stop.store(enough, Ordering::Relaxed);
             if told.elapsed() >= Duration::from_secs(10) {
@@ -211,7 +210,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
     Ok(RunFile::open(file)?.info()?)
 }
 
-/// Stores the calibration of this host with a run that begins, and says where the run asks for more than it shows.
+/// Stores the calibration of this host in a new run, and warns if the run needs more precision than the host has shown.
 pub fn warn(run: &Run<'_>) -> Result<()> {
     if let Some(stored) = run.calibrated(Path::new(files::DIRECTORY))? {
         for forecast in forecasts_of(run.plan(), &stored.calibration) {

@@ -9,27 +9,26 @@ use litelab_conformance::{CheckOutcome, Progress, Report, Suite, Verdict};
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, output, style};
 
-/// Which runners, and where.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Runners, or `runner:driver`; default: all that are built and meant for use
+    /// Runners, or `runner:driver`; default: all that are built, except test doubles
     names: Vec<String>,
-    /// Show every check, not only those that failed
+    /// Show every check, not only failures
     #[arg(short, long)]
     verbose: bool,
     /// Directory for the databases
     #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
     dir: std::path::PathBuf,
-    /// Checks made at the same time: most of the time a runner is waited for. Default: two more than processors
+    /// Checks made in parallel; default: number of processors plus two, because a check mostly waits for its runner
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
-    /// Examine drivers of servers on one you have, in schemas of their own, in place of one that is started: postgres=URL,
-    /// mysql=URL
+    /// Check drivers of servers on a server that already runs, in separate schemas, instead of starting one:
+    /// postgres=URL, mysql=URL
     #[arg(long = "url", value_name = "SERVER=URL")]
     urls: Vec<String>,
 }
 
-/// Checks them; fails if any does not pass.
+/// Checks the runners. [`Exit::Failed`] if any check fails.
 pub fn run(args: &Args) -> Result<Exit> {
     let runners = super::runners()?;
     make(&args.dir)?;
@@ -73,12 +72,13 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
 }
 
-/// Checks at the same time that keep the processors busy, and leave a runner the time that a check takes it at its word for.
+/// Default number of parallel checks: keeps the processors busy, and leaves each runner the CPU time to meet the
+/// checks' time limits.
 pub fn usual_jobs() -> usize {
     2 + std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// Says whether a runner may be used, and what of it is not here.
+/// Prints the verdict on a runner and its missing drivers.
 fn conclude(report: &Report) {
     for absent in &report.absent {
         output::note(style::WARNING, "skipped", absent);
@@ -100,7 +100,7 @@ fn make(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runners that are built; test doubles are checked only by name.
+/// Names of the runners that are built. Test doubles are checked only if named.
 fn built(runners: &litelab_engine::Runners) -> Vec<String> {
     let (mut names, mut missing) = (Vec::new(), Vec::new());
     for runner in runners.iter().filter(|r| !r.manifest.test_double) {

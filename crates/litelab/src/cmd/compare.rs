@@ -1,4 +1,4 @@
-//! `litelab compare BASE HEAD`.
+//! `litelab compare BASE HEAD`: compares two runs, or two arms of one run.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,6 @@ use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
 use crate::{files, output, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab compare before.db after.db --fail\n  litelab compare run.db --base profile=wal-full --head profile=wal-normal\n\n\
@@ -23,47 +22,47 @@ use crate::{files, output, style};
     which does not control for drift. Code 3 is a regression that was confirmed, code 1 one that could not be looked at again."
 )]
 pub struct Args {
-    /// Run file to compare with
+    /// Run file of the base
     #[arg(value_name = "BASE")]
     run: PathBuf,
-    /// Run file that is compared
+    /// Run file compared with the base
     #[arg(value_name = "HEAD", required_unless_present = "head")]
     other: Option<PathBuf>,
-    /// With one run: the arm to compare with, as `scenario/name=value …` or enough of it
+    /// With one run: the base arm, as `scenario/name=value …`, shortened as long as it is unique
     #[arg(long, value_name = "ARM", requires = "head", conflicts_with = "other")]
     base: Option<String>,
-    /// With one run: the arm that is compared
+    /// With one run: the arm compared with the base
     #[arg(long, value_name = "ARM", requires = "base", conflicts_with = "other")]
     head: Option<String>,
-    /// Relative difference below which two arms count as equivalent; default: the study's
+    /// Relative difference below which two arms count as equivalent; default: that of the study
     #[arg(long, value_name = "SHARE")]
     tolerance: Option<String>,
-    /// Metrics; default: those the study judges by
+    /// Metrics to compare; default: those the study judges by
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<String>,
     #[command(flatten)]
     unlike: Allowance,
-    /// End with code 3 if anything is slower, and is again when base and head are run once more in the same blocks
+    /// Run regressions again, base and head in the same blocks, and end with code 3 if one is confirmed
     #[arg(long)]
     fail: bool,
-    /// With --fail: believe what is slower without running it again
+    /// With --fail: accept regressions without running them again
     #[arg(long, requires = "fail")]
     no_confirm: bool,
-    /// Directory for the databases of the re-run: its disk is what is measured; default: HEAD's
+    /// Directory for the databases of the re-run; its disk is the one measured. Default: that of HEAD
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// End with code 4 if anything is inconclusive
     #[arg(long)]
     strict: bool,
-    /// Markdown, for a pull request
+    /// Print Markdown, for a pull request
     #[arg(long)]
     markdown: bool,
 }
 
-/// A run, read.
+/// A run as read from its file.
 type Read = (Analysis, RunInfo);
 
-/// Compares, and runs again what is slower.
+/// Compares, and with `--fail` runs regressions again.
 pub fn run(args: &Args) -> Result<Exit> {
     let options = options(args)?;
     let base = read(&args.run, &options)?;
@@ -96,7 +95,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         |style| terminal::show_confirmation(&found, style),
     );
     Ok(match found.confirmed() {
-        // What was slower and cannot be looked at again is neither a regression nor none.
+        // A regression whose re-run is impossible is neither confirmed nor refuted.
         0 if !found.impossible.is_empty() => Exit::Failed,
         0 if open || (args.strict && found.open() > 0) => Exit::Inconclusive,
         0 => Exit::Ok,

@@ -1,4 +1,4 @@
-//! The re-run of `litelab compare --fail`: what was slower is run again, base and head in the same blocks.
+//! The re-run of `litelab compare --fail`: regressions run again, base and head in the same blocks.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
 
 use crate::{execution, files, interrupt, output};
 
-/// Runs the regressions of a comparison again, databases in `directory`, and judges what comes of it.
+/// Runs the regressions of a comparison again, with databases in `directory`, and judges the result.
 ///
 /// # Errors
-/// When the re-run was interrupted, or could not be written or read. That it cannot begin (no runner, data that is gone)
-/// is no error but part of the answer.
+/// If the re-run was interrupted, or its file could not be written or read. A re-run that cannot start (no runner,
+/// missing data) is not an error but part of the result.
 pub fn run(
     comparison: &Comparison,
     base: Side<'_>,
@@ -49,7 +49,7 @@ pub fn run(
     Ok(confirm::judge(comparison, base, &again, Side { analysis: &analysis, info: &info }))
 }
 
-/// The builds of the drivers of these runs that are here now. A runner that does not answer is not here.
+/// The builds now installed of the drivers of these runs. A runner that does not answer counts as not installed.
 fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
     let drivers: BTreeSet<&str> = infos.iter().flat_map(|i| &i.plan.arms).map(|arm| arm.driver.as_str()).collect();
     let names: BTreeSet<String> =
@@ -63,7 +63,7 @@ fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
     }
 }
 
-/// Runs the plan; the file lies with the other runs, for it is the evidence.
+/// Runs the plan. The run file is kept with the other runs, because it is the evidence.
 fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Result<std::path::PathBuf> {
     let file = files::new_run(Path::new(files::DIRECTORY), &format!("{}-confirmation", plan.study));
     let options = RunOptions {

@@ -1,4 +1,4 @@
-//! `litelab export [RUN]`.
+//! `litelab export [RUN]`: writes a run as JSON, CSV, Markdown or folded stacks.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,14 @@ use litelab_report::export;
 use crate::exit::{BadInput, Exit};
 use crate::{files, pivot};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A run file; default: the newest
+    /// Run file; default: the newest
     run: Option<PathBuf>,
-    /// What to write
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// Where to; default: standard output
+    /// File to write; default: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -28,19 +27,19 @@ pub struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
-    /// The whole analysis
+    /// The complete analysis
     Json,
-    /// One row for each trial, role and transaction
+    /// One row per trial, role and transaction
     Csv,
-    /// One row for each sample of each trial: sizes of database and log, checkpoints, counts
+    /// One row per sample of each trial: sizes of database and log, checkpoints, counts
     Series,
-    /// Tables, for a page or a pull request
+    /// Tables for a page or a pull request
     Markdown,
-    /// Call stacks of `run --flame`, for tools that draw them
+    /// Call stacks of `run --flame` in folded form, for flame graph tools
     Folded,
 }
 
-/// Writes the run.
+/// Exports the run.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
     if args.tables.any() && !matches!(args.format, Format::Markdown) {
@@ -49,7 +48,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let run = RunFile::open(&file)?;
     let info = run.info()?;
-    // Before the file that they are to be written to is emptied.
+    // Before the output file is opened, so that an error in the options leaves it unchanged.
     let tables = if args.tables.any() { Some(args.tables.pivot(&run, &info)?) } else { None };
     if info.stacks.is_empty() && matches!(args.format, Format::Folded) {
         let what = format!(

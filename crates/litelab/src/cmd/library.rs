@@ -1,4 +1,4 @@
-//! `litelab studies|workloads|profiles list|show`.
+//! `litelab studies|workloads|profiles list|show`: lists or prints the built-in files.
 
 use anyhow::Result;
 use litelab_model::library::{self, Kind};
@@ -6,24 +6,23 @@ use litelab_model::library::{self, Kind};
 use crate::exit::Exit;
 use crate::{output, style};
 
-/// What to do with them.
 #[derive(clap::Subcommand)]
 pub enum Verb {
-    /// Names and what they are
+    /// List names and descriptions
     List,
-    /// The file of one: a start for your own
+    /// Print the file of one, as a template for your own
     Show {
         /// Name, or path of a file
         name: String,
     },
 }
 
-/// Lists or shows.
+/// Lists the built-in files of a kind, or prints one.
 pub fn run(kind: Kind, verb: &Verb) -> Result<Exit> {
     match verb {
         Verb::Show { name } => {
             let text = kind.find(name, None)?;
-            // A file that is shown is also checked, so that this finds mistakes in a user's own.
+            // Printing also validates the file, so that `show` finds mistakes in a user's own file.
             check(kind, name)?;
             output::lines(&text.toml);
         }
@@ -51,7 +50,7 @@ fn check(kind: Kind, name: &str) -> Result<()> {
     match kind {
         Kind::Study => {
             let (study, text) = library::study(name)?;
-            // Without runners there is none that reaches a server.
+            // Without runners no dialect of a server is available.
             let dialects = super::runners().map(|runners| runners.dialects()).unwrap_or_default();
             let options = litelab_model::Options { dialects, tried: Some(litelab_database::pragma::tried), ..Default::default() };
             litelab_model::resolve::resolve(&study, &text, &options)?;

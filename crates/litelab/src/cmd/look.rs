@@ -1,4 +1,4 @@
-//! `litelab` without arguments: ten seconds of three profiles, and where to go from there.
+//! `litelab` without arguments: a ten-second comparison of three profiles, and suggestions for the next command.
 
 use anstyle::Style;
 use anyhow::Result;
@@ -43,7 +43,7 @@ pub fn run() -> Result<Exit> {
     Ok(if ended.failed == 0 { Exit::Ok } else { Exit::Failed })
 }
 
-/// What a profile does and what it leaves after a loss of power.
+/// Prints throughput, tail latency and durability of one profile.
 fn print(arm: &ArmAnalysis) {
     let rate = Metric::from(Measure::Throughput);
     let tail = Metric::from(Measure::Latency(Timing::Service, Quantile::P999));

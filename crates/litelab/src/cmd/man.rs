@@ -1,4 +1,4 @@
-//! `litelab man DIR`.
+//! `litelab man DIR`: writes man pages.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,9 @@ use clap::CommandFactory;
 
 use crate::exit::Exit;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder to write into; it is created if missing
+    /// Folder to write into; created if missing
     dir: PathBuf,
 }
 
@@ -33,7 +32,7 @@ mod tests {
 
     use super::*;
 
-    /// The names of the pages that `command` must have: its own and those below it.
+    /// Names of the pages that `command` must have: its own and those of its sub-commands.
     fn expected(command: &clap::Command, name: &str, pages: &mut BTreeSet<String>) {
         pages.insert(format!("{name}.1"));
         for child in command.get_subcommands().filter(|c| !c.is_hide_set()) {

@@ -1,4 +1,4 @@
-//! One file per sub-command: its arguments and what it does.
+//! One file per sub-command: its arguments and its implementation.
 
 pub mod calibrate;
 pub mod check;
@@ -29,10 +29,10 @@ pub use crate::installation::runners;
 #[cfg(not(feature = "servers"))]
 pub use without_servers as servers;
 
-/// A number of an argument, as studies have them: `10000`, `10_000`, `10k`.
+/// Parses a count in the notations of a study: `10000`, `10_000`, `10k`.
 ///
 /// # Errors
-/// When it is none, or not between 1 and `most`.
+/// If `text` is not a number, or not between 1 and `most`.
 pub fn count(text: &str, most: i64) -> Result<u64, String> {
     let quantity = Quantity::Text(text.to_owned());
     quantity.number(&Vars::new()).map_err(|_| "write a number, such as 10000, 10_000 or 10k")?;
@@ -40,7 +40,7 @@ pub fn count(text: &str, most: i64) -> Result<u64, String> {
     u64::try_from(value).map_err(|e| e.to_string())
 }
 
-/// A line of progress over a large database: rows, share, rate, time left.
+/// One line of progress on a large database: rows, share, rate, time left.
 pub fn bulk_line(p: &litelab_bulk::Progress) -> String {
     let left = p.remaining.map_or_else(String::new, |d| format!(", {:.0} s left", d.as_secs_f64()));
     format!("{:?}: {}/{} ({:.1} %), {:.0} rows/s{left}", p.phase, p.rows, p.total, p.percent(), p.rows_per_second)

@@ -1,4 +1,4 @@
-//! `litelab pragma DB [NAME…]`: what a database has in effect.
+//! `litelab pragma DB [NAME…]`: the PRAGMA values in effect for a database.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,6 @@ use rusqlite::types::Value as Stored;
 use crate::exit::{BadInput, Exit};
 use crate::{output, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(
     after_help = "The database is opened read-only. Values belong to a connection of this program: journal_mode, \
@@ -21,13 +20,13 @@ use crate::{output, style};
     your driver may override: what the built-in one overrides stands below."
 )]
 pub struct Args {
-    /// The database
+    /// Path of the database
     db: PathBuf,
-    /// PRAGMAs; default: the ones that matter
+    /// Names of PRAGMAs; default: a selection of 16
     names: Vec<String>,
 }
 
-/// What is shown where nothing is named: settings in the file first, then those of a connection.
+/// Default selection: settings stored in the file first, then those of a connection.
 const USUAL: [&str; 16] = [
     "journal_mode",
     "page_size",
@@ -47,7 +46,7 @@ const USUAL: [&str; 16] = [
     "journal_size_limit",
 ];
 
-/// Prints them.
+/// Prints the values.
 pub fn run(args: &Args) -> Result<Exit> {
     for name in &args.names {
         let known = pragma::find(name).ok_or_else(|| {
@@ -67,7 +66,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (drivers, own) = litelab_database::read(&args.db, |connection| -> Result<_> {
         let read = || names.iter().map(|name| values(connection, &args.db, name)).collect::<Result<Vec<_>>>();
         let drivers = read()?;
-        // rusqlite waits for 5 s, and its build of SQLite checks foreign keys; SQLite of itself does neither.
+        // rusqlite sets a busy timeout of 5 s, and its build of SQLite enables foreign keys; plain SQLite does neither.
         connection.busy_timeout(Duration::ZERO)?;
         connection.execute_batch("PRAGMA foreign_keys = OFF")?;
         Ok((drivers, read()?))
@@ -89,10 +88,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// All rows of `PRAGMA name`, columns joined.
+/// All rows of `PRAGMA name`, with columns joined by a space.
 fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String>> {
     let bad = |e: rusqlite::Error| BadInput(format!("{}: PRAGMA {name}: {e}", path.display()));
-    // A database that nobody has open is read in a way that hides its mode; the mode lies in its header.
+    // `litelab_database::read` opens an unused database in a way that hides its mode, so the mode is read from the
+    // header.
     if name == "journal_mode" && matches!(DatabaseHeader::read(path), Ok(Some(header)) if header.wal) {
         return Ok(vec!["wal".to_owned()]);
     }

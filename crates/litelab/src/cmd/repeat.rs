@@ -1,4 +1,4 @@
-//! `litelab repeat RUN`.
+//! `litelab repeat RUN`: runs the study of a run again and compares the verdicts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,6 @@ use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
 use crate::{building, files, interrupt, output, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litelab repeat litelab-runs/first-look-20260131-123456.db
@@ -27,25 +26,25 @@ Everything comes from the run file; the study's own files are not read. A repeti
 pub struct Args {
     /// Run file whose study is run again
     run: PathBuf,
-    /// More blocks than the run has
+    /// Number of blocks, at least that of the run; default: that of the run
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Another seed; default: the run's own
+    /// Another seed; default: that of the run
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
     place: Place,
-    /// Go on with a repetition of this run that was stopped: this file, or the newest
+    /// Resume an interrupted repetition of this run: the file named, or the newest run
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["blocks", "seed"])]
     resume: Option<Option<PathBuf>>,
     #[command(flatten)]
     unlike: Allowance,
-    /// End with code 4 if anything that was decided is inconclusive now
+    /// End with code 4 if a decided verdict has become inconclusive
     #[arg(long)]
     strict: bool,
 }
 
-/// Runs the study of a run again and says which verdicts changed.
+/// Runs the study of a run again and prints which verdicts changed.
 pub fn run(args: &Args) -> Result<Exit> {
     let before = RunFile::open(&args.run)?;
     let info = before.info()?;
@@ -102,7 +101,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(exit(&repetition, failed, args.strict))
 }
 
-/// The run's plan with what was asked for otherwise.
+/// The run's plan with the requested seed and number of blocks.
 fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
     let mut plan = info.plan.clone();
     if let Some(seed) = args.seed {
@@ -123,7 +122,7 @@ fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
     Ok(plan)
 }
 
-/// What is left of a repetition; nothing where it is complete.
+/// The rest of an interrupted repetition; `None` if it is complete.
 fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners) -> Result<Option<Run<'a>>> {
     let after = RunFile::open(file)?.info()?;
     let canonical = |path: &Path| std::fs::canonicalize(path).ok();
@@ -140,7 +139,8 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
     Ok(Some(Run::resume(args.place.resume(file.to_path_buf())?, runners, interrupt::stop())?))
 }
 
-/// Says in what this place differs from the run's, before anything is run.
+/// Refuses a difference in host, driver or work that `--allow-unlike` does not name, and warns of the others. Called
+/// before any trial.
 fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
     let allowed = args.unlike.kinds();
     let refused: Vec<Difference> = unlike.iter().filter(|d| !allowed.contains(&d.of)).cloned().collect();

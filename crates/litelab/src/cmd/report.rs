@@ -1,4 +1,4 @@
-//! `litelab report [RUN] [-o FILE] [--splice FILE]`.
+//! `litelab report [RUN] [-o FILE] [--splice FILE]`: writes an HTML page, or updates tables in a Markdown page.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ use litelab_report::{ReportError, export, html};
 use crate::exit::{BadInput, Exit};
 use crate::{files, output};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litelab report
@@ -23,20 +22,20 @@ A page marks its tables by two comments; columns are named by their titles (defa
   <!-- splice event-loop/pool: throughput, p99 -->
   <!-- end of splice -->")]
 pub struct Args {
-    /// A run file; default: the newest
+    /// Run file; default: the newest
     run: Option<PathBuf>,
-    /// Where the page goes; default: beside the run file, as .html
+    /// HTML file to write; default: the run file's name with .html
     #[arg(short, long, value_name = "FILE", conflicts_with = "splice")]
     output: Option<PathBuf>,
-    /// A page of these scenarios alone
+    /// Only these scenarios
     #[arg(long, value_name = "SCENARIO", value_delimiter = ',', conflicts_with = "splice")]
     only: Vec<String>,
-    /// Make the tables of this page anew that are of the run's study, instead of a page of their own
+    /// Update the marked tables of this run's study in a Markdown page, instead of writing an HTML page
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
 }
 
-/// Writes the page of a run, or makes the tables of a page anew. A page that cannot be made stays as it is.
+/// Writes the HTML page of a run, or updates the tables of a Markdown page. A page is left unchanged on an error.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
     let run = RunFile::open(&file)?;
@@ -70,7 +69,7 @@ fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) ->
     Ok(())
 }
 
-/// Whether both are one file, by whatever name.
+/// Whether both paths lead to the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |path: &Path| path.canonicalize().ok();
     whole(one).is_some_and(|one| Some(one) == whole(other))

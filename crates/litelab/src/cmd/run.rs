@@ -1,4 +1,4 @@
-//! `litelab run [STUDY]`.
+//! `litelab run [STUDY]`: runs a study and prints its results.
 
 use std::path::{Path, PathBuf};
 
@@ -12,50 +12,50 @@ use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
 use crate::{building, files, interrupt, output, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab run\n  litelab run sqlite3perf --quick --only batch\n  litelab run my-study.toml --set rows=50000\n  litelab run --resume litelab-runs/sqlite3perf-20260131-123456.db\n  litelab run ours.toml --url postgres=postgres://me:secret@localhost/mine"
 )]
 pub struct Args {
-    /// A built-in study's name, or the path of one of your own
+    /// Name of a built-in study, or path of your own
     #[arg(default_value = "first-look")]
     study: String,
-    /// The study's small scale
+    /// Run the study at its small scale
     #[arg(long)]
     quick: bool,
-    /// Blocks: trials of every arm
+    /// Number of blocks; each block has one trial of every arm
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
     /// Only these scenarios
     #[arg(long, value_name = "SCENARIO", value_delimiter = ',')]
     only: Vec<String>,
-    /// Give a variable another value
+    /// Set a variable of the study
     #[arg(long = "set", value_name = "NAME=VALUE")]
     vars: Vec<String>,
-    /// Seed of the order of trials and of all values
+    /// Seed of the order of trials and of all generated values
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Run the study on this driver in place of its own, or on several: `go:mattn`. A runner that is not built yet is built
+    /// Run the study on this driver instead of its own, or on several: `go:mattn`. A runner that is not built yet is
+    /// built
     #[arg(long = "driver", value_name = "DRIVER")]
     drivers: Vec<String>,
-    /// Run every scenario's baseline twice, to see what this machine takes for a difference
+    /// Run every scenario's baseline twice, to estimate the rate of false positives (A/A test)
     #[arg(long)]
     aa: bool,
     #[command(flatten)]
     place: Place,
-    /// Go on with a run that was stopped: this file, or the newest
+    /// Resume an interrupted run: the file named, or the newest run
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
     /// End with code 4 if any claim or comparison stays inconclusive
     #[arg(long)]
     strict: bool,
-    /// Say what would be run, and end
+    /// Print the plan without running it
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Runs the study, prints what came of it.
+/// Runs the study and prints the results.
 pub fn run(args: Args) -> Result<Exit> {
     let runners = super::runners()?;
     let (file, run) = match &args.resume {
@@ -110,7 +110,7 @@ fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {
     }
 }
 
-/// Whether any claim, or any arm in all of its scenario's judged metrics, was left open.
+/// Whether any claim, or any arm in all judged metrics of its scenario, is inconclusive.
 fn is_inconclusive(analysis: &Analysis) -> bool {
     let claims = analysis.claims.iter().any(|c| matches!(c.verdict, ClaimVerdict::Inconclusive { .. }));
     claims || analysis.scenarios.iter().flat_map(|s| &s.comparisons).any(|c| c.decided().is_none())

@@ -1,4 +1,4 @@
-//! `litelab runners list|build|check`.
+//! `litelab runners list|build|check`: manages the runners.
 
 use anstyle::Style;
 use anyhow::Result;
@@ -8,24 +8,23 @@ use litelab_engine::runner::Runner;
 use crate::exit::Exit;
 use crate::{building, interrupt, output, style};
 
-/// What to do with them.
 #[derive(clap::Subcommand)]
 pub enum Verb {
-    /// Runners, their drivers and the SQLite inside
+    /// List runners, their drivers and the SQLite version of each
     List,
     /// Build runners with their own tools; one whose toolchain is missing is skipped
     Build {
         /// Names; default: all
         names: Vec<String>,
-        /// Build again what is up to date
+        /// Build also runners that are up to date
         #[arg(long)]
         force: bool,
     },
-    /// Run the conformance suite: a runner that does not pass is not to be believed
+    /// Run the conformance suite: do not trust a runner that fails it
     Check(super::check::Args),
 }
 
-/// Does it.
+/// Runs the sub-command.
 pub fn run(verb: &Verb) -> Result<Exit> {
     match verb {
         Verb::List => list(),

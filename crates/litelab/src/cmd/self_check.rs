@@ -1,4 +1,4 @@
-//! `litelab self-check`: whether this installation measures correctly, one line per part.
+//! `litelab self-check`: checks that this installation measures correctly, and prints one line per part.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,18 +17,17 @@ use litelab_report::number;
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, output, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Directory whose disk is checked; files are made in a folder there and removed
+    /// Directory whose disk is checked, in a temporary folder
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
 
-/// What a part found: a sentence, or what is wrong and the remedy.
+/// Result of one part: a sentence, or the failure and its remedy.
 type Found = Result<String, String>;
 
-/// Checks the parts in turn. Ends with 1 if one of them failed.
+/// Checks all parts. [`Exit::Failed`] if one of them fails.
 pub fn run(args: &Args) -> Result<Exit> {
     let runners = super::runners()?;
     let folder = scratch::Folder::make(&args.dir);
@@ -60,9 +59,9 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(if sound { Exit::Ok } else { Exit::Failed })
 }
 
-/// The monotonic clock moves in steps that are short beside a transaction in memory, about a microsecond.
+/// Checks that the monotonic clock is finer than the shortest transaction in memory, about a microsecond.
 fn clock() -> Found {
-    /// Nanoseconds.
+    /// Largest acceptable cost and resolution, in nanoseconds.
     const COARSE: f64 = 1000.0;
     let Clock { cost_ns, resolution_ns } = calibration::clock();
     let text = format!(
@@ -76,7 +75,7 @@ fn clock() -> Found {
     Err(format!("{text}: too coarse for transactions of microseconds; see /sys/devices/system/clocksource"))
 }
 
-/// A synchronous write comes back.
+/// Checks that a synchronous write succeeds.
 fn disk(environment: &Environment) -> Found {
     let kind = environment
         .filesystem
@@ -92,7 +91,7 @@ fn disk(environment: &Environment) -> Found {
     }
 }
 
-/// The conformance suite on the driver that is part of the command.
+/// Runs the conformance suite on the driver that is built into the command.
 fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     let suite = Suite::new(runners, folder).stop(interrupt::stop()).jobs(super::check::usual_jobs());
     let report = suite.check("rusqlite:rusqlite", &mut |_| {})?;
@@ -108,7 +107,7 @@ fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     })
 }
 
-/// One round of the study `smoke`.
+/// Runs one block of the study `smoke`.
 fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     let (study, text) = library::study("smoke")?;
     let options = Options { blocks: Some(1), dialects: runners.dialects(), ..Options::default() };

@@ -1,4 +1,4 @@
-//! `litelab servers up|down|status|with`.
+//! `litelab servers up|down|status|with`: manages private database servers.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,68 +16,65 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::exit::Exit;
 use crate::{interrupt, output, style};
 
-/// What to do with them.
 #[derive(clap::Subcommand)]
 pub enum Verb {
-    /// Start a private server on loopback, which runs until `down`
+    /// Start a private server on loopback that runs until `down`
     Up(Args),
-    /// Stop it, and remove its folder with all data
+    /// Stop the server and remove its folder with all data
     Down(Args),
-    /// Say what runs, and its url
+    /// Show the servers that run, and their urls
     Status {
-        /// Default: all
+        /// Server; default: all
         #[arg(value_enum)]
         server: Option<Name>,
-        /// Its folder; default: litelab-servers/NAME
+        /// Folder of the server; default: litelab-servers/NAME
         #[arg(long, value_name = "DIR", requires = "server")]
         dir: Option<PathBuf>,
-        /// As JSON: a list with one object per server that is there
+        /// Print JSON: a list with one object per existing server
         #[arg(long)]
         json: bool,
     },
-    /// Run a command while servers are up; whatever ends it, they are stopped and nothing is left of them
+    /// Start servers, run a command, and stop the servers and remove their data whatever ends the command
     ///
-    /// The command finds their urls in the environment: LITELAB_POSTGRES, LITELAB_MARIADB, LITELAB_GALERA. Its exit code
-    /// is that of litelab.
+    /// The command receives their urls in the environment: LITELAB_POSTGRES, LITELAB_MARIADB, LITELAB_GALERA. Its exit
+    /// code becomes that of litelab.
     With(With),
 }
 
-/// What runs beside which servers.
 #[derive(clap::Args)]
 pub struct With {
-    /// Which
+    /// Servers to start
     #[arg(value_enum, required = true)]
     servers: Vec<Name>,
-    /// The command and its arguments, after `--`
+    /// Command and its arguments, after `--`
     #[arg(last = true, required = true)]
     command: Vec<String>,
-    /// Where their folders are made
+    /// Parent directory of the servers' temporary folders
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Go on without those that are not installed; their variables are not set then
+    /// Continue without servers that are not installed; their variables stay unset
     #[arg(long)]
     optional: bool,
 }
 
-/// Which, and where.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which
+    /// Server
     #[arg(value_enum)]
     server: Name,
-    /// Its folder, which it makes and removes; default: litelab-servers/NAME
+    /// Folder of the server, created by `up` and removed by `down`; default: litelab-servers/NAME
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// A server by its name.
+/// Servers that can be named on the command line.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Name {
     /// PostgreSQL
     Postgres,
     /// MariaDB
     Mariadb,
-    /// Three nodes of MariaDB that replicate by Galera
+    /// Three MariaDB nodes with Galera replication
     Galera,
 }
 
@@ -98,7 +95,7 @@ impl Args {
     }
 }
 
-/// Does it.
+/// Runs the sub-command.
 pub fn run(verb: &Verb) -> Result<Exit> {
     match verb {
         Verb::Up(args) => up(args),
@@ -108,7 +105,7 @@ pub fn run(verb: &Verb) -> Result<Exit> {
     }
 }
 
-/// The exit code of an error of a server; none of any other.
+/// Exit code of a [`ServersError`]; `None` for any other error.
 pub fn exit(error: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     error.downcast_ref::<ServersError>().map(|error| match error {
         ServersError::Interrupted => Exit::Interrupted,
@@ -186,7 +183,7 @@ fn with(args: &With) -> Result<Exit> {
         match Instance::start_with(kind, &place, &options) {
             Ok(instance) => {
                 command.env(format!("LITELAB_{}", kind.name().to_uppercase()), instance.url());
-                // Dropped in this order: the server before the folder that holds it.
+                // Drop order: the server, then the folder that contains it.
                 up.push((instance, folder));
             }
             Err(e @ ServersError::Missing { .. }) if args.optional => {
@@ -205,7 +202,8 @@ fn with(args: &With) -> Result<Exit> {
     }
 }
 
-/// How a command ended. It is sent a SIGTERM when this process is told to stop, unless a terminal has told both of them.
+/// Waits for a command to end. Forwards a request to stop as SIGTERM, unless standard input is a terminal: then the
+/// terminal has signalled both processes.
 fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let mut is_told = std::io::stdin().is_terminal();
@@ -244,7 +242,7 @@ fn pids(state: &State) -> Vec<u32> {
     state.nodes.iter().filter_map(|n| n.process.as_ref()).filter(|p| p.lives()).map(|p| p.pid).collect()
 }
 
-/// How long ago, in the largest unit that fits.
+/// Age of a Unix time, in the largest unit that fits.
 fn ago(seconds: u64) -> String {
     let then = UNIX_EPOCH + Duration::from_secs(seconds);
     let since = SystemTime::now().duration_since(then).unwrap_or_default().as_secs();

@@ -1,4 +1,4 @@
-//! `litelab show [RUN]`.
+//! `litelab show [RUN]`: prints the results of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,6 @@ use litelab_report::terminal;
 use crate::exit::Exit;
 use crate::{files, output, pivot, style};
 
-/// Arguments.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litelab show
@@ -20,13 +19,13 @@ use crate::{files, output, pivot, style};
 
 Columns stand in the order in which a filter names them, and otherwise with the study's baseline first.")]
 pub struct Args {
-    /// A run file; default: the newest
+    /// Run file; default: the newest
     run: Option<PathBuf>,
     #[command(flatten)]
     tables: pivot::Tables,
 }
 
-/// Shows a run.
+/// Prints a run: its tables, claims and findings, or the tables selected by dimension.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
     if args.tables.any() {
@@ -40,7 +39,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Analyses a run and prints it.
+/// Analyses a run file and prints the result.
 pub fn print(file: &Path) -> Result<Analysis> {
     let run = RunFile::open(file)?;
     let info = run.info()?;

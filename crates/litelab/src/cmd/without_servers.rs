@@ -1,4 +1,4 @@
-//! What takes the place of [`super::servers`] where the feature of that name is off: one error that names the remedy.
+//! Replacement for [`super::servers`] without the feature `servers`: one error that names the remedy.
 
 use std::ffi::OsString;
 
@@ -6,20 +6,20 @@ use anyhow::Result;
 
 use crate::exit::{BadInput, Exit};
 
-/// Anything that is asked for.
+/// Accepts any sub-command, to refuse it with a useful message.
 #[derive(clap::Subcommand)]
 pub enum Verb {
-    /// Whatever it is, this litelab was built without it
+    /// Any sub-command; this litelab was built without servers
     #[command(external_subcommand)]
     Any(#[expect(dead_code, reason = "clap fills it")] Vec<OsString>),
 }
 
-/// Refuses it.
+/// Returns the error that names the remedy.
 pub fn run(_verb: &Verb) -> Result<Exit> {
     Err(BadInput(litelab_engine::WITHOUT_SERVERS.into()).into())
 }
 
-/// The exit code of an error of a server, of which there is none.
+/// Always `None`: without servers there is no error of a server.
 pub fn exit(_error: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     None
 }

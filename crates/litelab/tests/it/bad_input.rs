@@ -1,4 +1,4 @@
-//! Bad input gets one clear line, exit code 2, and loses nothing.
+//! Bad input gives one clear line and exit code 2, and loses no data.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -13,7 +13,7 @@ fn litelab(folder: &Path) -> Command {
     command
 }
 
-/// Runs it and returns its only line of standard error.
+/// Runs a command that must end with code 2; returns its only line of standard error.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let output = litelab(folder).args(arguments).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -144,7 +144,7 @@ fn a_directory_that_cannot_be_written_is_named() {
     }
 }
 
-/// Needs root and tmpfs; elsewhere it says so and passes.
+/// Needs root and tmpfs; elsewhere it prints a line and passes.
 #[test]
 fn a_full_disk_is_named() {
     let folder = folder(&[]);

@@ -1,4 +1,4 @@
-//! A calibration of this machine, with the real runner, and the runs that follow it.
+//! A calibration of this machine with the real runner, and a run after it.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -20,13 +20,13 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     };
     let (mut json, mut calibration) = calibrate();
     for _ in 0..3 {
-        // A trial of 100 ms in which nothing ended, as happens where much else runs, has no value.
+        // On a busy machine no operation may end within a trial of 100 ms, which then has no value.
         if calibration.noise.iter().all(|noise| noise.blocks >= 6) {
             break;
         }
         (json, calibration) = calibrate();
     }
-    // What this machine shows is its own affair; that it was all looked at is not.
+    // The values depend on the machine; their completeness does not.
     for work in Work::ALL {
         let of_work: Vec<_> = calibration.noise.iter().filter(|n| n.work == work).collect();
         assert!(of_work.len() >= 2, "{json}");
@@ -54,7 +54,7 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     let stored = RunFile::open(&dir.join("after.db")).unwrap().info().unwrap().host.unwrap();
     assert_eq!(stored.calibration, calibration);
     assert!(table.contains("calibrated") && table.contains("before the run"), "{table}");
-    // Two blocks give no interval, whatever the machine: said before the first trial, and in the header.
+    // Two blocks give no interval on any machine: the warning precedes the first trial and is in the header.
     let told = String::from_utf8_lossy(&told.stderr);
     assert!(told.contains("commit: this host shows no difference in 2 blocks; the study asks for 5 %"), "{told}");
     assert!(

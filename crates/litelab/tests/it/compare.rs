@@ -1,4 +1,4 @@
-//! A gate for regressions, with the real runner: what is slower is run again before it counts.
+//! `compare --fail` with the real runner: a regression is run again before it counts.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{ends, run};
 
-/// A study of one transaction that counts to `steps`: the processor's work alone, in proportion to them.
+/// A study of one transaction that counts to `steps`: pure CPU work, proportional to `steps`.
 fn study(dir: &Path, name: &str, steps: u32) -> PathBuf {
     std::fs::write(
         dir.join(format!("{name}-work.toml")),
@@ -28,7 +28,7 @@ fn study(dir: &Path, name: &str, steps: u32) -> PathBuf {
     path
 }
 
-/// Runs both studies; gives the files of their runs.
+/// Runs both studies; returns their run files.
 fn two_runs(dir: &Path, base: u32, head: u32) -> [&'static str; 2] {
     for (name, steps) in [("base", base), ("head", head)] {
         study(dir, name, steps);
@@ -43,7 +43,7 @@ fn work_that_takes_five_times_as_long_is_confirmed_and_ends_with_3() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let [base, head] = two_runs(dir, 4000, 20_000);
-    // Runs of different work are refused without a flag.
+    // Runs of different work are refused without `--allow-unlike`.
     let refused = run(dir, &["compare", base, head, "--fail"]);
     ends(&refused, 2);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-unlike=work"), "{refused:?}");
@@ -58,26 +58,26 @@ fn work_that_takes_five_times_as_long_is_confirmed_and_ends_with_3() {
     ] {
         assert!(out.contains(part), "`{part}` is not in:\n{out}");
     }
-    // The re-run is there to be looked at, base and head in the same blocks.
+    // The run file of the re-run is kept, with base and head in the same blocks.
     let runs: Vec<PathBuf> = dir.join("litelab-runs").read_dir().unwrap().map(|e| e.unwrap().path()).collect();
     let [confirmation] = runs.as_slice() else { panic!("{runs:?}") };
     let shown = ends(&run(dir, &["show", confirmation.to_str().unwrap()]), 0);
     assert!(shown.contains("head") && shown.contains("20 trials measured") && shown.contains("10 of 10"), "{shown}");
 
-    // Faster is no regression, and nothing is run again for it.
+    // A speedup is not a regression and is not run again.
     let out = ends(&run(dir, &["compare", head, base, "--fail", "--allow-unlike=work"]), 0);
     assert!(!out.contains("Confirmation"), "{out}");
     ends(&run(dir, &["compare", base, head, "--allow-unlike=work"]), 0);
     ends(&run(dir, &["compare", base, head, "--fail", "--no-confirm", "--allow-unlike"]), 3);
 }
 
-/// The head's file says that it was slower than it is: what a bad moment of the machine leaves behind.
+/// The head's run file holds values that are slower than the truth, as after a temporary disturbance of the machine.
 #[test]
 fn a_difference_that_does_not_come_again_is_no_regression() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let [base, head] = two_runs(dir, 2_000, 2_000);
-    // It ran a hundred times the work, which no busy machine hides, and its plan says that it ran what the base did.
+    // The head ran a hundred times the work, which no busy machine hides; its plan is replaced by that of the base.
     study(dir, "slow", 200_000);
     ends(&run(dir, &["run", "slow.toml", "-o", "slow.db", "--no-calibration"]), 0);
     let file = rusqlite::Connection::open(dir.join("slow.db")).unwrap();
@@ -87,7 +87,7 @@ fn a_difference_that_does_not_come_again_is_no_regression() {
     ))
     .unwrap();
     drop(file);
-    // A tolerance so wide that two identical arms do not leave it by chance.
+    // A tolerance wide enough that two identical arms stay within it.
     let compare = ["compare", base, "slow.db", "--fail", "--tolerance", "90%"];
     let out = ends(&run(dir, &[&compare[..], &["--no-confirm"]].concat()), 3);
     assert!(out.contains("1 regression"), "{out}");
@@ -103,13 +103,13 @@ fn a_regression_that_cannot_be_looked_at_again_ends_with_1_and_says_why() {
     let change = |file: &str, sql: &str| {
         rusqlite::Connection::open(dir.join(file)).unwrap().execute_batch(sql).unwrap();
     };
-    // The base ran with another build of the same versions: only head is run again, and that is said.
+    // The base ran with another build of the same versions: only head is run again, and the output reports it.
     change(base, "UPDATE run SET value = json_set(value, '$.rusqlite', 'another') WHERE key = 'builds'");
     let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work"]), 3);
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("only head was run again") && words.contains("drift is not controlled"), "{out}");
     assert!(words.contains("build another"), "{out}");
-    // The head's build is gone.
+    // The head's build does not exist any more.
     change(head, "UPDATE run SET value = json_set(value, '$.rusqlite', 'gone') WHERE key = 'builds'");
     let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work"]), 1);
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -137,7 +137,7 @@ fn arms_of_one_run_are_run_again_within_blocks() {
     let arms = ["compare", "s.db", "--base", "steps=4000", "--head", "steps=20000", "--fail"];
     let out = ends(&run(dir, &arms), 3);
     assert!(out.contains("1 of 1 regression confirmed") && !out.contains("drift"), "{out}");
-    // Data that is gone cannot be run on again.
+    // A re-run is impossible without the data.
     let sql = "UPDATE run SET value = json_set(value, '$.arms[0].data', json('{\"from\":\"/gone/app.db\",\"transaction\":null,\"rows\":0,\"then\":null}')) WHERE key = 'plan'";
     rusqlite::Connection::open(dir.join("s.db")).unwrap().execute_batch(sql).unwrap();
     let out = ends(&run(dir, &arms), 1);

@@ -1,4 +1,4 @@
-//! From a study file to a table, with the runner that is part of the command.
+//! From a study file to a table, with the built-in runner.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -36,14 +36,14 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
         "{plan}"
     );
 
-    // Shown again it is the same.
+    // `show` prints the same table.
     assert_eq!(ok(&run(dir, &["show", "one.db"])), table);
     let json: serde_json::Value = serde_json::from_str(&ok(&run(dir, &["export", "one.db"]))).unwrap();
     assert!(json.is_object());
     let csv = ok(&run(dir, &["export", "one.db", "--format", "csv"]));
     let series = ok(&run(dir, &["export", "one.db", "--format", "series"]));
     assert!(series.lines().count() > 54 && series.contains(",wal_bytes,"), "some samples of each trial:\n{series}");
-    // Who reads no more than a line of it has done nothing wrong.
+    // A reader that closes the pipe after one line causes no error.
     let mut child = litelab(dir, &["export", "one.db", "--format", "series"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -55,7 +55,7 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     assert!(csv.lines().count() > 54, "a row for each trial, role and transaction:\n{csv}");
     assert!(ok(&run(dir, &["export", "one.db", "--format", "markdown"])).contains("| access"));
 
-    // Compared with itself nothing differs, and no ratio stands without its interval.
+    // A run compared with itself shows no difference, and every ratio has an interval.
     let same = ok(&run(dir, &["compare", "one.db", "one.db", "--fail"]));
     for line in same.lines().filter(|l| l.contains("× ")) {
         assert!(line.contains("× ["), "{line}");
@@ -67,7 +67,7 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     assert!(!dir.join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
 }
 
-/// Tables by dimension of the run, and what is said to names that it does not have.
+/// Tables by dimension, and the errors for unknown names.
 fn tables(dir: &Path) {
     let columns = ["show", "one.db", "--columns", "access", "--filter", "access=shared,per-worker", "--metric", "p99"];
     let table = ok(&run(dir, &columns));
@@ -106,7 +106,7 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
     let arguments = ["run", "smoke", "--blocks", "20", "-o", "k.db", "--only", "access", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     wait_for_blocks(&dir.join("k.db"), 2);
-    // SIGKILL: nothing of litelab's gets to run.
+    // SIGKILL: litelab gets no chance to clean up.
     child.kill().unwrap();
     child.wait().unwrap();
     let shown = ok(&run(dir, &["show", "k.db"]));
@@ -134,7 +134,7 @@ fn ctrl_c_ends_well_and_says_how_to_go_on() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("── access"), "what is there is shown");
 }
 
-/// Waits until the run file holds so many blocks.
+/// Waits until the run file holds `wanted` blocks.
 fn wait_for_blocks(file: &Path, wanted: i64) {
     let begun = Instant::now();
     loop {
@@ -174,7 +174,7 @@ fn a_study_is_put_on_other_drivers() {
         "{table}"
     );
     assert!(processes.contains("rusqlite:rusqlite"), "{table}");
-    // The study asks for processes, and async-sqlite has threads of its own alone.
+    // The study requires processes; async-sqlite has only threads.
     let said = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(said.contains("driver `async-sqlite` does not have executor `processes`"), "{said}");
     let wrong = run(folder.path(), &["run", "smoke", "--driver", "asinc-sqlite"]);
@@ -208,7 +208,7 @@ fn large_databases_are_made_and_checked() {
     assert_eq!(wrong.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("77"));
     assert!(ok(&run(dir, &["pragma", "b.db", "journal_mode"])).contains("= wal"));
-    // SQLite's own defaults, and not those of the driver that asks.
+    // SQLite's own defaults, not those of the driver that reads them.
     let shown = ok(&run(dir, &["pragma", "b.db"]));
     let value = |name: &str| {
         let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}: {shown}"));

@@ -1,4 +1,4 @@
-//! A run stays on its disk, has its file for itself, and ends whatever happens; so does what reads files.
+//! A run stays on one disk, locks its run file, and ends in every case; commands that read files end too.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::common::{ends, litelab, run};
 
-/// A run of two blocks into `k.db`, trials in `there`.
+/// Runs two blocks into `k.db`, with databases in `there`.
 const RUN: [&str; 10] =
     ["run", "smoke", "--blocks", "2", "-o", "k.db", "--only", "processes", "--no-calibration", "--dir=there"];
 
-/// A command whose only line of standard error says why it is refused.
+/// Standard error of a command that is refused with one line.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     ends(&output, 2);
@@ -21,7 +21,7 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     line
 }
 
-/// A run of which the second block is missing, as after a kill.
+/// A run file whose second block is missing, as after a kill.
 fn stopped(folder: &Path) {
     ends(&run(folder, &RUN), 0);
     sql(
@@ -35,7 +35,7 @@ fn sql(folder: &Path, sql: &str) {
     rusqlite::Connection::open(folder.join("k.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// A run that goes on for minutes, of which a block is stored.
+/// A run that takes minutes, returned after its first block is stored.
 fn going(command: &mut Command, folder: &Path) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     blocks(folder, 1);
@@ -46,7 +46,7 @@ fn long(folder: &Path) -> Command {
     litelab(folder, &["run", "smoke", "--blocks", "400", "-o", "k.db", "--only", "access", "--no-calibration"])
 }
 
-/// Waits until the run file holds so many blocks.
+/// Waits until the run file holds `wanted` blocks.
 fn blocks(folder: &Path, wanted: i64) {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     until("blocks are stored", || {
@@ -68,7 +68,7 @@ fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// How a child ended that was asked to; killed where it has not within half a minute.
+/// Output of a child that was asked to end; kills it after 30 s.
 fn ended(mut child: Child) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -92,13 +92,13 @@ fn a_run_goes_on_in_its_directory_and_on_no_other_file_system() {
     let dir = folder.path();
     stopped(dir);
     std::fs::remove_dir(dir.join("there")).unwrap();
-    // Another file system than that of any other folder.
+    // On another file system than the first one.
     let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
     let elsewhere = elsewhere.path().to_str().unwrap();
     let line = refused(dir, &["run", "--resume", "k.db", "--dir", elsewhere]);
     assert!(line.contains("k.db: its blocks were measured on") && line.contains("tmpfs at /dev/shm"), "{line}");
     assert!(line.contains("--dir") && line.contains("begin a new run"), "{line}");
-    // From another folder, too.
+    // Also from another working directory.
     std::fs::create_dir(dir.join("other")).unwrap();
     ends(&run(&dir.join("other"), &["run", "--resume", "../k.db"]), 0);
     assert!(dir.join("there").is_dir() && left(&dir.join("other")).is_empty(), "{:?}", left(&dir.join("other")));
@@ -138,7 +138,7 @@ fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
 fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    // Where the tests run under nohup the child would inherit that the signal is ignored.
+    // Under nohup the child would inherit the ignored SIGHUP.
     let own = long(dir);
     let mut heeding = Command::new("env");
     heeding.arg("--default-signal=HUP").arg(own.get_program()).args(own.get_args());
@@ -224,7 +224,7 @@ fn an_export_beyond_a_limit_names_its_file_and_leaves_the_old_one() {
     ends(&run(dir, &RUN), 0);
     std::fs::write(dir.join("out.json"), "old").unwrap();
     let own = litelab(dir, &["export", "k.db", "-o", "out.json"]);
-    // One block of 512 bytes. SIGXFSZ, which the system sends then, does not end the program.
+    // The limit is one unit of 512 bytes. The SIGXFSZ that the kernel sends must not end the program.
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -f 1; exec \"$@\"", "limited"]).arg(own.get_program()).args(own.get_args());
     let output = limited.current_dir(dir).env("NO_COLOR", "1").output().unwrap();
@@ -239,7 +239,7 @@ fn an_export_beyond_a_limit_names_its_file_and_leaves_the_old_one() {
     ends(&run(dir, &["export", "k.db", "-o", "out.json"]), 0);
     let text = std::fs::read_to_string(dir.join("out.json")).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap().is_object());
-    // What is no regular file is not replaced by one.
+    // A path that is not a regular file is not replaced.
     ends(&run(dir, &["export", "k.db", "-o", "/dev/null"]), 0);
     assert!(!Path::new("/dev/null").is_file());
 }

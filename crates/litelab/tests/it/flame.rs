@@ -1,6 +1,6 @@
-//! Call stacks of an arm, with the real runner and the machine's own `perf`; and a machine without it. The runner must
-//! have been built (`litelab runners build rusqlite`). Where `perf` is missing or not allowed, that part is left out, and
-//! a line says so.
+//! Call stacks of an arm, with the real runner and the installed `perf`; and a machine without it. The runner must be
+//! built (`litelab runners build rusqlite`). Where `perf` is missing or not permitted, that part is skipped with a
+//! printed line.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -11,7 +11,7 @@ use crate::common::{ends, litelab, run};
 use litelab_record::stacks::Stacks;
 use litelab_record::{Recorder, RunFile};
 
-/// Work by count and not by time, so that a busy machine samples no less CPU time of it.
+/// Ends by count and not by time, so that a busy machine does not reduce the CPU time that is sampled.
 const STUDY: &str = r#"
 name = "hot"
 title = "Where does the time go?"
@@ -38,7 +38,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Lines that tell of missing call stacks.
+/// Lines that report missing call stacks.
 fn complaints(output: &Output) -> Vec<String> {
     said(output).lines().filter(|line| line.starts_with("no call stacks")).map(str::to_owned).collect()
 }
@@ -51,7 +51,7 @@ fn an_arm_is_sampled_where_the_machine_allows_it() {
     let shown = ends(&output, 0);
     let file = folder.path().join("hot.db");
     let stacks = stacks(&file);
-    // Of all arms, and not of one: the machine has no `perf`, or does not allow it.
+    // A message about all arms, not about one: the machine has no `perf`, or does not permit it.
     if let [line] = complaints(&output).as_slice()
         && line.starts_with("no call stacks: ")
     {
@@ -67,14 +67,14 @@ fn an_arm_is_sampled_where_the_machine_allows_it() {
         assert!(step.is_some_and(|step| step.samples * 10 > stacks.samples()), "{}", stacks.folded());
     }
     assert!(shown.contains("Where CPU time goes") && shown.contains("with what it calls"), "{shown}");
-    // What was sampled counts for nothing: a trial of each arm, and no more.
+    // Sampled trials are not part of the result: one trial of each arm remains.
     let trials = ends(&run(folder.path(), &["export", "hot.db", "--format", "csv"]), 0);
     assert_eq!(trials.lines().count(), 1 + 2, "{trials}");
     ends(&run(folder.path(), &["report", "hot.db"]), 0);
     let page = std::fs::read_to_string(folder.path().join("hot.html")).unwrap();
     assert_eq!(page.matches("CPU time by call stack, ").count(), 2 * 2, "caption and title of each");
     assert!(!folder.path().join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
-    // Asked for again, they are there.
+    // A second request finds the stacks already stored.
     let again = run(folder.path(), &["run", "--resume", "hot.db", "--flame"]);
     ends(&again, 0);
     assert!(!said(&again).contains("sampling"), "{}", said(&again));
@@ -95,7 +95,7 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     assert!(shown.contains("per-worker") && !shown.contains("Where CPU time goes"), "{shown}");
     let file = folder.path().join("hot.db");
     assert_eq!(stacks(&file), []);
-    // Without having been asked, nothing is said of it.
+    // Without `--flame` there is no message about it.
     let file_exists = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "-o", "other.db"];
     let output = litelab(folder.path(), &file_exists).env("PATH", &nothing).output().unwrap();
     ends(&output, 0);
@@ -108,7 +108,7 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     ends(&none, 2);
     assert!(said(&none).contains("--resume hot.db --flame"), "{}", said(&none));
 
-    // What is stored later is read again, and what is damaged is left out.
+    // Stacks stored later are read back, and damaged ones are left out.
     let given = Stacks::parse("main;sqlite3_step;fcntl_[k] 3\nmain 1\n", 199);
     Recorder::open(&file).unwrap().stacks(1, &given).unwrap();
     assert_eq!(stacks(&file), [(1, given)]);

@@ -1,4 +1,4 @@
-//! A program in a folder of others, or started from one, executes nothing that lies there.
+//! A program copied into a foreign folder, or started from one, executes no file of that folder.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 

@@ -1,14 +1,15 @@
-//! What a study, a run file or the name of a file holds reaches neither a terminal nor a CSV as a command.
+//! Text of a study, a run file or a file name must not control a terminal or act as a formula in a CSV file.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// In TOML: the clipboard (OSC 52), a colour that litelab has not, C1's CSI, NUL, DEL, a right-to-left override, an isolate.
+/// TOML escapes of: OSC 52 (clipboard), a colour litelab does not use, C1 CSI, NUL, DEL, right-to-left override,
+/// isolate.
 const HOSTILE: &str = r"q\u001b]52;c;aGk=\u0007\u001b[95m\u009b95m\u0000\u007f\u202e\u2066z";
 
-/// As [`HOSTILE`] but for NUL, as the name of a file.
+/// [`HOSTILE`] as a file name, without NUL.
 const NAME: &str = "f\u{1b}]52;c;aGk=\u{7}\u{1b}[95m\u{9b}95m\u{7f}\u{202e}\u{2066}z";
 
 fn study() -> String {
@@ -61,11 +62,11 @@ param.v = { value = "$word" }
 
 fn litelab(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
-    // As on a terminal: through a pipe, escape sequences would be taken out of what is printed.
+    // Forces terminal output, because `anstream` removes escape sequences from the output to a pipe.
     command.args(arguments).current_dir(folder).env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").output().unwrap()
 }
 
-/// Standard output and error, and that there is nothing in them that steers a terminal but litelab's own colours.
+/// Standard output and error; asserts that they contain no control characters except litelab's own colours.
 fn shown(folder: &Path, code: i32, arguments: &[&str]) -> String {
     let output = litelab(folder, arguments);
     let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
@@ -104,7 +105,7 @@ fn nothing_that_others_wrote_steers_a_terminal() {
         assert!(!shown(dir, 0, arguments).is_empty());
     }
     inert(&std::fs::read_to_string(dir.join("page.html")).unwrap(), &["page.html"]);
-    // The values themselves are in the run file, and in the JSON.
+    // The run file and the JSON keep the values unchanged.
     let json = String::from_utf8(litelab(dir, &["export", &run_file]).stdout).unwrap();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(value["run"]["title"].as_str().unwrap().contains("\u{9b}95m\0\u{7f}\u{202e}\u{2066}z"), "{value:?}");

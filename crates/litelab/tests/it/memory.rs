@@ -1,4 +1,4 @@
-//! What a trial takes does not grow with what it does.
+//! The memory of a trial does not grow with the number of its operations.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -22,12 +22,12 @@ name = "many"
 role.readers = { run = "read", workers = 1, count = 10000000 }
 "#;
 
-/// What one read more may add to the highest resident memory, in bytes. A runner that keeps anything of each read keeps
-/// a byte of it at least. Two trials that do the same differ by a megabyte, a tenth of a byte for each of these reads,
-/// in what the allocator has given back, and the shorter one may be the one that took more.
+/// Growth of the peak resident memory per additional read, in bytes, that a trial may have. A runner that keeps any
+/// data of each read keeps at least one byte. Two identical trials differ by a megabyte, a tenth of a byte for each of
+/// these reads, in memory the allocator has returned, and the shorter trial may be the larger one.
 const OF_A_READ: f64 = 0.5;
 
-/// By scenario: how many operations were measured, and the highest resident memory in bytes.
+/// Number of measured operations and peak resident memory in bytes of a scenario.
 fn trial(csv: &str, scenario: &str) -> (u64, f64) {
     let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     let at = |name: &str| columns.iter().position(|column| *column == name).unwrap();

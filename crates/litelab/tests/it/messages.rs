@@ -1,4 +1,4 @@
-//! Mistakes that users make, and the line that each is answered with.
+//! Mistakes of users, and the error line for each.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -22,9 +22,9 @@ sql = "INSERT INTO t(v) VALUES (:v)"
 param.v = { text = 5 }
 "#;
 
-/// What is written in place of what, in the study or the workload, and the line that answers it.
+/// Text of the study or workload, its replacement, and the resulting error line.
 const MISTAKES: &[(&str, &str, &str)] = &[
-    // Of a study.
+    // In a study.
     (
         "role.w",
         "vary.pragma.synchronous = ['OFF', 'FULL']\nrole.w",
@@ -92,7 +92,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("title = \"x\"", "title = t", "x.toml:3:9: text stands in quotes: title = \"t\""),
     ("title = \"x\"", "title = hello world", "x.toml:3:9: text stands in quotes: title = \"hello world\""),
     ("title = \"x\"", "title = ['x']", "x.toml:3:9: `title` takes a name or other text, and not a list"),
-    // Of a workload.
+    // In a workload.
     (
         "VALUES (:v)",
         "VALUES (?)",
@@ -160,7 +160,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The exit code, and both outputs.
+/// Exit code and both outputs of a dry run.
 fn dry_run(study: &str, workload: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.toml"), study).unwrap();
@@ -200,7 +200,7 @@ fn a_number_may_be_written_as_it_is_printed() {
     assert!(String::from_utf8(generated.stdout).unwrap().starts_with("1000 rows in "));
 }
 
-/// Standard error of a command that is refused.
+/// Last line of standard error of a command that ends with code 2.
 fn refused(folder: &std::path::Path, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_litelab")).args(arguments).current_dir(folder).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
@@ -259,7 +259,7 @@ fn arguments_that_are_not_alike_are_not_suggested() {
     assert!(said(&["generate", "x.db", "--rows", "many"]).contains("such as 10000, 10_000 or 10k"));
 }
 
-/// What the drivers of an unbuilt runner have is not known before a run builds it.
+/// The drivers of a runner are unknown until it is built.
 #[test]
 fn a_dry_run_says_which_drivers_it_could_not_check() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,7 +267,7 @@ fn a_dry_run_says_which_drivers_it_could_not_check() {
     std::fs::copy(env!("CARGO_BIN_EXE_litelab"), &program).unwrap();
     std::fs::write(folder.path().join("x.toml"), STUDY.replace("role.w", "driver = 'modernc'\nrole.w")).unwrap();
     std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
-    // An installed program, whose runners are built in a cache that is empty.
+    // The copy is an installed program whose cache of runners is empty.
     let output = Command::new(program)
         .args(["run", "x.toml", "--dry-run"])
         .current_dir(folder.path())
@@ -275,7 +275,7 @@ fn a_dry_run_says_which_drivers_it_could_not_check() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    // Without a toolchain for it, its arms would be skipped.
+    // Without a Go toolchain the arms are skipped instead.
     assert!(
         text == "note: runner `go` is not built yet: what its drivers have is not checked\n"
             || text.starts_with("skipped: ")

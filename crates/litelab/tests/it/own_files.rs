@@ -1,4 +1,4 @@
-//! A user's own files are never written, and nothing is left beside them.
+//! litelab never writes a user's own files and leaves no files next to them.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -32,7 +32,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// Runs it, which must end with code 2 and leave every file as it was, and returns its only line of standard error.
+/// Runs a command that must end with code 2 and change no file; returns its only line of standard error.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let before = files(folder);
     let output = run(folder, arguments);
@@ -99,7 +99,7 @@ fn what_cannot_be_read_without_writing_is_named_with_its_remedy() {
     let theirs = Connection::open(folder.path().join("app.db")).unwrap();
     theirs.execute_batch("PRAGMA cache_size = 1; BEGIN; UPDATE bench SET rand = zeroblob(60000)").unwrap();
     theirs.cache_flush().unwrap();
-    // As a crash leaves them.
+    // A crash leaves these two files behind.
     let hot = tempfile::tempdir().unwrap();
     for name in ["app.db", "app.db-journal"] {
         std::fs::copy(folder.path().join(name), hot.path().join(name)).unwrap();
@@ -113,7 +113,7 @@ fn what_cannot_be_read_without_writing_is_named_with_its_remedy() {
         let line = refused(hot.path(), arguments);
         assert!(line.contains("app.db-journal has to be played back") && line.contains("open it once"), "{line}");
     }
-    // Encrypted, the first bytes are random.
+    // The first bytes of an encrypted database are random.
     let encrypted = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..8192u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     std::fs::write(encrypted.path().join("app.db"), bytes).unwrap();

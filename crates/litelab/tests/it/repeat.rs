@@ -1,12 +1,12 @@
-//! A run repeated from its file alone, with the runner that plays scripts: verdicts are known beforehand, and nothing of
-//! them depends on the machine. Built by `litelab runners build mock`; where it is not, these tests fail and say so.
+//! Repetition of a run from its file alone, with the mock runner: the scripted timings determine every verdict, and
+//! none depends on the machine. Built by `litelab runners build mock`; without it these tests fail with a message.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Two arms that differ in which transaction they run.
+/// Two arms that run different transactions.
 const STUDY: &str = r#"
 name = "pair"
 title = "Is b slower than a?"
@@ -40,7 +40,7 @@ sql = "INSERT INTO t VALUES (:id)"
 param.id = { sequence = {} }
 "#;
 
-/// What the transactions take, in nanoseconds.
+/// Duration of the transactions in nanoseconds.
 fn script(a: u64, b: u64) -> String {
     format!(r#"{{ "service_ns": {{ "a": [{a}], "b": [{b}] }} }}"#)
 }
@@ -62,7 +62,7 @@ fn ended(output: &Output, code: i32) -> String {
     text
 }
 
-/// A run in which b takes twice as long; the study's files are gone afterwards.
+/// A run in which b takes twice as long as a; the files of the study are deleted afterwards.
 fn ran() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
@@ -88,10 +88,10 @@ fn the_same_again_changes_nothing_and_needs_no_study_file() {
     let text = repeated(dir, 1_000_000, 2_000_000, &["-o", "two.db", "--blocks", "8", "--seed", "9", "--strict"], 0);
     assert!(text.contains("of 2 verdicts: 0 REVERSED, 2 unchanged"), "{text}");
     assert!(text.contains("two.db") && text.contains("8 blocks") && text.contains("the seed was 1 and is 9"), "{text}");
-    // Complete, it is judged again and not run again.
+    // A complete repetition is judged again without being run again.
     let again = ended(&litelab(dir, &["repeat", "one.db", "--resume", "two.db"]), 0);
     assert!(again.contains("of 2 verdicts: 0 REVERSED, 2 unchanged") && !again.contains("block 1/8"), "{again}");
-    // The new file is a run like any other.
+    // The new run file is a normal run file.
     let shown = ended(&litelab(dir, &["show", "two.db", "--columns", "what"]), 0);
     assert!(shown.contains("── p50 in ms ─ pair by what") && shown.contains("2.00× [2.00, 2.00] ▼"), "{shown}");
     let json: serde_json::Value = serde_json::from_slice(&litelab(dir, &["export", "two.db"]).stdout).unwrap();
@@ -116,7 +116,7 @@ fn a_repetition_that_was_stopped_goes_on_where_it_was() {
     let folder = ran();
     let dir = folder.path();
     repeated(dir, 1_000_000, 2_000_000, &["-o", "two.db"], 0);
-    // As a kill after the third block leaves it.
+    // The state after a kill during the fourth block.
     let file = rusqlite::Connection::open(dir.join("two.db")).unwrap();
     file.execute_batch(
         "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE block >= 3); DELETE FROM trial WHERE block >= 3; \

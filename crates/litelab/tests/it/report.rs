@@ -1,4 +1,4 @@
-//! `litelab report` with a run of the real runner, which must have been built.
+//! `litelab report` on a run of the real runner, which must be built.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -36,12 +36,12 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     assert!(page.contains("litelab run smoke --only memory --blocks 1 --seed 1"));
     let folder_name = dir.file_name().unwrap().to_str().unwrap();
     assert!(!page.contains(folder_name), "the path of the run file may name a person");
-    // As any other new file, not as a temporary one.
+    // The permissions are those of any new file, not those of a temporary file.
     let mode = |name: &str| std::fs::metadata(dir.join(name)).unwrap().permissions().mode() & 0o777;
     std::fs::write(dir.join("any"), "").unwrap();
     assert_eq!(mode("one.html"), mode("any"));
 
-    // The same again is the same page, and an old one is replaced with its permissions.
+    // A second report gives the same page, and an existing file is replaced with its permissions kept.
     std::fs::write(dir.join("two.html"), "old").unwrap();
     std::fs::set_permissions(dir.join("two.html"), std::fs::Permissions::from_mode(0o640)).unwrap();
     ok(&run(dir, &["report", "one.db", "-o", "two.html"]));

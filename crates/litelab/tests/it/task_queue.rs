@@ -1,5 +1,5 @@
-//! The task queue's paths that no other study has: claims that begin deferred, dead letters, workers killed at work. With
-//! the real runner, as in `end_to_end.rs`.
+//! Paths of the task queue that no other study covers: deferred claims, dead letters, workers killed at work. Uses the
+//! real runner, like `end_to_end.rs`.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Runs scenarios of the study at its quick scale, which must end with this code, and returns the run as JSON.
+/// Runs scenarios of the study at its quick scale with an expected exit code, and returns the run as JSON.
 fn run(scenarios: &str, blocks: &str, more: &[&str], code: i32) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let litelab = |arguments: &[&str], code: i32| {
@@ -26,7 +26,7 @@ fn run(scenarios: &str, blocks: &str, more: &[&str], code: i32) -> Value {
     serde_json::from_slice(&litelab(&["export", "run.db"], 0)).unwrap()
 }
 
-/// Arms of a scenario with these dimensions.
+/// Arms of a scenario that have these dimensions.
 fn arms<'a>(run: &'a Value, scenario: &str, dimensions: &[(&str, Value)]) -> Vec<&'a Value> {
     let agrees = |arm: &&Value| {
         arm["scenario"] == scenario && dimensions.iter().all(|(name, value)| arm["dimensions"][name] == *value)
@@ -36,7 +36,7 @@ fn arms<'a>(run: &'a Value, scenario: &str, dimensions: &[(&str, Value)]) -> Vec
     found
 }
 
-/// Errors of an arm's claims by code, and how many of those were seen.
+/// Number of errors of an arm's transaction `claim`; all must be SQLITE_BUSY.
 fn busy(arm: &Value) -> u64 {
     let errors = arm["errors"].as_array().unwrap().iter();
     errors
@@ -52,10 +52,10 @@ fn a_claim_that_reads_before_it_writes_fails_at_once_when_it_begins_deferred() {
     for arm in arms(&run, "begin", &[("begin", "immediate".into())]) {
         assert_eq!((busy(arm), arm["measured"].as_u64()), (0, Some(2)), "{arm}");
     }
-    // With a pause between reading and writing, so that there is always another to meet.
+    // The pause between reading and writing makes conflicts certain.
     for arm in arms(&run, "begin", &[("begin", "deferred".into()), ("pause", 1.into())]) {
         assert!(busy(arm) > 0, "{arm}");
-        // The busy timeout is seconds, and no claim waited for it.
+        // The busy timeout is several seconds; no claim may wait for it.
         let longest = arm["metrics"]["max:claim"]["values"][0].as_f64().unwrap();
         assert!(longest < 4e9, "{longest} ns");
     }
@@ -64,7 +64,7 @@ fn a_claim_that_reads_before_it_writes_fails_at_once_when_it_begins_deferred() {
 #[test]
 fn killed_workers_and_failing_tasks_leave_every_task_done_or_dead() {
     let run = run("recovery,dead-letters", "1", &[], 0);
-    // Their invariants say it, and a trial that breaks one is a failure; exit code 0 says that there was none.
+    // A violated invariant fails its trial, so that exit code 0 means that all held.
     let recovery = arms(&run, "recovery", &[]);
     assert!(recovery.iter().all(|arm| arm["measured"] == 1), "{recovery:?}");
     assert!(arms(&run, "dead-letters", &[]).iter().all(|arm| arm["measured"] == 1));
@@ -72,7 +72,7 @@ fn killed_workers_and_failing_tasks_leave_every_task_done_or_dead() {
 
 #[test]
 fn a_lease_that_outlasts_the_trial_leaves_tasks_of_killed_workers_unfinished() {
-    // Most of its time a worker holds a task, so that of six that are killed at least one does.
+    // A worker holds a task most of the time, so at least one of six killed workers does.
     let run = run("recovery", "3", &["--set", "lease=60000"], 1);
     let failures = arms(&run, "recovery", &[("attempts", 3.into())])[0]["failures"].as_array().unwrap().clone();
     assert!(!failures.is_empty());

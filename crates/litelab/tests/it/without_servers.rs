@@ -1,4 +1,4 @@
-//! A litelab that was built without servers names the remedy wherever one is asked for.
+//! A litelab built without servers names the remedy wherever a server is required.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 

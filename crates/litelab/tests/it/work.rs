@@ -1,4 +1,4 @@
-//! Work that failed, that did nothing, or that was other work than was asked for.
+//! Work that fails, does nothing, or differs from the declared work.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::{ends, run};
 
-/// A table of two rows, whose one transaction is given.
+/// A workload with a table of two rows and the given transaction.
 fn workload(transaction: &str, more: &str) -> String {
     format!(
         "name = \"w\"\n{more}\n[schema]\nsql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 0), (2, 0)\"\n\
@@ -14,7 +14,8 @@ fn workload(transaction: &str, more: &str) -> String {
     )
 }
 
-/// Runs ten of them in each of six blocks, under two profiles. Returns what was printed, and the lines of standard error.
+/// Runs ten transactions in each of six blocks, under two profiles. Returns standard output and the lines of standard
+/// error.
 fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<String>) {
     std::fs::write(folder.join("w.toml"), workload).unwrap();
     let study = format!(
@@ -24,7 +25,7 @@ fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<S
     std::fs::write(folder.join("s.toml"), study).unwrap();
     let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--blocks", "6"]);
     let lines = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
-    // On one line, wherever the terminal's width would break it.
+    // Joined to one line, because the terminal's width may break it.
     (ends(&output, code).split_whitespace().collect::<Vec<_>>().join(" "), lines)
 }
 
@@ -36,20 +37,20 @@ fn transactions_that_all_fail_end_their_scenario_with_sqlites_message() {
     let said = "10 of 10 transactions failed, and failed_at_most = 0.01: SQLITE_CONSTRAINT_PRIMARYKEY, \"UNIQUE constraint \
                 failed: t.id\"; a key was inserted twice";
     let failed: Vec<_> = lines.iter().filter(|line| line.contains(said)).collect();
-    // Once as it happens, and once as what ends the scenario.
+    // Printed once when it happens, and once as the reason for the end of the scenario.
     assert_eq!(failed.len(), 2, "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("failed: 1 further trial like block 1")), "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("s ended: all trials of its first block failed, so 5 blocks")));
     assert!(!lines.iter().any(|line| line.contains("block 2/6")), "{lines:#?}");
     assert_eq!(shown.matches("UNIQUE constraint").count(), 1, "{shown}");
     assert!(shown.contains("and 1 other arm: 2 of 2 trials failed (transactions): w/one"), "{shown}");
-    // What was given up is not taken up again.
+    // A resumed run does not continue the scenario that was given up.
     let resumed = run(folder.path(), &["run", "--resume", "s.db"]);
     assert!(!String::from_utf8_lossy(&resumed.stderr).contains("block 2/6"), "{resumed:?}");
     study_of(folder.path(), &failing, "failed_at_most = 1");
 }
 
-/// The same, in which it is allowed.
+/// The same study in which the failure is permitted.
 fn study_of(folder: &Path, workload: &str, more: &str) {
     std::fs::remove_file(folder.join("s.db")).unwrap();
     let (shown, _) = study(folder, workload, more, 0);

@@ -1,4 +1,4 @@
-//! `litelab runners check` on drivers of servers: on the user's own, and where there is none.
+//! `litelab runners check` on drivers of servers: on a user's server, and without one.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -22,11 +22,11 @@ fn a_server_that_is_not_installed_is_a_line_with_its_packages() {
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("driver `mysql` of runner `go`: mariadb is not installed"), "{said}");
     assert!(said.contains("apt-get install mariadb-server"), "{said}");
-    // It has not passed; what is here was examined.
+    // A driver without a server has not passed; the rest was checked.
     assert!(shown.contains("go (noop): may be used") && !shown.contains("mysql"), "{shown}");
 }
 
-/// That schemas are dropped on one that is right is shown where the suite itself is tested.
+/// The tests of the conformance suite show that schemas are dropped on a correct server.
 #[test]
 fn a_wrong_url_is_one_line_before_any_check() {
     if !possible(&[Kind::Postgres]) {

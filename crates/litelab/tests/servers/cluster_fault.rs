@@ -1,5 +1,5 @@
-//! Nodes that are killed while workers write, and come back. Where the Go runner is not built or a server is not
-//! installed, a test says so and ends.
+//! Nodes that are killed while workers write, and that rejoin. Without the Go runner or a server a test prints a line
+//! and passes.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -11,7 +11,7 @@ use crate::common::{ends, run};
 use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_servers::Kind;
 
-/// A folder that a server's user may enter, with files.
+/// A folder with files that the account of a server may enter.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
     for (name, text) in files {
@@ -20,7 +20,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// Each worker begins at another node, so that one of them loses its connection.
+/// Each worker starts at a different node, so that one of them loses its connection.
 const CLUSTER: &str = r#"
 name = "cluster"
 title = "What is left when a node dies?"
@@ -66,9 +66,9 @@ fn a_killed_node_loses_nothing_and_comes_back() {
         let fault = measured.fault.as_ref().unwrap();
         assert_eq!((fault.node, fault.lost), (2, Some(0)));
         assert!(fault.killed_ms >= 1000 && fault.started_ms >= fault.killed_ms, "{fault:?}");
-        // Synced: what the workers were told of was looked for there, too.
+        // After the rejoin the node must hold the acknowledged rows too.
         assert!(fault.back_ms > fault.started_ms, "{fault:?}");
-        // Every worker waits as long as nobody gets on. A tick may come late, and a commit just before it.
+        // No worker commits while the cluster stalls. A tick may come late, and a commit just before it.
         let all = measured.stall_ns.unwrap();
         assert!(gaps.iter().all(|gap| *gap + 1_000_000_000 > all), "{gaps:?} {all}");
         let errors: Vec<_> = measured.result.operations.iter().flat_map(|o| &o.errors).collect();
@@ -80,7 +80,7 @@ fn a_killed_node_loses_nothing_and_comes_back() {
     }
 }
 
-/// Negative control: InnoDB that writes its log once in a second loses what it acknowledged since, and is seen losing it.
+/// Negative control: InnoDB that writes its log once per second loses acknowledged rows, and the check finds the loss.
 const LOSSY: &str = r#"
 name = "lossy"
 title = "What is left of a server that does not write what it says?"
@@ -120,7 +120,7 @@ fn a_server_that_loses_what_it_acknowledged_is_caught() {
             }
         }
     }
-    // One that is killed just after it has written its log is lucky.
+    // A node killed directly after a write of its log loses nothing.
     assert!(trials.len() == 6 && caught > 0, "{trials:?}");
 }
 
@@ -130,7 +130,7 @@ fn a_server_of_the_users_is_not_killed() {
         return;
     }
     let folder = folder(&[("cluster.toml", CLUSTER)]);
-    // Nobody listens there: it is refused before anyone is asked.
+    // No server listens there: the study is refused before any connection.
     let url = "galera=mysql://me:secret@127.0.0.1:1,127.0.0.1:1,127.0.0.1:1";
     let output = run(folder.path(), &["run", "cluster.toml", "--url", url]);
     let error = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,5 @@
-//! Servers that litelab started for the conformance suite or a run do not outlive it, whichever way it ends, and neither do
-//! its folders.
+//! Servers that litelab started for the conformance suite or a run, and their folders, do not outlive it, whichever way
+//! it ends.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -15,20 +15,20 @@ const STUDY: &str = "name = 'long'\ntitle = '?'\nblocks = 1\nworkload = 'work.to
 const WORKLOAD: &str = "name = 'work'\nschema.sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY)'\n[transaction.add]\n\
     sql = 'INSERT INTO t VALUES (:id)'\nparam.id = { sequence = {} }\n";
 
-/// What is ended.
+/// Commands that the tests end.
 const COMMANDS: [&[&str]; 2] = [
     &["runners", "check", "go:postgres", "go:mysql", "--jobs", "2"],
     &["run", "long.toml", "-o", "run.db", "--no-calibration"],
 ];
 
-/// Scratch folders below a folder.
+/// Names of the scratch folders in litelab's folder.
 fn scratch(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder.join("litelab-runs")).into_iter().flatten().flatten();
     entries.filter_map(|e| e.file_name().into_string().ok()).filter(|name| name.starts_with(".scratch")).collect()
 }
 
-/// Starts a command, and waits until both its servers are up and a runner is at work. The command, and all processes that
-/// must not be left.
+/// Starts a command, and waits until both its servers are up and a runner is at work. Returns the command and the
+/// processes that must end with it.
 fn begin(dir: &Path, arguments: &[&str]) -> (Child, Vec<u32>) {
     std::fs::write(dir.join("work.toml"), WORKLOAD).unwrap();
     std::fs::write(dir.join("long.toml"), STUDY).unwrap();
@@ -51,7 +51,7 @@ fn begin(dir: &Path, arguments: &[&str]) -> (Child, Vec<u32>) {
 fn nothing_is_left(what: &str, dir: &Path, pids: &[u32]) {
     let lives = |pid: &u32| {
         let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // One that nobody waits for any more is no process.
+        // A zombie counts as ended.
         state.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
     };
     until(&format!("{what}: the processes end"), || processes(dir) == 0 && !pids.iter().any(lives));
@@ -86,7 +86,7 @@ fn interrupted_it_leaves_no_server_and_no_folder() {
         let (mut child, pids) = begin(folder.path(), arguments);
         send("-INT", &[child.id()]);
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        // Whoever waits for its end finds nothing then.
+        // No scratch folder or process is left when the command has ended.
         assert!(scratch(folder.path()).is_empty() && processes(folder.path()) == 0, "{arguments:?}");
         nothing_is_left(&arguments.join(" "), folder.path(), &pids);
     }

@@ -1,4 +1,5 @@
-//! Tests that start servers, apart from the other tests: those read clocks, and servers that start take the machine.
+//! Tests that start servers, separate from the other tests: those are timing-sensitive, and starting servers loads the
+//! CPU.
 
 #![cfg(feature = "servers")]
 

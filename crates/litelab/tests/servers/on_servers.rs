@@ -1,5 +1,5 @@
-//! `litelab run` on database servers, with the drivers of the Go runner. Where that is not built or a server is not
-//! installed, a test says so and ends.
+//! `litelab run` on database servers, with the drivers of the Go runner. Without the runner or a server a test prints a
+//! line and passes.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -78,7 +78,7 @@ role.w = { run = "add", workers = 2, count = 4 }
 invariant = [{ about = "one too many", sql = "SELECT count(*) FROM item", equals = "$data_rows + 5 * committed.add + 1" }]
 "#;
 
-/// A folder that a server's user may enter, with the study and what it names.
+/// A folder with the study and its files that the account of a server may enter.
 fn folder(study: &str) -> tempfile::TempDir {
     let folder = open_folder();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
@@ -102,7 +102,7 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
     let shown = ends(&run(dir, &["run", "three.toml", "--blocks", "2", "-o", "run.db"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
-    // Two blocks of three arms; what breaks its invariant in all of its first block has no second.
+    // Two blocks of three arms; the arm that violates its invariant in the first block has no second block.
     assert_eq!(trials.len(), 7);
     let mut contents = Vec::new();
     for trial in &trials {
@@ -112,7 +112,7 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
                 assert!(m.result.operations.iter().all(|o| o.failed == 0), "{:?}", m.result.operations);
                 contents.push(m.content["item"].clone());
             }
-            // The negative control: what is broken is found by the core's own connection.
+            // Negative control: litelab's own connection finds the violation.
             Outcome::Failed(failure) => {
                 assert_eq!((trial.arm, failure.kind), (3, FailureKind::Invariant), "{}", failure.reason);
                 assert!(failure.reason.contains("found 520, expected 521"), "{}", failure.reason);
@@ -134,7 +134,7 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
         harness.contains(&"go") && harness.contains(&"rusqlite"),
         "the harness's own cost is known of both: {harness:?}"
     );
-    // Of a server's files nothing is known.
+    // The sizes of a server's files are unknown.
     let row = |driver: &str| shown.lines().find(|l| l.contains(driver) && l.contains("/s")).unwrap().to_owned();
     assert!(row("rusqlite").contains("iB") && row("go:postgres").contains('–'), "{shown}");
 }
@@ -213,7 +213,7 @@ fn a_server_of_the_users_is_left_as_it_was() {
     let bytes = std::fs::read(dir.join("run.db")).unwrap();
     assert!(!bytes.windows(password.len()).any(|w| w == password.as_bytes()), "the password is nowhere in the file");
 
-    // fsync holds for the whole server, which is not litelab's to change.
+    // fsync applies to the whole server, whose settings litelab must not change.
     let profile = study.replace("driver = 'go:postgres'", "driver = 'go:postgres'\nprofile = 'postgres.toml'");
     std::fs::write(dir.join("three.toml"), profile).unwrap();
     let output = run(dir, &["run", "three.toml", "-o", "other.db", "--url", &given]);
@@ -244,7 +244,7 @@ fn a_wrong_url_is_one_line() {
         assert!(line.lines().count() == 1 && line.contains(part) && !line.contains("secret"), "{line}");
     }
     if built() {
-        // Port 1 is nobody's.
+        // No server listens on port 1.
         let url = "postgres=postgres://me:secret@127.0.0.1:1/db";
         let output = run(folder.path(), &["run", "three.toml", "--url", url]);
         ends(&output, 2);

@@ -1,5 +1,5 @@
-//! What is wrong with a server is a line or a row with a reason, and never a run that hangs: a wrong url, a server that dies
-//! or stops in the middle of a trial, one that has no connection left. For every driver of a server that is built here.
+//! A failure of a server gives an error line or a failed trial with a reason, and never a run that hangs: a wrong url,
+//! a server that dies or stops during a trial, one without free connections. Covers every installed driver of a server.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -26,14 +26,14 @@ sql = "INSERT INTO item(id) VALUES (:id)"
 param.id = { sequence = {} }
 "#;
 
-/// Drivers with their server and what their runner is called by.
+/// Drivers, their server, and a word of their runner's command line.
 const DRIVERS: [(&str, Kind, &str); 3] = [
     ("go:postgres", Kind::Postgres, "litelab-runner-go"),
     ("go:mysql", Kind::Mariadb, "litelab-runner-go"),
     ("python:psycopg", Kind::Postgres, "main.py"),
 ];
 
-/// Each driver that is here, side by side: most of the time they are waited for.
+/// Tests each installed driver, all in parallel because the tests mostly wait.
 fn each(test: impl Fn(&str, Kind, &str) + Sync) {
     let runner = |driver: &str| match driver.split(':').next() {
         Some("go") => is_built("go", "litelab-runner-go"),
@@ -48,7 +48,7 @@ fn each(test: impl Fn(&str, Kind, &str) + Sync) {
     });
 }
 
-/// A study of one arm and so many blocks.
+/// A study of one arm with `blocks` blocks.
 fn folder(driver: &str, role: &str, blocks: u32) -> tempfile::TempDir {
     let folder = open_folder();
     let study = format!(
@@ -62,11 +62,11 @@ fn folder(driver: &str, role: &str, blocks: u32) -> tempfile::TempDir {
 
 const RUN: [&str; 5] = ["run", "failing.toml", "-o", "run.db", "--no-calibration"];
 
-/// Begins a run, and waits until the runner of its first trial has done some of its work.
+/// Starts a run and waits until the runner of its first trial has done part of its work.
 fn begin(dir: &Path, program: &str) -> Child {
     let child = litelab(dir, &RUN).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("its runner is at work", || {
-        // The first is asked to describe itself.
+        // The first process of the runner only describes itself.
         children(child.id(), program).iter().any(|pid| {
             let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             command.ends_with(b"run\0")
@@ -76,7 +76,7 @@ fn begin(dir: &Path, program: &str) -> Child {
     child
 }
 
-/// The failures of a run that ended by itself and with a failed trial; nothing of it is left.
+/// Failures of a run that ended by itself after a failed trial; asserts that no process or file is left.
 fn failures(dir: &Path, child: Child) -> (Vec<Failure>, usize) {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), None);
@@ -99,9 +99,9 @@ fn a_server_that_dies_amid_a_trial_is_a_row_and_the_run_goes_on() {
         let state = states(&dir.join("litelab-runs")).pop().unwrap();
         send("-KILL", &[state.nodes[0].process.as_ref().unwrap().pid]);
         let (failures, all) = failures(dir, child);
-        // The next trial begins on the server started again.
+        // The next trial starts on the restarted server.
         assert_eq!((failures.len(), all), (1, 2), "{driver}: {failures:?}");
-        // Its workers ask for another connection for ten seconds.
+        // Its workers try to reconnect for ten seconds.
         let first = &failures[0];
         assert_eq!(first.kind, FailureKind::Refused, "{driver}: {first:?}");
         assert!(
@@ -125,7 +125,7 @@ fn a_server_that_stops_amid_a_trial_is_waited_for_no_longer_than_is_said() {
         let failure = &failures[0];
         assert_eq!(failure.kind, FailureKind::Refused, "{driver}: {failure:?}");
         assert!(failure.reason.contains("CONNECTION_TIMEOUT"), "{driver}: {failure:?}");
-        // None of its processes stays behind, stopped as they were.
+        // No process of the stopped server is left.
         let left: Vec<_> = family.iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect();
         assert!(left.is_empty(), "{driver}: {left:?}");
     });
@@ -134,7 +134,7 @@ fn a_server_that_stops_amid_a_trial_is_waited_for_no_longer_than_is_said() {
 #[test]
 fn a_server_without_a_connection_left_is_a_row_that_names_it() {
     each(|driver, kind, _| {
-        // One that litelab starts has 120.
+        // A server started by litelab accepts 120 connections.
         let folder = folder(driver, "workers = 150, count = 300", 2);
         let dir = folder.path();
         let child = litelab(dir, &RUN).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! `litelab servers`: one line each, and nothing is left.
+//! `litelab servers`: one line each, and no remains.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -13,7 +13,7 @@ use litelab_servers::Kind;
 use litelab_servers::instance::binaries;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-/// A folder that a server's user may enter.
+/// A folder that the account of a server may enter.
 fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap()
 }
@@ -26,7 +26,7 @@ fn installed(kind: Kind) -> bool {
     found.is_ok()
 }
 
-/// The only line of standard error of a command that must end with a code.
+/// The only line of standard error of a command that must end with `code`.
 fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = run(folder, arguments);
     ends(&output, code);
@@ -56,7 +56,7 @@ fn a_server_is_up_until_it_is_down() {
         assert!(process.exists());
         let shown = ends(&run(dir, &["servers", "status"]), 0);
         assert!(shown.contains(&format!("pid {pid}")) && shown.contains("galera  not up"), "{shown}");
-        // Whoever finds it may read the state, but not the password in it.
+        // The state file contains the password, so that only its owner may read it.
         let state = dir.join("litelab-servers").join(name).join("litelab-server.json");
         assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 
@@ -113,7 +113,7 @@ fn a_command_has_its_servers_for_as_long_as_it_runs() {
     for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(*k)) {
         let (top, name) = (folder(), kind.name());
         let dir = top.path();
-        // It ends with 7 only if it was told of a server by its url.
+        // The script ends with 7 only if the variable with the url is set.
         let script = format!("echo $LITELAB_{}; test -n \"$LITELAB_{0}\" && exit 7", name.to_uppercase());
         let said = ends(&run(dir, &["servers", "with", name, "--", "sh", "-c", &script]), 7);
         assert!(said.contains("://litelab:") && said.contains("@127.0.0.1:"), "{said}");
@@ -155,7 +155,7 @@ fn a_command_that_cannot_be_run_is_one_line() {
     refused_usage(top.path());
 }
 
-/// Without a command there is nothing to do.
+/// Without a command the arguments are incomplete.
 fn refused_usage(folder: &Path) {
     ends(&run(folder, &["servers", "with", "postgres"]), 2);
 }

@@ -1,4 +1,4 @@
-//! The processor.
+//! Processor of the host.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -10,28 +10,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
-/// Kind, number and speed of the processors.
+/// Model, number and frequency of the processors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Cpu {
-    /// Model name, as the processor gives it.
+    /// Model name reported by the processor.
     pub model: Option<String>,
-    /// Logical processors of the machine.
+    /// Number of logical processors of the machine.
     pub logical: Option<usize>,
-    /// Processors this process may use at once: after affinity and, in a container, its quota.
+    /// Number of processors available to this process: after affinity and the quota of a container.
     pub usable: Option<usize>,
     /// Frequency governor of the first processor, such as `performance` or `powersave`.
     pub governor: Option<String>,
-    /// Frequency driver. With `intel_pstate` and `amd-pstate-epp` a governor of that name does not hold the clock low.
+    /// Frequency driver. With `intel_pstate` and `amd-pstate-epp` the governor `powersave` does not limit the
+    /// frequency.
     pub frequency_driver: Option<String>,
-    /// Highest frequency the governor may choose, kHz.
+    /// Highest frequency permitted to the governor, kHz.
     pub max_frequency_khz: Option<u64>,
     /// Whether this is a virtual machine.
     pub virtualised: Option<bool>,
 }
 
 impl Cpu {
-    /// Asks the system.
+    /// Reads the properties from the system.
     #[must_use]
     pub fn capture() -> Self {
         let cpuinfo = proc_file("/proc/cpuinfo").unwrap_or_default();
@@ -40,11 +41,11 @@ impl Cpu {
 
     fn from_parts(cpuinfo: &str, cpufreq: &Path) -> Self {
         let setting = |name: &str| Some(proc_file(cpufreq.join(name))?.trim().to_owned());
-        // The parser finds one processor in an empty text.
+        // The parser reports one processor for an empty text.
         let text = Some(cpuinfo).filter(|text| !text.trim().is_empty());
         let info = text.and_then(|text| CpuInfo::from_buf_read(BufReader::new(text.as_bytes())).ok());
         let first = info.as_ref().and_then(|info| info.get_info(0)).unwrap_or_default();
-        // The hypervisor bit of CPUID; other architectures have no "flags" and then it is not known.
+        // The hypervisor bit of CPUID. Other architectures have no "flags", so the result is unknown there.
         let flags = first.get("flags").map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
         Cpu {
             model: first.get("model name").map(|model| (*model).to_owned()),

@@ -10,46 +10,46 @@ use super::filesystem::mount_of;
 use super::mount::Mount;
 use crate::proc_file;
 
-/// What a device is, as far as it can be told from outside.
+/// Kind of a block device, as far as the kernel shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
-    /// Spinning disk.
+    /// Hard disk.
     Rotational,
     /// Solid-state disk behind SATA, SAS or MMC.
     Ssd,
-    /// NVMe disk in this machine.
+    /// Local NVMe disk.
     Nvme,
-    /// Disk that a hypervisor provides (virtio, Xen and their like). What is below is unknown, and its `rotational`
-    /// flag says nothing.
+    /// Disk provided by a hypervisor (virtio, Xen and similar). The physical device is unknown, and the `rotational`
+    /// flag is meaningless.
     Virtual,
     /// Regular file used as a device.
     Loop,
-    /// Device of another machine (NBD, RBD, DRBD, iSCSI, NVMe over a network, Amazon EBS).
+    /// Disk of another machine (NBD, RBD, DRBD, iSCSI, NVMe over a network, Amazon EBS).
     Network,
-    /// Memory.
+    /// RAM disk.
     Ram,
-    /// None of those, or several devices of different kinds.
+    /// Any other device, or several devices of different kinds.
     Unknown,
 }
 
 impl DeviceKind {
-    /// Whether a write to it, synced, should take the time of a device.
+    /// Whether a synced write should take the time of a physical device.
     #[must_use]
     pub fn claims_to_be_disk(self) -> bool {
         matches!(self, Self::Rotational | Self::Ssd | Self::Nvme | Self::Virtual | Self::Network)
     }
 }
 
-/// How the kernel treats the device's own write cache.
+/// Treatment of the device's own write cache by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
-    /// Volatile: a sync sends the device a flush.
+    /// Volatile cache: a sync sends a flush to the device.
     WriteBack,
-    /// None, or protected against power loss: a sync sends no flush, so syncs are cheap and say so truthfully.
+    /// No cache, or one protected against power loss: a sync sends no flush, and is fast and still durable.
     WriteThrough,
 }
 
@@ -57,22 +57,22 @@ pub enum WriteCache {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Disk {
-    /// The kernel's name: `sda`, `nvme0n1`, `dm-0`. Names of volume groups, which often are host names, are not used.
+    /// Kernel name: `sda`, `nvme0n1`, `dm-0`. Names of volume groups are not used, because they often are host names.
     pub device: String,
-    /// What it is, below partitions and mappings.
+    /// Kind of the device below partitions and mappings.
     pub kind: DeviceKind,
-    /// Model as the device gives it; `None` for mappings of several devices.
+    /// Model reported by the device; `None` for mappings of several devices.
     pub model: Option<String>,
-    /// Treatment of its write cache.
+    /// Treatment of the device's write cache.
     pub write_cache: Option<WriteCache>,
-    /// Whether single writes can be forced through the cache, which makes a journal's commit cheaper.
+    /// Whether single writes can bypass the cache (FUA), which makes the commit of a journal cheaper.
     pub forced_unit_access: Option<bool>,
     /// I/O scheduler.
     pub scheduler: Option<String>,
 }
 
 impl Disk {
-    /// The device below an existing path; `None` for file systems without one (memory, network, overlay) and on
+    /// The device below an existing path; `None` for file systems without a device (memory, network, overlay) and on
     /// systems without `/sys`.
     #[must_use]
     pub fn below(path: &Path) -> Option<Self> {
@@ -80,7 +80,7 @@ impl Disk {
         Self::from_sysfs(Path::new("/sys"), &mount.device).or_else(|| Self::from_source(&mount))
     }
 
-    /// btrfs and others have an anonymous device number, but name a device as what was mounted.
+    /// The device named as the mount's source. btrfs and others have an anonymous device number.
     #[cfg(unix)]
     fn from_source(mount: &Mount) -> Option<Self> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -122,13 +122,13 @@ impl Disk {
     }
 }
 
-/// The disk that a partition is part of.
+/// The disk that contains a partition.
 fn whole(node: PathBuf) -> PathBuf {
     let part = node.join("partition").exists();
     node.parent().filter(|_| part).map(Path::to_owned).unwrap_or(node)
 }
 
-/// The devices below a mapping (LVM, LUKS, RAID), through as many levels as `depth`.
+/// Collects the devices below a mapping (LVM, LUKS, RAID), through at most `depth` levels.
 fn collect_leaves(node: &Path, leaves: &mut Vec<PathBuf>, depth: usize) {
     let below = std::fs::read_dir(node.join("slaves")).into_iter().flatten().flatten();
     let below: Vec<PathBuf> = below.filter_map(|entry| Some(whole(entry.path().canonicalize().ok()?))).collect();
@@ -143,7 +143,7 @@ fn collect_leaves(node: &Path, leaves: &mut Vec<PathBuf>, depth: usize) {
 fn kind(node: &Path) -> DeviceKind {
     let name = name(node);
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    // Where the device hangs on the machine, as in /sys/devices/pci0000:00/0000:00:05.0/virtio2/block/vda.
+    // Position of the device in the machine, as in /sys/devices/pci0000:00/0000:00:05.0/virtio2/block/vda.
     let bus = |prefix: &str| node.iter().any(|part| part.to_str().is_some_and(|part| part.starts_with(prefix)));
     let model = attribute(node, "device/model").unwrap_or_default();
     let remote = attribute(node, "device/transport").is_some_and(|transport| transport != "pcie");
@@ -178,7 +178,7 @@ fn attribute(node: &Path, name: &str) -> Option<String> {
     Some(proc_file(node.join(name))?.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// `none [mq-deadline] kyber`: the one in brackets, or the only one.
+/// The selected word of a line like `none [mq-deadline] kyber`: the one in brackets, or the only one.
 fn chosen(line: &str) -> Option<String> {
     let bracketed = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map(|(chosen, _)| chosen.to_owned()).or_else(|| (!line.contains(' ')).then(|| line.to_owned()))

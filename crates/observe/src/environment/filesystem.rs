@@ -10,29 +10,29 @@ use super::mount::Mount;
 use super::reflink::supports_reflink;
 use crate::proc_file;
 
-/// What a database in a directory is stored on.
+/// File system that stores a database in a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Filesystem {
-    /// Mount point, with a person's name in it replaced by `*`.
+    /// Mount point, with the name of a person replaced by `*`.
     pub mount_point: Option<String>,
-    /// Type as the kernel names it: `ext4`, `xfs`, `nfs4`, `fuse.sshfs`, …
+    /// Kernel name of the type: `ext4`, `xfs`, `nfs4`, `fuse.sshfs`, …
     pub kind: Option<String>,
-    /// Mount options that bear on speed or durability, sorted; those that may name hosts, people or paths are left
-    /// out.
+    /// Mount options that affect speed or durability, sorted. Options that may contain names of hosts or people, or
+    /// paths, are omitted.
     pub options: Vec<String>,
-    /// Size.
+    /// Total size in bytes.
     pub total_bytes: Option<u64>,
-    /// Space that this user can still fill.
+    /// Free space available to this user, in bytes.
     pub free_bytes: Option<u64>,
-    /// Block size.
+    /// Block size in bytes.
     pub block_bytes: Option<u64>,
-    /// Whether a file can be copied by sharing its blocks; `None` when it could not be tried.
+    /// Whether files can be copied by sharing their blocks; `None` if the test failed.
     pub reflink: Option<bool>,
 }
 
 impl Filesystem {
-    /// The file system of an existing directory; `None` when there is no such directory. Tries a reflink with two
+    /// The file system of an existing directory; `None` if the directory does not exist. Tests reflinks with two
     /// scratch files.
     #[must_use]
     pub fn of(dir: &Path) -> Option<Self> {
@@ -60,7 +60,7 @@ impl Filesystem {
         self.block_bytes = Some(space.f_bsize);
         #[cfg(target_os = "linux")]
         if self.kind.is_none() {
-            // No mountinfo, as in some sandboxes: statfs still has the type, as a number.
+            // Without mountinfo, as in some sandboxes, statfs still returns the type as a number.
             self.kind = rustix::fs::statfs(dir).ok().and_then(|fs| name_of_magic(fs.f_type as u64)).map(str::to_owned);
         }
         Some(())
@@ -72,12 +72,13 @@ impl Filesystem {
     }
 }
 
-/// The mount that holds a path which exists.
+/// The mount that contains an existing path.
 pub(super) fn mount_of(path: &Path) -> Option<Mount> {
     Mount::of(&path.canonicalize().ok()?, &proc_file("/proc/self/mountinfo")?)
 }
 
-/// Numbers from Linux's `include/uapi/linux/magic.h` and the file systems' own headers. All of ext2 to ext4 have one.
+/// Name for a type number of Linux's `include/uapi/linux/magic.h` or of a file system's own headers. ext2, ext3 and
+/// ext4 share one.
 #[cfg(target_os = "linux")]
 fn name_of_magic(magic: u64) -> Option<&'static str> {
     // f_type is a signed word on some architectures.
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(filesystem.kind.as_deref(), Some(df("fstype").as_str()));
         assert_eq!(filesystem.mount_point.as_deref(), Some(df("target").as_str()));
         assert_eq!(filesystem.total_bytes, df("size").parse().ok());
-        // Others write to the disk between the two readings.
+        // Other programs write to the disk between the two readings.
         let free: u64 = df("avail").parse().unwrap();
         assert!(filesystem.free_bytes.unwrap().abs_diff(free) < 1 << 30);
         assert!(filesystem.options.iter().any(|option| option == "rw"), "{filesystem:?}");

@@ -1,4 +1,4 @@
-//! What a synchronous write costs in a directory: the price that every durable commit pays at least once.
+//! Latency of synchronous writes in a directory: every durable commit needs at least one.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// SQLite's default page size, and the block of most file systems.
+/// Block size: SQLite's default page size, and the block size of most file systems.
 const BLOCK: usize = 4096;
-/// The file whose blocks are overwritten in place, in blocks. As with a rollback journal or a WAL after a restart.
+/// Length in blocks of the file that is overwritten in place, like a rollback journal or a WAL after a restart.
 const BLOCKS: u64 = 64;
 
-/// Bounds of a probe; whichever is reached first ends it.
+/// Limits of a probe; the first one reached ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FsyncConfig {
-    /// Writes of each kind.
+    /// Number of writes of each kind.
     pub writes: usize,
-    /// Time for both kinds together. One pair of writes is always made, however long it takes.
+    /// Time for both kinds together. At least one pair of writes is made, however long it takes.
     pub limit: Duration,
 }
 
@@ -29,51 +29,51 @@ impl Default for FsyncConfig {
     }
 }
 
-/// Latency of one kind of write, 4 KiB and then a data sync. Percentiles are nearest-rank, nanoseconds.
+/// Latency of one kind of write: 4 KiB followed by a data sync. Percentiles are nearest-rank, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SyncLatency {
-    /// Writes made.
+    /// Number of writes.
     pub writes: u64,
     /// Median.
     pub p50_ns: u64,
-    /// 99th percentile; with less than 100 writes the slowest.
+    /// 99th percentile; with fewer than 100 writes the maximum.
     pub p99_ns: u64,
-    /// Slowest.
+    /// Maximum.
     pub max_ns: u64,
-    /// Writes of this kind that could be made one after another, per second: writes over the sum of their times.
+    /// Rate of consecutive writes of this kind per second: number of writes over the sum of their times.
     pub per_second: f64,
 }
 
-/// Synchronous writes as SQLite makes them. The two kinds take turns, so that a disturbance hits both.
+/// Latency of synchronous writes as SQLite makes them. The two kinds alternate, so that a disturbance affects both.
 ///
 /// On Apple systems the sync is `F_FULLFSYNC`, which SQLite only uses with `PRAGMA fullfsync`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FsyncProbe {
-    /// A block within the file is overwritten: as in a log that was restarted.
+    /// Writes that overwrite a block within the file, as in a log after a restart.
     pub overwrite: SyncLatency,
-    /// A block is added at the end: as in a log that grows. Its sync has to save the new length too.
+    /// Writes that append a block, as in a growing log. The sync must also store the new length.
     pub append: SyncLatency,
 }
 
 impl FsyncProbe {
-    /// Probes an existing directory with two scratch files, which are gone afterwards.
+    /// Probes an existing directory with two scratch files, which it removes.
     ///
     /// # Errors
-    /// When the files cannot be made, written or synced.
+    /// If the files cannot be created, written or synced.
     pub fn run(dir: &Path, config: FsyncConfig) -> io::Result<Self> {
         let (overwrites, appends) = Self::times(dir, config)?;
         Ok(FsyncProbe { overwrite: SyncLatency::of(overwrites), append: SyncLatency::of(appends) })
     }
 
-    /// As [`FsyncProbe::run`], the time of every overwrite and of every append in the order in which they were made,
+    /// Like [`FsyncProbe::run`]; returns the times of all overwrites and of all appends in the order of execution, in
     /// nanoseconds.
     ///
     /// # Errors
-    /// As [`FsyncProbe::run`].
+    /// Those of [`FsyncProbe::run`].
     pub fn times(dir: &Path, config: FsyncConfig) -> io::Result<(Vec<u64>, Vec<u64>)> {
-        // Files with a name: some file systems save themselves the work for one that nobody could find again.
+        // Named files, because some file systems skip work for files without a name.
         let scratch = || tempfile::Builder::new().prefix(".litelab-fsync-").tempfile_in(dir);
         let (mut fixed, mut growing) = (scratch()?, scratch()?);
         let block = [0x5a; BLOCK];
@@ -115,7 +115,7 @@ impl SyncLatency {
             p50_ns: quantile(50),
             p99_ns: quantile(99),
             max_ns: quantile(100),
-            // A clock too coarse to see any of it must not give an infinite rate.
+            // A total of zero from a coarse clock must not give an infinite rate.
             per_second: times.len() as f64 / total.max(1e-9),
         }
     }

@@ -1,4 +1,4 @@
-//! The operating system.
+//! Operating system of the host.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -10,9 +10,9 @@ use crate::proc_file;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Kernel {
-    /// `linux`, `macos`, `windows`, …
+    /// Operating system: `linux`, `macos`, `windows`, …
     pub os: String,
-    /// `x86_64`, `aarch64`, …
+    /// Architecture: `x86_64`, `aarch64`, …
     pub architecture: String,
     /// Kernel release, as `uname -r` prints it.
     pub release: Option<String>,
@@ -21,10 +21,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Asks the system.
+    /// Reads the properties from the system.
     #[must_use]
     pub fn capture() -> Self {
-        // uname's node name is the host's and is not read; its version line may name the machine that built it.
+        // Not read: uname's node name is the host name, and its version may name the machine that built the kernel.
         #[cfg(unix)]
         let release = Some(rustix::system::uname().release().to_string_lossy().into_owned());
         #[cfg(not(unix))]

@@ -1,4 +1,4 @@
-//! How busy the machine is, and how much of it somebody else has.
+//! CPU load of the machine, including time taken by other guests.
 
 use std::time::Instant;
 
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
-/// The machine's CPU time between two moments. Shares are of the time of all processors, from 0 to 1.
+/// CPU time of the machine during a window. Shares are of the time of all processors, from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadWindow {
     /// Length of the window, seconds.
     pub seconds: f64,
-    /// Clock ticks counted over all processors. With few of them the shares are coarse: one tick in 20 is 5 %.
+    /// Clock ticks counted over all processors. Few ticks make the shares coarse: one tick in 20 is 5 %.
     pub ticks: Option<u64>,
-    /// Time spent on anything, this program included.
+    /// Share of time spent working, including this program.
     pub busy_share: Option<f64>,
-    /// Time in which the hypervisor ran somebody else though this machine had work.
+    /// Share of time in which the hypervisor ran other guests although this machine had work.
     pub steal_share: Option<f64>,
-    /// Time idle with some request to storage outstanding. The kernel's own documentation calls it unreliable.
+    /// Share of time idle with pending storage requests. The kernel's own documentation calls it unreliable.
     pub iowait_share: Option<f64>,
-    /// Load averages over 1, 5 and 15 minutes at the window's end. On Linux they count waits for storage too.
+    /// Load averages over 1, 5 and 15 minutes at the end of the window. On Linux they include waits for storage.
     pub load_average: Option<[f64; 3]>,
 }
 
-/// A window that has begun.
+/// A window in progress.
 #[derive(Debug)]
 pub struct LoadProbe {
     begin: Instant,
@@ -35,13 +35,13 @@ pub struct LoadProbe {
 }
 
 impl LoadProbe {
-    /// Begins a window.
+    /// Starts a window.
     #[must_use]
     pub fn start() -> Self {
         LoadProbe { begin: Instant::now(), ticks: Ticks::now() }
     }
 
-    /// Ends it.
+    /// Ends the window.
     #[must_use]
     pub fn finish(&self) -> LoadWindow {
         let mut window = self.ticks.zip(Ticks::now()).map(|(a, b)| a.until(b)).unwrap_or_default();
@@ -64,8 +64,8 @@ impl Ticks {
         Self::parse(&proc_file("/proc/stat")?)
     }
 
-    /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. The two guest columns
-    /// after them are part of user and nice already.
+    /// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. The two guest
+    /// columns after them are already part of user and nice.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let columns: Vec<u64> = line.split_whitespace().take(8).map_while(|column| column.parse().ok()).collect();
@@ -76,7 +76,7 @@ impl Ticks {
 
     fn until(self, later: Self) -> LoadWindow {
         let ticks = later.total.saturating_sub(self.total);
-        // iowait may go down, so that a difference is held at zero.
+        // iowait may decrease, so a difference is at least zero.
         let part = |of: fn(&Self) -> u64| of(&later).saturating_sub(of(&self));
         let share = |ticks_of: u64| (ticks > 0).then(|| (ticks_of as f64 / ticks as f64).min(1.0));
         let idle = part(|t| t.idle) + part(|t| t.iowait) + part(|t| t.steal);
@@ -92,7 +92,7 @@ impl Ticks {
 
 fn load_average(text: &str) -> Option<[f64; 3]> {
     let load = LoadAverage::from_read(text.as_bytes()).ok()?;
-    // Two decimals in the file; straight from f32 they would read 0.10000000149.
+    // The file has two decimals; a direct conversion from f32 would give 0.10000000149.
     Some([load.one, load.five, load.fifteen].map(|load| (f64::from(load) * 100.0).round() / 100.0))
 }
 
@@ -134,8 +134,8 @@ mod tests {
         }
         let window = probe.finish();
         assert!(window.ticks > Some(0) && window.seconds >= 0.2, "{window:?}");
-        // One of n processors was ours, or it was stolen. Of all that are counted there, though this process may be
-        // kept to some of them.
+        // One of n processors was busy with this test, or its time was stolen. n counts all processors in the file,
+        // although this process may be restricted to some of them.
         let stat = proc_file("/proc/stat").unwrap();
         let cores = (stat.lines().filter(|line| line.starts_with("cpu")).count() - 1) as f64;
         let at_work = window.busy_share.unwrap() + window.steal_share.unwrap();

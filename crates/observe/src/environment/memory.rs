@@ -1,4 +1,4 @@
-//! Memory: how much of a database the page cache can hold.
+//! Memory of the host, which bounds the part of a database that the page cache can hold.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{number, proc_file};
 
-/// Sizes in bytes.
+/// Sizes of memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Memory {
-    /// Of the machine.
+    /// Memory of the machine.
     pub total_bytes: Option<u64>,
-    /// That can be had without swapping.
+    /// Memory available without swapping.
     pub available_bytes: Option<u64>,
     /// Swap space.
     pub swap_bytes: Option<u64>,
-    /// The least limit of the control groups this process is in; `None` without a limit. Page cache counts against it.
+    /// Smallest limit of the control groups of this process; `None` without a limit. It includes the page cache.
     pub limit_bytes: Option<u64>,
 }
 
 impl Memory {
-    /// Asks the system.
+    /// Reads the sizes from the system.
     #[must_use]
     pub fn capture() -> Self {
         let meminfo = proc_file("/proc/meminfo").unwrap_or_default();
@@ -41,11 +41,11 @@ impl Memory {
     }
 }
 
-/// Version 2 of the control groups only: `0::/path`. A group is held by the limits of all its parents as well.
+/// Memory limit of a control group of version 2: `0::/path`. The limits of all parent groups apply too.
 fn limit(cgroup: &str, cgroups: &Path) -> Option<u64> {
     let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let groups = Path::new(own).ancestors().filter_map(|group| proc_file(cgroups.join(group).join("memory.max")));
-    // "max" is no number, hence no limit.
+    // "max" is not a number and means no limit.
     groups.filter_map(|limit| limit.trim().parse().ok()).min()
 }
 

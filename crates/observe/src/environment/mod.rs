@@ -1,7 +1,7 @@
-//! The machine a result was measured on: what has to stand beside it, and what is wrong with it.
+//! Host environment of a result: its properties, and conditions that impair measurements.
 //!
-//! What is captured here ends up in files that people publish. So it holds no host, user or volume name, no serial
-//! number, and no path but the mount point. Everything may be absent: most of it is known on Linux only.
+//! The captured data is stored in files that users publish. It therefore contains no host, user or volume name, no
+//! serial number, and no path except the mount point. Every value may be absent: most are available on Linux only.
 
 pub mod cpu;
 pub mod disk;
@@ -32,7 +32,7 @@ pub use load::{LoadProbe, LoadWindow};
 pub use memory::Memory;
 pub use warning::{Warning, WarningCode};
 
-/// The machine, as far as it bears on measurements in one directory.
+/// Host environment, as far as it affects measurements in one directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Environment {
@@ -46,17 +46,17 @@ pub struct Environment {
     pub filesystem: Option<Filesystem>,
     /// Device below that file system.
     pub disk: Option<Disk>,
-    /// What a synchronous write costs in the directory; `None` where nothing could be written.
+    /// Latency of synchronous writes in the directory; `None` if it was not writable.
     pub fsync: Option<FsyncProbe>,
-    /// How busy the machine was while the environment was captured, with nothing of litelab's running but the probe.
+    /// Load of the machine during the capture, while only the probe of litelab runs.
     pub load: LoadWindow,
-    /// What in this environment spoils measurements, worst first.
+    /// Conditions of this environment that impair measurements, worst first.
     pub warnings: Vec<Warning>,
 }
 
 impl Environment {
-    /// Looks at the machine and probes `dir`, the directory databases will be in, with a scratch file. Takes as long
-    /// as [`FsyncProbe::run`]: about a second at most. Never fails; what cannot be had is absent.
+    /// Captures the environment, and probes `dir`, the directory of the databases, with scratch files. Takes as long as
+    /// [`FsyncProbe::run`]: at most about a second. Never fails; unavailable values are absent.
     #[must_use]
     pub fn capture(dir: &Path) -> Self {
         let load = LoadProbe::start();
@@ -90,14 +90,14 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert!(environment.filesystem.is_some() && environment.cpu.model.is_some(), "{environment:#?}");
             let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-            // A host called "vm" or "linux" is not told from the words of a capture.
+            // A host called "vm" or "linux" cannot be distinguished from words of the capture.
             if host.trim().len() > 6 {
                 assert!(!json.contains(host.trim()), "{json}");
             }
         }
         assert!(environment.fsync.is_some());
         let back: Environment = serde_json::from_str(&json).unwrap();
-        // Not the floating-point figures: serde_json may read one back with another last bit.
+        // Floating-point values are not compared: serde_json may change the last bit.
         assert_eq!((back.kernel, back.cpu, back.memory), (environment.kernel, environment.cpu, environment.memory));
         assert_eq!(
             (back.filesystem, back.disk, back.warnings),

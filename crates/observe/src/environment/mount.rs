@@ -1,23 +1,23 @@
-//! The mount a path lies on, from `/proc/self/mountinfo`.
+//! Mount of a path, from `/proc/self/mountinfo`.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use procfs_core::process::MountInfo;
 
-/// One line of mountinfo, as far as we need it.
+/// The fields used from one line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) point: PathBuf,
     pub(super) fs_type: String,
-    /// `major:minor`. Anonymous (major 0) for everything that is not one block device, btrfs and ZFS included.
+    /// `major:minor`. Anonymous (major 0) for any file system that is not on one block device, and for btrfs and ZFS.
     pub(super) device: String,
-    /// What was mounted. May name hosts, users and volumes: not to be shown.
+    /// Source of the mount. May name hosts, users and volumes, so it must not be shown.
     pub(super) source: String,
     pub(super) options: BTreeSet<String>,
 }
 
-/// Options with a value that say something of performance or durability. The others may hold addresses, user names
+/// Options with a value that affect performance or durability. The values of others may contain addresses, user names
 /// and paths.
 const VALUED: &[&str] = &[
     "actimeo",
@@ -43,12 +43,12 @@ const VALUED: &[&str] = &[
     "vers",
     "wsize",
 ];
-/// An option without a value is shown if it can be a word of the file system, rather than text somebody chose.
+/// Maximum length at which an option without a value is shown: longer text may be chosen by a user.
 const LONGEST_WORD: usize = 24;
 
 impl Mount {
-    /// The mount that holds `path`, which must be absolute and free of symbolic links. The deepest mount point wins,
-    /// and of two on the same directory the later one, which hides the other.
+    /// The mount that contains `path`, which must be absolute and free of symbolic links: the deepest mount point, and
+    /// of two on the same directory the later one, which hides the other.
     pub(super) fn of(path: &Path, mountinfo: &str) -> Option<Self> {
         let mounts = mountinfo.lines().filter_map(Self::parse).filter(|mount| path.starts_with(&mount.point));
         mounts.max_by_key(|mount| mount.point.components().count())
@@ -66,7 +66,7 @@ impl Mount {
         })
     }
 
-    /// The mount point as it may be shown: a person's name in it is left out.
+    /// Mount point for display, without the name of a person.
     pub(super) fn shown_point(&self) -> String {
         let mut shown = PathBuf::new();
         let mut above = PathBuf::new();
@@ -93,7 +93,7 @@ fn shown(key: &str, value: Option<&str>) -> Option<String> {
     }
 }
 
-/// mountinfo writes space, tab, newline and backslash as three octal digits behind a backslash.
+/// Decodes the escapes of mountinfo: space, tab, newline and backslash as three octal digits after a backslash.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

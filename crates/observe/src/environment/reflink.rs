@@ -1,20 +1,20 @@
-//! Copies that share their blocks with the original (`FICLONE`: btrfs, XFS, bcachefs, newer ZFS and others).
+//! Copies that share blocks with the original (`FICLONE`: btrfs, XFS, bcachefs, newer ZFS and others).
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Makes `to` share all blocks of `from`. Fails with `Unsupported` where the file system or system cannot, leaving
-/// `to` as it was.
+/// Makes `to` share all blocks of `from`. Fails with `Unsupported` if the file system or the operating system does not
+/// support it, and then leaves `to` unchanged.
 ///
 /// # Errors
-/// `Unsupported`, or whatever else the system says.
+/// `Unsupported`, or any other error of the system call.
 pub fn reflink(from: &File, to: &File) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::io::Errno;
         rustix::fs::ioctl_ficlone(to, from).map_err(|errno| match errno {
-            // What "cannot" looks like: no such operation, another file system, no such ioctl, not for these files.
+            // Errors for "unsupported": no such operation, another file system, no such ioctl, not for these files.
             Errno::OPNOTSUPP | Errno::XDEV | Errno::NOTTY | Errno::INVAL | Errno::NOSYS => {
                 io::ErrorKind::Unsupported.into()
             }
@@ -28,8 +28,8 @@ pub fn reflink(from: &File, to: &File) -> io::Result<()> {
     }
 }
 
-/// Whether files in an existing directory can be reflinked, tried with two nameless scratch files. `None` when it
-/// could not be tried.
+/// Whether files in an existing directory can be reflinked, tested with two nameless scratch files. `None` if the test
+/// failed.
 #[must_use]
 pub fn supports_reflink(dir: &Path) -> Option<bool> {
     let mut from = tempfile::tempfile_in(dir).ok()?;
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn file_systems_that_cannot() {
         use crate::environment::filesystem::mount_of;
-        // Whichever of these are there and of a kind that never could.
+        // Tests those directories that exist on a file system without reflinks.
         for dir in ["/dev/shm", "/tmp", "/"] {
             let kind = mount_of(Path::new(dir)).map(|mount| mount.fs_type);
             if matches!(kind.as_deref(), Some("ext4" | "tmpfs")) {

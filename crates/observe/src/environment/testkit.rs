@@ -1,4 +1,4 @@
-//! A made-up `/sys` for tests.
+//! A fake `/sys` for tests.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ impl Sysfs {
         self.0.path()
     }
 
-    /// A device with this number at `devices/PATH`, with these files in it.
+    /// Creates a device with this number and these files at `devices/PATH`.
     #[cfg(unix)]
     pub(crate) fn device(&self, number: &str, path: &str, files: &[(&str, &str)]) {
         let node = self.root().join("devices").join(path);
@@ -28,7 +28,7 @@ impl Sysfs {
         std::os::unix::fs::symlink(node, self.root().join("dev/block").join(number)).unwrap();
     }
 
-    /// Puts the second device below the first, which is a mapping.
+    /// Places `device` below `mapping`.
     #[cfg(unix)]
     pub(crate) fn below(&self, mapping: &str, device: &str) {
         let slaves = self.root().join("devices").join(mapping).join("slaves");

@@ -1,4 +1,4 @@
-//! What in an environment spoils measurements, and what to do about it. All such sentences live here.
+//! Conditions of an environment that impair measurements, with their remedies. Contains all such messages.
 
 use std::path::Path;
 
@@ -8,16 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cpu, Disk, Environment, Filesystem, FsyncProbe, LoadWindow};
 
-/// Steal above this share makes a machine's figures those of its neighbours.
+/// Share of steal above which figures depend on other guests of the machine.
 pub const STEAL_LIMIT: f64 = 0.02;
-/// Ticks a window needs before its steal is judged: below, one tick could be above the limit.
+/// Minimum number of ticks of a window for judging its steal: with fewer, one tick could exceed the limit.
 pub const TICKS_TO_JUDGE: u64 = 100;
-/// Free space below which a growing log may fill the disk.
+/// Free space in bytes below which a growing log may fill the disk.
 pub const FREE_LIMIT: u64 = 2 << 30;
-/// A median synchronous write below this is faster than disks are: even the quickest flash takes about as long.
+/// Median of synchronous writes in nanoseconds below which they are too fast for a disk: the fastest flash needs about
+/// this long.
 pub const SYNC_FLOOR_NS: u64 = 10_000;
 
-/// What a warning is about, worst first.
+/// Condition of a warning, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -26,31 +27,31 @@ pub enum WarningCode {
     NetworkFilesystem,
     /// The database is in memory.
     MemoryFilesystem,
-    /// The database is on a container's overlay.
+    /// The database is on the overlay file system of a container.
     OverlayFilesystem,
-    /// A program uploads what changes in the directory.
+    /// A program uploads changed files of the directory.
     SyncedFolder,
-    /// Syncs come back faster than a disk can answer.
+    /// Syncs complete faster than a disk can respond.
     SyncTooFast,
-    /// Little space is left.
+    /// The disk has little free space.
     LowSpace,
-    /// The hypervisor gives time away.
+    /// The hypervisor gives CPU time to other guests.
     Steal,
-    /// Others keep the processors busy.
+    /// Other programs keep the processors busy.
     Busy,
-    /// The clock is held low.
+    /// The frequency governor limits the clock.
     Powersave,
 }
 
-/// A condition and its remedy, one sentence each. Holds no path and no name.
+/// A condition and its remedy, one sentence each. Contains no path and no name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Warning {
-    /// What it is about.
+    /// Kind of the condition.
     pub code: WarningCode,
-    /// What is the matter, and what it does to results.
+    /// The condition and its effect on results.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -60,7 +61,7 @@ impl Warning {
     }
 }
 
-/// Everything wrong with an environment in which databases will be in `dir`, worst first.
+/// All warnings for an environment with databases in `dir`, worst first.
 #[must_use]
 pub fn warnings(environment: &Environment, dir: &Path) -> Vec<Warning> {
     let filesystem = environment.filesystem.as_ref();
@@ -79,15 +80,15 @@ pub fn warnings(environment: &Environment, dir: &Path) -> Vec<Warning> {
     found
 }
 
-/// What was wrong during a window, of a trial or of a whole run. `processors` is the number that could be used.
+/// Warnings for the load during a window, of a trial or a run. `processors` is the number of usable processors.
 ///
-/// The load average is not judged after a run: by then it is the run's own.
+/// The load average is not judged, because after a run it includes the run itself.
 #[must_use]
 pub fn load_warnings(load: &LoadWindow, processors: Option<usize>) -> Vec<Warning> {
     [steal(load), busy(load, processors)].into_iter().flatten().collect()
 }
 
-/// Steal alone, for windows in which the machine was ours to load.
+/// The warning about steal only, for windows in which litelab itself loads the machine.
 #[must_use]
 pub fn steal(load: &LoadWindow) -> Option<Warning> {
     let share = load.steal_share.filter(|_| load.ticks >= Some(TICKS_TO_JUDGE))?;
@@ -133,8 +134,8 @@ fn storage(filesystem: &Filesystem) -> Option<Warning> {
     }
 }
 
-/// File systems whose files another machine, or the host of this one, may hold too. `fuseblk` is not among them: it is
-/// a local disk with a driver outside the kernel.
+/// Whether another machine, or the host of this one, may access the files of a file system too. `fuseblk` is not
+/// included: it is a local disk with a driver outside the kernel.
 fn is_shared(kind: &str) -> bool {
     const SHARED: &[&str] = &[
         "9p",
@@ -172,7 +173,7 @@ fn synced_folder(dir: &Path) -> Option<Warning> {
     ))
 }
 
-/// Names that those programs give their folders by default, with or without an account behind them.
+/// The program whose default folder has this name, with or without an account name after it.
 fn synced_by(name: &str) -> Option<&'static str> {
     let named = |base: &str| {
         let rest = name.get(..base.len()).filter(|start| start.eq_ignore_ascii_case(base)).map(|_| &name[base.len()..]);
@@ -229,7 +230,7 @@ mod tests {
     use crate::environment::mount::Mount;
     use crate::environment::{DeviceKind, Kernel, Memory, SyncLatency};
 
-    /// A machine with nothing to complain about.
+    /// An environment without warnings.
     fn quiet() -> Environment {
         let latency =
             SyncLatency { writes: 100, p50_ns: 900_000, p99_ns: 4_000_000, max_ns: 9_000_000, per_second: 1e3 };

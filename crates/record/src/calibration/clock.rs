@@ -1,14 +1,14 @@
-//! The monotonic clock that latencies are read off.
+//! The monotonic clock used to measure latencies.
 
 use serde::{Deserialize, Serialize};
 
-/// What reading the clock costs, and its smallest step. Of the core; runners in Rust read the same clock in the same
-/// way, and the cost of any other's is part of [`super::RunnerCost`].
+/// Cost and resolution of the clock, measured in litelab itself. Runners in Rust read the same clock in the same way;
+/// the cost of other clocks is part of [`super::RunnerCost`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Nanoseconds per reading, the least mean of several rounds: what disturbs a round only ever adds to it.
+    /// Nanoseconds per reading: smallest mean of several rounds, because disturbances only increase it.
     pub cost_ns: f64,
-    /// The smallest step seen between two readings, nanoseconds. Not below the cost of a reading where that is longer
-    /// than the clock's own step.
+    /// Smallest step between two readings in nanoseconds. At least the cost of a reading, if that is longer than the
+    /// step of the clock.
     pub resolution_ns: u64,
 }

@@ -1,32 +1,32 @@
-//! What a calibration holds for.
+//! Host and disk of a calibration.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use litelab_observe::environment::Environment;
 
-/// A host and the disk below a directory, by what bears on noise: two directories on one disk are the same, a machine
-/// that got another processor or moved its data to another disk is another. No name of the machine, for none is stored.
+/// Identity of a host and the disk below a directory, by the properties that affect noise. Two directories on one disk
+/// are equal; another processor or another disk gives another identity. Contains no host name, because none is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Operating system and architecture.
     pub system: String,
-    /// Model of the processor.
+    /// Model of the CPU.
     pub cpu: Option<String>,
-    /// Processors that may be used.
+    /// Number of usable CPUs.
     pub processors: Option<usize>,
     /// Type of the file system.
     pub filesystem: Option<String>,
-    /// Mount point, with a person's name in it replaced.
+    /// Mount point, with the name of a person replaced.
     pub mount_point: Option<String>,
-    /// The kernel's name of the device.
+    /// Kernel name of the device.
     pub device: Option<String>,
     /// Model of the device.
     pub disk: Option<String>,
 }
 
 impl Host {
-    /// Of an environment.
+    /// Extracts the identity from an environment.
     #[must_use]
     pub fn of(environment: &Environment) -> Self {
         let (cpu, kernel, disk) = (&environment.cpu, &environment.kernel, environment.disk.as_ref());
@@ -42,10 +42,10 @@ impl Host {
         }
     }
 
-    /// 16 hex digits that name it.
+    /// Key of 16 hex digits.
     #[must_use]
     pub fn key(&self) -> String {
-        // A struct of texts and numbers is always written.
+        // Serialisation of text and numbers cannot fail.
         let text = serde_json::to_string(self).unwrap_or_default();
         litelab_protocol::draw::hex(&Sha256::digest(text))[..16].to_owned()
     }

@@ -1,4 +1,4 @@
-//! What a host and a disk can show at all: measured by `litelab calibrate`, kept for the host, stored with its runs.
+//! Precision of a host and a disk: measured by `litelab calibrate`, kept for the host, stored with its runs.
 
 mod clock;
 mod host;
@@ -18,61 +18,60 @@ pub use sync::{SyncDistribution, SyncQuantiles};
 
 use litelab_observe::environment::LoadWindow;
 
-/// The calibration of a host. Holds no host name and no path: it is stored with runs, which people publish.
+/// Calibration of a host. Contains no host name and no path, because it is stored in run files, which users publish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostCalibration {
-    /// Version of litelab that made it.
+    /// Version of litelab that measured it.
     pub litelab: String,
-    /// When, UTC, ISO 8601.
+    /// Time of the calibration in UTC, ISO 8601.
     pub made: String,
-    /// When, in seconds since 1970.
+    /// Time of the calibration in seconds since 1970.
     pub made_unix: u64,
-    /// Whether it was made with `--quick`.
+    /// Whether it was measured with `--quick`.
     pub quick: bool,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What it holds for.
+    /// Host and disk that it applies to.
     pub host: Host,
-    /// The driver of the A/A experiments.
+    /// Driver of the A/A experiments.
     pub driver: String,
-    /// Differences of identical arms, for each kind of work and metric.
+    /// Differences between identical arms, per kind of work and metric.
     pub noise: Vec<Noise>,
     /// Cost and resolution of the clock.
     pub clock: Clock,
-    /// What each runner costs without a database.
+    /// Cost of each runner without a database.
     pub runners: Vec<RunnerCost>,
-    /// What a synchronous write takes; none where nothing could be written.
+    /// Durations of synchronous writes; `None` if the disk was not writable.
     pub sync: Option<SyncDistribution>,
-    /// The machine's load before anything of litelab's ran.
+    /// Load of the machine before litelab started any work.
     pub rest: LoadWindow,
-    /// The block of the A/A experiments in which most time was stolen.
+    /// Load during the block of the A/A experiments with the most CPU time stolen.
     pub worst: LoadWindow,
 }
 
-/// The kind of work of an A/A experiment; the names of the scenarios in the study `calibrate`.
+/// Kind of work of an A/A experiment; each is a scenario of the study `calibrate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// Transactions of microseconds that only read what is cached: bound by the processor, and over before the system
-    /// takes it away.
+    /// Transactions of microseconds that read cached data only: CPU-bound, and too short to be preempted often.
     Reads,
-    /// The same, of a millisecond or so: on a busy machine some of them are interrupted.
+    /// The same work in transactions of about a millisecond: on a busy machine some of them are preempted.
     Queries,
-    /// Transactions that sync as they commit: bound by the disk.
+    /// Transactions that sync at commit: disk-bound.
     Commits,
 }
 
 impl Work {
-    /// All of them.
+    /// All kinds of work.
     pub const ALL: [Self; 3] = [Self::Reads, Self::Queries, Self::Commits];
 
-    /// By the name of its scenario.
+    /// The kind of work with this scenario name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|work| work.name() == name)
     }
 
-    /// The name of its scenario.
+    /// Name of the scenario.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,59 +82,60 @@ impl Work {
     }
 }
 
-/// By how much two identical arms differ in one metric.
+/// Difference between two identical arms in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// What both arms did.
+    /// Work of both arms.
     pub work: Work,
-    /// In what they were compared.
+    /// Metric compared.
     pub metric: Metric,
-    /// Blocks that had a value of both.
+    /// Number of blocks with a value of both arms.
     pub blocks: u32,
-    /// Twin over arm over all blocks; a host without bias has 1 in the intervals of all rows together, with 95 %.
+    /// Ratio of twin to arm over all blocks. On a host without bias the intervals of all rows together contain 1 with
+    /// 95 %.
     pub ratio: Estimate,
     /// Spread of the log-ratio between blocks.
     pub spread: Spread,
-    /// Blocks of each experiment.
+    /// Number of blocks of each experiment.
     pub experiment_blocks: u32,
-    /// Experiments: disjoint groups of blocks, each judged as a comparison of its own.
+    /// Number of experiments: disjoint groups of blocks, each judged as a separate comparison.
     pub experiments: u32,
-    /// Experiments whose interval excluded 1 although there is nothing to find.
+    /// Number of experiments whose interval excludes 1: false positives.
     pub false_differences: u32,
-    /// Their share with Clopper and Pearson's interval at 95 %; none without an experiment.
+    /// Rate of false positives with the 95 % interval of Clopper and Pearson; `None` without experiments.
     pub false_rate: Option<Estimate>,
-    /// The smallest difference that so many blocks are likely to show.
+    /// Smallest detectable difference by number of blocks.
     pub effects: Vec<Effect>,
 }
 
-/// What so many blocks can show.
+/// Smallest difference that a number of blocks can detect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// Relative difference found with 80 % at 95 % confidence, a fraction; none where so few blocks give no interval or
-    /// the noise is beyond all use.
+    /// Relative difference, as a fraction, detected with 80 % probability at 95 % confidence; `None` if there are too
+    /// few blocks for an interval or the noise is too large.
     pub effect: Option<f64>,
 }
 
-/// A calibration as a run holds it.
+/// A calibration as stored in a run file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredCalibration {
-    /// Its age when the run began, in seconds.
+    /// Age of the calibration at the start of the run, in seconds.
     pub age_seconds: u64,
-    /// The calibration.
+    /// The calibration itself.
     pub calibration: HostCalibration,
 }
 
 impl StoredCalibration {
-    /// As of now.
+    /// Attaches the current age.
     #[must_use]
     pub fn now(calibration: HostCalibration) -> Self {
         Self { age_seconds: unix_now().saturating_sub(calibration.made_unix), calibration }
     }
 }
 
-/// Seconds since 1970.
+/// Current Unix time in seconds.
 #[must_use]
 pub fn unix_now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
@@ -208,7 +208,7 @@ mod tests {
         let of = |made| StoredCalibration::now(testkit::calibration(Host::default(), made)).age_seconds;
         let hour = of(unix_now() - 3600);
         assert!((3600..3700).contains(&hour), "{hour}");
-        // A clock that was set back since.
+        // The clock was set back after the calibration.
         assert_eq!(of(unix_now() + 1000), 0);
     }
 }

@@ -1,18 +1,19 @@
-//! The cost of a runner.
+//! Cost of a runner.
 
 use serde::{Deserialize, Serialize};
 
-/// A runner's own cost.
+/// Cost of a runner itself, without a database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunnerCost {
-    /// The runner.
+    /// Name of the runner.
     pub runner: String,
-    /// What it is written in.
+    /// Programming language.
     pub language: String,
-    /// Version of its runtime.
+    /// Version of its language runtime.
     pub runtime: String,
-    /// Nanoseconds per transaction of one insert, inside it and between two: median, least and most over its trials.
+    /// Nanoseconds per transaction of one insert, inside and between transactions: median, minimum and maximum of
+    /// trials.
     pub nanos: (f64, f64, f64),
-    /// Trials.
+    /// Number of trials.
     pub trials: u32,
 }

@@ -1,21 +1,21 @@
-//! Calibrations kept for hosts: one file for each host and disk below the data directory.
+//! Storage of calibrations: one file per host and disk below the data directory.
 
 use std::path::{Path, PathBuf};
 
 use super::{Host, HostCalibration};
 use crate::error::RecordError;
 
-/// The folder of calibrations within the data directory.
+/// Name of the folder of calibrations in the data directory.
 const FOLDER: &str = "calibration";
 
 fn file(data: &Path, host: &Host) -> PathBuf {
     data.join(FOLDER).join(format!("{}.json", host.key()))
 }
 
-/// Keeps a calibration for its host, in place of the one before; says where.
+/// Stores a calibration for its host, replacing the previous one, and returns its path.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn save(data: &Path, calibration: &HostCalibration) -> Result<PathBuf, RecordError> {
     let path = file(data, &calibration.host);
     let folder = data.join(FOLDER);
@@ -23,15 +23,15 @@ pub fn save(data: &Path, calibration: &HostCalibration) -> Result<PathBuf, Recor
     std::fs::create_dir_all(&folder).map_err(|e| failed(&e))?;
     let text = serde_json::to_string_pretty(calibration)
         .map_err(|e| RecordError::Failed(format!("cannot be written as JSON: {e}")))?;
-    // Beside it and then in its place: a run that begins meanwhile reads the old one or the new one.
+    // Written to a temporary file and renamed, so that a run starting now reads the old or the new calibration.
     let mut whole = tempfile::NamedTempFile::new_in(&folder).map_err(|e| failed(&e))?;
     std::io::Write::write_all(&mut whole, text.as_bytes()).map_err(|e| failed(&e))?;
     whole.persist(&path).map_err(|e| failed(&e.error))?;
     Ok(path)
 }
 
-/// The calibration kept for a host. None where there is none, or one that this version cannot read: it is a help beside
-/// a run, and must not keep it from running.
+/// The calibration stored for a host. `None` if there is none, or this version cannot read it: a calibration is
+/// optional, and must not prevent a run.
 #[must_use]
 pub fn newest(data: &Path, host: &Host) -> Option<HostCalibration> {
     let text = std::fs::read_to_string(file(data, host)).ok()?;

@@ -1,17 +1,17 @@
-//! The distribution of what a synchronous write takes.
+//! Distribution of the durations of synchronous writes.
 
 use serde::{Deserialize, Serialize};
 
-/// Both kinds of write that [`crate::environment::FsyncProbe`] makes.
+/// Durations of both kinds of write of [`crate::environment::FsyncProbe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncDistribution {
-    /// A block within the file is overwritten.
+    /// Writes that overwrite a block within the file.
     pub overwrite: SyncQuantiles,
-    /// A block is added at the end.
+    /// Writes that append a block.
     pub append: SyncQuantiles,
 }
 
-/// Nearest-rank quantiles, nanoseconds; of a few writes the far ones are the slowest write.
+/// Nearest-rank quantiles in nanoseconds; with few writes the upper ones equal the maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "their names say what they are")]
 pub struct SyncQuantiles {
@@ -26,7 +26,7 @@ pub struct SyncQuantiles {
 }
 
 impl SyncQuantiles {
-    /// Of times in nanoseconds, which are sorted. All zeros without any.
+    /// Quantiles of durations in nanoseconds; sorts `times`. All zeros if it is empty.
     #[must_use]
     pub fn of(times: &mut [u64]) -> Self {
         times.sort_unstable();

@@ -1,4 +1,4 @@
-//! The command in a folder of its own, with the runners of this checkout.
+//! Runs the command in a given folder, with the runners of this checkout.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
@@ -19,7 +19,7 @@ pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     litelab(folder, arguments).output().unwrap()
 }
 
-/// Standard output of a command that must end with a code.
+/// Standard output of a command that must end with `code`.
 pub fn ends(output: &Output, code: i32) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{err}\n{out}");

@@ -1,4 +1,4 @@
-//! What tests of runs on servers have in common.
+//! Helpers for tests of runs on servers.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use litelab_record::{RunFile, RunInfo};
 use litelab_servers::instance::binaries;
 use litelab_servers::{Kind, State};
 
-/// A folder that a server's user may enter.
+/// A folder that the account of a server may enter.
 pub fn open_folder() -> tempfile::TempDir {
     tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap()
 }
@@ -19,7 +19,7 @@ pub fn built() -> bool {
     is_built("go", "litelab-runner-go")
 }
 
-/// Whether a runner has been built, which is told by a file in its folder; says so where it is not.
+/// Whether a runner has been built, judged by a file in its folder; prints a line if not.
 pub fn is_built(runner: &str, file: &str) -> bool {
     let there = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runners").join(runner).join(file).exists();
     if !there {
@@ -51,12 +51,12 @@ pub fn trials(file: &Path) -> (RunInfo, Vec<TrialRecord>) {
     (file.info().unwrap(), trials)
 }
 
-/// All processes.
+/// Process ids of all processes.
 fn all() -> impl Iterator<Item = u32> {
     std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// How a process was called.
+/// Command line of a process.
 fn command(pid: u32) -> String {
     String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
 }
@@ -66,18 +66,18 @@ fn parent(pid: u32) -> Option<u32> {
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Processes whose command names a path.
+/// Number of processes whose command line contains a path.
 pub fn processes(path: &Path) -> usize {
     let path = path.to_str().unwrap();
     all().filter(|pid| command(*pid).contains(path)).count()
 }
 
-/// What a process has started and calls by this word.
+/// Children of a process whose command line contains a word.
 pub fn children(pid: u32, word: &str) -> Vec<u32> {
     all().filter(|child| parent(*child) == Some(pid) && command(*child).contains(word)).collect()
 }
 
-/// The servers below a folder in which litelab works, by their states.
+/// States of the servers below litelab's working folder.
 pub fn states(folder: &Path) -> Vec<State> {
     let scratch = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let places = scratch
@@ -86,21 +86,21 @@ pub fn states(folder: &Path) -> Vec<State> {
     places.filter_map(|place| State::read(&place).ok().flatten()).collect()
 }
 
-/// A server's own process and all that it has started, which with PostgreSQL name no path.
+/// Process ids of a server and its children; the children of PostgreSQL name no path in their command line.
 pub fn family(state: &State) -> Vec<u32> {
     let own: Vec<u32> = state.nodes.iter().filter_map(|node| Some(node.process.as_ref()?.pid)).collect();
     let born = all().filter(|pid| parent(*pid).is_some_and(|parent| own.contains(&parent)));
     own.iter().copied().chain(born).collect()
 }
 
-/// Sends a signal; the process may have ended just now.
+/// Sends a signal; a process may already have ended.
 pub fn send(signal: &str, pids: &[u32]) {
     for pid in pids {
         let _ended = std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     }
 }
 
-/// Waits for something that is bound to happen; how long says only when to give up.
+/// Waits for an event that must happen; panics after 120 s.
 pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !happens() {
@@ -109,7 +109,7 @@ pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
     }
 }
 
-/// No server, no guard and no scratch folder of a litelab that worked there.
+/// Asserts that no server, guard process or scratch folder remains in litelab's folder.
 pub fn nothing_is_left(folder: &Path) {
     let entries = std::fs::read_dir(folder.join("litelab-runs")).unwrap().flatten();
     let hidden = |name: &String| name.starts_with(".scratch");
