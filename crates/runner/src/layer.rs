@@ -108,7 +108,7 @@ fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
         connect::run_to_end(&connection, sql)?;
         connection.query_row(&format!("PRAGMA {AUTOCHECKPOINT}"), [], |row| row.get(0))
     };
-    read().map_err(|e| fault(e).during(sql))
+    read().map_err(|e| Fault::other(e).during(sql))
 }
 
 impl Group for Layer {

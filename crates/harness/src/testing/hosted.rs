@@ -3,7 +3,7 @@
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
     Access, Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Load, Prepare, Retry, Source, Trial,
-    Until, VERSION, Work,
+    Until, VERSION, Value, Work,
 };
 use serde_json::json;
 
@@ -229,7 +229,7 @@ pub fn inspect_asks_every_connection(Hosted(runner, drivers): &Hosted) {
         let answer = runner.verb("inspect", &serde_json::to_string(&request).expect("JSON")).stdout;
         let inspection: Inspection = serde_json::from_slice(&answer).expect("inspection");
         let seen: Vec<_> = inspection.connections.iter().map(|c| c.settings["cache_size"].clone()).collect();
-        assert_eq!(seen, vec![json!(-777); 3], "{name}");
+        assert_eq!(seen, vec![Value::Integer(-777); 3], "{name}");
     }
 }
 

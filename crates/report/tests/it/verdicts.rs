@@ -7,7 +7,7 @@ use crate::common::plan::{arm, empty, metric, scenario, text};
 use crate::common::{Gives, Numbers, record};
 use litelab_model::Server;
 use litelab_model::plan::{Arm, ClaimPlan, FindingPlan, FindingValuePlan, Plan};
-use litelab_model::pragma::Durability;
+use litelab_model::durability::Durability;
 use litelab_model::study::Location;
 use litelab_protocol::Dialect;
 use litelab_record::RunInfo;

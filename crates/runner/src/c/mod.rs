@@ -11,7 +11,7 @@ use std::hint::cold_path;
 
 use litelab_harness::rusqlite::connect;
 use litelab_harness::{Bound, Call, Effect, Fault, Job, Open, Session, Slot, refuse_options};
-use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction, Value};
+use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction};
 
 use connection::{Connection, Statement, text};
 use driver::Value;
@@ -74,7 +74,7 @@ impl Session for C {
         statements.iter().try_for_each(|sql| self.connection.exec(sql).map_err(|fault| fault.during(sql)))
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, litelab_protocol::Value>, Fault> {
         self.connection.exec("SELECT count(*) FROM sqlite_schema")?;
         names.iter().map(|name| Ok((name.clone(), self.connection.pragma(name)?))).collect()
     }

@@ -144,7 +144,7 @@ fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
             (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
             let outcome = run(&trial);
             assert_eq!(outcome.only().committed, 50);
-            assert_eq!(outcome.ready.connections[0].settings["journal_mode"], journal);
+            assert_eq!(outcome.ready.connections[0].settings["journal_mode"], journal.into());
             let rows =
                 rusqlite::Connection::open(copy).and_then(|c| c.query_row("SELECT count(*) FROM t", [], |r| r.get(0)));
             assert_eq!(rows, Ok(51));

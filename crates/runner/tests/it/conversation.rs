@@ -1,7 +1,7 @@
 //! What the runner says of itself, of its connections, and of what it cannot do.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Line, Until, VERSION, Work};
+use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Line, Until, VERSION, Value, Work};
 use serde_json::json;
 
 #[test]
@@ -38,11 +38,11 @@ fn settings_are_those_in_effect(driver: &str) {
         // Synchronous FULL is what this build has in WAL mode when nobody says otherwise; 5 s are rusqlite's own, and
         // SQLite has none.
         let expected = [
-            ("busy_timeout", json!(if driver == "c" { 0 } else { 5000 })),
-            ("cache_size", json!(-777)),
-            ("journal_mode", json!("wal")),
-            ("no_such", json!(null)),
-            ("synchronous", json!(2)),
+            ("busy_timeout", Value::Integer(if driver == "c" { 0 } else { 5000 })),
+            ("cache_size", Value::Integer(-777)),
+            ("journal_mode", "wal".into()),
+            ("no_such", Value::Null),
+            ("synchronous", Value::Integer(2)),
         ];
         assert_eq!(connection.settings, expected.map(|(name, value)| (name.into(), value)).into());
     }
@@ -63,7 +63,7 @@ fn inspect_opens_as_told(driver: &str) {
     let inspection: Inspection = serde_json::from_slice(&ask(&request).stdout).expect("inspection");
     assert_eq!(inspection.connections.len(), 3);
     let settings = &inspection.connections[2].settings;
-    assert_eq!((&settings["foreign_keys"], &settings["journal_mode"]), (&json!(0), &json!("delete")));
+    assert_eq!((&settings["foreign_keys"], &settings["journal_mode"]), (&Value::Integer(0), &"delete".into()));
     request.options.insert("turbo".into(), json!(true));
     let refused = ask(&request);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("turbo"));

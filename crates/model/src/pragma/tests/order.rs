@@ -2,6 +2,7 @@
 
 use super::super::{OrderFault, PragmaValue, check_order, find, parse};
 use super::{Bench, create_table, execute, profile, put, report};
+use crate::Scalar;
 use rusqlite::Connection;
 
 fn faults(pairs: &[(&str, &str)]) -> Vec<OrderFault> {
