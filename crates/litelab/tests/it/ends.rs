@@ -165,7 +165,8 @@ fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
 fn a_request_to_end_is_heeded_within_a_single_statement() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let endless = "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0";
+    let endless =
+        "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0";
     let workload = format!(
         "name = \"w\"\nschema.sql = \"CREATE TABLE t(a); {endless}\"\n[transaction.t]\nsql = \"SELECT count(*) FROM t\"\n"
     );
