@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions};
 use litelab_model::Plan;
 use litelab_record::RunFile;
