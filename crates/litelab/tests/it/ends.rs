@@ -200,6 +200,9 @@ fn a_pipe_in_place_of_a_file_is_refused_and_one_that_is_waited_for_is_given_up()
     std::fs::write(dir.join("w.toml"), workload).unwrap();
     std::fs::write(dir.join("s.toml"), study).unwrap();
     assert!(refused(dir, &["run", "s.toml"]).contains("p.db: this is no regular file"));
+    std::fs::write(dir.join("piped.toml"), study.replace("w.toml", "./p.toml")).unwrap();
+    assert!(refused(dir, &["run", "piped.toml"]).contains("p.toml: cannot read the workload: it is no regular file"));
+    assert!(refused(dir, &["run", "/dev/zero"]).contains("cannot read the study: it is larger than 64 MiB"));
     let child = litelab(dir, &["run", "p.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("it waits for the pipe", || {
         std::fs::read_to_string(format!("/proc/{}/wchan", child.id())).is_ok_and(|at| at.contains("fifo"))
