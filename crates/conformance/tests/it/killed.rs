@@ -158,7 +158,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
         .status()
         .expect("ran");
     assert!(!status.success());
-    let journal = folder.path().join("run.litelab-journal");
+    let journal = folder.path().join("run.db-journal");
     assert!(journal.metadata().is_ok_and(|m| m.len() > 0), "there is no hot journal, so this shows nothing");
     // The same of a database that is not ours: it is refused, and nothing is played back in it.
     let (foreign, beside) = (folder.path().join("app.db"), folder.path().join("app.db-journal"));
