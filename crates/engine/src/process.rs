@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -174,7 +174,7 @@ impl RunnerProcess {
             return "the runner closed its output and went on running".into();
         }
         match self.finish() {
-            Ok(exited) => format!("the runner died ({}){}", exited.status, self.evidence()),
+            Ok(exited) => format!("the runner died ({}){}{}", exited.status, hint(exited.status), self.evidence()),
             Err(e) => format!("the runner ended, and waiting for it failed: {e}"),
         }
     }
@@ -315,4 +315,25 @@ impl Drop for RunnerProcess {
 fn bad_line(text: &str, error: &serde_json::Error) -> String {
     let start: String = text.trim_end().chars().take(80).collect();
     format!("the runner said what is no line of the protocol ({error}): {start}")
+}
+
+/// What a signal means that no message explains. SQLite maps the index of a write-ahead log into memory, where a full disk
+/// has no error code: sigaction(2), `BUS_ADRERR`.
+fn hint(status: ExitStatus) -> &'static str {
+    if status.signal() == Some(rustix::process::Signal::BUS.as_raw()) {
+        ": a file that it maps into memory lacks a page, as when the disk is full"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bus_error_is_explained() {
+        assert!(hint(ExitStatus::from_raw(7)).contains("the disk is full"));
+        assert_eq!(hint(ExitStatus::from_raw(6)), "");
+    }
 }

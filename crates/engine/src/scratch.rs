@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use litelab_record::Lock;
 use tempfile::TempDir;
@@ -16,8 +15,6 @@ use crate::error::EngineError;
 const PREFIX: &str = ".scratch-";
 /// Name of the lock file in each folder, locked by its process.
 const LOCK: &str = "lock";
-/// Minimum age at which a folder without a lock file counts as abandoned; a younger one may be under construction.
-const YOUNG: Duration = Duration::from_secs(60);
 
 /// Existing folders of this process.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -148,14 +145,16 @@ pub fn remove_stale(directory: &Path) {
 
 /// Whether a folder is abandoned; the result holds the folder's lock if it has a lock file.
 fn left(folder: &Path) -> Option<Option<Lock>> {
+    // An empty one is left by a kill before it had its lock, or its owner is about to take that, and then makes another.
+    if std::fs::remove_dir(folder).is_ok() {
+        return None;
+    }
     let lock = folder.join(LOCK);
     if lock.exists() {
         return Lock::take(&lock).ok().flatten().map(Some);
     }
-    // Without a lock file its process was killed before creating one, or is creating the folder now.
-    let modified = folder.metadata().and_then(|about| about.modified()).ok()?;
-    let is_old = modified.elapsed().is_ok_and(|age| age > YOUNG);
-    is_old.then_some(None)
+    // The lock comes before everything else in it: here a removal was cut short.
+    Some(None)
 }
 
 fn user() -> u32 {
@@ -196,19 +195,20 @@ mod tests {
         let killed = directory.path().join(format!(".scratch-{}-x", std::process::id()));
         std::fs::create_dir_all(killed.join("deep")).unwrap();
         std::fs::write(killed.join(LOCK), "").unwrap();
-        let young = directory.path().join(".scratch-4194305-young");
-        std::fs::create_dir(&young).unwrap();
+        // Killed before it had a lock, and while it was removed.
+        let empty = directory.path().join(".scratch-4194305-empty");
+        std::fs::create_dir(&empty).unwrap();
+        let partial = directory.path().join(".scratch-4194305-partial");
+        std::fs::create_dir_all(partial.join("trial")).unwrap();
         let foreign = directory.path().join("scratch-1-x");
         std::fs::create_dir(&foreign).unwrap();
         remove_stale(directory.path());
-        assert!(live.path().join("x").exists() && other.exists() && young.exists() && foreign.exists());
-        assert!(!killed.exists());
+        assert!(live.path().join("x").exists() && other.exists() && foreign.exists());
+        assert!(!killed.exists() && !empty.exists() && !partial.exists());
         drop(held);
         std::fs::write(other.join(LOCK), "").unwrap();
-        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
-        std::fs::File::open(&young).unwrap().set_modified(hour).unwrap();
         remove_stale(directory.path());
-        assert!(!other.exists() && !young.exists());
+        assert!(!other.exists());
         let path = live.path().to_path_buf();
         drop(live);
         assert!(!path.exists());

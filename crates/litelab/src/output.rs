@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anstyle::Style;
 use clap::error::{ContextKind, ContextValue};
 use indicatif::{MultiProgress, ProgressBar};
-use litelab_model::text::{self, printable};
+use litelab_model::text;
 
 use crate::exit::Exit;
 use crate::style;
@@ -68,7 +68,7 @@ pub fn note_above(screen: &MultiProgress, style: Style, word: &str, text: impl D
 /// Sets the message of a progress bar.
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn message(bar: &ProgressBar, text: &str) {
-    bar.set_message(printable(text).into_owned());
+    bar.set_message(text::line(text));
 }
 
 /// Prints clap's help on standard output or a usage error on standard error, and returns the exit code.
@@ -104,7 +104,7 @@ fn painted(pieces: &[(Style, &dyn Display)]) -> String {
     let mut out = String::new();
     for (style, text) in pieces {
         let text = text.to_string();
-        out.push_str(&format!("{style}{}{style:#}", printable(&text)));
+        out.push_str(&format!("{style}{}{style:#}", text::line(&text)));
     }
     out
 }
@@ -123,5 +123,11 @@ mod tests {
         let hostile = "\u{1b}[31mred\u{9b}0m\n\u{202e}x";
         let line = painted(&[(style::STRONG, &hostile), (Style::new(), &": rest")]);
         assert_eq!(line, "\u{1b}[1m [31mred 0m \u{fffd}x\u{1b}[0m: rest");
+    }
+
+    #[test]
+    fn what_a_line_quotes_has_an_end() {
+        let line = painted(&[(Style::new(), &"x".repeat(1_000_000)), (Style::new(), &": rest")]);
+        assert!(line.ends_with("x…: rest") && line.chars().count() < 2_100, "{}", line.chars().count());
     }
 }

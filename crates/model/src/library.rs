@@ -1,5 +1,7 @@
 //! Lookup of workloads, profiles and studies: a path given by the user, or a name built into the program.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
@@ -13,6 +15,9 @@ use crate::workload::Workload;
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
 static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
+
+/// Largest file that is read, in bytes: a device such as `/dev/zero` has no end.
+const LARGEST: u64 = 64 << 20;
 
 /// A kind of definition file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +92,7 @@ impl Kind {
         let looks_like_path = name.ends_with(".toml") || name.contains('/') || name.contains('\\');
         if looks_like_path {
             let path = beside.map_or_else(|| PathBuf::from(name), |dir| dir.join(name));
-            let toml = std::fs::read_to_string(&path).map_err(|e| {
+            let toml = read(&path, beside.is_none()).map_err(|e| {
                 ModelError::new(path.display().to_string(), format!("cannot read the {}: {e}", self.name()))
             })?;
             let directory = path.parent().map(Path::to_path_buf);
@@ -107,6 +112,20 @@ impl Kind {
             )),
         }
     }
+}
+
+/// The text of a file. One that another file names is no pipe, which may never have a writer; what a user names may be one.
+fn read(path: &Path, named_by_user: bool) -> io::Result<String> {
+    let about = std::fs::metadata(path)?;
+    if !named_by_user && !about.is_file() && !about.is_dir() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    let length = File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if length as u64 > LARGEST {
+        return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
+    }
+    Ok(text)
 }
 
 /// Parses the text of a file.

@@ -45,6 +45,12 @@ pub fn shown(c: char) -> char {
     }
 }
 
+/// [`printable`] for a line of bounded length: what is longer than a message is cut.
+#[must_use]
+pub fn line(text: &str) -> String {
+    cut(&printable(text), MESSAGE).into_owned()
+}
+
 /// The text as one line: [`printable`], with single spaces between words.
 #[must_use]
 pub fn clean(text: &str) -> String {

@@ -18,6 +18,9 @@ pub enum RecordError {
     Busy(String),
 }
 
+const REMEDY_OF_FULL_DISK: &str =
+    "free some space there (a run that has begun goes on with --resume), or choose another run file with -o";
+
 impl RecordError {
     /// Whether the user must change the input; then the exit code is 2.
     #[must_use]
@@ -44,15 +47,23 @@ impl RecordError {
         }
     }
 
+    /// As [`RecordError::io`], on a run file: a full disk is no mistake of the input.
+    #[must_use]
+    pub fn run_file(what: &str, path: &Path, error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => {
+                Self::Failed(format!("{}: cannot {what}: {error}; {REMEDY_OF_FULL_DISK}", path.display()))
+            }
+            _ => Self::io(what, path, error),
+        }
+    }
+
     /// Error of a SQLite call on a run file.
     #[must_use]
     pub fn sqlite(what: &str, path: &Path, error: &rusqlite::Error) -> Self {
         let line = format!("{}: cannot {what}: {}", path.display(), describe(error));
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => {
-                let remedy = "free some space there (a run that has begun goes on with --resume), or choose another run file with -o";
-                Self::Failed(format!("{line}; {remedy}"))
-            }
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Failed(format!("{line}; {REMEDY_OF_FULL_DISK}")),
             Some(
                 rusqlite::ErrorCode::NotADatabase
                 | rusqlite::ErrorCode::CannotOpen

@@ -1,7 +1,10 @@
 //! Writing a run file.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -11,6 +14,8 @@ use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, params};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use super::{APPLICATION_ID, FLAME, FORMAT, SCHEMA};
@@ -30,7 +35,8 @@ pub struct Recorder {
     // Declared first, so that the connection is closed before the lock is released.
     connection: Connection,
     path: PathBuf,
-    _lock: Lock,
+    /// None as long as it is in memory.
+    _lock: Option<Lock>,
 }
 
 impl Recorder {
@@ -54,30 +60,22 @@ impl Recorder {
         more: impl FnOnce(&Self) -> Result<(), RecordError>,
     ) -> Result<Self, RecordError> {
         is_new(path)?;
-        let recorder = Self::open(path)?;
-        // Checked again, because another process may have created it before this one held the lock.
-        is_new(path)?;
-        let begun = recorder.begin(plan, study_toml, environment).and_then(|()| {
-            more(&recorder)?;
-            recorder.execute("create", |c| c.execute_batch("COMMIT"))
-        });
-        if let Err(error) = begun {
-            let Self { connection, _lock, .. } = recorder;
-            // The rollback leaves an empty file, which is removed.
-            drop(connection);
-            if std::fs::metadata(path).is_ok_and(|about| about.len() == 0) {
-                let _left = std::fs::remove_file(path);
-            }
-            return Err(error);
-        }
-        Ok(recorder)
+        // In memory, and then with its name: a run that is killed here leaves no half of a file.
+        let connection = Connection::open_in_memory().map_err(|e| RecordError::sqlite("create", path, &e))?;
+        let mut draft = Self { connection, path: path.to_path_buf(), _lock: None };
+        draft.begin(plan, study_toml, environment)?;
+        more(&draft)?;
+        let whole = draft.connection.serialize(rusqlite::MAIN_DB);
+        let whole = whole.map_err(|e| RecordError::sqlite("create", path, &e))?;
+        publish(&whole, path).map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => exists(path),
+            _ => RecordError::run_file("create", path, &e),
+        })?;
+        Self::open(path)
     }
 
-    /// Begins the transaction that creates the file and leaves it open, so that a killed run does not leave a partial
-    /// file.
     fn begin(&self, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<(), RecordError> {
         self.execute("create", |c| {
-            c.execute_batch("BEGIN IMMEDIATE")?;
             c.pragma_update(None, "application_id", APPLICATION_ID)?;
             c.pragma_update(None, "user_version", FORMAT)?;
             c.execute_batch(SCHEMA)
@@ -96,7 +94,7 @@ impl Recorder {
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let lock = lock(path)?;
         let connection = Connection::open(path).map_err(|e| RecordError::sqlite("open", path, &e))?;
-        let recorder = Self { connection, path: path.to_path_buf(), _lock: lock };
+        let recorder = Self { connection, path: path.to_path_buf(), _lock: Some(lock) };
         recorder.execute("open", |c| {
             c.execute_batch(&format!(
                 "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; \
@@ -271,16 +269,45 @@ impl Recorder {
 fn is_new(path: &Path) -> Result<(), RecordError> {
     super::read::roll_back(path);
     match std::fs::metadata(path) {
-        Ok(about) if !about.is_file() || about.len() > 0 => Err(RecordError::BadInput(format!(
-            "{}: this file exists; choose another name, or --resume it",
-            path.display()
-        ))),
+        Ok(about) if !about.is_file() || about.len() > 0 => Err(exists(path)),
         _ => Ok(()),
     }
 }
 
-/// Lock of a run file, as a file next to it. The path is made canonical, so that all names of the run file share one
-/// lock.
+fn exists(path: &Path) -> RecordError {
+    RecordError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display()))
+}
+
+/// Makes a file with this content, all at once: it has no name before it is whole and on the disk. An empty file of that name
+/// is replaced.
+fn publish(content: &[u8], path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
+        std::fs::remove_file(path)?;
+    }
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644)) {
+        Ok(unnamed) => {
+            let mut file = File::from(unnamed);
+            file.write_all(content)?;
+            file.sync_all()?;
+            let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+            rustix::fs::linkat(CWD, name, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+        }
+        // File systems without unnamed files: by another name first, which a kill may leave behind.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.as_file().set_permissions(PermissionsExt::from_mode(0o644))?;
+            file.write_all(content)?;
+            file.as_file().sync_all()?;
+            file.persist_noclobber(path)?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    File::open(folder)?.sync_all()
+}
+
+/// The lock of a run file, by a file beside it: by whatever name the run file is known, it is one.
 fn lock(path: &Path) -> Result<Lock, RecordError> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     match Lock::take(&sidecar(&whole, "-lock")) {

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions};
 use litelab_model::Plan;
 use litelab_record::RunFile;
@@ -160,7 +159,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
         .status()
         .expect("ran");
     assert!(!status.success());
-    let journal = folder.path().join("run.litelab-journal");
+    let journal = folder.path().join("run.db-journal");
     assert!(journal.metadata().is_ok_and(|m| m.len() > 0), "there is no hot journal, so this shows nothing");
     // A database that is not a run file: it is refused, and its journal is not rolled back.
     let (foreign, beside) = (folder.path().join("app.db"), folder.path().join("app.db-journal"));

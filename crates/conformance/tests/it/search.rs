@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use litelab_engine::event::Event;
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners};
+use litelab_engine::{Run, Runners};
 use litelab_model::Plan;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Probe, SearchOutcome};

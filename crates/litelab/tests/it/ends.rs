@@ -160,6 +160,32 @@ fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     ends(&ended(child), 130);
 }
 
+/// A statement of a schema is one call of SQLite: the first Ctrl-C ends the program in the middle of it.
+#[test]
+fn a_request_to_end_is_heeded_within_a_single_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let endless =
+        "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0";
+    let workload = format!(
+        "name = \"w\"\nschema.sql = \"CREATE TABLE t(a); {endless}\"\n[transaction.t]\nsql = \"SELECT count(*) FROM t\"\n"
+    );
+    std::fs::write(dir.join("w.toml"), workload).unwrap();
+    let study = "name = \"s\"\ntitle = \"?\"\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\n\
+        role.r = { run = \"t\", count = 1 }\n";
+    std::fs::write(dir.join("s.toml"), study).unwrap();
+    let mut command = litelab(dir, &["run", "s.toml", "--no-calibration"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let runs = dir.join("litelab-runs");
+    let scratch = || left(&runs).into_iter().find(|name| name.starts_with(".scratch-"));
+    until("the schema is executed", || {
+        scratch().is_some_and(|name| left(&runs.join(name).join("prepared")).iter().any(|file| file.ends_with(".db")))
+    });
+    send("-INT", &child);
+    ends(&ended(child), 130);
+    assert_eq!(scratch(), None);
+}
+
 #[test]
 fn a_pipe_in_place_of_a_file_is_refused_and_one_that_is_waited_for_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -174,6 +200,9 @@ fn a_pipe_in_place_of_a_file_is_refused_and_one_that_is_waited_for_is_given_up()
     std::fs::write(dir.join("w.toml"), workload).unwrap();
     std::fs::write(dir.join("s.toml"), study).unwrap();
     assert!(refused(dir, &["run", "s.toml"]).contains("p.db: this is no regular file"));
+    std::fs::write(dir.join("piped.toml"), study.replace("w.toml", "./p.toml")).unwrap();
+    assert!(refused(dir, &["run", "piped.toml"]).contains("p.toml: cannot read the workload: it is no regular file"));
+    assert!(refused(dir, &["run", "/dev/zero"]).contains("cannot read the study: it is larger than 64 MiB"));
     let child = litelab(dir, &["run", "p.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("it waits for the pipe", || {
         std::fs::read_to_string(format!("/proc/{}/wchan", child.id())).is_ok_and(|at| at.contains("fifo"))
