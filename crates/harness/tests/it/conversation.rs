@@ -36,7 +36,7 @@ fn inspect_opens_as_told() {
     let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));
     let inspection: Inspection = serde_json::from_slice(&ask(&request).stdout).expect("inspection");
     assert_eq!(inspection.connections.len(), 3);
-    assert_eq!(inspection.connections[2].settings, [("x".into(), json!(0))].into());
+    assert_eq!(inspection.connections[2].settings, [("x".into(), 0.into())].into());
     request.options.insert("turbo".into(), json!(true));
     let refused = ask(&request);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("turbo"));
