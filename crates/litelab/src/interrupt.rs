@@ -19,6 +19,7 @@ const AT_ONCE: u8 = 0;
 /// The flag is looked at; what has not ended within [`GRACE`], such as a single statement of a schema, ends with the program.
 const WITHIN_GRACE: u8 = 1;
 /// The flag is looked at, and what there is to do may last.
+#[cfg(feature = "servers")]
 const WHEN_DONE: u8 = 2;
 
 /// How long a run may take to end well.
@@ -67,6 +68,7 @@ pub fn stop() -> &'static AtomicBool {
 }
 
 /// As [`stop`], for something that may take its time to end: what it has started ends well first.
+#[cfg(feature = "servers")]
 pub fn stop_when_done() -> &'static AtomicBool {
     MODE.store(WHEN_DONE, Ordering::Relaxed);
     &STOP
