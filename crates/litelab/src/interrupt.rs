@@ -19,6 +19,7 @@ const AT_ONCE: u8 = 0;
 /// The flag is polled; the program ends after [`GRACE`] whatever still runs, such as one long statement of a schema.
 const WITHIN_GRACE: u8 = 1;
 /// The flag is polled, and the remaining work has no time limit.
+#[cfg(feature = "servers")]
 const WHEN_DONE: u8 = 2;
 
 /// Time that a run has to stop in an orderly way.
@@ -67,6 +68,7 @@ pub fn stop() -> &'static AtomicBool {
 }
 
 /// The stop flag for work that first shuts down what it has started; sets [`WHEN_DONE`].
+#[cfg(feature = "servers")]
 pub fn stop_when_done() -> &'static AtomicBool {
     MODE.store(WHEN_DONE, Ordering::Relaxed);
     &STOP
