@@ -32,5 +32,5 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
     );
     let arms = shown.iter().map(|arm| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: 3, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }

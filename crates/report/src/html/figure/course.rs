@@ -76,7 +76,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         number::value(step * 1e9, Unit::Nanos),
     );
     let arms = shown.iter().map(|(arm, _)| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: 6, course: Some(at) })
+    Some(Figure { chart: Box::new(chart), note, arms, course: Some(at) })
 }
 
 /// The numbers of a picture for the page's script: one time for all lines, which `null` where a line has no value.

@@ -30,8 +30,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
                 number::percent(Flame::LEAST),
                 if depth(&stacks.root) > Flame::HIGHEST { " So are the highest rows." } else { "" },
             );
-            // After all that was measured, and the first to be left out.
-            Figure { chart: Box::new(chart), note, arms: vec![arm.index], rank: 7, course: None }
+            Figure { chart: Box::new(chart), note, arms: vec![arm.index], course: None }
         })
         .collect()
 }

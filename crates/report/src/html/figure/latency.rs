@@ -12,10 +12,10 @@ const MOST: usize = 6;
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let all = latencies(&source.scenario.metrics);
-    all.iter().enumerate().filter_map(|(at, latency)| figure(source, latency, at)).collect()
+    all.iter().filter_map(|latency| figure(source, latency)).collect()
 }
 
-fn figure(source: Source<'_>, latency: &Latency, at: usize) -> Option<Figure> {
+fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let (timing, transaction) = latency;
     let shown = source.scenario.leading(source.analysis, MOST);
     let curves: Vec<(usize, PercentileCurve, u64)> = shown
@@ -42,7 +42,7 @@ fn figure(source: Source<'_>, latency: &Latency, at: usize) -> Option<Figure> {
         curves: curves.iter().map(|(_, curve, _)| curve.clone()).collect(),
     };
     let arms = curves.iter().map(|(arm, ..)| *arm).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: if at == 0 { 1 } else { 4 }, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }
 
 fn words(timing: Timing) -> &'static str {

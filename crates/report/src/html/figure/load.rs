@@ -50,7 +50,7 @@ fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
     let note = format!(
         "Every rate that was tried, of all blocks; a rate is kept while {kept} and all arrivals are served.{old}"
     );
-    Some(Figure { chart: Box::new(chart), note, arms: vec![arm.index], rank: 1, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms: vec![arm.index], course: None })
 }
 
 /// The bound on response time that is sought to be kept.

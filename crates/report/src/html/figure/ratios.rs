@@ -68,7 +68,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         sides: Some(sides),
         rows,
     };
-    Some(Figure { chart: Box::new(chart), note, arms, rank: if at == 0 { 0 } else { 5 }, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }
 
 fn row(source: Source<'_>, arm: usize, cell: &MetricComparison) -> Option<ForestRow> {

@@ -45,7 +45,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     };
     let note = format!("Medians over blocks with 95 % intervals; the law is fitted to all blocks.{more}");
     let arms = shown.iter().flat_map(of).map(|(_, arm)| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: 1, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }
 
 /// The arms of one curve with their workers.
