@@ -3,7 +3,7 @@
 //! | file | is |
 //! |---|---|
 //! | [`evidence`](self::read) | what is read from the run file beside the analysis |
-//! | `sketch`, `timing` | a distribution, and a trial over its time, in little space |
+//! | `distribution`, `timing` | latencies of many trials, and a trial over its time |
 //! | `answer`, `falsify` | the first screen: what was found, and what would contradict it |
 //! | `section`, `arms` | a scenario: tables, pictures, settings, the command that runs it again |
 //! | `figure` | the pictures of a scenario |
@@ -17,12 +17,12 @@ mod answer;
 mod arms;
 mod block;
 mod command;
+mod distribution;
 mod evidence;
 mod falsify;
 mod figure;
 mod section;
 mod shell;
-mod sketch;
 mod timing;
 
 use litelab_record::RunInfo;

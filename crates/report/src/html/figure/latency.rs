@@ -21,8 +21,8 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let curves: Vec<(usize, PercentileCurve, u64)> = shown
         .iter()
         .filter_map(|arm| {
-            let sketch = source.evidence.latency(arm.index, latency)?;
-            Some((arm.index, PercentileCurve { name: source.name(arm), points: sketch.curve() }, sketch.total()))
+            let all = source.evidence.latency(arm.index, latency)?;
+            Some((arm.index, PercentileCurve { name: source.name(arm), points: all.curve() }, all.total()))
         })
         .collect();
     let least = curves.iter().map(|(_, _, total)| *total).min()?;
