@@ -14,8 +14,8 @@
 //! Every picture scales with its column (its own width is 440 units, at which text is 13 units high), carries a title
 //! and a description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light
 //! and a dark theme; no picture has a `style` attribute, and none tells by colour alone: series differ in marker and
-//! dash too, and the kernel's functions in the weight of their letters. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them
-//! panics, whatever it is given.
+//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them panics,
+//! whatever it is given.
 
 mod draw;
 mod flame;
@@ -31,7 +31,7 @@ mod strip;
 #[cfg(test)]
 mod tests;
 
-pub use flame::{Bar, Flame};
+pub use flame::Flame;
 pub use forest::{Forest, ForestRow, Verdict};
 pub use heatmap::{Cell, Dimension, Heatmap};
 pub use load::{Limit, Load, Probe};
