@@ -7,7 +7,7 @@
 //! | [`mod@compare`] | two runs, or two arms of one |
 //! | [`repeat`] | a study run twice: which verdicts changed |
 //! | [`mod@pivot`] | arms of a run as tables by the dimensions that the reader names |
-//! | [`chart`] | static pictures (SVG) of plain data |
+//! | `chart` | static pictures (SVG) of plain data |
 //! | [`document`] | an analysis in words and tables, of no format yet |
 //! | [`terminal`] | a document as text for a terminal |
 //! | [`html`] | a run as one page |
@@ -18,7 +18,7 @@
 
 pub mod analysis;
 pub mod calibration;
-pub mod chart;
+mod chart;
 pub mod compare;
 pub mod document;
 mod error;

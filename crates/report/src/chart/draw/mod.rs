@@ -15,7 +15,7 @@
 pub(super) mod axis;
 pub(super) mod frame;
 pub(super) mod legend;
-pub(super) mod mark;
+pub(crate) mod mark;
 pub(super) mod scale;
 pub(super) mod svg;
 pub(super) mod text;

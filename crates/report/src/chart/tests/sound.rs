@@ -10,7 +10,7 @@ use crate::chart::draw::text;
 const ROUNDING: f64 = 0.11;
 
 /// What is wrong with a picture, in a line.
-pub(in crate::chart) fn check(svg: &str) -> Result<(), String> {
+pub(crate) fn check(svg: &str) -> Result<(), String> {
     let document = Document::parse(svg).map_err(|error| format!("not XML: {error}"))?;
     let root = document.root_element();
     titled(root)?;
@@ -88,7 +88,7 @@ fn inside(x: f64, y: f64, height: f64) -> Result<(), String> {
 }
 
 /// All places that a path goes to.
-pub(super) fn places(data: &str) -> Result<Vec<(f64, f64)>, String> {
+pub(crate) fn places(data: &str) -> Result<Vec<(f64, f64)>, String> {
     let mut places = Vec::new();
     let (mut x, mut y, mut start) = (0.0, 0.0, (0.0, 0.0));
     let mut rest = data;
