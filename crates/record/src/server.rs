@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// A server that a run used, as its file keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
     /// Its name and version, as it says them.
     pub version: String,

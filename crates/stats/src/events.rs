@@ -2,6 +2,7 @@
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use crate::null::{standard_quantile, two_sided_z};
@@ -17,7 +18,7 @@ const BLOCKS_LIMIT: usize = 200;
 const ROUNDING: f64 = 1e-12;
 
 /// Events of one trial: so many of, or in, so many transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Events {
     /// How often it happened.
     pub count: u64,
