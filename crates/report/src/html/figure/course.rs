@@ -67,7 +67,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     let checkpoints = if marks.is_empty() { "" } else { " Marked are windows in which a checkpoint moved pages." };
     let chart = Xy {
         title: format!("{}: {title} over the time of a trial", source.scenario.name),
-        ..chart(quantity, unit, &shown.iter().map(line).collect::<Vec<_>>(), &marks)
+        ..chart(quantity, unit, &shown.iter().map(line).collect::<Vec<Line>>(), &marks)
     };
     let step = shown.iter().map(|(_, course)| course.step).fold(0.0, f64::max);
     let blocks: Vec<String> = shown.iter().map(|(_, course)| (course.block + 1).to_string()).collect();
