@@ -37,7 +37,7 @@ pub(crate) use xy::{Lane, Mark, Panel, Xy};
 use maud::Markup;
 
 /// What the classes of all charts look like, light and dark: to be put once into the page's `<style>`. It follows the
-/// reader's system, unless the root element has `data-theme="light"` or `data-theme="dark"`; print is light.
+/// reader's system; print is light.
 pub const CSS: &str = include_str!("chart.css");
 
 /// A picture.
