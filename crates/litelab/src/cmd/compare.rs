@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             (false, false) => Exit::Ok,
         });
     }
-    let directory = files::directory(args.dir.as_deref(), files::present(&head.info));
+    let directory = files::directory(args.dir.as_deref(), files::present(head.info));
     let found = super::confirm::run(&comparison, base, head, &options.metrics, directory)?;
     print(
         args,
