@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// A server used by a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
     /// Name and version reported by the server.
     pub version: String,

@@ -3,6 +3,7 @@
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use crate::null::{standard_quantile, two_sided_z};
@@ -18,7 +19,7 @@ const BLOCKS_LIMIT: usize = 200;
 const ROUNDING: f64 = 1e-12;
 
 /// Counts of one trial: events and transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Events {
     /// Number of events.
     pub count: u64,

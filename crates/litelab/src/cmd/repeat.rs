@@ -7,8 +7,8 @@ use litelab_engine::{Ready, Run, Runners, With};
 use litelab_model::Plan;
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
-use litelab_report::compare::{Difference, Side};
-use litelab_report::{Change, Repetition, ReportError, repeat, terminal};
+use litelab_report::compare::{Difference, Side, repeat};
+use litelab_report::{Change, Repetition, ReportError, repetition, terminal};
 
 use crate::execution::{self, Place};
 use crate::exit::{BadInput, Exit};
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let after_info = after.info()?;
     let (analysis, after_analysis) = (analyse(&before, &info)?, analyse(&after, &after_info)?);
     let sides = (Side { analysis: &analysis, info: &info }, Side { analysis: &after_analysis, info: &after_info });
-    let repetition = repeat::judge(sides.0, sides.1)?;
+    let repetition = repetition(sides.0, sides.1)?;
     output::rendered(&terminal::show_repetition(&repetition, style::report()));
     Ok(exit(&repetition, failed, args.strict))
 }

@@ -1,13 +1,15 @@
 //! Alerts: bounds that every trial is looked at by. They fail nothing; they say what would have called someone.
 
 use litelab_model::condition::LimitPlan;
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 
 /// An alert over all trials of a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AlertResult {
     /// The bound.
+    #[serde(flatten)]
     pub limit: LimitPlan,
     /// Trials that have a value, and observations enough for it.
     pub trials: u64,
@@ -16,7 +18,7 @@ pub struct AlertResult {
 }
 
 /// An arm in which an alert fired.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fired {
     /// Index of the arm.
     pub arm: usize,

@@ -9,9 +9,12 @@ use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Dialect, ErrorCount};
 use litelab_record::outcome::FailureKind;
 use litelab_stats::{Confidence, Counted, Estimate, Events, median};
+use serde::Serialize;
+
+use super::serial;
 
 /// What an arm's trials amount to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArmAnalysis {
     /// Index in the plan.
     pub index: usize,
@@ -40,6 +43,7 @@ pub struct ArmAnalysis {
     /// Every metric of which there is at least one value.
     pub metrics: BTreeMap<Metric, Values>,
     /// What its settings buy, worst over connections and trials; none where it is not known.
+    #[serde(serialize_with = "serial::displayed")]
     pub durability: Option<Durability>,
     /// What that rung does not say.
     pub caveat: Option<&'static str>,
@@ -50,6 +54,7 @@ pub struct ArmAnalysis {
     /// Transactions per second that the scenario's own pauses leave room for, whatever the database.
     pub ceiling: Option<f64>,
     /// Errors of all trials, by transaction and extended result code.
+    #[serde(serialize_with = "serial::errors")]
     pub errors: BTreeMap<(String, String), ErrorCount>,
     /// What is to be said beside the numbers.
     pub notes: Vec<String>,
@@ -58,7 +63,7 @@ pub struct ArmAnalysis {
 }
 
 /// Trials that failed for one reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailureCount {
     /// The kind of failure.
     pub kind: FailureKind,
@@ -85,7 +90,7 @@ pub fn alike(reason: &str) -> String {
 }
 
 /// A metric's values, one for each trial that has one, in order of blocks.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Values {
     /// Block and value.
     pub by_block: Vec<(u32, f64)>,
@@ -93,13 +98,16 @@ pub struct Values {
     /// no number.
     pub estimate: Option<Estimate>,
     /// Of a rare event what was counted, by block; empty for any other metric.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<u32, Events>,
     /// Set where trials have too few observations for the metric's quantile
     /// ([`litelab_record::measure::least_observations`]): so many, their median. The values are then the longest of each trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_of: Option<u64>,
     /// Whether they are made of transactions, and half of the arm's trials or more are too short to be judged by them
     /// ([`litelab_record::outcome::Flag::Short`]). All of an arm's trials are judged or none: the slowest blocks are the ones
     /// that have the fewest transactions, and without them the arm would look faster than it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub short: bool,
 }
 

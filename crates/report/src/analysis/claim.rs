@@ -2,21 +2,26 @@
 
 use litelab_model::plan::ClaimPlan;
 use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 use super::pair::{self, planner};
+use super::serial;
 use crate::number;
 
 /// A claim examined.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimResult {
     /// The claim.
+    #[serde(flatten)]
     pub plan: ClaimPlan,
     /// Name of its arm, and of the one it is compared with.
     pub arms: (String, Option<String>),
     /// What was measured.
+    #[serde(serialize_with = "serial::measured")]
     pub measured: Measured,
     /// Whether it stands here.
+    #[serde(flatten)]
     pub verdict: ClaimVerdict,
     /// Of a rare event what was counted over all trials, where the claim is about the arm's own value.
     pub events: Option<Events>,

@@ -10,17 +10,19 @@ use std::collections::BTreeMap;
 use litelab_model::Plan;
 use litelab_model::plan::Arm;
 use litelab_protocol::{Begin, Transaction, Until};
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 
 /// A table that arms with the same work were to leave alike.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContentCheck {
     /// The table; `table#1` for one of several databases.
     pub table: String,
     /// Arms that were looked at, at least two.
     pub arms: Vec<usize>,
     /// Hex SHA-256 of the content that most of them left, of the baseline's where it is a tie.
+    #[serde(rename = "sha256")]
     pub hash: String,
     /// Those of which a trial left another.
     pub odd: Vec<usize>,

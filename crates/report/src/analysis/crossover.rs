@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use litelab_model::crossover::{CrossoverPlan, LinePlan};
 use litelab_model::{Metric, Plan};
 use litelab_stats::{Confidence, Crossover, PairedRatio, StatsError};
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 use super::claim::failures;
 use super::pair::{self, better};
+use super::serial;
 
 /// One way against another in one scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrossoverResult {
     /// The scenario's name.
     pub scenario: String,
@@ -30,13 +32,15 @@ pub struct CrossoverResult {
 }
 
 /// In one metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricCrossover {
     /// The metric.
     pub metric: Metric,
     /// Where it is, at 95 %; or why that is not known, in one line.
+    #[serde(serialize_with = "serial::known")]
     pub found: Result<Crossover, String>,
     /// The other over the base at the last value, at 95 %.
+    #[serde(serialize_with = "serial::ratio_if_any")]
     pub last: Option<PairedRatio>,
 }
 

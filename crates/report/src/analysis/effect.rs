@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use litelab_model::Scalar;
 use litelab_model::metric::Metric;
 use litelab_stats::{Confidence, PairedRatio};
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
+use super::serial;
 
 /// A value of a dimension, in words.
 pub type Level = (String, String);
 
 /// What a choice does to a metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effect {
     /// The metric.
     pub metric: Metric,
@@ -25,11 +27,12 @@ pub struct Effect {
     pub with: Option<(Level, String)>,
     /// The ratio of the metric under the choice to that under the baseline's, a geometric mean over all combinations of
     /// the other dimensions; for an interaction how much greater that ratio is under the other choice.
+    #[serde(serialize_with = "serial::ratio")]
     pub ratio: PairedRatio,
 }
 
 /// The effects of a factorial in one metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effects {
     /// Level of each interval: with it, all hold together at 95 %.
     pub confidence: f64,

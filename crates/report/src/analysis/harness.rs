@@ -3,11 +3,12 @@
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_record::RunInfo;
 use litelab_record::measure;
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 
 /// A runner's own cost in a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HarnessCost {
     /// The runner.
     pub runner: String,

@@ -23,10 +23,12 @@ pub mod noise;
 mod pair;
 mod scalability;
 mod scenario;
+mod serial;
 pub mod timeline;
 
 use litelab_model::Metric;
 use litelab_record::{RunFile, RunInfo};
+use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
 pub use arm::{ArmAnalysis, FailureCount, Values, alike};
@@ -48,7 +50,7 @@ pub use timeline::Timeline;
 use crate::error::ReportError;
 
 /// What a run says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
     /// In the order of the plan.
     pub scenarios: Vec<ScenarioAnalysis>,
@@ -61,6 +63,7 @@ pub struct Analysis {
     /// The plan's sentences with their values.
     pub findings: Vec<String>,
     /// In the order of the plan, one for each scenario and each that may overtake.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<CrossoverResult>,
     /// Relative difference below which two arms count as equivalent.
     pub tolerance: f64,

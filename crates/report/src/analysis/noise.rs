@@ -2,25 +2,28 @@
 
 use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 use super::pair::{MetricComparison, pair};
 
 /// An arm against its twin in one metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AaCheck {
     /// Index of the arm.
     pub arm: usize,
     /// Index of its twin.
     pub twin: usize,
     /// Twin over arm, at 95 %.
+    #[serde(flatten)]
     pub comparison: MetricComparison,
     /// What it says of the environment.
     pub noise: Noise,
 }
 
 /// What two identical arms say of the environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Noise {
     /// They are equivalent: differences of the size of the tolerance can be told.
     Quiet,

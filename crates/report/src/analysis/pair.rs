@@ -6,17 +6,21 @@ use litelab_model::Metric;
 use litelab_model::metric::Measure;
 use litelab_record::measure::least_observations;
 use litelab_stats::{Better, Confidence, Events, PairedRatio, Planner, StatsError, Tolerance, Verdict};
+use serde::Serialize;
 
 use super::arm::{ArmAnalysis, Values};
+use super::serial;
 
 /// An arm against another in one metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricComparison {
     /// The metric.
     pub metric: Metric,
     /// Arm over the arm it is compared with; or why there is none, in one line.
+    #[serde(serialize_with = "serial::known_ratio")]
     pub ratio: Result<PairedRatio, String>,
     /// What it shows.
+    #[serde(flatten)]
     pub verdict: Verdict,
     /// Holm's adjusted p-value within its family.
     pub p_adjusted: Option<f64>,

@@ -3,12 +3,13 @@
 use litelab_model::Scalar;
 use litelab_model::metric::{Measure, Metric};
 use litelab_stats::{Confidence, Estimate, StatsError, Usl, UslPoint};
+use serde::Serialize;
 
 use super::arm::ArmAnalysis;
-use super::pair;
+use super::{pair, serial};
 
 /// Arms that differ in the number of workers only.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scalability {
     /// What they have in common: `profile=balanced executor=threads`; empty where there is nothing else.
     pub label: String,
@@ -17,6 +18,7 @@ pub struct Scalability {
     /// What is fitted: throughput, as the scenario first names it.
     pub metric: Metric,
     /// The law, or why there is none.
+    #[serde(serialize_with = "serial::law")]
     pub law: Result<Usl, String>,
     /// Workers and median throughput of the best arm measured.
     pub best: Option<(u32, f64)>,

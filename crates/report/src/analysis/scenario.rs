@@ -5,20 +5,23 @@ use litelab_model::judging::{judged, shared_confidence};
 use litelab_model::plan::ScenarioPlan;
 use litelab_record::RunInfo;
 use litelab_stats::{Tolerance, Verdict, holm};
+use serde::Serialize;
 
 use super::Analysis;
 use super::alert::{self, AlertResult};
 use super::arm::ArmAnalysis;
 use super::content::{self, ContentCheck};
+use super::durability::Footing;
 use super::effect::{self, Effects};
 use super::harness::{self, HarnessCost};
 use super::noise::{self, AaCheck};
 use super::pair::{MetricComparison, pair};
 use super::scalability::{self, Scalability};
+use super::serial;
 use super::timeline::Timeline;
 
 /// What a scenario's trials say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenarioAnalysis {
     /// Its name.
     pub name: String,
@@ -53,16 +56,20 @@ pub struct ScenarioAnalysis {
     /// Laws of scalability, where one was asked for.
     pub scalability: Vec<Scalability>,
     /// Effects of single dimensions in the first metric, where they were asked for; or why there are none.
+    #[serde(serialize_with = "serial::known_if_any")]
     pub effects: Option<Result<Effects, String>>,
     /// Arms over the time of their trials, where it was asked for.
     pub timelines: Vec<Timeline>,
 }
 
 /// An arm against the baseline.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArmComparison {
     /// Index of the arm.
     pub arm: usize,
+    /// Its durability beside that of the baseline.
+    #[serde(rename = "durability", serialize_with = "serial::footing")]
+    pub footing: Footing,
     /// In the order of the judged metrics.
     pub metrics: Vec<MetricComparison>,
 }
@@ -151,6 +158,7 @@ pub fn compare(
     let confidence = shared_confidence(others.len(), judged);
     let against = |arm: &&ArmAnalysis| ArmComparison {
         arm: arm.index,
+        footing: Footing::of(arm, baseline),
         metrics: judged.iter().map(|m| pair(arm, baseline, m, confidence, tolerance)).collect(),
     };
     let mut comparisons = others.iter().map(against).collect::<Vec<_>>();

@@ -2,9 +2,10 @@
 
 use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
+use serde::Serialize;
 
 /// An arm's windows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
     /// Index of the arm.
     pub arm: usize,
@@ -13,11 +14,12 @@ pub struct Timeline {
 }
 
 /// What was seen in one window; medians over trials.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
     /// Seconds from `go` to its beginning and end.
     pub seconds: (f64, f64),
     /// By quantity, in the order of [`QUANTITIES`]; none where no trial has it.
+    #[serde(serialize_with = "super::serial::quantities")]
     pub values: [Option<Estimate>; QUANTITIES.len()],
 }
 

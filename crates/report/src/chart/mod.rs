@@ -2,49 +2,42 @@
 //!
 //! | type | is |
 //! |---|---|
+//! | [`Xy`] | quantities against one horizontal axis: what the figures of a page configure |
 //! | [`Forest`] | ratios with intervals, one row each |
-//! | [`Percentiles`] | latency by percentile |
-//! | [`Strip`] | a metric by block, one panel for each arm |
 //! | [`Heatmap`] | a metric over two dimensions |
-//! | [`Scaling`] | throughput and latency against workers, with the Universal Scalability Law |
-//! | [`Load`] | response time against offered load |
-//! | [`TimeSeries`] | a quantity over the time of a trial |
 //! | [`Flame`] | CPU time by call stack |
 //!
 //! Every picture scales with its column (its own width is 440 units, at which text is 13 units high), carries a title
 //! and a description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light
 //! and a dark theme; no picture has a `style` attribute, and none tells by colour alone: series differ in marker and
-//! dash too, and the kernel's functions in the weight of their letters. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them
-//! panics, whatever it is given.
+//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them panics,
+//! whatever it is given.
 
 mod draw;
 mod flame;
 mod forest;
 mod heatmap;
-mod load;
-mod percentiles;
 mod reading;
-mod say;
-mod scaling;
-mod series;
-mod strip;
+pub(crate) mod say;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
+mod xy;
 
-pub use flame::{Bar, Flame};
+pub use flame::Flame;
 pub use forest::{Forest, ForestRow, Verdict};
 pub use heatmap::{Cell, Dimension, Heatmap};
-pub use load::{Limit, Load, Probe};
-pub use percentiles::{PercentileCurve, Percentiles};
 pub use reading::Reading;
-pub use scaling::{Law, Scaling, ScalingPoint, ScalingSeries};
-pub use series::{Events, Line, TimeSeries};
-pub use strip::{Strip, StripArm};
+
+pub(crate) use draw::axis::Axis;
+pub(crate) use draw::legend::{Entry, Sample};
+pub(crate) use draw::mark;
+pub(crate) use draw::scale::Kind;
+pub(crate) use xy::{Lane, Mark, Panel, Xy};
 
 use maud::Markup;
 
 /// What the classes of all charts look like, light and dark: to be put once into the page's `<style>`. It follows the
-/// reader's system, unless the root element has `data-theme="light"` or `data-theme="dark"`; print is light.
+/// reader's system; print is light.
 pub const CSS: &str = include_str!("chart.css");
 
 /// A picture.

@@ -14,8 +14,8 @@ pub struct Reading {
 
 impl Reading {
     /// A value with its interval.
-    #[must_use]
-    pub fn within(value: f64, low: f64, high: f64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn within(value: f64, low: f64, high: f64) -> Self {
         Self { value, range: Some((low, high)) }
     }
 }

@@ -11,7 +11,7 @@ use crate::style::Tone;
 const NAMED: usize = 10;
 
 /// The main sentence, what is drawn, and the first marks in words.
-pub(super) fn description(summary: &str, drawn: &str, marks: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn description(summary: &str, drawn: &str, marks: impl ExactSizeIterator<Item = String>) -> String {
     let more = marks.len().saturating_sub(NAMED);
     let marks: Vec<String> = marks.take(NAMED).filter(|mark| !mark.is_empty()).collect();
     let marks = match (marks.is_empty(), more) {
@@ -25,7 +25,7 @@ pub(super) fn description(summary: &str, drawn: &str, marks: impl ExactSizeItera
 }
 
 /// Class of a tone.
-pub(super) fn tone(tone: Tone) -> &'static str {
+pub(crate) fn tone(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
         Tone::Bad => "bad",
@@ -35,7 +35,7 @@ pub(super) fn tone(tone: Tone) -> &'static str {
 }
 
 /// A value in its unit; a ratio without one.
-pub(super) fn value(value: f64, unit: Option<Unit>) -> String {
+pub(crate) fn value(value: f64, unit: Option<Unit>) -> String {
     match unit {
         Some(unit) => number::value(value, unit),
         None if value.is_finite() => format!("{}×", number::bound(value, None)),
@@ -44,7 +44,7 @@ pub(super) fn value(value: f64, unit: Option<Unit>) -> String {
 }
 
 /// A value with its interval.
-pub(super) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
+pub(crate) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
     let middle = value(reading.value, unit);
     match reading.range.map(|(low, high)| (closed(low), closed(high))) {
         Some((Some(low), Some(high))) => format!("{middle} [{}, {}]", value(low, unit), value(high, unit)),
@@ -56,7 +56,7 @@ pub(super) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
 }
 
 /// As [`reading`], for a ratio, whose low end is open at 0: written as ratios are everywhere else.
-pub(super) fn ratio(of: &Reading) -> String {
+pub(crate) fn ratio(of: &Reading) -> String {
     let range = of.range.map(|(low, high)| (if low > 0.0 { low } else { f64::NEG_INFINITY }, high));
     let interval = range.and_then(|(low, high)| Interval::new(low, high, 1.0).ok());
     let known = interval.map(|interval| Estimate { value: of.value, n: 0, bounds: Bounds::Interval(interval) });

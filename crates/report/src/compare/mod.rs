@@ -1,10 +1,11 @@
-//! Two runs compared, or two arms of one run.
+//! Two runs compared, or two arms of one run; and a study run twice.
 //!
 //! Arms of one run share blocks and are compared within them. Two runs share none: whatever changed on the machine
 //! between them is part of every ratio, and the comparison says so.
 
 mod build;
 pub mod confirm;
+pub mod repeat;
 mod select;
 mod unlike;
 
@@ -14,6 +15,7 @@ use litelab_stats::{Confidence, Estimate, Tolerance, UnpairedRatio, Verdict};
 
 pub use build::Builds;
 pub use confirm::{Confirmation, Means};
+pub use repeat::{Change, Repetition, repetition};
 pub use select::select_arm;
 pub use unlike::{Difference, Unlike, differences};
 

@@ -1,9 +1,10 @@
-//! A study run twice: how many verdicts stand, and each of them before and after.
+//! Two runs compared by their verdicts: how many stand, and each of them before and after.
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell};
+use crate::analysis::Measured;
+use crate::compare::repeat::{Change, Judged, Judgement, Repeated, Repetition};
 use crate::number;
-use crate::repeat::{About, Change, Judged, Judgement, Quantity, Repeated, Repetition};
 use crate::style::Tone;
 
 /// A repetition.
@@ -23,7 +24,7 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
     let reversed = repetition.verdicts.iter().filter(|verdict| verdict.change == Change::Reversed);
     document.marked(reversed.map(opposite).collect());
     let (claims, comparisons): (Vec<&Repeated>, Vec<&Repeated>) =
-        repetition.verdicts.iter().partition(|verdict| matches!(verdict.about, About::Claim(_)));
+        repetition.verdicts.iter().partition(|verdict| is_claim(verdict));
     for (title, first, verdicts) in [("Claims", "claim", claims), ("Comparisons", "arm", comparisons)] {
         if !verdicts.is_empty() {
             document.heading(title, &counted(verdicts.len(), |change| count(&verdicts, change)));
@@ -32,7 +33,9 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
         }
     }
     let all = counted(repetition.verdicts.len(), |change| repetition.count(change));
-    let (glyph, _, tone) = look(worst(repetition));
+    // The most telling stands first.
+    let worst = repetition.verdicts.first().map_or(Change::Unchanged, |verdict| verdict.change);
+    let (glyph, _, tone) = look(worst);
     document.marked(vec![Marked::new(glyph, tone, all)]);
     document
 }
@@ -40,12 +43,14 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
 /// `✘ REVERSED: p50 of sync/profile=wal-full: 4.00× [3.99, 4.02] ▼ before, 0.500× [0.498, 0.503] ▲ after`.
 fn opposite(verdict: &Repeated) -> Marked {
     let (glyph, words, tone) = look(verdict.change);
-    let of = match &verdict.about {
-        About::Comparison(arm) => format!("{} of {arm}", verdict.metric),
-        About::Claim(claim) => format!("claim {claim}"),
-    };
+    let name = &verdict.name;
+    let of = if is_claim(verdict) { format!("claim {name}") } else { format!("{} of {name}", verdict.metric) };
     let (before, after) = (judged(&verdict.before, verdict).text, judged(&verdict.after, verdict).text);
     Marked::new(glyph, tone, format!("{words}: {of}: {before} before, {after} after"))
+}
+
+fn is_claim(verdict: &Repeated) -> bool {
+    matches!(verdict.before.verdict, Judgement::Claim(_))
 }
 
 fn count(verdicts: &[&Repeated], change: Change) -> usize {
@@ -56,23 +61,18 @@ fn count(verdicts: &[&Repeated], change: Change) -> usize {
 fn counted(all: usize, count: impl Fn(Change) -> usize) -> String {
     let parts = Change::ALL.into_iter().filter_map(|change| {
         let n = count(change);
-        (n > 0 || change == Change::Reversed).then(|| format!("{n} {}", change.words()))
+        (n > 0 || change == Change::Reversed).then(|| format!("{n} {}", look(change).1))
     });
     format!("of {}: {}", number::counted(all as u64, "verdict"), parts.collect::<Vec<_>>().join(", "))
 }
 
-/// The most telling change there is.
-fn worst(repetition: &Repetition) -> Change {
-    repetition.verdicts.iter().map(|verdict| verdict.change).min().unwrap_or(Change::Unchanged)
-}
-
 fn look(change: Change) -> (&'static str, &'static str, Tone) {
     match change {
-        Change::Reversed => ("✘", change.words(), Tone::Bad),
-        Change::Lost => ("?", change.words(), Tone::Warn),
-        Change::Moved => ("≠", change.words(), Tone::Warn),
-        Change::Gained => ("+", change.words(), Tone::Good),
-        Change::Unchanged => ("=", change.words(), Tone::Dim),
+        Change::Reversed => ("✘", "REVERSED", Tone::Bad),
+        Change::Lost => ("?", "no longer decided", Tone::Warn),
+        Change::Moved => ("≠", "decided otherwise", Tone::Warn),
+        Change::Gained => ("+", "newly decided", Tone::Good),
+        Change::Unchanged => ("=", "unchanged", Tone::Dim),
     }
 }
 
@@ -86,10 +86,9 @@ fn table(first: &str, verdicts: &[&Repeated]) -> Table {
         Column::right("after", 1),
     ];
     let row = |verdict: &&Repeated| {
-        let (About::Comparison(name) | About::Claim(name)) = &verdict.about;
         let (glyph, words, tone) = look(verdict.change);
         vec![
-            Cell::plain(name),
+            Cell::plain(verdict.name.as_str()),
             Cell::plain(verdict.footing.to_string()),
             Cell::plain(verdict.metric.to_string()),
             Cell::new(tone, format!("{glyph} {words}")),
@@ -103,9 +102,9 @@ fn table(first: &str, verdicts: &[&Repeated]) -> Table {
 /// The quantity, its interval, and the verdict's glyph.
 fn judged(judged: &Judged, of: &Repeated) -> Cell {
     let measured = match &judged.measured {
-        Quantity::Ratio(ratio) => number::ratio(ratio).unwrap_or_else(|| number::needs(ratio)),
-        Quantity::Value(value) => number::estimate(value, of.metric.measure.unit()),
-        Quantity::Nothing => number::NONE.into(),
+        Measured::Ratio(paired) => number::ratio(&paired.ratio).unwrap_or_else(|| number::needs(&paired.ratio)),
+        Measured::Value(value) => number::estimate(value, of.metric.measure.unit()),
+        Measured::Nothing => number::NONE.into(),
     };
     let (glyph, tone) = match judged.verdict {
         Judgement::Comparison(verdict) => (cell::glyph(verdict), cell::tone(verdict, of.footing)),
@@ -120,7 +119,6 @@ fn judged(judged: &Judged, of: &Repeated) -> Cell {
 
 /// Why a verdict is not there any more.
 fn why(verdict: &Repeated) -> Option<Marked> {
-    let (About::Comparison(name) | About::Claim(name)) = &verdict.about;
     let reason = verdict.after.reason.as_ref().filter(|_| verdict.change == Change::Lost)?;
-    Some(Marked::new("?", Tone::Warn, format!("{name}: {reason}")))
+    Some(Marked::new("?", Tone::Warn, format!("{}: {reason}", verdict.name)))
 }

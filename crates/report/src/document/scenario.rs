@@ -10,7 +10,7 @@ use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell, content, drivers, flame, outcome, timeline};
 use crate::analysis::{
-    Analysis, ArmAnalysis, ArmComparison, FailureCount, Footing, HarnessCost, Noise, ScenarioAnalysis, alike,
+    Analysis, ArmAnalysis, ArmComparison, FailureCount, HarnessCost, Noise, ScenarioAnalysis, alike,
 };
 use crate::number;
 use crate::style::Tone;
@@ -140,8 +140,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
         }
         row.extend(values.iter().map(|metric| cell::of_arm(arm, metric)));
         if compared {
-            let footing = Footing { against: baseline.and_then(|arm| arm.durability), arm: arm.durability };
-            row.extend(ratio_cells(scenario, arm, comparison, footing, footnotes));
+            row.extend(ratio_cells(scenario, arm, comparison, footnotes));
         }
         row.extend(settings.iter().map(|name| Cell::plain(setting(arm, name))));
         row
@@ -219,7 +218,6 @@ fn ratio_cells(
     scenario: &ScenarioAnalysis,
     arm: &ArmAnalysis,
     comparison: Option<&ArmComparison>,
-    footing: Footing,
     footnotes: &mut Footnotes,
 ) -> Vec<Cell> {
     let Some(comparison) = comparison else {
@@ -229,16 +227,17 @@ fn ratio_cells(
         return cells;
     };
     let ratio = |m: &crate::analysis::MetricComparison| {
-        cell::ratio(m.ratio.as_ref().ok().map(|r| &r.ratio), m.verdict, footing)
+        cell::ratio(m.ratio.as_ref().ok().map(|r| &r.ratio), m.verdict, comparison.footing)
     };
-    let mut cells = vec![decision(comparison, footing, footnotes)];
+    let mut cells = vec![decision(comparison, footnotes)];
     cells.extend(comparison.metrics.iter().map(ratio));
     cells
 }
 
 /// The verdict, and by which metric if not by the first. Where a sharper one decides and another contradicts it, both
 /// are said; and where the arms do not keep the same, what is given up for it.
-fn decision(comparison: &ArmComparison, footing: Footing, footnotes: &mut Footnotes) -> Cell {
+fn decision(comparison: &ArmComparison, footnotes: &mut Footnotes) -> Cell {
+    let footing = comparison.footing;
     let Some(first) = comparison.metrics.first() else { return Cell::default() };
     let Some(decided) = comparison.decided() else {
         return Cell::new(cell::tone(first.verdict, footing), cell::verdict(first.verdict, &first.metric));

@@ -5,5 +5,4 @@ pub mod folded;
 pub mod json;
 pub mod markdown;
 pub mod series;
-pub mod shape;
 pub mod splice;

@@ -124,16 +124,15 @@ fn farthest(group: &mut [&(&ArmComparison, &MetricComparison)]) {
 fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
     let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
     let Some((_, cell)) = group.first() else { return html! {} };
-    let footing = |arm: usize| analysis.footing(arm, scenario.baseline);
-    let worst = group.iter().map(|(comparison, _)| footing(comparison.arm)).find(|footing| footing.is_loss());
-    let worst = worst.or_else(|| group.first().map(|(comparison, _)| footing(comparison.arm))).unwrap_or_default();
+    let mut footings = group.iter().map(|(comparison, _)| comparison.footing);
+    let worst = footings.clone().find(|footing| footing.is_loss()).or_else(|| footings.next()).unwrap_or_default();
     let tone = block::class(document::verdict_tone(cell.verdict, worst));
     html! {
         span class=(tone) { (verdict_words(cell.verdict, &cell.metric).replacen(' ', "\u{a0}", 1)) } ": "
         @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
             @if at > 0 { ", " }
             (label(comparison.arm))
-            @let kept = footing(comparison.arm);
+            @let kept = comparison.footing;
             @let kept = kept.difference().map_or_else(|| kept.to_string(), |difference| format!("and {difference}"));
             " " (line(&format!("({} {}, {kept})", cell.metric, ratio(cell))))
         }

@@ -17,11 +17,6 @@ pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, blocks: u32) -
     format!("{} --only {} --blocks {blocks} --seed {seed}", run(info), quoted(&scenario.name))
 }
 
-/// The command that makes a page of one scenario alone.
-pub(super) fn page(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
-    format!("litelab report {} --only {}", file(info), quoted(&scenario.name))
-}
-
 /// The run's file by its name.
 pub(super) fn file(info: &RunInfo) -> String {
     let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());

@@ -8,7 +8,7 @@ use litelab_record::measure::Meter;
 use litelab_record::outcome::{Outcome, Probe, TrialRecord};
 use litelab_record::{RunFile, RunInfo};
 
-use super::sketch::Sketch;
+use super::distribution::Distribution;
 use super::timing::{self, Course};
 use crate::analysis::{Analysis, ArmAnalysis, Collector};
 use crate::error::ReportError;
@@ -27,7 +27,7 @@ pub struct Evidence {
 
 #[derive(Clone, Debug, Default)]
 struct OfArm {
-    latencies: BTreeMap<Latency, Sketch>,
+    latencies: BTreeMap<Latency, Distribution>,
     /// Every rate that a search tried, of all blocks.
     probes: Vec<Probe>,
     /// Number in the file of the trial of each block.
@@ -102,7 +102,7 @@ impl Evidence {
     }
 
     /// All latencies of an arm; none where nothing was measured.
-    pub(super) fn latency(&self, arm: usize, latency: &Latency) -> Option<&Sketch> {
+    pub(super) fn latency(&self, arm: usize, latency: &Latency) -> Option<&Distribution> {
         self.arms.get(arm)?.latencies.get(latency)
     }
 

@@ -126,14 +126,12 @@ fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Weak> {
             Verdict::Inconclusive { .. } => continue,
         };
         let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
-        let footing = |arm: usize| {
-            let footing = analysis.footing(arm, scenario.baseline);
-            footing.difference().unwrap_or_else(|| format!("durability {footing}"))
-        };
+        let footing = comparison.footing;
+        let footing = footing.difference().unwrap_or_else(|| format!("durability {footing}"));
         let text = html! {
             a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": " (label(comparison.arm)) " is "
             (verdict_words(cell.verdict, &cell.metric)) " in " (cell.metric) ", " (line(&ratio)) " of " (baseline(scenario, analysis)) ", "
-            (footing(comparison.arm)) " over " (blocks(paired.ratio.n)) "; " (line(&falls)) "."
+            (footing) " over " (blocks(paired.ratio.n)) "; " (line(&falls)) "."
         };
         all.push(Weak { margin, scenario: at, text });
     }

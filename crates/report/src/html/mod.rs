@@ -3,12 +3,11 @@
 //! | file | is |
 //! |---|---|
 //! | [`evidence`](self::read) | what is read from the run file beside the analysis |
-//! | `sketch`, `timing` | a distribution, and a trial over its time, in little space |
+//! | `distribution`, `timing` | latencies of many trials, and a trial over its time |
 //! | `answer`, `falsify` | the first screen: what was found, and what would contradict it |
 //! | `section`, `arms` | a scenario: tables, pictures, settings, the command that runs it again |
 //! | `figure` | the pictures of a scenario |
 //! | `block` | blocks of a document as HTML |
-//! | `size` | what is left out where a page would become too large |
 //! | `shell` | what is around it all: policy, style, script |
 //!
 //! The page allows nothing but its own style and script, each by its hash, and has no `style` attribute and no handler in
@@ -18,38 +17,51 @@ mod answer;
 mod arms;
 mod block;
 mod command;
+mod distribution;
 mod evidence;
 mod falsify;
 mod figure;
 mod section;
 mod shell;
-mod size;
-mod sketch;
 mod timing;
 
 use litelab_record::RunInfo;
 use maud::{Markup, html};
 
 pub use evidence::{Evidence, read};
-pub use size::LIMIT;
 
 use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
 use crate::document::{self, Part, clean};
 use figure::Source;
 use section::Section;
 
-/// The page of a run; of at most [`LIMIT`] bytes, as far as its tables alone are not more. Holds the name of the run's
-/// file and not its path, which may name a person.
+/// The page of a run. Holds the name of the run's file and not its path, which may name a person.
 #[must_use]
 pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String {
-    let sections = analysis.scenarios.iter().enumerate().map(|(at, scenario)| {
-        let source = Source { scenario, analysis, info, evidence };
-        Section::new(at, source)
-    });
-    let mut sections: Vec<Section> = sections.collect();
-    let bare = whole(analysis, info, &sections, false).len();
-    let live = size::choose(&mut sections, LIMIT.saturating_sub(bare));
-    whole(analysis, info, &sections, live)
+    let sections = analysis.scenarios.iter().enumerate();
+    let section = |(at, scenario)| Section::new(at, Source { scenario, analysis, info, evidence });
+    let sections: Vec<Section> = sections.map(section).collect();
+    let live = sections.iter().any(|section| section.live);
+    let part = |part: Part| document::of_part(&part, analysis, info);
+    let title = clean(&info.plan.title);
+    let body = html! {
+        header.page {
+            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } }
+            h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
+        }
+        (contents(&sections, analysis))
+        main id="main" tabindex="-1" {
+            (answer::screen(analysis, info))
+            (block::section("crossovers", &part(Part::Crossovers)))
+            (block::section("drivers", &part(Part::Drivers)))
+            (block::section("overview", &part(Part::Overview)))
+            @for section in &sections { (section.markup) }
+            (block::section("legend", &part(Part::Legend)))
+        }
+        (footer(info, live))
+    };
+    let name = format!("{}: {title}", clean(&info.plan.study));
+    shell::page(&name, &body, live)
 }
 
 /// An arm by what tells it from the others of its scenario: `wal-full` where only the profile varies, `access=shared
@@ -83,29 +95,6 @@ fn line(text: &str) -> String {
     document::glue(&clean(text))
 }
 
-fn whole(analysis: &Analysis, info: &RunInfo, sections: &[Section], live: bool) -> String {
-    let part = |part: Part| document::of_part(&part, analysis, info);
-    let title = clean(&info.plan.title);
-    let body = html! {
-        header.page {
-            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } }
-            h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
-        }
-        (contents(sections, analysis))
-        main id="main" tabindex="-1" {
-            (answer::screen(analysis, info))
-            (block::section("crossovers", &part(Part::Crossovers)))
-            (block::section("drivers", &part(Part::Drivers)))
-            (block::section("overview", &part(Part::Overview)))
-            @for section in sections { (section.markup()) }
-            (block::section("legend", &part(Part::Legend)))
-        }
-        (footer(info, live))
-    };
-    let name = format!("{}: {title}", clean(&info.plan.study));
-    shell::page(&name, &body, live)
-}
-
 /// Where what is.
 fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
     let link = |id: &str, text: &str| html! { li { a href={ "#" (id) } { (text) } } };
@@ -117,7 +106,7 @@ fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
                 (link("environment", "Environment"))
                 (link("falsify", "What would falsify it"))
                 @if !analysis.crossovers.is_empty() { (link("crossovers", "Crossovers")) }
-                @for section in sections { (link(&section.id, &section.title())) }
+                @for section in sections { (link(&section.id, &section.name)) }
                 (link("legend", "Legend"))
             }
         }

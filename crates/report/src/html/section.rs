@@ -10,28 +10,15 @@ use crate::document::{self, Part, clean};
 /// Arms that a picture links to one by one.
 const MOST_LINKS: usize = 4;
 
-/// A scenario, made once and put into the page as often as needed.
+/// A scenario as it stands in the page.
 pub(super) struct Section {
     /// Unique in the page; nothing that a study wrote.
     pub(super) id: String,
-    name: String,
-    head: Markup,
-    /// In the order in which they are read.
-    pub(super) pictures: Vec<Picture>,
-    foot: Markup,
-    /// The command that makes a page of this scenario.
-    alone: String,
-}
-
-/// A picture as it stands in the page.
-pub(super) struct Picture {
-    title: String,
-    pub(super) markup: String,
-    /// The numbers of one over time, for the page's script.
-    pub(super) live: Option<String>,
-    pub(super) rank: u8,
-    /// Whether there is room for it.
-    pub(super) chosen: bool,
+    /// The scenario's.
+    pub(super) name: String,
+    pub(super) markup: Markup,
+    /// Whether it has a chart that the page's script draws.
+    pub(super) live: bool,
 }
 
 impl Section {
@@ -43,51 +30,27 @@ impl Section {
         let place = Place { id: &id, name: &name };
         // The heading is the section's own.
         let blocks = document.blocks.split_first().map_or(&[][..], |(_, rest)| rest);
-        let head = html! {
-            p.question { (clean(&source.scenario.question)) }
-            (block::all(blocks, place))
-        };
-        let foot = arms::table(source, place);
         let figures = figure::all(source);
-        let pictures = figures.iter().enumerate().map(|(n, figure)| picture(&id, n + 1, figure, source)).collect();
-        let alone = command::page(source.scenario, source.info);
-        Self { id, name, head, pictures, foot, alone }
-    }
-
-    /// Its name.
-    pub(super) fn title(&self) -> String {
-        self.name.clone()
-    }
-
-    /// With the pictures that were chosen; of the others it is said that they are missing.
-    pub(super) fn markup(&self) -> Markup {
-        let (shown, missing): (Vec<&Picture>, Vec<&Picture>) = self.pictures.iter().partition(|p| p.chosen);
-        let titles: Vec<&str> = missing.iter().map(|picture| picture.title.as_str()).collect();
-        html! {
-            section.scenario id=(self.id) aria-labelledby={ (self.id) "-h" } {
-                h2 id={ (self.id) "-h" } { (self.name) }
-                (self.head)
-                @if !shown.is_empty() {
+        let live = figures.iter().any(|figure| figure.course.is_some());
+        let markup = html! {
+            section.scenario id=(id) aria-labelledby={ (id) "-h" } {
+                h2 id={ (id) "-h" } { (name) }
+                p.question { (clean(&source.scenario.question)) }
+                (block::all(blocks, place))
+                @if !figures.is_empty() {
                     div.figures {
-                        @for picture in shown {
-                            (PreEscaped(&picture.markup))
-                            @if let Some(live) = &picture.live { (PreEscaped(live)) }
-                        }
+                        @for (at, figure) in figures.iter().enumerate() { (picture(&id, at + 1, figure, source)) }
                     }
                 }
-                @if !titles.is_empty() {
-                    p.dim {
-                        "Left out to keep the page below " (super::LIMIT / 1000) " kB: " (titles.join("; "))
-                        ". A page with them: " code { (self.alone) } "."
-                    }
-                }
-                (self.foot)
+                (arms::table(source, place))
             }
-        }
+        };
+        Self { id, name, markup, live }
     }
 }
 
-fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) -> Picture {
+/// A picture, and for one over time its numbers for the page's script.
+fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) -> Markup {
     let id = format!("{section}-f{number}");
     let title = clean(figure.chart.title());
     // The section says already which scenario it is.
@@ -96,7 +59,8 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
         source.analysis.arms.get(*index).map(|arm| (arm.index, super::name(source.scenario, arm, source.analysis)))
     };
     let linked: Vec<(usize, String)> = figure.arms.iter().filter_map(labels).collect();
-    let markup = html! {
+    let numbers = figure.course.and_then(|at| figure::live(source, at));
+    html! {
         figure id=(id) {
             figcaption {
                 b { (short) }
@@ -115,14 +79,13 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
                 }
             }
         }
-    };
-    let live = figure.course.and_then(|at| figure::live(source, at)).map(|numbers| {
-        // No tag can begin inside the numbers.
-        let json = numbers.to_string().replace('<', "\\u003c");
-        html! { script type="application/json" data-figure=(id) data-group=(section) { (PreEscaped(json)) } }
-            .into_string()
-    });
-    Picture { title: short.to_owned(), markup: markup.into_string(), live, rank: figure.rank, chosen: false }
+        @if let Some(numbers) = numbers {
+            // No tag can begin inside the numbers.
+            script type="application/json" data-figure=(id) data-group=(section) {
+                (PreEscaped(numbers.to_string().replace('<', "\\u003c")))
+            }
+        }
+    }
 }
 
 /// How the scenario is run again, in words and as a command.

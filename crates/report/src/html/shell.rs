@@ -22,11 +22,6 @@ fn script() -> String {
     format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_JS}\n{PAGE_JS}")
 }
 
-/// Bytes that charts of scripts add to a page, their numbers not counted.
-pub(super) fn live_size() -> usize {
-    UPLOT_CSS.len() + script().len()
-}
-
 /// A source of a Content-Security-Policy: exactly this text.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
@@ -63,24 +58,7 @@ pub(super) fn page(title: &str, body: &Markup, live: bool) -> String {
             }
         }
     };
-    lean(page.into_string())
-}
-
-/// Without what HTML lets be left out: a sixth of a page of tables. Nothing of it can be in a text, whose brackets and
-/// quotes are escaped, nor in the style and the script.
-fn lean(page: String) -> String {
-    const OUT: [(&str, &str); 9] = [
-        ("</td>", ""),
-        ("</th>", ""),
-        ("</tr>", ""),
-        ("</li>", ""),
-        ("</dd>", ""),
-        ("</dt>", ""),
-        ("<td class=\"n\">", "<td class=n>"),
-        ("<th scope=\"row\"", "<th scope=row"),
-        ("<th scope=\"col\"", "<th scope=col"),
-    ];
-    OUT.iter().fold(page, |page, (from, to)| page.replace(from, to))
+    page.into_string()
 }
 
 #[cfg(test)]
@@ -91,9 +69,6 @@ mod tests {
     fn what_is_put_in_whole_cannot_end_its_element() {
         assert!(!style(true).contains("</"));
         assert!(!script().to_ascii_lowercase().contains("</script") && !script().contains("<!--"));
-        for text in [style(true), script()] {
-            assert_eq!(lean(text.clone()), text);
-        }
         // The comment of the licence ends where it should.
         assert!(!UPLOT_LICENCE.contains("*/"));
     }

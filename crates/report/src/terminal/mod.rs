@@ -10,10 +10,9 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
-use crate::compare::{Comparison, Confirmation};
+use crate::compare::{Comparison, Confirmation, Repetition};
 use crate::document::{self, Block, ClaimBlock, Document, GLUE, Marked, clean, glue};
 use crate::pivot::Pivot;
-use crate::repeat::Repetition;
 use crate::style::{Style, Tone};
 
 /// A run as text for a terminal. At its end stands where the run file lies.

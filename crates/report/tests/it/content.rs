@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{arm, empty, scenario, text};
-use crate::common::{Numbers, record};
+use crate::common::{Numbers, exported, record};
 use litelab_model::plan::{Arm, DataPlan, Plan};
 use litelab_protocol::{Begin, Dialect, Transaction, Until};
 use litelab_report::analysis::ContentCheck;
-use litelab_report::{Style, analyse, export, show};
+use litelab_report::{Style, analyse, show};
 
 const HONEST: &str = "a11ce0a11ce0a11ce0";
 const LIE: &str = "0b0b0b0b0b0b0b0b0b";
@@ -47,10 +47,12 @@ fn run(plan: &Plan, hash: impl Fn(u32, usize) -> &'static str, failed: u64) -> (
     );
     let analysis = analyse(&file, &info).unwrap();
     let shown = show(&analysis, &info, Style { color: false, width: 200 });
-    let exported = export::json::export(&analysis, &info);
-    let odd: Vec<_> = exported.scenarios[0].content.iter().map(|c| c.odd.clone()).collect();
     let checks = analysis.scenarios[0].content.clone();
-    assert_eq!(odd, checks.iter().map(|c| c.odd.clone()).collect::<Vec<_>>());
+    let exported = exported(&analysis, &info);
+    for (check, exported) in checks.iter().zip(exported["scenarios"][0]["content"].as_array().unwrap()) {
+        assert_eq!(exported["odd"], serde_json::json!(check.odd));
+        assert_eq!(exported["sha256"], check.hash.as_str());
+    }
     (checks, shown)
 }
 

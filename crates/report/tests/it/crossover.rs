@@ -3,13 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{arm, empty, metric, scenario, text};
-use crate::common::{Gives, Numbers, record};
+use crate::common::{Gives, Numbers, exported, record};
 use litelab_model::crossover::{CrossoverPlan, LinePlan};
 use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
-use litelab_report::export::{json, shape, splice};
+use litelab_report::analysis::MetricCrossover;
+use litelab_report::export::{self, splice};
 use litelab_report::{Analysis, Style, analyse, html, show};
+use litelab_stats::{Place, Reach};
+use serde_json::json;
 
 const LEVELS: [u32; 3] = [1, 4, 16];
 
@@ -68,8 +71,17 @@ fn row(text: &str) -> &str {
     lines.find(|line| line.contains("server")).unwrap_or_else(|| panic!("no row in:\n{text}")).trim()
 }
 
-fn exported(analysis: &Analysis, info: &RunInfo) -> Vec<shape::Crossover> {
-    json::export(analysis, info).crossovers
+/// The metrics of the only crossover.
+fn metrics(analysis: &Analysis) -> &[MetricCrossover] {
+    let [only] = analysis.crossovers.as_slice() else { panic!("{:?}", analysis.crossovers) };
+    &only.metrics
+}
+
+/// Where throughput crosses, and the earliest and latest place.
+fn places(analysis: &Analysis) -> (Place, Place, Place) {
+    let found = metrics(analysis)[0].found.as_ref().unwrap();
+    let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
+    (found.at, from, to)
 }
 
 #[test]
@@ -87,15 +99,15 @@ fn a_crossover_stands_in_text_page_markdown_and_json() {
     for said in ["throughput from (workers)", "p99 from (workers)", "none up to 16"] {
         assert!(page.contains(said), "{said}");
     }
-    let [throughput, p99] = exported(&analysis, &info).try_into().unwrap();
-    assert_eq!((throughput.metric.as_str(), throughput.levels.as_slice()), ("throughput", &LEVELS[..]));
-    assert_eq!((throughput.base_arms.as_slice(), throughput.other_arms.as_slice()), (&[0, 1, 2][..], &[3, 4, 5][..]));
-    let value = |place: Option<shape::Place>| place.unwrap().value.unwrap();
-    let (at, low, high) = (value(throughput.at), value(throughput.from), value(throughput.to));
+    let (Place::At(at), Place::At(low), Place::At(high)) = places(&analysis) else { panic!("{:?}", places(&analysis)) };
     assert!(low < at && at < high && 3.0 < low && high < 5.0, "{low} {at} {high}");
-    assert_eq!(throughput.n, 8);
-    assert_eq!(p99.at.unwrap().place, "beyond_last");
-    assert_eq!(p99.from.unwrap().place, "beyond_last");
+    let exported = exported(&analysis, &info)["crossovers"][0].clone();
+    assert_eq!((&exported["levels"], &exported["arms"]), (&json!(LEVELS), &json!([[0, 1, 2], [3, 4, 5]])));
+    let [throughput, p99] = [0, 1].map(|metric| exported["metrics"][metric].clone());
+    assert_eq!((&throughput["metric"], &throughput["found"]["n"]), (&json!("throughput"), &json!(8)));
+    assert_eq!(throughput["found"]["reach"]["between"]["from"], json!({ "at": low }));
+    assert_eq!(p99["found"]["at"], "beyond_last");
+    assert_eq!(p99["found"]["reach"]["between"]["from"], "beyond_last");
     let page = "<!-- splice made-up/crossovers -->\n<!-- end of splice -->\n";
     let (made, count) = splice::splice(page, &analysis, &info).unwrap();
     assert_eq!(count, 1);
@@ -109,27 +121,28 @@ fn where_the_lead_is_from_the_first_value_on_it_is_said() {
         Some(Numbers { committed: (rate * jitter(block, arm)) as u64, ..Numbers::default() }.into())
     });
     assert!(row(&seen(&analysis, &info)).contains("≤ 1  "), "{}", row(&seen(&analysis, &info)));
-    assert_eq!(exported(&analysis, &info)[0].to.clone().unwrap().place, "up_to_first");
+    assert_eq!(places(&analysis).2, Place::UpToFirst);
 }
 
 /// Negative control: twins, which differ by noise alone, have no crossover that is shown, nor the lack of one.
 #[test]
 fn identical_ways_leave_it_open() {
-    let (analysis, info, _) = analysed(&plan(8), |block, arm| {
+    let (analysis, ..) = analysed(&plan(8), |block, arm| {
         Some(Numbers { committed: (1000.0 * jitter(block * 3, arm)) as u64, ..Numbers::default() }.into())
     });
-    let throughput = exported(&analysis, &info).remove(0);
-    assert_eq!(throughput.to.unwrap().place, "beyond_last");
-    assert_ne!(throughput.from.unwrap().place, "beyond_last");
+    let (_, from, to) = places(&analysis);
+    assert_eq!(to, Place::BeyondLast);
+    assert_ne!(from, Place::BeyondLast);
 }
 
 #[test]
 fn too_few_blocks_have_no_interval() {
     let (analysis, info, _) = analysed(&plan(5), rising(1.0));
     assert!(row(&seen(&analysis, &info)).contains("[?]"));
-    let throughput = exported(&analysis, &info).remove(0);
-    assert_eq!((throughput.from, throughput.needs, throughput.n), (None, Some(6), 5));
-    assert!(throughput.last.is_none());
+    let found = metrics(&analysis)[0].found.as_ref().unwrap();
+    assert_eq!((found.reach, found.n), (Reach::NeedsAtLeast(6), 5));
+    let last = exported(&analysis, &info)["crossovers"][0]["metrics"][0]["last"].clone();
+    assert_eq!(last, json!({ "reason": "needs ≥ 6 blocks" }), "no ratio without an interval");
 }
 
 #[test]
@@ -141,7 +154,9 @@ fn an_arm_whose_trials_failed_proves_nothing() {
     let text = seen(&analysis, &info);
     let why = "2 crossovers not known: 1 of 8 trials of queue/driver=server workers=4 failed: the server is gone";
     assert!(text.contains(why), "{text}");
-    assert!(exported(&analysis, &info).iter().all(|c| c.at.is_none() && c.reason.is_some()));
+    assert!(metrics(&analysis).iter().all(|metric| metric.found.is_err()));
+    let found = exported(&analysis, &info)["crossovers"][0]["metrics"][1]["found"].clone();
+    assert!(found["at"].is_null() && found["reason"].is_string(), "{found}");
 }
 
 #[test]
@@ -172,7 +187,7 @@ fn a_study_that_asks_for_none_has_no_table() {
     let (analysis, info, page) = analysed(&plan, rising(1.0));
     assert!(!seen(&analysis, &info).contains("Crossovers"));
     assert!(!page.contains("Crossovers"));
-    assert!(!json::text(&analysis, &info).unwrap().contains("crossovers"));
+    assert!(!export::json::text(&analysis, &info).unwrap().contains("crossovers"));
 }
 
 /// Six blocks are enough for a crossover, and too few for ratios of five arms that hold together.

@@ -10,8 +10,8 @@ use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
 use litelab_record::outcome::FailureKind;
 use litelab_report::compare::Unlike;
-use litelab_report::repeat::{About, judge};
-use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, analyse, show_repetition};
+use litelab_report::compare::repeat::{Repeated, differences};
+use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, analyse, repetition, show_repetition};
 
 type Run = (RunInfo, Analysis);
 
@@ -32,13 +32,14 @@ fn again(plan: &Plan, change: impl Fn(u32, usize, &mut Numbers) -> Option<Gives>
 }
 
 fn judged(before: &Run, after: &Run) -> Repetition {
-    judge(Side { info: &before.0, analysis: &before.1 }, Side { info: &after.0, analysis: &after.1 }).unwrap()
+    repetition(Side { info: &before.0, analysis: &before.1 }, Side { info: &after.0, analysis: &after.1 }).unwrap()
 }
 
 fn of(repetition: &Repetition, change: Change) -> Vec<String> {
-    let name = |verdict: &litelab_report::repeat::Repeated| match &verdict.about {
-        About::Comparison(arm) => format!("{arm} {}", verdict.metric),
-        About::Claim(claim) => claim.clone(),
+    // An arm's name has its scenario before it.
+    let name = |verdict: &Repeated| match verdict.name.contains('/') {
+        true => format!("{} {}", verdict.name, verdict.metric),
+        false => verdict.name.clone(),
     };
     repetition.verdicts.iter().filter(|v| v.change == change).map(name).collect()
 }
@@ -122,7 +123,7 @@ fn equivalent_and_slower_are_no_opposites() {
 #[test]
 fn runs_of_other_work_are_no_repetition_and_other_machines_are_said() {
     let before = common::study();
-    let refused = |after: &Run| match judge(
+    let refused = |after: &Run| match repetition(
         Side { info: &before.0, analysis: &before.1 },
         Side { info: &after.0, analysis: &after.1 },
     ) {
@@ -155,7 +156,7 @@ fn a_server_of_another_version_is_another_build() {
     let record = |version: &str, own| ServerRecord { version: version.into(), url: "postgres://x".into(), own };
     before.servers = [(Server::Postgres, record("PostgreSQL 15.18", false))].into();
     let with = |server, other: ServerRecord| RunInfo { servers: [(server, other)].into(), ..before.clone() };
-    let differences = |after: &RunInfo| litelab_report::repeat::differences(&before, after);
+    let differences = |after: &RunInfo| differences(&before, after);
     assert_eq!(differences(&with(Server::Postgres, record("PostgreSQL 15.18", false))), []);
     for other in [record("PostgreSQL 16.2", false), record("PostgreSQL 15.18", true)] {
         let found = differences(&with(Server::Postgres, other));

@@ -12,7 +12,7 @@ const APART: (f64, f64) = (6.0, 14.5);
 
 /// An axis that has no place yet.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::chart) struct Axis {
+pub(crate) struct Axis {
     kind: Kind,
     low: f64,
     high: f64,
@@ -36,14 +36,14 @@ enum Labels {
 
 /// A value that is marked on an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::chart) struct Tick {
-    pub(in crate::chart) place: f64,
-    pub(in crate::chart) label: String,
+pub(crate) struct Tick {
+    pub(crate) place: f64,
+    pub(crate) label: String,
 }
 
 impl Axis {
     /// A linear axis over these values, and 0 if asked for; none if no value has a place.
-    pub(in crate::chart) fn linear(
+    pub(crate) fn linear(
         what: &str,
         unit: Option<Unit>,
         from_zero: bool,
@@ -57,11 +57,7 @@ impl Axis {
     }
 
     /// As [`Axis::linear`] from 0, and then on to the next tick.
-    pub(in crate::chart) fn rounded(
-        what: &str,
-        unit: Option<Unit>,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Option<Self> {
+    pub(crate) fn rounded(what: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut axis = Self::linear(what, unit, true, values)?;
         if let Labels::Of(unit) = axis.labels {
             let (low, high) = (axis.low / unit.divisor, axis.high / unit.divisor);
@@ -74,48 +70,61 @@ impl Axis {
         Some(axis)
     }
 
-    /// Exactly this range, which is finite and not empty.
-    pub(in crate::chart) fn between(what: &str, unit: Scaled, (low, high): (f64, f64)) -> Self {
+    /// Exactly this range, which is finite; widened if it is next to empty.
+    pub(crate) fn between(what: &str, unit: Option<Unit>, range: (f64, f64)) -> Self {
+        let (low, high) = scale::widened(range);
+        let unit = unit::choose(unit, low.abs().max(high.abs()));
         Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) }
     }
 
+    /// Seconds from 0 on, never in another unit.
+    pub(crate) fn seconds(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let axis = Self::linear(what, None, true, values)?;
+        Some(Self { labels: Labels::Of(unit::SECONDS), ..axis })
+    }
+
+    /// From the lowest to the highest value.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     /// Whole numbers.
-    pub(in crate::chart) fn whole(what: &str, values: impl IntoIterator<Item = u32>) -> Option<Self> {
+    pub(crate) fn whole(what: &str, values: impl IntoIterator<Item = u32>) -> Option<Self> {
         let (low, high) = Kind::Linear.range(values.into_iter().map(f64::from))?;
         let (low, high) = if low == high { (low - 1.0, high + 1.0) } else { (low, high) };
         Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Whole })
     }
 
     /// Times in nanoseconds on a logarithmic axis, at least a factor of 4 from end to end.
-    pub(in crate::chart) fn times(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn times(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let range = Kind::Logarithmic.range(values)?;
         let (low, high) = scale::widened_by((range.0 / 1.1, range.1 * 1.1), 4.0);
         Some(Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Times })
     }
 
     /// Ratios on a logarithmic axis of exactly this range, 0 < low < high.
-    pub(in crate::chart) fn ratios(what: &str, (low, high): (f64, f64)) -> Self {
+    pub(crate) fn ratios(what: &str, (low, high): (f64, f64)) -> Self {
         Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Ratios }
     }
 
     /// Given ticks, the most important first; those that do not fit are left out. The title is taken as it is.
-    pub(in crate::chart) fn given(what: &str, kind: Kind, (low, high): (f64, f64), ticks: Vec<(f64, String)>) -> Self {
+    pub(crate) fn given(what: &str, kind: Kind, (low, high): (f64, f64), ticks: Vec<(f64, String)>) -> Self {
         Self { kind, low, high, what: what.into(), labels: Labels::Given(ticks) }
     }
 
     /// The axis between two places.
-    pub(in crate::chart) fn scale(&self, from: f64, to: f64) -> Scale {
+    pub(crate) fn scale(&self, from: f64, to: f64) -> Scale {
         Scale { kind: self.kind, low: self.low, high: self.high, from, to }
     }
 
     /// As many ticks as there is room for beside each other.
-    pub(in crate::chart) fn ticks_across(&self, scale: &Scale) -> Vec<Tick> {
+    pub(crate) fn ticks_across(&self, scale: &Scale) -> Vec<Tick> {
         let apart = |a: &Tick, b: &Tick| (left(b) - right(a)).max(left(a) - right(b)) >= APART.0;
         self.ticks(scale, 9, &apart)
     }
 
     /// As many ticks as there is room for below each other.
-    pub(in crate::chart) fn ticks_up(&self, scale: &Scale) -> Vec<Tick> {
+    pub(crate) fn ticks_up(&self, scale: &Scale) -> Vec<Tick> {
         // Uneven steps need more ticks to be read.
         let most = if self.kind == Kind::Logarithmic { 9 } else { 7 };
         self.ticks(scale, most, &|a, b| (a.place - b.place).abs() >= APART.1)
@@ -172,7 +181,7 @@ impl Axis {
     }
 
     /// What is measured, and its unit.
-    pub(in crate::chart) fn title(&self, ticks: &[Tick]) -> String {
+    pub(crate) fn title(&self, ticks: &[Tick]) -> String {
         let what = &self.what;
         match &self.labels {
             Labels::Of(unit) => format!("{what} ({})", unit.name),
@@ -192,7 +201,7 @@ impl Axis {
 
 impl Tick {
     /// Where the middle of the label lies so that all of it is in the picture.
-    pub(in crate::chart) fn middle(&self) -> f64 {
+    pub(crate) fn middle(&self) -> f64 {
         let half = (text::width(&self.label) / 2.0).min(WIDTH / 2.0);
         self.place.clamp(half, WIDTH - half)
     }

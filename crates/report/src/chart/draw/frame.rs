@@ -29,12 +29,6 @@ pub(in crate::chart) struct Space {
     pub(in crate::chart) labelled: bool,
 }
 
-impl Space {
-    pub(in crate::chart) fn new(above: f64, height: f64) -> Self {
-        Self { above, height, lanes: 0.0, left: 0.0, labelled: true }
-    }
-}
-
 /// A plot that has its place, its title above and ticks on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::chart) struct Frame {

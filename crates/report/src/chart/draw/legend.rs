@@ -12,7 +12,7 @@ const BETWEEN: f64 = 16.0;
 
 /// A sample of a mark.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::chart) enum Sample {
+pub(crate) enum Sample {
     /// A series' line with its marker.
     Series(usize),
     /// A series' line.
@@ -31,19 +31,19 @@ pub(in crate::chart) enum Sample {
 
 /// A mark and what it says.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::chart) struct Entry {
-    pub(in crate::chart) sample: Sample,
-    pub(in crate::chart) text: String,
+pub(crate) struct Entry {
+    pub(crate) sample: Sample,
+    pub(crate) text: String,
 }
 
 impl Entry {
-    pub(in crate::chart) fn new(sample: Sample, text: impl Into<String>) -> Self {
+    pub(crate) fn new(sample: Sample, text: impl Into<String>) -> Self {
         Self { sample, text: text.into() }
     }
 }
 
 /// Entries beside each other as far as they go, from `top` on; and where they end. Without entries there is nothing.
-pub(in crate::chart) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
+pub(crate) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
     let mut placed = Vec::new();
     let (mut x, mut y) = (0.0, top);
     for entry in entries {

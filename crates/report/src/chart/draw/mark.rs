@@ -7,16 +7,21 @@ use super::svg::Path;
 use crate::chart::Reading;
 
 /// Series beyond this many have the colours and shapes of earlier ones, with another dash.
-pub(in crate::chart) const SERIES: usize = 8;
+pub(crate) const SERIES: usize = 8;
 
 const DASHES: usize = 4;
 
 /// Half the width of a whisker's end.
 const CAP: f64 = 3.5;
 
+/// The shape that is a cross.
+pub(crate) const CROSS: usize = 5;
+/// The shape that is a line of no length: a dot where lines have round ends.
+pub(crate) const DOT: usize = SERIES;
+
 /// Outlines that begin at their middle, 8 units wide: circle, square, triangle, diamond, triangle upside down, cross,
-/// upright cross, hourglass.
-const SHAPES: [&str; SERIES] = [
+/// upright cross, hourglass; and the dot.
+const SHAPES: [&str; SERIES + 1] = [
     "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
     "m-3.5 -3.5h7v7h-7z",
     "m0 -5l4.5 8h-9z",
@@ -25,26 +30,27 @@ const SHAPES: [&str; SERIES] = [
     "m-4 -4l8 8m-8 0l8 -8",
     "m0 -5v10m-5 -5h10",
     "m-4 -4h8l-8 8h8z",
+    "h0",
 ];
 
 /// Class of a series' colour.
-pub(in crate::chart) fn colour(series: usize) -> String {
+pub(crate) fn colour(series: usize) -> String {
     format!("s{}", series % SERIES)
 }
 
 /// Classes of a series' line.
-pub(in crate::chart) fn line(series: usize) -> String {
+pub(crate) fn line(series: usize) -> String {
     format!("line d{} {}", (series + series / SERIES) % DASHES, colour(series))
 }
 
 /// Classes of a series' markers.
-pub(in crate::chart) fn marker(series: usize) -> String {
+pub(crate) fn marker(series: usize) -> String {
     format!("mark {}", colour(series))
 }
 
-/// Adds a series' marker.
-pub(in crate::chart) fn shape(path: &mut Path, series: usize, (x, y): (f64, f64)) {
-    path.start(x, y).then(SHAPES[series % SERIES]);
+/// Adds a shape; beyond the last they begin anew.
+pub(in crate::chart) fn shape(path: &mut Path, shape: usize, (x, y): (f64, f64)) {
+    path.start(x, y).then(if shape == DOT { SHAPES[DOT] } else { SHAPES[shape % SERIES] });
 }
 
 /// A series' marker at each of these places.
@@ -73,17 +79,8 @@ pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, b
     ])
 }
 
-/// An upright whisker for each reading, at its place across.
-pub(in crate::chart) fn whiskers<'a>(readings: impl IntoIterator<Item = (f64, &'a Reading)>, axis: &Scale) -> Path {
-    let mut path = Path::default();
-    for (x, reading) in readings {
-        whisker(&mut path, x, reading, axis);
-    }
-    path
-}
-
 /// Adds an upright whisker.
-fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
+pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
     let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
     path.start(x, low).down(high);
     if low_closed {
@@ -136,7 +133,7 @@ mod tests {
         let looks: std::collections::BTreeSet<(String, &str)> =
             (0..3 * SERIES).map(|series| (line(series), SHAPES[series % SERIES])).collect();
         assert_eq!(looks.len(), 3 * SERIES);
-        assert_eq!(SHAPES.iter().collect::<std::collections::BTreeSet<_>>().len(), SERIES);
+        assert_eq!(SHAPES.iter().collect::<std::collections::BTreeSet<_>>().len(), SHAPES.len());
     }
 
     #[test]

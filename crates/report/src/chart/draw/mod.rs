@@ -6,7 +6,6 @@
 //! | [`text`] | how wide a text is, and where it is broken |
 //! | [`ticks`] | values that are worth a tick, and their labels |
 //! | [`unit`] | the unit of an axis |
-//! | [`simplify`] | lines with fewer points |
 //! | [`scale`] | from values to places |
 //! | [`axis`] | a range, its ticks and its title |
 //! | [`frame`] | the rectangle between two axes |
@@ -16,9 +15,8 @@
 pub(super) mod axis;
 pub(super) mod frame;
 pub(super) mod legend;
-pub(super) mod mark;
+pub(crate) mod mark;
 pub(super) mod scale;
-pub(super) mod simplify;
 pub(super) mod svg;
 pub(super) mod text;
 pub(super) mod ticks;

@@ -2,7 +2,7 @@
 
 /// How an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::chart) enum Kind {
+pub(crate) enum Kind {
     Linear,
     Logarithmic,
 }
@@ -12,7 +12,7 @@ const GREATEST: f64 = 1e100;
 
 impl Kind {
     /// Whether a value has a place on such an axis at all.
-    pub(in crate::chart) fn places(self, value: f64) -> bool {
+    pub(crate) fn places(self, value: f64) -> bool {
         match self {
             Self::Linear => value.abs() <= GREATEST,
             Self::Logarithmic => (1.0 / GREATEST..=GREATEST).contains(&value),
@@ -27,7 +27,7 @@ impl Kind {
     }
 
     /// The range of those that have a place; none if none has.
-    pub(in crate::chart) fn range(self, values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    pub(crate) fn range(self, values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
         let values = values.into_iter().filter(|value| self.places(*value));
         values.fold(None, |range, value| match range {
             None => Some((value, value)),
@@ -38,19 +38,19 @@ impl Kind {
 
 /// A range of values laid over a range of places.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::chart) struct Scale {
-    pub(in crate::chart) kind: Kind,
+pub(crate) struct Scale {
+    pub(crate) kind: Kind,
     /// Values; low < high.
-    pub(in crate::chart) low: f64,
-    pub(in crate::chart) high: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
     /// Where they lie; `from` is above `to` on an axis that goes up.
-    pub(in crate::chart) from: f64,
-    pub(in crate::chart) to: f64,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
 }
 
 impl Scale {
     /// Where a value lies; one beyond an end lies at that end. None if it has no place on such an axis.
-    pub(in crate::chart) fn at(&self, value: f64) -> Option<f64> {
+    pub(crate) fn at(&self, value: f64) -> Option<f64> {
         if !self.kind.places(value) {
             return None;
         }
@@ -60,14 +60,14 @@ impl Scale {
     }
 
     /// Whether a value lies on the axis, ends included.
-    pub(in crate::chart) fn has(&self, value: f64) -> bool {
+    pub(crate) fn has(&self, value: f64) -> bool {
         self.kind.places(value) && (self.low..=self.high).contains(&value)
     }
 }
 
 /// A range no narrower than a thousandth of its magnitude, so that ticks can be told apart; all-equal values come to
 /// lie in the middle.
-pub(in crate::chart) fn widened((low, high): (f64, f64)) -> (f64, f64) {
+pub(crate) fn widened((low, high): (f64, f64)) -> (f64, f64) {
     let magnitude = low.abs().max(high.abs());
     if magnitude == 0.0 {
         return (0.0, 1.0);
@@ -77,7 +77,7 @@ pub(in crate::chart) fn widened((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 /// A range of positive values no narrower than `factor` from end to end.
-pub(in crate::chart) fn widened_by((low, high): (f64, f64), factor: f64) -> (f64, f64) {
+pub(crate) fn widened_by((low, high): (f64, f64), factor: f64) -> (f64, f64) {
     let missing = factor / (high / low);
     if missing > 1.0 { (low / missing.sqrt(), high * missing.sqrt()) } else { (low, high) }
 }

@@ -5,30 +5,20 @@ use std::fmt::{self, Display, Write};
 use litelab_model::text::printable;
 use maud::{Markup, PreEscaped, html};
 
-use super::simplify::simplify;
 use super::text;
 use crate::chart::Chart;
 
 /// Units from left to right in every picture.
 pub(in crate::chart) const WIDTH: f64 = 440.0;
 
-/// A place, to a tenth of a unit: finer than a screen shows, and short.
+/// A place, to a tenth of a unit: finer than a screen shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::chart) struct N(pub(in crate::chart) f64);
 
-impl N {
-    fn tenths(self) -> i64 {
-        (self.0 * 10.0).round() as i64
-    }
-}
-
 impl Display for N {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tenths = self.tenths();
-        match tenths % 10 {
-            0 => write!(f, "{}", tenths / 10),
-            _ => write!(f, "{}", tenths as f64 / 10.0),
-        }
+        // 0.0 + −0.0 is 0.0.
+        write!(f, "{}", 0.0 + (self.0 * 10.0).round() / 10.0)
     }
 }
 
@@ -108,49 +98,24 @@ pub(in crate::chart) fn lines(x: f64, baseline: f64, anchor: Anchor, class: &str
     }
 }
 
-/// The data of a path. Lines are written as steps from rounded place to rounded place, which are short and do not add
-/// up to an error.
+/// The data of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::chart) struct Path {
-    data: String,
-    /// Where it has come to, in tenths.
-    at: (i64, i64),
-    /// Whether the last command was a step, which need not be named again.
-    stepping: bool,
-}
+pub(in crate::chart) struct Path(String);
 
 impl Path {
-    pub(in crate::chart) fn is_empty(&self) -> bool {
-        self.data.is_empty()
-    }
-
     pub(in crate::chart) fn start(&mut self, x: f64, y: f64) -> &mut Self {
-        self.at = (N(x).tenths(), N(y).tenths());
         self.push(format_args!("M{} {}", N(x), N(y)))
     }
 
     pub(in crate::chart) fn line(&mut self, x: f64, y: f64) -> &mut Self {
-        let to = (N(x).tenths(), N(y).tenths());
-        let (x, y) = (step(to.0 - self.at.0), step(to.1 - self.at.1));
-        let between = if y.starts_with('-') { "" } else { " " };
-        let command = match (self.stepping, x.starts_with('-')) {
-            (false, _) => "l",
-            (true, true) => "",
-            (true, false) => " ",
-        };
-        self.push(format_args!("{command}{x}{between}{y}"));
-        self.at = to;
-        self.stepping = true;
-        self
+        self.push(format_args!("L{} {}", N(x), N(y)))
     }
 
     pub(in crate::chart) fn across(&mut self, x: f64) -> &mut Self {
-        self.at.0 = N(x).tenths();
         self.push(format_args!("H{}", N(x)))
     }
 
     pub(in crate::chart) fn down(&mut self, y: f64) -> &mut Self {
-        self.at.1 = N(y).tenths();
         self.push(format_args!("V{}", N(y)))
     }
 
@@ -164,18 +129,16 @@ impl Path {
         self.push(format_args!("{commands}"))
     }
 
-    /// Lines through all places, but for points that are not seen; a gap where there is no place.
+    /// Lines through all places; a gap where there is no place.
     pub(in crate::chart) fn through(&mut self, places: impl IntoIterator<Item = Option<(f64, f64)>>) -> &mut Self {
-        let places: Vec<Option<(f64, f64)>> = places.into_iter().collect();
-        for piece in places.split(Option::is_none) {
-            let piece: Vec<(f64, f64)> = piece.iter().copied().flatten().collect();
-            for (i, (x, y)) in simplify(&piece).into_iter().enumerate() {
-                if i == 0 {
-                    self.start(x, y)
-                } else {
-                    self.line(x, y)
-                };
-            }
+        let mut gap = true;
+        for place in places {
+            match place {
+                Some((x, y)) if gap => self.start(x, y),
+                Some((x, y)) => self.line(x, y),
+                None => self,
+            };
+            gap = place.is_none();
         }
         self
     }
@@ -183,22 +146,15 @@ impl Path {
     /// Nothing if the path is empty.
     pub(in crate::chart) fn markup(&self, class: &str) -> Markup {
         html! {
-            @if !self.is_empty() { path class=(class) d=(PreEscaped(&self.data)) {} }
+            @if !self.0.is_empty() { path class=(class) d=(PreEscaped(&self.0)) {} }
         }
     }
 
     fn push(&mut self, part: fmt::Arguments<'_>) -> &mut Self {
-        self.stepping = false;
         // Writing to a string cannot fail.
-        let _ = self.data.write_fmt(part);
+        let _ = self.0.write_fmt(part);
         self
     }
-}
-
-/// Tenths as a step of a path: `12`, `-.5`.
-fn step(tenths: i64) -> String {
-    let text = N(tenths as f64 / 10.0).to_string();
-    text.replacen("0.", ".", usize::from(tenths.abs() < 10))
 }
 
 /// A rectangle.
@@ -230,8 +186,8 @@ mod tests {
     #[test]
     fn a_path_has_gaps_where_there_is_no_place() {
         let mut path = Path::default();
-        path.through([Some((1.0, 2.0)), Some((3.0, 4.2)), Some((3.5, 1.0)), None, Some((5.0, 6.0)), Some((4.0, 6.04))]);
-        assert_eq!(path.markup("line").into_string(), r#"<path class="line" d="M1 2l2 2.2 .5-3.2M5 6l-1 0"></path>"#);
+        path.through([Some((1.0, 2.0)), Some((3.0, 4.2)), None, Some((5.0, 6.0)), Some((4.0, 6.04))]);
+        assert_eq!(path.markup("line").into_string(), r#"<path class="line" d="M1 2L3 4.2M5 6L4 6"></path>"#);
         assert_eq!(Path::default().markup("line").into_string(), "");
     }
 }

@@ -2,5 +2,5 @@
 
 mod arbitrary;
 mod contrast;
-mod look;
-pub(super) mod sound;
+pub(crate) mod look;
+pub(crate) mod sound;

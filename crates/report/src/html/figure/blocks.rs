@@ -1,11 +1,24 @@
 //! The first metric block by block: drift and outliers.
 
+use litelab_model::metric::Unit;
+
 use super::{Figure, Source, left_out};
-use crate::chart::{Reading, Strip, StripArm};
+use crate::analysis::ArmAnalysis;
+use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, say};
 use crate::document::max_of;
+use crate::number;
 
 /// Panels of a picture that is still seen at once.
 const MOST: usize = 6;
+/// Dots of a panel that do not lie upon each other.
+const LARGE: usize = 80;
+
+/// One panel: values by block, which begin at 1 and stand in order, and their median.
+struct Arm {
+    label: String,
+    values: Vec<(u32, f64)>,
+    median: Option<Reading>,
+}
 
 pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let metric = source.scenario.metrics.first()?;
@@ -15,22 +28,127 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     if most < 3 {
         return None;
     }
-    let panel = |arm: &&crate::analysis::ArmAnalysis| StripArm {
+    let arm = |arm: &&ArmAnalysis| Arm {
         label: max_of(arm, metric) + &source.name(arm),
         values: arm.values(metric).iter().map(|(block, value)| (block + 1, *value)).collect(),
         median: arm.estimate(metric).map(Reading::from),
     };
-    let chart = Strip {
+    let arms: Vec<Arm> = shown.iter().map(arm).collect();
+    let chart = Xy {
         title: format!("{}: {metric} by block", source.scenario.name),
-        summary: String::new(),
-        axis: metric.to_string(),
-        unit: Some(metric.measure.unit()),
-        arms: shown.iter().map(panel).collect(),
+        ..chart(&metric.to_string(), metric.measure.unit(), &arms)
     };
     let note = format!(
         "{}Blocks in the order in which they were measured, with the median and its 95 % interval.",
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
     );
     let arms = shown.iter().map(|arm| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: 3, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms, course: None })
+}
+
+/// Each panel has its own ticks, yet all reach equally far from their median in proportion, so that a wide scatter looks
+/// wide.
+fn chart(metric: &str, unit: Unit, arms: &[Arm]) -> Xy {
+    let ratios = arms.iter().flat_map(|arm| {
+        let centre = arm.centre();
+        arm.shown().into_iter().filter_map(move |value| Some(value / centre?))
+    });
+    let (low, high) = Kind::Linear.range(ratios).unwrap_or((1.0, 1.0));
+    let margin = (high - low) * 0.08 + 0.001;
+    let reach = (low - margin, high + margin);
+    let panel = |arm: &Arm| Panel {
+        label: arm.label.clone(),
+        y: arm.range(reach).map(|range| Axis::between(metric, Some(unit), range)),
+        height: 76.0,
+        marks: arm.marks(),
+        ..Panel::default()
+    };
+    Xy {
+        drawn: format!("{metric} by block in the order of measurement, one panel for each arm."),
+        words: arms.iter().map(|arm| arm.sentence(unit)).collect(),
+        legend: vec![
+            Entry::new(Sample::Shape(0, "dot-sample".into()), "one block"),
+            Entry::new(Sample::Rule("median"), "median"),
+            Entry::new(Sample::Area("interval"), "its interval"),
+        ],
+        x: Axis::whole(
+            "block, in the order of measurement",
+            arms.iter().flat_map(|arm| &arm.values).map(|(block, _)| *block),
+        ),
+        panels: arms.iter().map(panel).collect(),
+        ..Xy::default()
+    }
+}
+
+impl Arm {
+    /// All that is to be seen: values, median and interval.
+    fn shown(&self) -> Vec<f64> {
+        let ends = self.median.and_then(|median| median.range).map(|(low, high)| [low, high]);
+        let median = self.median.map(|median| median.value).into_iter().chain(ends.into_iter().flatten());
+        self.values.iter().map(|(_, value)| *value).chain(median).filter(|value| Kind::Linear.places(*value)).collect()
+    }
+
+    /// The median, if values can be measured against it: beyond that, ratios would be without meaning.
+    fn centre(&self) -> Option<f64> {
+        self.median.map(|median| median.value).filter(|median| (1e-12..1e80).contains(median))
+    }
+
+    /// None where nothing is to be seen.
+    fn range(&self, reach: (f64, f64)) -> Option<(f64, f64)> {
+        let own = Kind::Linear.range(self.shown())?;
+        Some(match self.centre() {
+            Some(centre) => {
+                let low = own.0.min(centre * reach.0);
+                // What cannot be negative has no axis below 0.
+                (if own.0 >= 0.0 { low.max(0.0) } else { low }, own.1.max(centre * reach.1))
+            }
+            None => {
+                let margin = (own.1 - own.0) * 0.08;
+                (own.0 - margin, own.1 + margin)
+            }
+        })
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let points: Vec<(f64, f64)> = self.values.iter().map(|(block, value)| (f64::from(*block), *value)).collect();
+        let dot = if points.len() > LARGE { "dot small" } else { "dot" };
+        let interval = self.median.and_then(|median| median.range).map(|range| Mark::Band("interval", range));
+        let median = self.median.map(|median| Mark::Across("median", median.value));
+        let dots = [Mark::Line("thread".into(), points.clone()), Mark::Points(dot.into(), mark::DOT, points)];
+        interval.into_iter().chain(median).chain(dots).collect()
+    }
+
+    fn sentence(&self, unit: Unit) -> String {
+        let values: Vec<f64> =
+            self.values.iter().map(|(_, value)| *value).filter(|v| Kind::Linear.places(*v)).collect();
+        let Some((low, high)) = Kind::Linear.range(values.iter().copied()) else {
+            return format!("{}: nothing that could be drawn", self.label);
+        };
+        let median = self.median.map(|median| format!("median {}, ", say::reading(&median, Some(unit))));
+        let blocks = number::counted(values.len() as u64, "block");
+        let [low, high] = [low, high].map(|value| say::value(value, Some(unit)));
+        format!("{}: {}{blocks} from {low} to {high}", self.label, median.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Chart;
+    use crate::chart::tests::look::{draw, marks};
+
+    #[test]
+    fn there_is_a_dot_for_each_block_and_the_median_in_every_panel() {
+        let values = vec![(1, 10.0), (2, f64::NAN), (3, 30.0), (4, 20.0)];
+        let arm = Arm { label: "a".into(), values, median: Some(Reading::within(20.0, 10.0, 30.0)) };
+        let chart = chart("time", Unit::Nanos, &[arm]);
+        let svg = draw(&chart);
+        assert_eq!(marks(&svg, "dot").concat().matches("h0").count(), 3);
+        assert_eq!(
+            (marks(&svg, "median").len(), marks(&svg, "interval").len()),
+            (2, 2),
+            "in the legend and in the plot"
+        );
+        assert!(chart.description().contains("3 blocks from 10.0 ns to 30.0 ns"), "{}", chart.description());
+    }
 }

@@ -1,17 +1,24 @@
-//! Single trials over their time: a sketch for every reader, and the same numbers for a chart to zoom into.
+//! Single trials over their time: a picture for every reader, and the same numbers for a chart to zoom into.
 
 use litelab_model::metric::Unit;
 use serde_json::{Value, json};
 
 use super::{Figure, Source, left_out};
 use crate::analysis::ArmAnalysis;
-use crate::chart::{Events, Line, TimeSeries};
+use crate::chart::{Axis, Entry, Kind, Lane, Mark, Panel, Sample, Xy, mark, say};
 use crate::html::timing::{Course, MOST_ARMS};
 use crate::number;
 
 /// A quantity: its title, the word on its axis, its unit, its values, and what one of them has to be above.
 type Quantity = (&'static str, &'static str, Unit, fn(&Course) -> &Vec<f64>, f64);
 
+/// Name, and points of seconds since the beginning, in order, and the value; one that is not finite is a gap.
+type Line = (String, Vec<(f64, f64)>);
+/// What happened, and the seconds at which it did.
+type Events = (String, Vec<f64>);
+
+/// Events of a kind beyond this many have no line through the plot: it would be a grey area.
+const THROUGH: usize = 40;
 /// Nanoseconds: as late as the next timer is due, by the usual period of the probe.
 const LATE: f64 = 10e6;
 
@@ -48,24 +55,19 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     if !shown.iter().any(|(_, course)| values(course).iter().any(|value| *value > least)) {
         return None;
     }
-    let line = |(arm, course): &(&ArmAnalysis, &Course)| Line {
-        name: source.name(arm),
-        points: course.seconds().zip(values(course).iter().copied()).collect(),
+    let line = |(arm, course): &(&ArmAnalysis, &Course)| {
+        (source.name(arm), course.seconds().zip(values(course).iter().copied()).collect())
     };
-    let events = |(arm, course): &(&ArmAnalysis, &Course)| Events {
-        name: format!("checkpoint, {}", source.name(arm)),
-        seconds: course.checkpoints.iter().map(|window| course.middle(*window)).collect(),
+    let marks = |(arm, course): &(&ArmAnalysis, &Course)| {
+        let seconds = course.checkpoints.iter().map(|window| course.middle(*window));
+        (format!("checkpoint, {}", source.name(arm)), seconds.collect())
     };
-    let marks: Vec<Events> =
-        shown.iter().filter(|(_, course)| at == WAL && !course.checkpoints.is_empty()).map(events).collect();
+    let marked = shown.iter().filter(|(_, course)| at == WAL && !course.checkpoints.is_empty());
+    let marks: Vec<Events> = marked.map(marks).collect();
     let checkpoints = if marks.is_empty() { "" } else { " Marked are windows in which a checkpoint moved pages." };
-    let chart = TimeSeries {
+    let chart = Xy {
         title: format!("{}: {title} over the time of a trial", source.scenario.name),
-        summary: String::new(),
-        quantity: quantity.into(),
-        unit: Some(unit),
-        lines: shown.iter().map(line).collect(),
-        events: marks,
+        ..chart(quantity, unit, &shown.iter().map(line).collect::<Vec<Line>>(), &marks)
     };
     let step = shown.iter().map(|(_, course)| course.step).fold(0.0, f64::max);
     let blocks: Vec<String> = shown.iter().map(|(_, course)| (course.block + 1).to_string()).collect();
@@ -76,7 +78,50 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         number::value(step * 1e9, Unit::Nanos),
     );
     let arms = shown.iter().map(|(arm, _)| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: 6, course: Some(at) })
+    Some(Figure { chart: Box::new(chart), note, arms, course: Some(at) })
+}
+
+/// One quantity, several arms, with what happened marked below. Stands for readers without scripts where the page draws a
+/// chart to zoom into.
+fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
+    let points = || lines.iter().flat_map(|(_, points)| points).filter(|(_, value)| value.is_finite());
+    let lane = |(i, (_, at)): (usize, &Events)| Lane {
+        class: "mark event",
+        shape: event(i),
+        at: at.clone(),
+        through: at.len() <= THROUGH,
+    };
+    let named = lines.iter().enumerate().map(|(i, (name, _))| Entry::new(Sample::Line(i), name));
+    let happened = events.iter().enumerate();
+    let happened = happened.map(|(i, (name, _))| Entry::new(Sample::Shape(event(i), "mark event".into()), name));
+    let sentence = |(name, points): &Line| match Kind::Linear.range(points.iter().map(|(_, value)| *value)) {
+        Some((low, high)) => {
+            format!("{name}: from {} to {}", say::value(low, Some(unit)), say::value(high, Some(unit)))
+        }
+        None => format!("{name}: nothing that could be drawn"),
+    };
+    let times = |(name, at): &Events| format!("{name}: {}", number::counted(at.len() as u64, "time"));
+    let seconds = points().map(|(seconds, _)| *seconds).chain(events.iter().flat_map(|(_, at)| at).copied());
+    let line = |(i, (_, points)): (usize, &Line)| Mark::Line(mark::line(i), points.clone());
+    Xy {
+        drawn: format!("{quantity} over time in seconds."),
+        words: lines.iter().map(sentence).chain(events.iter().map(times)).collect(),
+        legend: named.chain(happened).collect(),
+        x: Axis::seconds("time since the beginning", seconds),
+        panels: vec![Panel {
+            y: Axis::rounded(quantity, Some(unit), points().map(|(_, value)| *value)),
+            height: 150.0,
+            marks: lines.iter().enumerate().map(line).collect(),
+            lanes: events.iter().enumerate().map(lane).collect(),
+            ..Panel::default()
+        }],
+        ..Xy::default()
+    }
+}
+
+/// The shape of a kind of events, beginning with the triangle.
+fn event(kind: usize) -> usize {
+    2 + kind % (mark::SERIES - 2)
 }
 
 /// The numbers of a picture for the page's script: one time for all lines, which `null` where a line has no value.
@@ -111,4 +156,27 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
 /// To four significant digits: more are not seen.
 fn round(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::tests::look::{draw, marks};
+    use crate::chart::tests::sound::places;
+
+    #[test]
+    fn gaps_and_spikes_stay_and_many_events_are_no_grey_area() {
+        let mut points: Vec<(f64, f64)> = (0..100).map(|i| (f64::from(i) / 10.0, f64::from(i % 7))).collect();
+        points[40].1 = 1000.0;
+        points[70].1 = f64::NAN;
+        let events = |count: u32| ("checkpoint".to_owned(), (0..count).map(|i| f64::from(i) / 9.0).collect());
+        let svg = |count| draw(&chart("WAL size", Unit::Bytes, &[("a".into(), points.clone())], &[events(count)]));
+        let many = svg(80);
+        let line = marks(&many, "line").into_iter().find(|line| line.matches('L').count() > 50).unwrap();
+        assert_eq!(line.matches('M').count(), 2, "one gap");
+        let heights = || places(&line).unwrap().into_iter().map(|(_, y)| y);
+        let (high, low) = (heights().fold(f64::MAX, f64::min), heights().fold(f64::MIN, f64::max));
+        assert!(low - high > 140.0, "the spike is there: {high} to {low}");
+        assert!(marks(&many, "event-line").is_empty() && !marks(&svg(4), "event-line").is_empty());
+    }
 }

@@ -65,11 +65,5 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     };
     let note =
         "Medians over blocks, the best outlined; it describes and decides nothing: verdicts are in the table.".into();
-    Some(Figure {
-        chart: Box::new(chart),
-        note,
-        arms: arms.iter().map(|arm| arm.index).collect(),
-        rank: 2,
-        course: None,
-    })
+    Some(Figure { chart: Box::new(chart), note, arms: arms.iter().map(|arm| arm.index).collect(), course: None })
 }

@@ -1,31 +1,33 @@
 //! Latencies by percentile.
 
-use litelab_model::metric::Timing;
+use litelab_model::metric::{Timing, Unit};
 
 use super::{Figure, Source, left_out};
-use crate::chart::{PercentileCurve, Percentiles};
+use crate::chart::{Axis, Entry, Kind, Mark, Panel, Sample, Xy, mark, say};
 use crate::html::evidence::{Latency, latencies};
 use crate::number;
 
 /// Curves that can be told apart.
 const MOST: usize = 6;
+/// Room behind the last finite quantile for the maximum and its label, as a share of the room before it.
+const TO_MAX: f64 = 0.2;
+/// From one marker of a curve to the next, in points.
+const BETWEEN_MARKERS: usize = 3;
+
+/// Name, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
+type Curve = (String, Vec<(f64, f64)>);
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let all = latencies(&source.scenario.metrics);
-    all.iter().enumerate().filter_map(|(at, latency)| figure(source, latency, at)).collect()
+    all.iter().filter_map(|latency| figure(source, latency)).collect()
 }
 
-fn figure(source: Source<'_>, latency: &Latency, at: usize) -> Option<Figure> {
+fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let (timing, transaction) = latency;
     let shown = source.scenario.leading(source.analysis, MOST);
-    let curves: Vec<(usize, PercentileCurve, u64)> = shown
-        .iter()
-        .filter_map(|arm| {
-            let sketch = source.evidence.latency(arm.index, latency)?;
-            Some((arm.index, PercentileCurve { name: source.name(arm), points: sketch.curve() }, sketch.total()))
-        })
-        .collect();
-    let least = curves.iter().map(|(_, _, total)| *total).min()?;
+    let known = shown.iter().filter_map(|arm| Some((*arm, source.evidence.latency(arm.index, latency)?)));
+    let known: Vec<_> = known.collect();
+    let least = known.iter().map(|(_, all)| all.total()).min()?;
     let what = words(*timing);
     let of = transaction.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
     let note = format!(
@@ -34,15 +36,68 @@ fn figure(source: Source<'_>, latency: &Latency, at: usize) -> Option<Figure> {
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
         number::counted(least, noun(*timing)),
     );
-    let chart = Percentiles {
-        title: format!("{}: {what}{of} by percentile", source.scenario.name),
+    let title = format!("{}: {what}{of} by percentile", source.scenario.name);
+    let curves: Vec<Curve> = known.iter().map(|(arm, all)| (source.name(arm), all.curve())).collect();
+    let chart = chart(title, &format!("{what}{of}"), &format!("{}s", noun(*timing)), &curves);
+    Some(Figure { chart: Box::new(chart), note, arms: known.iter().map(|(arm, _)| arm.index).collect(), course: None })
+}
+
+/// Latency against log₁₀(1/(1 − q)), which gives each further nine the same room.
+fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
+    // −log₁₀ 1 is −0.
+    let nines = |(q, nanos): &(f64, f64)| (0.0 - (1.0 - q).log10(), *nanos);
+    let placed: Vec<Vec<(f64, f64)>> = curves.iter().map(|(_, points)| points.iter().map(nines).collect()).collect();
+    let all = || placed.iter().flatten();
+    let last = all().map(|(nines, _)| *nines).filter(|nines| nines.is_finite()).fold(1.0, f64::max);
+    // 1 − 0.999 is a little more than 0.001.
+    let last = if (last - last.round()).abs() < 1e-6 { last.round() } else { last };
+    let maximum = all().any(|(nines, _)| nines.is_infinite());
+    let end = if maximum { last * (1.0 + TO_MAX) } else { last };
+    let ticks = maximum.then(|| (end, "max".to_owned())).into_iter();
+    let ticks = ticks.chain([(2.0_f64.log10(), "50 %".to_owned())]);
+    let ticks = ticks.chain((1..=last as i32).map(|nines| (f64::from(nines), percentile(nines))));
+    let ticks = ticks.chain([(0.0, "0 %".to_owned())]).collect();
+    let axis = Axis::given(&format!("percentile of {of} (%, log scale)"), Kind::Linear, (0.0, end), ticks);
+    let marks = placed.iter().enumerate().flat_map(|(i, points)| {
+        let points: Vec<(f64, f64)> = points.iter().map(|(nines, nanos)| (nines.min(end), *nanos)).collect();
+        // Each curve's begin a little later than those of the one before, so that curves that lie upon each other are seen.
+        let marked = |at: usize| (at + i).is_multiple_of(BETWEEN_MARKERS) || at + 1 == points.len();
+        let markers = points.iter().enumerate().filter(|(at, _)| marked(*at)).map(|(_, point)| *point).collect();
+        [Mark::Points(mark::marker(i), i, markers), Mark::Line(mark::line(i), points.clone())]
+    });
+    Xy {
+        title,
         summary: String::new(),
-        axis: format!("{what}{of}"),
-        of: format!("{}s", noun(*timing)),
-        curves: curves.iter().map(|(_, curve, _)| curve.clone()).collect(),
-    };
-    let arms = curves.iter().map(|(arm, ..)| *arm).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, rank: if at == 0 { 1 } else { 4 }, course: None })
+        drawn: format!("{what} by percentile of {of}, both axes logarithmic."),
+        words: curves.iter().map(sentence).collect(),
+        legend: curves.iter().enumerate().map(|(i, (name, _))| Entry::new(Sample::Series(i), name)).collect(),
+        x: Some(axis),
+        panels: vec![Panel {
+            y: Axis::times(what, all().map(|(_, nanos)| *nanos)),
+            height: 220.0,
+            marks: marks.collect(),
+            ..Panel::default()
+        }],
+        caption: Vec::new(),
+    }
+}
+
+/// `99.9 %` of 3.
+fn percentile(nines: i32) -> String {
+    match usize::try_from(nines).unwrap_or(0) {
+        0 => "0 %".into(),
+        1 => "90 %".into(),
+        2 => "99 %".into(),
+        nines => format!("99.{} %", "9".repeat(nines - 2)),
+    }
+}
+
+/// A curve's latency at the percentiles that people ask for, where it has a point there.
+fn sentence((name, points): &Curve) -> String {
+    let asked = [(0.5, "P50"), (0.95, "P95"), (0.99, "P99"), (0.999, "P99.9"), (1.0, "max")];
+    let at = |q: f64| points.iter().find(|(have, _)| (have - q).abs() < 1e-9).map(|(_, nanos)| *nanos);
+    let known = asked.iter().filter_map(|(q, name)| Some(format!("{name} {}", say::value(at(*q)?, Some(Unit::Nanos)))));
+    format!("{name}: {}", known.collect::<Vec<_>>().join(", "))
 }
 
 fn words(timing: Timing) -> &'static str {
@@ -65,5 +120,27 @@ fn noun(timing: Timing) -> &'static str {
         Timing::PoolWait => "job",
         Timing::Scheduler => "task",
         _ => "transaction",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Chart;
+    use crate::chart::tests::look::{draw, texts};
+
+    #[test]
+    fn percentiles_stand_at_their_nines() {
+        let points = vec![(0.5, 10e3), (0.9, 20e3), (0.99, 50e3), (0.999, 2e6), (1.0, 9e6)];
+        let curves = ["a", "b"].map(|name| (name.to_owned(), points.clone()));
+        let of = |curves: &[Curve]| chart("t".into(), "service time", "transactions", curves);
+        let texts = texts(&draw(&of(&curves)));
+        for label in ["50 %", "90 %", "99 %", "99.9 %", "max", "100 µs", "1 ms", "service time (µs to ms, log scale)"]
+        {
+            assert!(texts.iter().any(|text| text == label), "{label}: {texts:?}");
+        }
+        let said = of(&curves).description();
+        assert!(said.contains("a: P50 10.0 µs, P99 50.0 µs, P99.9 2.00 ms, max 9.00 ms"), "{said}");
+        assert!(!draw(&of(&[("a".into(), vec![(0.5, 1.0)])])).contains(">max<"));
     }
 }

@@ -36,8 +36,6 @@ pub(super) struct Figure {
     pub(super) note: String,
     /// Those in it, as far as they are told apart.
     pub(super) arms: Vec<usize>,
-    /// What is to be left out first where space is short has the highest.
-    pub(super) rank: u8,
     /// For a picture of single trials over their time, which quantity it is of.
     pub(super) course: Option<usize>,
 }

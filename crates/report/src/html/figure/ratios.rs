@@ -11,6 +11,9 @@ use crate::number;
 /// Rows of a picture that is still seen at once.
 const MOST: usize = 24;
 
+/// An arm in one metric.
+type Compared<'a> = (&'a ArmComparison, &'a MetricComparison);
+
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let count = source.scenario.judged.len();
     (0..count).filter_map(|at| figure(source, at)).collect()
@@ -19,8 +22,8 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     let scenario = source.scenario;
     let metric = scenario.judged.get(at)?;
-    let of = |comparison: &ArmComparison| Some((comparison.arm, comparison.metrics.get(at)?.clone()));
-    let mut cells: Vec<(usize, MetricComparison)> = scenario.comparisons.iter().filter_map(of).collect();
+    let mut cells: Vec<Compared> =
+        scenario.comparisons.iter().filter_map(|of| Some((of, of.metrics.get(at)?))).collect();
     // Ratios that no arm has make no picture.
     let drawn = |cell: &MetricComparison| cell.ratio.as_ref().is_ok_and(|r| r.ratio.interval().is_some());
     if !cells.iter().any(|(_, cell)| drawn(cell)) {
@@ -44,7 +47,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         |verdict| verdict_words(verdict, metric).split_once(' ').map(|(_, word)| word.to_owned()).unwrap_or_default();
     let (faster, slower) = (word(Verdict::Faster), word(Verdict::Slower));
     let sides = if good == Better::Higher { (slower, faster) } else { (faster, slower) };
-    let arms: Vec<usize> = cells.iter().map(|(arm, _)| *arm).collect();
+    let arms: Vec<usize> = cells.iter().map(|(of, _)| of.arm).collect();
     let note = format!(
         "{}{} intervals of paired blocks; the shaded band is ±{}, within which arms count as equivalent.",
         left_out(cells.len(), all, "those farthest from the baseline"),
@@ -52,14 +55,12 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         number::percent(source.analysis.tolerance),
     );
     let mut summary = summary(&cells, metric, &baseline.label);
-    let losing = |(arm, cell): &&(usize, MetricComparison)| {
-        cell.verdict == Verdict::Faster && source.analysis.footing(*arm, scenario.baseline).is_loss()
-    };
+    let losing = |(of, cell): &&Compared| cell.verdict == Verdict::Faster && of.footing.is_loss();
     match cells.iter().filter(losing).count() {
         0 => {}
         n => summary.push_str(&format!(" Of these, {n} give up durability for it.")),
     }
-    let rows = cells.into_iter().filter_map(|(arm, cell)| row(source, arm, &cell)).collect();
+    let rows = cells.into_iter().filter_map(|compared| row(source, compared)).collect();
     let chart = Forest {
         title: format!("{}: {metric} against the baseline", scenario.name),
         summary,
@@ -68,31 +69,30 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         sides: Some(sides),
         rows,
     };
-    Some(Figure { chart: Box::new(chart), note, arms, rank: if at == 0 { 0 } else { 5 }, course: None })
+    Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }
 
-fn row(source: Source<'_>, arm: usize, cell: &MetricComparison) -> Option<ForestRow> {
+fn row(source: Source<'_>, (of, cell): Compared<'_>) -> Option<ForestRow> {
     let words = verdict_words(cell.verdict, &cell.metric);
     let (glyph, word) = words.split_once(' ').unwrap_or(("", &words));
-    let footing = source.analysis.footing(arm, source.scenario.baseline);
     let ratio = match &cell.ratio {
         Ok(paired) if paired.ratio.interval().is_some() => Ok(Reading::from(&paired.ratio)),
         Ok(paired) => Err(number::needs(&paired.ratio)),
         Err(why) => Err(why.clone()),
     };
     Some(ForestRow {
-        label: source.name(source.arm(arm)?),
+        label: source.name(source.arm(of.arm)?),
         blocks: cell.ratio.as_ref().map_or(0, |paired| u32::try_from(paired.ratio.n).unwrap_or(u32::MAX)),
         ratio,
         verdict: Some(Word {
             glyph: glyph.into(),
-            word: format!("{word}, {footing}"),
-            tone: verdict_tone(cell.verdict, footing),
+            word: format!("{word}, {}", of.footing),
+            tone: verdict_tone(cell.verdict, of.footing),
         }),
     })
 }
 
-fn summary(cells: &[(usize, MetricComparison)], metric: &litelab_model::Metric, baseline: &str) -> String {
+fn summary(cells: &[Compared<'_>], metric: &litelab_model::Metric, baseline: &str) -> String {
     let count = |which: fn(&Verdict) -> bool| cells.iter().filter(|(_, cell)| which(&cell.verdict)).count();
     let all = [
         (Verdict::Faster, count(|v| *v == Verdict::Faster)),

@@ -13,7 +13,9 @@ use litelab_model::Plan;
 use litelab_record::environment::LoadWindow;
 use litelab_record::outcome::{Failure, FailureKind, Outcome, Series, TrialRecord};
 use litelab_record::{Recorder, RunFile, RunInfo};
+use litelab_report::export::json;
 use litelab_report::{Analysis, analyse};
+use serde_json::Value;
 
 pub use measurement::Numbers;
 
@@ -95,4 +97,9 @@ pub fn study_file() -> (RunFile, RunInfo, tempfile::TempDir) {
     let prepare = |recorder: &Recorder| recorder.calibration(0, "rust", &measurement::noop()).unwrap();
     let (file, info) = record(&directory.path().join("run.db"), &plan, prepare, plan::outcome);
     (file, info, directory)
+}
+
+/// An analysis as it is exported.
+pub fn exported(analysis: &Analysis, info: &RunInfo) -> Value {
+    serde_json::to_value(json::export(analysis, info)).unwrap()
 }

@@ -1,0 +1,180 @@
+//! Quantities against one horizontal axis, in panels below each other.
+
+use maud::{Markup, html};
+
+use super::draw::axis::Axis;
+use super::draw::frame::{Frame, Space};
+use super::draw::legend::{self, Entry};
+use super::draw::svg::{self, Anchor, Path, WIDTH};
+use super::draw::{mark, text};
+use super::{Chart, Reading, say};
+
+/// A picture that a figure configures. All values are data; what has no place on its axis is left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Xy {
+    /// What is shown.
+    pub(crate) title: String,
+    /// The answer in a sentence; may be empty.
+    pub(crate) summary: String,
+    /// What is drawn against what, in a sentence.
+    pub(crate) drawn: String,
+    /// The marks in words, in the order of the legend.
+    pub(crate) words: Vec<String>,
+    /// Which mark is which; entries without a text are left out.
+    pub(crate) legend: Vec<Entry>,
+    /// Of all panels; none where no value has a place on it.
+    pub(crate) x: Option<Axis>,
+    /// From top to bottom; the last one has the labels of the horizontal axis.
+    pub(crate) panels: Vec<Panel>,
+    /// Lines below the panels; long ones are wrapped.
+    pub(crate) caption: Vec<String>,
+}
+
+/// A plot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Panel {
+    /// Stands above it; may be empty.
+    pub(crate) label: String,
+    /// None where no value has a place on it: then there is no such panel.
+    pub(crate) y: Option<Axis>,
+    /// In units of the picture.
+    pub(crate) height: f64,
+    /// Later ones lie upon earlier ones.
+    pub(crate) marks: Vec<Mark>,
+    /// Rows below the plot.
+    pub(crate) lanes: Vec<Lane>,
+}
+
+/// What is drawn; its class first.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Mark {
+    /// A line through points; a gap where one has no place.
+    Line(String, Vec<(f64, f64)>),
+    /// A shape at each point.
+    Points(String, usize, Vec<(f64, f64)>),
+    /// An upright interval at each place across.
+    Whiskers(String, Vec<(f64, Reading)>),
+    /// A line from left to right.
+    Across(&'static str, f64),
+    /// A line from top to bottom.
+    Down(&'static str, f64),
+    /// An area from left to right between two heights; one that is infinite is the plot's border.
+    Band(&'static str, (f64, f64)),
+}
+
+/// A row of shapes below a plot: things that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lane {
+    pub(crate) class: &'static str,
+    pub(crate) shape: usize,
+    /// On the horizontal axis.
+    pub(crate) at: Vec<f64>,
+    /// Whether each has a line through the plot.
+    pub(crate) through: bool,
+}
+
+/// Height of a lane.
+const LANE: f64 = 16.0;
+/// Between panels.
+const BETWEEN: f64 = 8.0;
+
+impl Chart for Xy {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn description(&self) -> String {
+        say::description(&self.summary, &self.drawn, self.words.iter().cloned())
+    }
+
+    fn svg(&self, id: &str) -> Markup {
+        let panels: Vec<(&Panel, &Axis)> = self.panels.iter().filter_map(|p| Some((p, p.y.as_ref()?))).collect();
+        let Some(x) = self.x.as_ref().filter(|_| !panels.is_empty()) else { return svg::empty(self, id) };
+        let named: Vec<Entry> = self.legend.iter().filter(|entry| !entry.text.trim().is_empty()).cloned().collect();
+        let (legend, mut end) = legend::legend(&named, 0.0);
+        let left = panels.iter().map(|(panel, y)| Frame::left(y, panel.height)).fold(0.0, f64::max);
+        let mut drawn = Vec::new();
+        for (i, (panel, y)) in panels.iter().enumerate() {
+            let top = end + if i > 0 { BETWEEN } else { 0.0 };
+            let label = text::wrap_bold(&panel.label, WIDTH);
+            let space = Space {
+                above: top + label.len() as f64 * text::LINE,
+                height: panel.height,
+                lanes: panel.lanes.len() as f64 * LANE,
+                left,
+                labelled: i + 1 == panels.len(),
+            };
+            let frame = Frame::new(x, y, space);
+            end = frame.end;
+            drawn.push(html! {
+                (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
+                (frame.markup())
+                @for (row, lane) in panel.lanes.iter().enumerate() { (lane.markup(&frame, row)) }
+                @for mark in &panel.marks { (mark.markup(&frame)) }
+            });
+        }
+        let caption: Vec<String> = self.caption.iter().flat_map(|line| text::wrap(line, WIDTH)).collect();
+        let inner = html! {
+            (legend)
+            @for panel in drawn { (panel) }
+            (svg::lines(0.0, end + 20.0, Anchor::Start, "", &caption))
+        };
+        let below = if caption.is_empty() { 0.0 } else { caption.len() as f64 * text::LINE + 14.0 };
+        svg::figure(self, id, end + below, &inner)
+    }
+}
+
+impl Mark {
+    fn markup(&self, frame: &Frame) -> Markup {
+        let mut path = Path::default();
+        let class = match self {
+            Self::Line(class, points) => {
+                path.through(points.iter().map(|(x, y)| frame.at(*x, *y)));
+                class.as_str()
+            }
+            Self::Points(class, shape, points) => {
+                let places = points.iter().filter_map(|(x, y)| frame.at(*x, *y));
+                places.for_each(|place| mark::shape(&mut path, *shape, place));
+                class.as_str()
+            }
+            Self::Whiskers(class, readings) => {
+                let places = readings.iter().filter_map(|(x, reading)| Some((frame.x.at(*x)?, reading)));
+                places.for_each(|(x, reading)| mark::whisker(&mut path, x, reading, &frame.y));
+                class.as_str()
+            }
+            Self::Across(class, y) => {
+                if let Some(y) = frame.y.at(*y) {
+                    path.start(frame.left, y).across(frame.right);
+                }
+                class
+            }
+            Self::Down(class, x) => {
+                if let Some(x) = frame.x.at(*x) {
+                    path.start(x, frame.top).down(frame.bottom);
+                }
+                class
+            }
+            Self::Band(class, (low, high)) => {
+                let end = |value: f64, border: f64| if value.is_infinite() { Some(border) } else { frame.y.at(value) };
+                if let (Some(low), Some(high)) = (end(*low, frame.bottom), end(*high, frame.top)) {
+                    path.area((frame.left, high), (frame.right, low));
+                }
+                class
+            }
+        };
+        path.markup(class)
+    }
+}
+
+impl Lane {
+    fn markup(&self, frame: &Frame, row: usize) -> Markup {
+        let (mut lines, mut marks) = (Path::default(), Path::default());
+        for x in self.at.iter().filter_map(|at| frame.x.at(*at)) {
+            if self.through {
+                lines.start(x, frame.top).down(frame.bottom);
+            }
+            mark::shape(&mut marks, self.shape, (x, frame.bottom + (row as f64 + 0.6) * LANE));
+        }
+        html! { (lines.markup("event-line")) (marks.markup(self.class)) }
+    }
+}

@@ -1,0 +1,255 @@
+//! Two runs of one plan compared by their verdicts: which stand, and which changed.
+//!
+//! Every verdict is that of its own run, from its own blocks; the two runs are never mixed into one estimate. A verdict
+//! that turns into its opposite is the one thing that a repetition on the same machine must not show.
+
+use std::collections::BTreeMap;
+
+use litelab_model::Metric;
+use litelab_model::plan::{Arm, Plan};
+use litelab_record::RunInfo;
+use litelab_stats::{ClaimVerdict, Verdict};
+
+use super::{Difference, Side};
+use crate::analysis::{Analysis, ClaimResult, Footing, Measured, MetricComparison};
+use crate::error::ReportError;
+
+/// Two runs of one study, verdict by verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repetition {
+    /// The first run: its file, when, how many blocks.
+    pub before: String,
+    /// The second one.
+    pub after: String,
+    /// In what machine, builds or drivers differ.
+    pub unlike: Vec<Difference>,
+    /// The seeds, where they differ.
+    pub seeds: Option<(u64, u64)>,
+    /// Those that turned into their opposite first, those that stand last; otherwise in the order of the plan.
+    pub verdicts: Vec<Repeated>,
+}
+
+/// A verdict before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeated {
+    /// Of the arm that is compared with the baseline of its scenario, or of the claim.
+    pub name: String,
+    /// In what.
+    pub metric: Metric,
+    /// In the first run.
+    pub before: Judged,
+    /// In the second one.
+    pub after: Judged,
+    /// What became of it.
+    pub change: Change,
+    /// The durability of the arm beside that of the one it is compared with, or of the arm alone, in the first run.
+    pub footing: Footing,
+}
+
+/// A verdict and what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What was measured.
+    pub measured: Measured,
+    /// What it shows.
+    pub verdict: Judgement,
+    /// Why nothing was measured or judged, if so.
+    pub reason: Option<String>,
+}
+
+/// Of a comparison or of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// An arm against its baseline.
+    Comparison(Verdict),
+    /// A claim.
+    Claim(ClaimVerdict),
+}
+
+/// The most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// Into its opposite: faster and slower, holds and contradicted.
+    Reversed,
+    /// Decided before, inconclusive now.
+    Lost,
+    /// Decided both times and not alike, yet no opposites: faster or slower the one time, equivalent the other.
+    Moved,
+    /// Inconclusive before, decided now.
+    Gained,
+    /// The same; inconclusive both times too.
+    Unchanged,
+}
+
+impl Change {
+    /// All of them, the most telling first.
+    pub const ALL: [Self; 5] = [Self::Reversed, Self::Lost, Self::Moved, Self::Gained, Self::Unchanged];
+
+    /// From one verdict to the next.
+    #[must_use]
+    pub fn of(before: Judgement, after: Judgement) -> Self {
+        match (before.sense(), after.sense()) {
+            (a, b) if a == b => Self::Unchanged,
+            (None, _) => Self::Gained,
+            (_, None) => Self::Lost,
+            (Some(a), Some(b)) if a == -b => Self::Reversed,
+            _ => Self::Moved,
+        }
+    }
+}
+
+impl Judgement {
+    /// 1 for, −1 against, 0 neither; none where it is open.
+    fn sense(self) -> Option<i8> {
+        match self {
+            Self::Comparison(Verdict::Faster) | Self::Claim(ClaimVerdict::Holds) => Some(1),
+            Self::Comparison(Verdict::Slower) | Self::Claim(ClaimVerdict::Contradicted) => Some(-1),
+            Self::Comparison(Verdict::Equivalent) => Some(0),
+            Self::Comparison(Verdict::Inconclusive { .. }) | Self::Claim(ClaimVerdict::Inconclusive { .. }) => None,
+        }
+    }
+}
+
+impl Repetition {
+    /// How many verdicts changed in this way.
+    #[must_use]
+    pub fn count(&self, change: Change) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.change == change).count()
+    }
+}
+
+/// Compares the verdicts of two runs.
+///
+/// # Errors
+/// [`ReportError::NoRepetition`] when the runs are not of one resolved study.
+pub fn repetition(before: Side<'_>, after: Side<'_>) -> Result<Repetition, ReportError> {
+    same_study(&before.info.plan, &after.info.plan)?;
+    let mut verdicts: Vec<Repeated> = comparisons(before.analysis, after.analysis);
+    verdicts.extend(before.analysis.claims.iter().map(|claim| repeated_claim(claim, before.analysis, after.analysis)));
+    // Stable: within a kind the plan's order stays.
+    verdicts.sort_by_key(|verdict| verdict.change);
+    let seeds = (before.info.plan.seed, after.info.plan.seed);
+    Ok(Repetition {
+        before: super::name(before.info),
+        after: super::name(after.info),
+        unlike: differences(before.info, after.info),
+        seeds: (seeds.0 != seeds.1).then_some(seeds),
+        verdicts,
+    })
+}
+
+/// In what the machine, the builds and the drivers of two runs of one plan differ; arms that the first one skipped are
+/// not asked about.
+#[must_use]
+pub fn differences(before: &RunInfo, after: &RunInfo) -> Vec<Difference> {
+    let run = before.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none());
+    let arms: Vec<(usize, usize)> = run.map(|(index, _)| (index, index)).collect();
+    super::differences(before, after, &arms)
+}
+
+/// Whether two plans are of the same work, whatever their seeds and numbers of blocks.
+///
+/// # Errors
+/// [`ReportError::NoRepetition`] with the first thing in which they differ.
+pub fn same_study(before: &Plan, after: &Plan) -> Result<(), ReportError> {
+    let differ = |what: String| Err(ReportError::NoRepetition(what));
+    if before.study != after.study {
+        return differ(format!("one is of the study {}, the other of {}", before.study, after.study));
+    }
+    let names = |plan: &Plan| -> Vec<String> { (0..plan.arms.len()).map(|index| plan.arm_name(index)).collect() };
+    if names(before) != names(after) {
+        return differ(
+            "they do not have the same arms: one may be of the quick scale, or of some scenarios only".into(),
+        );
+    }
+    let work = |arm: &Arm| {
+        let mut arm = arm.clone();
+        (arm.trial.seed, arm.skipped) = (0, None);
+        arm
+    };
+    let unlike = before.arms.iter().zip(&after.arms).position(|(a, b)| work(a) != work(b));
+    match unlike {
+        Some(index) => differ(format!("{} is not the same work in both", before.arm_name(index))),
+        None if before.claims != after.claims => differ("they do not examine the same claims".into()),
+        None => Ok(()),
+    }
+}
+
+fn comparisons(before: &Analysis, after: &Analysis) -> Vec<Repeated> {
+    let now: BTreeMap<(usize, &Metric), &MetricComparison> =
+        each(after).map(|(arm, _, of)| ((arm, &of.metric), of)).collect();
+    let repeated = |(arm, footing, was): (usize, Footing, &MetricComparison)| {
+        let now = now.get(&(arm, &was.metric)).map_or_else(not_there, |now| judged(now));
+        let name = before.arms.get(arm).map_or_else(|| format!("arm {arm}"), |arm| arm.name.clone());
+        repeated(name, &was.metric, (judged(was), now), footing)
+    };
+    each(before).map(repeated).collect()
+}
+
+/// Every comparison of a run: the arm, its durability beside that of the baseline, and the metric.
+fn each(analysis: &Analysis) -> impl Iterator<Item = (usize, Footing, &MetricComparison)> {
+    let comparisons = analysis.scenarios.iter().flat_map(|scenario| &scenario.comparisons);
+    comparisons.flat_map(|of| of.metrics.iter().map(move |metric| (of.arm, of.footing, metric)))
+}
+
+fn repeated_claim(was: &ClaimResult, before: &Analysis, after: &Analysis) -> Repeated {
+    let judged = |of: &ClaimResult| Judged {
+        measured: of.measured.clone(),
+        verdict: Judgement::Claim(of.verdict),
+        reason: of.reason.clone(),
+    };
+    let now = after.claims.iter().find(|claim| claim.plan.name == was.plan.name);
+    let footing = before.footing(was.plan.arm, was.plan.against.unwrap_or(was.plan.arm));
+    repeated(was.plan.name.clone(), &was.plan.metric, (judged(was), now.map_or_else(not_there, judged)), footing)
+}
+
+fn repeated(name: String, metric: &Metric, (before, after): (Judged, Judged), footing: Footing) -> Repeated {
+    let change = Change::of(before.verdict, after.verdict);
+    Repeated { name, metric: metric.clone(), before, after, change, footing }
+}
+
+fn judged(of: &MetricComparison) -> Judged {
+    Judged {
+        measured: of.ratio.as_ref().map_or(Measured::Nothing, |paired| Measured::Ratio(*paired)),
+        verdict: Judgement::Comparison(of.verdict),
+        reason: of.ratio.as_ref().err().cloned(),
+    }
+}
+
+/// An arm that the second run had to skip.
+fn not_there() -> Judged {
+    let verdict = Judgement::Comparison(Verdict::Inconclusive { blocks_needed: None });
+    Judged { measured: Measured::Nothing, verdict, reason: Some("it is not in the second run".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_verdicts_has_its_kind() {
+        let open = Verdict::Inconclusive { blocks_needed: Some(3) };
+        let all = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open];
+        let kinds =
+            all.map(|before| all.map(|after| Change::of(Judgement::Comparison(before), Judgement::Comparison(after))));
+        use Change::{Gained, Lost, Moved, Reversed, Unchanged};
+        assert_eq!(
+            kinds,
+            [
+                [Unchanged, Reversed, Moved, Lost],
+                [Reversed, Unchanged, Moved, Lost],
+                [Moved, Moved, Unchanged, Lost],
+                [Gained, Gained, Gained, Unchanged],
+            ]
+        );
+        // How many blocks are still needed is no change.
+        let other = Judgement::Comparison(Verdict::Inconclusive { blocks_needed: None });
+        assert_eq!(Change::of(Judgement::Comparison(open), other), Unchanged);
+        let claim = |before, after| Change::of(Judgement::Claim(before), Judgement::Claim(after));
+        let open = ClaimVerdict::Inconclusive { blocks_needed: None };
+        assert_eq!(claim(ClaimVerdict::Holds, ClaimVerdict::Contradicted), Reversed);
+        assert_eq!(claim(ClaimVerdict::Contradicted, ClaimVerdict::Holds), Reversed);
+        assert_eq!(claim(ClaimVerdict::Holds, open), Lost);
+        assert_eq!(claim(open, ClaimVerdict::Holds), Gained);
+    }
+}
