@@ -1,4 +1,4 @@
-//! What is refused before anything is opened: what the runner could not do, or would do wrong without a word.
+//! What is refused before anything is opened: what the runner cannot do, or would do wrong without an error.
 
 use litelab_protocol::invocation::Invocation;
 use litelab_protocol::{Begin, Database, Fetch, Order, Statement, Trial, Until, VERSION};
@@ -10,9 +10,9 @@ fn fail(reason: String) -> Result<(), Fault> {
     Err(Fault::Other(reason))
 }
 
-/// Its version, before anything else of the trial is believed.
-pub fn protocol(trial: &Trial) -> Result<(), Fault> {
-    if trial.protocol == VERSION { Ok(()) } else { fail(format!("protocol {} is not {VERSION}", trial.protocol)) }
+/// The version of a request, before anything else of it is read.
+pub fn protocol(version: u32) -> Result<(), Fault> {
+    if version == VERSION { Ok(()) } else { fail(format!("protocol {version} is not {VERSION}")) }
 }
 
 /// Access, executor, kind of database and interface.

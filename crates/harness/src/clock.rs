@@ -35,14 +35,14 @@ impl Clock {
 
 /// When a role's last transaction may start: a time known beforehand, or the end of another role.
 #[derive(Clone, Copy)]
-pub struct End<'a> {
+pub struct End {
     /// Nanoseconds since `go`, or [`NEVER`].
     pub time: u64,
     /// When the other role ended, [`NEVER`] until it does.
-    pub role: Option<&'a AtomicU64>,
+    pub role: Option<&'static AtomicU64>,
 }
 
-impl End<'_> {
+impl End {
     /// Whether it is too late to start at `now`.
     #[inline]
     pub fn is_past(self, now: u64) -> bool {
@@ -79,7 +79,7 @@ pub fn pause(nanos: u64) {
     }
 }
 
-/// Sleeps so many microseconds; most pauses are none, and cost nothing.
+/// Sleeps so many microseconds. Most pauses are of none, and cost nothing.
 #[inline]
 pub fn pause_us(micros: u64) {
     if micros > 0 {

@@ -2,22 +2,21 @@
 
 use std::io::BufRead;
 
-use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteBuild, Trial};
+use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteBuild};
 
-use crate::awaited::{self, Awaited};
 use crate::fault::Fault;
-use crate::group::{self, Group};
-use crate::hosted::{self, Hosted};
+use crate::library::{self, GroupCommit, Library};
 use crate::noop::Noop;
 use crate::session::Open;
-use crate::{inspect, trial};
+use crate::state::TrialState;
+use crate::{inspect, sharing};
 
-/// [`litelab_protocol::Access::kind`]s that this library opens.
+/// [`litelab_protocol::Access::kind`]s that the harness implements.
 const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
-/// The same, and the one that is a [`Group`]'s.
-const WITH_GROUP: [&str; 6] = ["per-worker", "shared", "pool", "write-lock", "split", "group-commit"];
+/// The same, and the one of [`GroupCommit`].
+const WITH_GROUP_COMMIT: [&str; 6] = ["per-worker", "shared", "pool", "write-lock", "split", "group-commit"];
 
-/// One driver of a runner: its name, what it can, and the verbs compiled for its [`Open`] or [`Hosted`].
+/// One driver of a runner: its name, what it can do, and the verbs compiled for it.
 pub struct Driver {
     pub(crate) name: &'static str,
     pub(crate) accesses: &'static [&'static str],
@@ -27,13 +26,13 @@ pub struct Driver {
     about: fn() -> Result<About, Fault>,
     pub(crate) run: Run,
     /// Instead, under access `group-commit`.
-    pub(crate) group: Option<Run>,
+    pub(crate) group_commit: Option<Run>,
     pub(crate) inspect: fn(&Inspect) -> Result<Inspection, Fault>,
 }
 
-type Run = fn(&Trial, &mut dyn BufRead) -> Result<(), Fault>;
+type Run = fn(&'static TrialState, &mut dyn BufRead) -> Result<(), Fault>;
 
-/// What `describe` says of a driver beyond what it can.
+/// What `describe` reports of a driver beyond what it can do.
 pub struct About {
     /// Version of the library.
     pub version: String,
@@ -42,8 +41,8 @@ pub struct About {
 }
 
 impl Driver {
-    /// A driver that takes SQL, with every access and executor there is. `about` is asked by `describe` alone, and may
-    /// open a database in memory.
+    /// A driver that blocks and takes SQL, with every access and executor. `about` is called by `describe` alone, and may open a
+    /// database in memory.
     #[must_use]
     pub const fn new<S: Open>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
         Self {
@@ -53,16 +52,16 @@ impl Driver {
             interface: None,
             in_memory: true,
             about,
-            run: trial::with::<S>,
-            group: None,
-            inspect: inspect::with::<S>,
+            run: sharing::run::<S>,
+            group_commit: None,
+            inspect: inspect::sessions::<S>,
         }
     }
 
-    /// A driver that keeps its connections itself, and runs what it is given on them: under this executor, and these
-    /// accesses by [`litelab_protocol::Access::kind`].
+    /// A library that keeps its connections itself, under this executor and these accesses by
+    /// [`litelab_protocol::Access::kind`]. [`Executor::Dedicated`] is that of a library with a thread for each connection.
     #[must_use]
-    pub const fn hosted<H: Hosted>(
+    pub const fn library<L: Library>(
         name: &'static str,
         about: fn() -> Result<About, Fault>,
         executor: &'static [Executor],
@@ -75,61 +74,40 @@ impl Driver {
             interface: None,
             in_memory: true,
             about,
-            run: hosted::run::<H>,
-            group: None,
-            inspect: inspect::hosted::<H>,
+            run: library::run::<L>,
+            group_commit: None,
+            inspect: inspect::library::<L>,
         }
     }
 
-    /// A driver whose calls are awaited one by one, under executor `dedicated`: its library has a thread for each
-    /// connection.
-    #[must_use]
-    pub const fn awaited<A: Awaited>(
-        name: &'static str,
-        about: fn() -> Result<About, Fault>,
-        accesses: &'static [&'static str],
-    ) -> Self {
-        Self {
-            name,
-            accesses,
-            executors: &[Executor::Dedicated],
-            interface: None,
-            in_memory: true,
-            about,
-            run: awaited::run::<A>,
-            group: None,
-            inspect: inspect::awaited::<A>,
-        }
-    }
-
-    /// What every runner has: [`Noop`].
+    /// [`Noop`], which every runner has.
     pub(crate) fn noop() -> Self {
         Self::new::<Noop>("noop", || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
     }
 
-    /// And access `group-commit`, by this layer.
+    /// Adds access `group-commit`, by this layer.
     #[must_use]
-    pub const fn group<G: Group>(mut self) -> Self {
-        self.accesses = &WITH_GROUP;
-        self.group = Some(group::run::<G>);
+    pub const fn group_commit<G: GroupCommit>(mut self) -> Self {
+        self.accesses = &WITH_GROUP_COMMIT;
+        self.group_commit = Some(library::run_group_commit::<G>);
         self
     }
 
-    /// Of the accesses only these, by [`litelab_protocol::Access::kind`].
+    /// Restricts the accesses to these, by [`litelab_protocol::Access::kind`].
     #[must_use]
     pub const fn accesses(mut self, kinds: &'static [&'static str]) -> Self {
         self.accesses = kinds;
         self
     }
 
-    /// Of the executors only these.
+    /// Restricts the executors to these.
     #[must_use]
     pub const fn executors(mut self, executors: &'static [Executor]) -> Self {
         self.executors = executors;
         self
     }
 
-    /// No SQL but the operations of this interface of [`litelab_protocol::invocation`]: what else a trial asks for is
+    /// Takes no SQL but the operations of this interface of [`litelab_protocol::invocation`]: a trial with anything else is
     /// refused before anything is opened.
     #[must_use]
     pub const fn interface(mut self, name: &'static str) -> Self {
@@ -138,7 +116,7 @@ impl Driver {
         self
     }
 
-    /// Such a library that keeps its tables in memory as well, where a trial asks for it; others are refused that.
+    /// Of a driver with an interface: it keeps its tables in memory as well. Default: a trial in memory is refused.
     #[must_use]
     pub const fn in_memory(mut self) -> Self {
         self.in_memory = true;

@@ -1,11 +1,11 @@
-//! Why something did not work.
+//! The error type of drivers and harness.
 
 use litelab_protocol::{Failed, codes};
 
-/// Why something did not work.
+/// Why something failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// SQLite said no: the error is counted, and the transaction rolled back.
+    /// An error that SQLite returned: it is counted, and the transaction rolled back.
     #[error("{}: {message}", codes::name(*code))]
     Sqlite {
         /// Extended result code.
@@ -26,7 +26,7 @@ impl Fault {
         Self::Other(error.to_string())
     }
 
-    /// Says what was being done.
+    /// Prefixes the message with what was being done.
     #[cold]
     #[must_use]
     pub fn during(self, what: &str) -> Self {
@@ -36,7 +36,7 @@ impl Fault {
         }
     }
 
-    /// The last line of a trial that cannot go on; a line break in a message would look like two.
+    /// The last line of a trial that cannot go on, without line breaks in the reason.
     #[must_use]
     pub fn into_failed(self) -> Failed {
         let reason = self.to_string().replace('\n', " ");

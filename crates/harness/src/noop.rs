@@ -1,4 +1,4 @@
-//! The driver `noop`: everything but the database. Its figures are the cost of the harness itself.
+//! The driver `noop`, which calls no database: its figures are the cost of the harness itself.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

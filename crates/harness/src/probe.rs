@@ -2,8 +2,8 @@
 
 use litelab_protocol::histogram::Histogram;
 
-/// A timer due every period from `go`. One that is due while the last is still late counts too, so a stall of ten
-/// periods weighs as ten.
+/// A timer that is due every period from `go`. One that is due while the last is still late counts too, so a stall of ten
+/// periods counts as ten.
 pub struct Prober {
     lateness: Histogram,
     period: u64,
@@ -35,12 +35,12 @@ impl Prober {
         }
     }
 
-    /// The longest that a timer ran late since this was last asked, in the warm-up, too.
+    /// The longest that a timer ran late since the last call, in the warm-up, too.
     pub fn take_longest(&mut self) -> u64 {
         std::mem::take(&mut self.longest)
     }
 
-    /// What was seen until `now`: a timer that never ran is late, too.
+    /// What was measured until `now`: a timer that never ran is late, too.
     pub fn into_lateness(mut self, now: u64) -> Histogram {
         self.note(now);
         self.lateness

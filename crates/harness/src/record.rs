@@ -1,12 +1,12 @@
-//! What a worker counts. Each has its own; they are added up when the trial is over. The few counts that `tick` shows are
-//! atomic, written by one thread and read by another.
+//! What a worker counts. Each worker has its own records, which are added up when the trial is over. The few counts that `tick`
+//! shows are atomic, written by one thread and read by another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Fetch, Operation, Step, Tick, TickCount, Transaction, Trial, codes};
+use litelab_protocol::{ErrorCount, Operation, Step, Tick, TickCount, Transaction, Trial, codes};
 
-use crate::transaction::{Ending, Execution};
+use crate::transaction::{Ending, Execution, first_fetch};
 
 /// Counts of one step of one worker, on cache lines of their own (two, for processors that fetch them in pairs).
 #[derive(Default)]
@@ -25,23 +25,23 @@ pub fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
-/// How the probe in a runtime fares, for the one that looks on from outside: it is heard even while the runtime hangs.
+/// How late the probe in a runtime runs, for the monitor outside of it, which reads it even while the runtime is blocked.
 #[derive(Default)]
-pub struct Beat {
+pub struct ProbeLag {
     /// When its timer is due next, in nanoseconds from `go`; 0 before it has begun.
     due: AtomicU64,
-    /// The longest that it ran late since this was taken, in nanoseconds.
+    /// The longest that it ran late since [`ProbeLag::take`], in nanoseconds.
     longest: AtomicU64,
 }
 
-impl Beat {
-    /// The timer ran so late, and is due next at `due`.
+impl ProbeLag {
+    /// The timer ran `late` nanoseconds late, and is due next at `due`.
     pub fn note(&self, late: u64, due: u64) {
         self.longest.fetch_max(late, Ordering::Relaxed);
         self.due.store(due, Ordering::Relaxed);
     }
 
-    /// The longest since the last time, or how long it is overdue; `first` is when it is due first.
+    /// The longest since the last call, or how long the timer is overdue; `first` is when it is due first.
     pub fn take(&self, now: u64, first: u64) -> u64 {
         let due = match self.due.load(Ordering::Relaxed) {
             0 => first,
@@ -113,7 +113,7 @@ impl Record {
         self.rows += execution.rows;
         let since = |from: u64| move |at: u64| at.saturating_sub(from);
         self.service.record(since(start)(execution.end));
-        note(&mut self.wait, execution.had.map(since(start)));
+        note(&mut self.wait, execution.acquired.map(since(start)));
         note(&mut self.response, due.map(|due| execution.end.saturating_sub(due)));
         note(&mut self.lag, due.map(|due| start.saturating_sub(due)));
         note(&mut self.query, execution.query.map(since(start)));
@@ -153,25 +153,19 @@ fn merge(whole: &mut Option<Histogram>, part: &Option<Histogram>) {
     }
 }
 
-/// The statement that `query` and `first_row` belong to, if they are timed.
-pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
-    let fetches = transaction.statements.iter().position(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
-    fetches.filter(|_| transaction.timed_rows)
-}
-
-/// The counts of all workers, and where they belong.
-pub struct Board {
+/// The counters of all workers, and the operations they belong to.
+pub struct CounterTable {
     /// One for each step of each worker.
     pub counters: Vec<Counters>,
-    /// For a probe that is in a runtime.
-    beat: Beat,
+    /// Of the probe in a runtime.
+    pub probe_lag: ProbeLag,
     /// Index into `keys` of each of those.
     places: Vec<usize>,
     /// Role and transaction, each pair once.
     keys: Vec<(usize, usize)>,
 }
 
-impl Board {
+impl CounterTable {
     /// In the order in which workers are made: by database, role, worker and step.
     pub fn new(trial: &Trial) -> Self {
         let mut keys = Vec::new();
@@ -194,12 +188,7 @@ impl Board {
             }
         }
         let counters = places.iter().map(|_| Counters::default()).collect();
-        Self { counters, beat: Beat::default(), places, keys }
-    }
-
-    /// Where a probe in a runtime tells how it fares.
-    pub fn beat(&self) -> &Beat {
-        &self.beat
+        Self { counters, probe_lag: ProbeLag::default(), places, keys }
     }
 
     /// One empty entry for each role and transaction, with its counts so far.
@@ -222,12 +211,12 @@ impl Board {
         sums.into_iter().zip(&self.keys).map(operation).collect()
     }
 
-    /// The place in [`Board::operations`] of the counters with this index.
+    /// The place in [`CounterTable::operations`] of the counters with this index.
     pub fn operation(&self, counters: usize) -> usize {
         self.places[counters]
     }
 
-    /// The place in [`Board::operations`] of a role's first step.
+    /// The place in [`CounterTable::operations`] of a role's first step.
     pub fn first_of(&self, role: usize) -> Option<usize> {
         self.keys.iter().position(|(r, _)| *r == role)
     }
@@ -250,7 +239,7 @@ impl Board {
         sums
     }
 
-    /// What was counted since `last`, which becomes what is counted now; and how late a probe's timer ran.
+    /// The counts since `last`, which becomes the counts now, and how late the probe's timer ran.
     pub fn tick(&self, trial: &Trial, t_ms: u64, lag_ns: Option<u64>, last: &mut Vec<TickCount>) -> Tick {
         let now = self.sums(trial);
         last.resize_with(now.len(), TickCount::default);

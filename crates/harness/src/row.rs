@@ -32,7 +32,7 @@ pub trait Row {
     }
 }
 
-/// A column as SQLite stores it. Text is what the driver was given: bytes that nobody has looked at yet.
+/// A column as SQLite stores it. Text is bytes, whose encoding is not checked yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Column<'a> {
     /// NULL.

@@ -3,105 +3,120 @@
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
-use litelab_protocol::{Executor, Probe, Trial};
+use litelab_protocol::{Executor, Probe};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, Notify};
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
 use crate::clock::Clock;
+use crate::conversation::exit_failed;
 use crate::fault::Fault;
-use crate::lookout::{Left, give_up, look_on};
-use crate::pulse;
-use crate::stage::Stage;
-use crate::tasks::{self, Way};
-use crate::threads::panicked;
+use crate::monitor::{Done, Finished, watch};
+use crate::runtime_probe;
+use crate::state::{MAX_BLOCKING_THREADS, TrialState};
+use crate::threads::{self, panicked};
+use crate::transaction::{Execution, Transactions};
 use crate::worker::Worker;
-
-/// An option beside the driver's, under [`Executor::Offload`] alone: size of the runtime's pool of blocking threads. Its own
-/// default is 512.
-const MAX_BLOCKING_THREADS: &str = "max_blocking_threads";
 
 /// How long is waited for the probe of a runtime in which a worker hangs.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The program.
-///
-/// Tasks live as long as they like, so what they borrow has to be there for ever. It is leaked: a process runs one trial.
-pub struct Program {
-    pub trial: &'static Trial,
-    pub stage: &'static Stage<'static>,
-    pub runtime: Runtime,
+/// Where the executor of the trial runs blocking calls: in threads of the workers' own, in the runtime's threads, or in its pool
+/// of blocking threads. Otherwise as [`run`].
+pub fn run_blocking<H, E>(
+    state: &'static TrialState,
+    runtime: &Runtime,
+    workers: Vec<(Worker, H)>,
+    execute: E,
+) -> Finished<H>
+where
+    H: Send + 'static,
+    E: Fn(&mut Transactions, &mut H) -> Result<Execution, Fault> + Copy + Send + Sync + 'static,
+{
+    let inline = move |mut transactions: Box<Transactions>, mut handle: Box<H>| async move {
+        let execution = execute(&mut transactions, &mut handle)?;
+        Ok::<_, Fault>((transactions, handle, execution))
+    };
+    let offload = move |mut transactions: Box<Transactions>, mut handle: Box<H>| async move {
+        let call = move || {
+            let execution = execute(&mut transactions, &mut handle)?;
+            Ok::<_, Fault>((transactions, handle, execution))
+        };
+        spawn_blocking(call).await.map_err(broken).flatten()
+    };
+    match state.trial.executor {
+        Executor::Threads | Executor::Processes => threads::run(state, workers, execute),
+        Executor::Inline => run(state, runtime, workers, inline, true),
+        Executor::Offload | Executor::Dedicated => run(state, runtime, workers, offload, false),
+    }
 }
 
-impl Program {
-    /// With no workers yet.
-    pub fn begin(trial: &Trial) -> Result<Self, Fault> {
-        let mut trial = trial.clone();
-        let blocking = blocking_threads(&mut trial)?;
-        let trial: &'static Trial = Box::leak(Box::new(trial));
-        let stage: &'static Stage<'static> = Box::leak(Box::new(Stage::new(trial)?));
-        Ok(Self { trial, stage, runtime: runtime(trial.runtime_threads, blocking)? })
-    }
-
-    /// Starts all workers together, and waits until the last has ended, or its drain has passed. This thread has no part in the
-    /// runtime: it looks on while the runtime is held up, too. One that cannot go on ends the process, as among threads.
-    pub fn work<W: Way>(&self, workers: Vec<Worker<'static, W>>) -> Left<W> {
-        let Self { trial, stage, runtime } = self;
-        let (trial, stage): (&'static Trial, &'static Stage<'static>) = (trial, stage);
-        let probes = trial.probe_ms > 0;
-        let barrier = Arc::new(Barrier::new(workers.len() + 1 + usize::from(probes)));
-        let go = Arc::new(OnceLock::new());
-        let start = move || {
-            let (barrier, go) = (barrier.clone(), go.clone());
-            async move {
-                barrier.wait().await;
-                *go.get_or_init(Clock::start)
-            }
-        };
-        let (send, ended) = mpsc::channel();
-        for worker in workers {
-            let (send, start) = (send.clone(), start());
-            let task = runtime.spawn(async move {
-                let clock = start.await;
-                let role = worker.id.role;
-                let ended = tasks::run(worker, clock).await;
-                if !matches!(ended, Ok(None)) {
-                    stage.leave(role, clock);
-                }
-                ended
-            });
-            runtime.spawn(async move {
-                let ended = task.await.map_err(broken).flatten();
-                // The receiver is gone only when the process is about to end.
-                let _sent = send.send(ended);
-            });
+/// Starts all workers together, and waits until each has ended, or its drain has passed. This thread has no part in the
+/// runtime: it ticks while the runtime is blocked, too. A worker that cannot go on ends the process, as among threads.
+/// `execute` and `never_waits` are those of [`Worker::run_async`].
+pub fn run<H, E, F>(
+    state: &'static TrialState,
+    runtime: &Runtime,
+    workers: Vec<(Worker, H)>,
+    execute: E,
+    never_waits: bool,
+) -> Finished<H>
+where
+    H: Send + 'static,
+    E: Fn(Box<Transactions>, Box<H>) -> F + Copy + Send + Sync + 'static,
+    F: Future<Output = Result<(Box<Transactions>, Box<H>, Execution), Fault>> + Send + 'static,
+{
+    let probes = state.trial.probe_ms > 0;
+    let barrier = Arc::new((Barrier::new(workers.len() + 1 + usize::from(probes)), OnceLock::new()));
+    let start = move || {
+        let barrier = barrier.clone();
+        async move {
+            barrier.0.wait().await;
+            *barrier.1.get_or_init(Clock::start)
         }
-        drop(send);
-        let stop = Arc::new(Notify::new());
-        let pulse = probes.then(|| {
-            let (start, stop) = (start(), stop.clone());
-            runtime.spawn(async move { pulse::run(trial, start.await, &stop, stage.beat()).await })
-        });
-        let clock = runtime.block_on(start());
-        let mut left = look_on(stage, clock, 0, &ended);
-        stop.notify_one();
-        left.probe = pulse.and_then(|pulse| self.seen(pulse, left.hangs));
-        left
-    }
-
-    /// What the probe saw; nothing where a worker that hangs keeps it from telling.
-    fn seen(&self, pulse: JoinHandle<Probe>, hangs: bool) -> Option<Probe> {
-        let seen = async {
-            match hangs {
-                true => tokio::time::timeout(PATIENCE, pulse).await.ok(),
-                false => Some(pulse.await),
+    };
+    let (send, ended) = mpsc::channel();
+    for (worker, handle) in workers {
+        let (send, start) = (send.clone(), start());
+        let task = runtime.spawn(async move {
+            let (clock, id) = (start.await, worker.id);
+            let ended = worker.run_async(clock, Box::new(handle), execute, never_waits).await;
+            if !matches!(ended, Ok(None)) {
+                state.leave(id.role, clock);
             }
-        };
-        self.runtime.block_on(seen).map(|seen| seen.map_err(broken).unwrap_or_else(|fault| give_up(fault)))
+            Ok::<_, Fault>(ended?.map(|handle| Done { id, handle: *handle }))
+        });
+        runtime.spawn(async move {
+            let ended = task.await.map_err(broken).flatten();
+            // The receiver is gone only when the process is about to end.
+            let _sent = send.send(ended);
+        });
     }
+    drop(send);
+    let stop = Arc::new(Notify::new());
+    let probe = probes.then(|| {
+        let (start, stop) = (start(), stop.clone());
+        runtime.spawn(async move { runtime_probe::run(state, start.await, &stop).await })
+    });
+    let clock = runtime.block_on(start());
+    let mut finished = watch(state, clock, 0, &ended);
+    stop.notify_one();
+    finished.probe = probe.and_then(|probe| measured(runtime, probe, finished.hangs));
+    finished
 }
 
-/// A task that did not come to its end.
+/// What the probe measured; nothing where a worker that hangs keeps it from ending.
+fn measured(runtime: &Runtime, probe: JoinHandle<Probe>, hangs: bool) -> Option<Probe> {
+    let measured = async {
+        match hangs {
+            true => tokio::time::timeout(PATIENCE, probe).await.ok(),
+            false => Some(probe.await),
+        }
+    };
+    runtime.block_on(measured).map(|probe| probe.map_err(broken).unwrap_or_else(|fault| exit_failed(fault)))
+}
+
+/// A task that did not come to its end, as a fault.
 pub fn broken(error: JoinError) -> Fault {
     match error.try_into_panic() {
         Ok(panic) => panicked(&*panic),
@@ -109,9 +124,17 @@ pub fn broken(error: JoinError) -> Fault {
     }
 }
 
-/// As an application makes it, with a timer and no more of tokio's drivers. `threads` are those that run tasks: as many as
-/// there are processors, unless it says.
-pub fn runtime(threads: Option<u32>, blocking: Option<u32>) -> Result<Runtime, Fault> {
+/// The runtime of a trial. Under `threads` and `processes` it only waits for libraries to open and to close.
+pub fn of_trial(state: &TrialState) -> Result<Runtime, Fault> {
+    match state.trial.executor {
+        Executor::Threads | Executor::Processes => waiting(),
+        _ => with_threads(state.trial.runtime_threads, state.max_blocking_threads),
+    }
+}
+
+/// As an application makes it, with a timer and no more of tokio's drivers. `threads` run tasks (default: as many as there are
+/// processors), `blocking` blocking calls.
+pub fn with_threads(threads: Option<u32>, blocking: Option<u32>) -> Result<Runtime, Fault> {
     let mut builder = Builder::new_multi_thread();
     builder.enable_time();
     if let Some(threads) = threads {
@@ -123,7 +146,7 @@ pub fn runtime(threads: Option<u32>, blocking: Option<u32>) -> Result<Runtime, F
     builder.build().map_err(|e| Fault::Other(format!("the runtime: {e}")))
 }
 
-/// A runtime that runs in the thread that waits for it, for what has to be awaited outside of a trial.
+/// A runtime that runs in the thread that waits for it, for what is awaited outside of a trial.
 ///
 /// # Errors
 /// Where the system has no timer for it.
@@ -136,17 +159,5 @@ fn positive(threads: u32, name: &str) -> Result<usize, Fault> {
         Err(Fault::Other(format!("{name}: a runtime needs at least one thread")))
     } else {
         Ok(threads as usize)
-    }
-}
-
-/// Takes the option out of those that the driver sees.
-fn blocking_threads(trial: &mut Trial) -> Result<Option<u32>, Fault> {
-    if trial.executor != Executor::Offload {
-        return Ok(None);
-    }
-    let Some(value) = trial.connection.options.remove(MAX_BLOCKING_THREADS) else { return Ok(None) };
-    match value.as_u64().and_then(|threads| u32::try_from(threads).ok()) {
-        Some(threads) => Ok(Some(threads)),
-        None => Err(Fault::Other(format!("option `{MAX_BLOCKING_THREADS}`: {value} is no number of threads"))),
     }
 }

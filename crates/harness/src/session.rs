@@ -1,4 +1,4 @@
-//! What a driver has to offer; everything else of a trial is the same for all.
+//! What a driver implements: a session, whose calls block or are awaited.
 
 use std::collections::BTreeMap;
 
@@ -10,35 +10,38 @@ use crate::fault::Fault;
 use crate::params::{Slot, Values};
 use crate::row::Row;
 
-/// A [`Session`] that the harness opens and keeps. It goes from thread to thread as one piece, never shared.
+/// Names and values of PRAGMAs, as they were read on one connection.
+pub type Settings = BTreeMap<String, Value>;
+
+/// A [`Session`] that the harness opens and keeps. One thread at a time uses it, not always the same one.
 pub trait Open: Session + Send + 'static {
     /// Opens, and runs the settings in order.
     ///
     /// # Errors
-    /// Where that does not work, or there is an option that the driver does not know ([`refuse_options`]).
+    /// Where that fails, or there is an option that the driver does not have ([`refuse_options`]).
     fn open(database: &Database, connection: &Connection) -> Result<Self, Fault>;
 }
 
-/// One open connection with its prepared statements.
+/// One open connection with its prepared statements, whose calls block.
 ///
-/// The loop of a worker is compiled for each driver, so what an implementation marks `#[inline]` becomes part of it.
+/// The loop of a worker is compiled for each driver: a method marked `#[inline]` becomes part of it.
 pub trait Session: Sized {
     /// Runs each statement to its end.
     ///
     /// # Errors
-    /// Where one of them does not work.
+    /// Where one of them fails.
     fn script(&mut self, statements: &[String]) -> Result<(), Fault>;
 
-    /// Runs one read transaction, then asks for each PRAGMA by name; null for one that returns no row.
+    /// Runs one read transaction, then reads each PRAGMA by name; null for one that returns no row.
     ///
     /// # Errors
-    /// Where that does not work.
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault>;
+    /// Where a statement fails.
+    fn settings(&mut self, names: &[String]) -> Result<Settings, Fault>;
 
-    /// Compiles what this connection will be asked for: the transactions at these indices of the trial's list.
+    /// Compiles the statements of these transactions, which are indices of the trial's list.
     ///
     /// # Errors
-    /// Where one of them cannot be executed as it stands: its parameters, columns or yields are not there.
+    /// Where a transaction cannot be executed as it stands: its parameters, columns or yields are not there.
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault>;
 
     /// Sends the begin; nothing for autocommit.
@@ -59,11 +62,61 @@ pub trait Session: Sized {
     /// Any ends the trial.
     fn rollback(&mut self) -> Result<(), Fault>;
 
-    /// Binds, runs and fetches once. Returns the rows fetched, or changed where the statement yields none.
+    /// Binds, runs and fetches once. Returns the rows fetched, or changed where the statement has no columns.
     ///
     /// # Errors
     /// As for `begin`.
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault>;
+}
+
+/// As [`Session`], for a library whose calls are awaited.
+pub trait AsyncSession: Send {
+    /// Runs each statement to its end.
+    ///
+    /// # Errors
+    /// Where one of them fails.
+    fn script(&mut self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Runs one read transaction, then reads each PRAGMA by name; null for one that returns no row.
+    ///
+    /// # Errors
+    /// Where a statement fails.
+    fn settings(&mut self, names: &[String]) -> impl Future<Output = Result<Settings, Fault>> + Send;
+
+    /// Compiles the statements of these transactions, which are indices of the trial's list.
+    ///
+    /// # Errors
+    /// Where a transaction cannot be executed as it stands: its parameters, columns or yields are not there.
+    fn prepare(
+        &mut self,
+        transactions: &[Transaction],
+        used: &[usize],
+        mode: Prepare,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sends the begin; nothing for autocommit.
+    ///
+    /// # Errors
+    /// [`Fault::Sqlite`] is counted, anything else ends the trial; so with the next three.
+    fn begin(&mut self, begin: Begin) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sends `COMMIT`.
+    ///
+    /// # Errors
+    /// As for `begin`.
+    fn commit(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sends `ROLLBACK` where a transaction is open.
+    ///
+    /// # Errors
+    /// Any ends the trial.
+    fn rollback(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Binds, runs and fetches once. Returns the rows fetched, or changed where the statement has no columns.
+    ///
+    /// # Errors
+    /// As for `begin`.
+    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> impl Future<Output = Result<u64, Fault>> + Send;
 }
 
 /// Which statement to execute, and with what.
@@ -81,13 +134,13 @@ pub struct Call<'a> {
     pub values: &'a Values,
     /// Places of [`Effect::yielded`] that the columns of the first row go to, in order.
     pub yields: &'a [usize],
-    /// Whether to note when the call returned and when the first row was read; only where all rows are fetched.
+    /// Whether to take the times of [`Effect::query`] and [`Effect::first_row`]; only where all rows are fetched.
     pub timed: bool,
-    /// For those two.
+    /// The clock of those two.
     pub clock: Clock,
 }
 
-/// What executing leaves behind.
+/// What the executions of an attempt leave behind; times in nanoseconds from `go`.
 pub struct Effect<'a> {
     /// The worker's yielded values.
     pub yielded: &'a mut [Value],
@@ -102,13 +155,13 @@ pub struct Effect<'a> {
 }
 
 impl<'a> Effect<'a> {
-    /// Nothing yet.
+    /// Before the first execution.
     #[inline]
     pub fn new(yielded: &'a mut [Value]) -> Self {
         Self { yielded, verified: 0, mismatches: 0, query: None, first_row: None }
     }
 
-    /// The call that executes has returned.
+    /// Takes the time at which the call that executes has returned.
     #[inline(always)]
     pub fn note_query(&mut self, call: &Call<'_>) {
         if call.timed {
@@ -116,7 +169,7 @@ impl<'a> Effect<'a> {
         }
     }
 
-    /// The columns of the first row have been read.
+    /// Takes the time at which the columns of the first row have been read.
     #[inline(always)]
     pub fn note_first_row(&mut self, call: &Call<'_>) {
         if call.timed {
@@ -127,7 +180,7 @@ impl<'a> Effect<'a> {
     /// Keeps what the statement yields: the columns of its first row.
     ///
     /// # Errors
-    /// What `row` says, and a column that no parameter can be.
+    /// Those of `row`, and a BLOB, which no parameter can be.
     #[inline(always)]
     pub fn remember(&mut self, call: &Call<'_>, row: &impl Row) -> Result<(), Fault> {
         for (i, place) in call.yields.iter().enumerate() {
@@ -137,10 +190,10 @@ impl<'a> Effect<'a> {
     }
 }
 
-/// For a driver whose options are these, and no more: one that is given was meant to have an effect.
+/// Refuses an option that is none of the driver's: one that is given was meant to have an effect.
 ///
 /// # Errors
-/// Names an option that is not among them.
+/// Names the option.
 pub fn refuse_options(connection: &Connection, known: &[&str]) -> Result<(), Fault> {
     match connection.options.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),

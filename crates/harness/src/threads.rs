@@ -1,60 +1,66 @@
 //! The executor `threads`: each worker in a thread of its own. `processes` is the same, in several processes.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Barrier, OnceLock, mpsc};
+use std::sync::{Arc, Barrier, OnceLock, mpsc};
 use std::thread;
 
-use litelab_protocol::Probe;
-
 use crate::clock::Clock;
+use crate::conversation::exit_failed;
 use crate::fault::Fault;
-use crate::lookout::{Ended, end_now, give_up, look_on};
-use crate::stage::Stage;
-use crate::worker::{Done, Route, Worker};
+use crate::monitor::{Done, Ended, Finished, watch};
+use crate::state::TrialState;
+use crate::transaction::{Execution, Transactions};
+use crate::worker::Worker;
 
-/// Starts all workers together, and waits until the last has ended. Where one hangs beyond its drain the process ends here.
-pub fn run<H: Route + Send>(stage: &Stage<'_>, workers: Vec<Worker<'_, H>>) -> (Vec<Done<H>>, Option<Probe>) {
-    let barrier = Barrier::new(workers.len() + 1);
-    let go = OnceLock::new();
-    let start = || {
-        barrier.wait();
-        *go.get_or_init(Clock::start)
+/// Starts all workers together, and waits until each has ended, or its drain has passed. `execute` runs a transaction by way of
+/// a worker's handle.
+pub fn run<H, E>(state: &'static TrialState, workers: Vec<(Worker, H)>, execute: E) -> Finished<H>
+where
+    H: Send + 'static,
+    E: Fn(&mut Transactions, &mut H) -> Result<Execution, Fault> + Copy + Send + 'static,
+{
+    let barrier = Arc::new((Barrier::new(workers.len() + 1), OnceLock::new()));
+    let start = move || {
+        barrier.0.wait();
+        *barrier.1.get_or_init(Clock::start)
     };
-    thread::scope(|scope| {
-        let (send, ended) = mpsc::channel();
-        for worker in workers {
-            let (send, start) = (send.clone(), &start);
-            thread::Builder::new()
-                .spawn_scoped(scope, move || {
-                    // The receiver is gone only when the process is about to end.
-                    let _sent = send.send(work(stage, worker, start()));
-                })
-                .unwrap_or_else(|error| give_up(Fault::Other(format!("a thread for a worker: {error}"))));
-        }
-        drop(send);
-        let left = look_on(stage, start(), stage.trial().probe_ms, &ended);
-        if left.hangs {
-            end_now(stage.result(left.probe));
-        }
-        (left.done, left.probe)
-    })
+    let (send, ended) = mpsc::channel();
+    for (worker, handle) in workers {
+        let (send, start) = (send.clone(), start.clone());
+        thread::Builder::new()
+            .spawn(move || {
+                // The receiver is gone only when the process is about to end.
+                let _sent = send.send(work(state, worker, start(), handle, execute));
+            })
+            .unwrap_or_else(|error| exit_failed(Fault::Other(format!("a thread for a worker: {error}"))));
+    }
+    drop(send);
+    watch(state, start(), state.trial.probe_ms, &ended)
 }
 
 /// One worker from `go` to its end; a panic is a fault.
-fn work<H: Route>(stage: &Stage<'_>, worker: Worker<'_, H>, clock: Clock) -> Ended<H> {
-    let role = worker.id.role;
+fn work<H>(
+    state: &'static TrialState,
+    mut worker: Worker,
+    clock: Clock,
+    mut handle: H,
+    execute: impl Fn(&mut Transactions, &mut H) -> Result<Execution, Fault>,
+) -> Ended<H> {
+    let id = worker.id;
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = worker.run(clock);
-        if !matches!(ended, Ok(None)) {
-            stage.leave(role, clock);
+        let ended = worker.run(clock, &mut handle, execute);
+        if !matches!(ended, Ok(false)) {
+            state.leave(id.role, clock);
         }
         ended
     }));
-    ended.unwrap_or_else(|panic| Err(panicked(&*panic)))
+    let ended = ended.unwrap_or_else(|panic| Err(panicked(&*panic)))?;
+    Ok(ended.then_some(Done { id, handle }))
 }
 
 /// A panic as a fault.
-pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Fault {
+pub fn panicked(panic: &(dyn Any + Send)) -> Fault {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))
 }

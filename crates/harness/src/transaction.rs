@@ -1,76 +1,382 @@
-//! One execution of a transaction: begin, statements, commit, and again where a retry may cure it.
+//! A worker's transactions, and the execution of one: begin, statements, commit, and again where the retry policy says so.
 
 use std::hint::cold_path;
+use std::time::Duration;
 
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Begin, Retry, Transaction, codes};
+use litelab_protocol::{Begin, Fetch, Role, Step, Transaction, Trial};
 
 use crate::clock::{Clock, pause, pause_us};
 use crate::fault::Fault;
 use crate::params::{Params, Values};
-use crate::record::first_fetch;
-use crate::session::{Call, Effect, Session};
+use crate::retry::RetryPolicy;
+use crate::session::{AsyncSession, Call, Effect, Session};
 
-/// A transaction as one role runs it.
-pub struct Plan<'a> {
+/// What a worker executes its transactions with, but for a connection. It goes as one piece to the thread that has one.
+pub struct Transactions {
+    /// One for each step of the role.
+    entries: Vec<Entry>,
+    /// Index of the next one.
+    at: usize,
+    /// Drawn for the next one.
+    values: Values,
+    memory: Memory,
+    retry: &'static RetryPolicy,
+    /// Set at `go`.
+    pub clock: Clock,
+}
+
+/// One step of a role, as one worker executes it.
+struct Entry {
+    step: &'static Step,
+    plan: Plan,
+    params: Params,
+    /// How often the worker has started it.
+    times: u64,
+}
+
+/// A transaction as one role executes it.
+struct Plan {
     /// Index in the trial.
-    pub index: usize,
-    pub spec: &'a Transaction,
+    index: usize,
+    spec: &'static Transaction,
     /// For each statement the places of its yields among the worker's yielded values.
-    pub yields: Vec<Vec<usize>>,
-    /// Whether there are any.
+    yields: Vec<Vec<usize>>,
     any_yields: bool,
     /// See [`first_fetch`].
     timed: Option<usize>,
 }
 
-/// [`Retry`] with its names looked up.
-pub struct Retrying {
-    pub attempts: u32,
-    backoff: u64,
-    multiplier: f64,
-    longest: u64,
-    on: Vec<i32>,
-}
-
 /// What a worker keeps from one transaction to the next.
 #[derive(Default)]
-pub struct Memory {
+struct Memory {
     /// Values yielded, by place.
-    pub yielded: Vec<Value>,
+    yielded: Vec<Value>,
     /// The same as of the last commit: a transaction rolled back has yielded nothing.
     committed: Vec<Value>,
-    /// Codes and messages of the errors of this execution.
-    pub errors: Vec<(i32, String)>,
+    /// Extended codes and messages of the errors of this execution: one of each failed attempt.
+    errors: Vec<(i32, String)>,
 }
 
-/// What became of an execution.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How an execution ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
+    #[default]
     Committed,
+    /// A required statement had no row.
     Empty,
     Failed,
 }
 
 /// An execution; times in nanoseconds from `go`.
+#[derive(Default)]
 pub struct Execution {
     pub ending: Ending,
-    /// When the connection was had.
-    pub had: Option<u64>,
-    /// When the commit, or the last failure, was over.
+    /// When a connection was acquired, where there may be something to wait for.
+    pub acquired: Option<u64>,
+    /// When the commit returned, or the last attempt had failed.
     pub end: u64,
-    /// Of the last try, as the next four.
+    /// Of the last attempt, as the next two.
     pub rows: u64,
     pub query: Option<u64>,
     pub first_row: Option<u64>,
-    /// Over all tries.
+    /// Over all attempts.
     pub verified: u64,
     pub mismatches: u64,
 }
 
-impl<'a> Plan<'a> {
+impl Execution {
+    /// Takes over what an attempt has left.
+    #[inline(always)]
+    fn add(&mut self, effect: &Effect<'_>) {
+        (self.query, self.first_row) = (effect.query, effect.first_row);
+        self.verified += effect.verified;
+        self.mismatches += effect.mismatches;
+    }
+}
+
+impl Transactions {
+    /// Those of one worker of a role, by its index in its database. Fails on a statement that binds what there is not.
+    pub fn new(
+        trial: &'static Trial,
+        role: &'static Role,
+        worker: u32,
+        retry: &'static RetryPolicy,
+    ) -> Result<Self, Fault> {
+        let mut names: Vec<String> = Vec::new();
+        let mut place = |name: &str| {
+            names.iter().position(|known| known == name).unwrap_or_else(|| {
+                names.push(name.into());
+                names.len() - 1
+            })
+        };
+        let mut entries = Vec::new();
+        for step in &role.steps {
+            let index = step.transaction as usize;
+            let spec = &trial.transactions[index];
+            let plan = Plan::new(index, spec, &mut place);
+            let params = Params::new(trial.seed, spec, worker, &mut place)?;
+            entries.push(Entry { step, plan, params, times: 0 });
+        }
+        let memory = Memory::new(names.len());
+        Ok(Self { entries, at: 0, values: Values::default(), memory, retry, clock: Clock::start() })
+    }
+
+    /// Index of the next one's step in the role.
+    #[inline(always)]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Chooses the next one by the index of its step.
+    pub fn choose(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// Index of the next one in the trial.
+    pub fn index(&self) -> usize {
+        self.entries[self.at].plan.index
+    }
+
+    /// Whether the next one writes.
+    #[inline(always)]
+    pub fn writes(&self) -> bool {
+        self.entries[self.at].plan.spec.writes
+    }
+
+    /// Draws the values of the next one, for the worker at this place of its role.
+    #[inline(always)]
+    pub fn draw(&mut self, place: u64) {
+        let Entry { step, params, times, .. } = &self.entries[self.at];
+        let operation = times * u64::from(step.stride) + u64::from(step.offset) + place;
+        params.draw(operation, &mut self.values);
+    }
+
+    /// Counts that the next one is started.
+    #[inline(always)]
+    pub fn started(&mut self) {
+        self.entries[self.at].times += 1;
+    }
+
+    /// Goes on to the one after it. An empty one starts the cycle again.
+    #[inline(always)]
+    pub fn advance(&mut self, ending: Ending) {
+        self.at = if ending == Ending::Empty || self.at + 1 == self.entries.len() { 0 } else { self.at + 1 };
+    }
+
+    /// Codes and messages of the errors of the last execution.
+    #[inline(always)]
+    pub fn errors(&self) -> &[(i32, String)] {
+        &self.memory.errors
+    }
+
+    /// Executes the next one on a session; `shares` says whether it may have waited for it.
+    #[inline(always)]
+    pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
+        let acquired = shares.then(|| self.clock.now());
+        let mut execution = self.repeat(session, Self::attempt::<S>)?;
+        execution.acquired = acquired;
+        Ok(execution)
+    }
+
+    /// Executes the next one by attempts on this target, each of which returns whether it has committed.
+    #[inline(always)]
+    pub fn repeat<T>(
+        &mut self,
+        target: &mut T,
+        attempt: impl Fn(&mut Self, &mut T, &mut Execution) -> Result<bool, Fault>,
+    ) -> Result<Execution, Fault> {
+        let mut execution = self.begin();
+        loop {
+            let committed = attempt(self, target, &mut execution)?;
+            match self.settle(committed, &mut execution) {
+                None => return Ok(execution),
+                Some(nanos) => pause(nanos),
+            }
+        }
+    }
+
+    /// As [`Transactions::execute`]. A pause leaves the runtime's thread to other tasks; the connection is kept.
+    pub async fn execute_async<S: AsyncSession>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
+        let acquired = shares.then(|| self.clock.now());
+        let mut execution = self.begin();
+        execution.acquired = acquired;
+        loop {
+            let committed = self.attempt_async(session, &mut execution).await?;
+            match self.settle(committed, &mut execution) {
+                None => return Ok(execution),
+                Some(nanos) => tokio::time::sleep(Duration::from_nanos(nanos)).await,
+            }
+        }
+    }
+
+    /// Before the first attempt.
+    #[inline(always)]
+    pub fn begin(&mut self) -> Execution {
+        self.memory.errors.clear();
+        Execution::default()
+    }
+
+    /// After an attempt: nothing where the execution is over, otherwise nanoseconds until the next attempt.
+    #[inline(always)]
+    pub fn settle(&mut self, committed: bool, execution: &mut Execution) -> Option<u64> {
+        if committed {
+            execution.end = self.clock.now();
+            self.memory.keep(&self.entries[self.at].plan);
+            return None;
+        }
+        cold_path();
+        let again = self.retry.after(&self.memory.errors);
+        if again.is_none() {
+            (execution.ending, execution.rows, execution.end) = (Ending::Failed, 0, self.clock.now());
+        }
+        again
+    }
+
+    /// Counts an error of SQLite's, and takes back what was yielded; any other ends the trial. The attempt has not committed.
+    #[cold]
+    pub fn fail(&mut self, fault: Fault) -> Result<bool, Fault> {
+        let plan = &self.entries[self.at].plan;
+        match fault {
+            Fault::Sqlite { code, message } => self.memory.fail(plan, code, message),
+            other => return Err(other.during(&plan.spec.name)),
+        }
+        Ok(false)
+    }
+
+    /// One attempt: begin, statements, commit, and a rollback after an error.
+    #[inline(always)]
+    fn attempt<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<bool, Fault> {
+        match self.begin_to_commit(session, execution) {
+            Ok(()) => Ok(true),
+            Err(fault) => {
+                cold_path();
+                if let Fault::Sqlite { .. } = fault {
+                    session.rollback().map_err(|f| f.during("ROLLBACK"))?;
+                }
+                self.fail(fault)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn begin_to_commit<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<(), Fault> {
+        let begin = self.entries[self.at].plan.spec.begin;
+        session.begin(begin)?;
+        self.statements(session, execution)?;
+        if begin != Begin::None {
+            session.commit()?;
+        }
+        Ok(())
+    }
+
+    /// What is between begin and commit.
+    #[inline(always)]
+    pub fn statements<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<(), Fault> {
+        let Self { entries, at, values, memory, clock, .. } = self;
+        let Entry { plan, params, .. } = &entries[*at];
+        let mut effect = Effect::new(&mut memory.yielded);
+        let executed = statements(plan, (params, &*values), session, &mut effect, *clock);
+        execution.add(&effect);
+        (execution.ending, execution.rows) = executed?;
+        Ok(())
+    }
+
+    /// As [`Transactions::attempt`].
+    async fn attempt_async<S: AsyncSession>(
+        &mut self,
+        session: &mut S,
+        execution: &mut Execution,
+    ) -> Result<bool, Fault> {
+        let Self { entries, at, values, memory, clock, .. } = self;
+        let Entry { plan, params, .. } = &entries[*at];
+        let mut effect = Effect::new(&mut memory.yielded);
+        let executed = begin_to_commit_async(plan, (params, &*values), session, &mut effect, *clock).await;
+        execution.add(&effect);
+        match executed {
+            Ok(executed) => {
+                (execution.ending, execution.rows) = executed;
+                Ok(true)
+            }
+            Err(fault) => {
+                if let Fault::Sqlite { .. } = fault {
+                    session.rollback().await.map_err(|f| f.during("ROLLBACK"))?;
+                }
+                self.fail(fault)
+            }
+        }
+    }
+}
+
+/// Executes what is between begin and commit. Returns how it ended and the rows of all statements.
+#[inline(always)]
+fn statements<S: Session>(
+    plan: &Plan,
+    (params, values): (&Params, &Values),
+    session: &mut S,
+    effect: &mut Effect<'_>,
+    clock: Clock,
+) -> Result<(Ending, u64), Fault> {
+    let spec = plan.spec;
+    pause_us(spec.hold_us);
+    let mut rows = 0;
+    for (at, statement) in spec.statements.iter().enumerate() {
+        for repetition in 0..statement.repeat as usize {
+            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect)?;
+            rows += seen;
+            if statement.required && seen == 0 {
+                return Ok((Ending::Empty, rows));
+            }
+        }
+        pause_us(statement.hold_us);
+    }
+    Ok((Ending::Committed, rows))
+}
+
+/// As [`statements`], with begin and commit, each call awaited.
+async fn begin_to_commit_async<S: AsyncSession>(
+    plan: &Plan,
+    (params, values): (&Params, &Values),
+    session: &mut S,
+    effect: &mut Effect<'_>,
+    clock: Clock,
+) -> Result<(Ending, u64), Fault> {
+    let spec = plan.spec;
+    session.begin(spec.begin).await?;
+    pause_us_async(spec.hold_us).await;
+    let (mut ending, mut rows) = (Ending::Committed, 0);
+    'statements: for (at, statement) in spec.statements.iter().enumerate() {
+        for repetition in 0..statement.repeat as usize {
+            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect).await?;
+            rows += seen;
+            if statement.required && seen == 0 {
+                ending = Ending::Empty;
+                break 'statements;
+            }
+        }
+        pause_us_async(statement.hold_us).await;
+    }
+    if spec.begin != Begin::None {
+        session.commit().await?;
+    }
+    Ok((ending, rows))
+}
+
+async fn pause_us_async(micros: u64) {
+    if micros > 0 {
+        tokio::time::sleep(Duration::from_micros(micros)).await;
+    }
+}
+
+/// The statement that `query` and `first_row` belong to, where the trial wants their times.
+pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
+    let fetches = transaction.statements.iter().position(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
+    fetches.filter(|_| transaction.timed_rows)
+}
+
+impl Plan {
     /// `place` gives the place of a yielded name.
-    pub fn new(index: usize, spec: &'a Transaction, mut place: impl FnMut(&str) -> usize) -> Self {
+    fn new(index: usize, spec: &'static Transaction, mut place: impl FnMut(&str) -> usize) -> Self {
         let yields: Vec<Vec<usize>> =
             spec.statements.iter().map(|s| s.yields.iter().map(|name| place(name)).collect()).collect();
         let any_yields = yields.iter().any(|places| !places.is_empty());
@@ -79,7 +385,7 @@ impl<'a> Plan<'a> {
 
     /// The `repetition`-th execution of the `at`-th statement, with these values.
     #[inline(always)]
-    pub fn call<'c>(
+    fn call<'c>(
         &'c self,
         (at, repetition): (usize, usize),
         params: &Params,
@@ -100,185 +406,24 @@ impl<'a> Plan<'a> {
 }
 
 impl Memory {
-    /// What was yielded is committed.
+    /// Room for so many names, all null.
+    fn new(names: usize) -> Self {
+        Self { yielded: vec![Value::Null; names], committed: vec![Value::Null; names], errors: Vec::new() }
+    }
+
+    /// Keeps what was yielded, after the commit.
     #[inline(always)]
-    pub fn keep(&mut self, plan: &Plan<'_>) {
+    fn keep(&mut self, plan: &Plan) {
         if plan.any_yields {
             self.committed.clone_from(&self.yielded);
         }
     }
 
-    /// An error of this code, and what was yielded is taken back.
-    pub fn fail(&mut self, plan: &Plan<'_>, code: i32, message: String) {
+    /// Adds an error of SQLite's, and takes back what was yielded.
+    fn fail(&mut self, plan: &Plan, code: i32, message: String) {
         self.errors.push((code, message));
         if plan.any_yields {
             self.yielded.clone_from(&self.committed);
         }
-    }
-
-    /// Room for so many names, all null.
-    pub fn new(names: usize) -> Self {
-        Self { yielded: vec![Value::Null; names], committed: vec![Value::Null; names], errors: Vec::new() }
-    }
-}
-
-impl Retrying {
-    /// Fails on a name that is no result code.
-    pub fn new(retry: &Retry) -> Result<Self, Fault> {
-        let code = |name: &String| codes::code(name).ok_or_else(|| Fault::Other(format!("`{name}` is no result code")));
-        Ok(Self {
-            attempts: retry.attempts,
-            backoff: retry.backoff_us.saturating_mul(1_000),
-            multiplier: retry.multiplier,
-            longest: retry.max_backoff_us.saturating_mul(1_000),
-            on: retry.on.iter().map(code).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Nanoseconds until the next try after try `done` (from 1) has failed with this code; nothing if there is none.
-    pub fn again(&self, done: u32, code: i32) -> Option<u64> {
-        (done < self.attempts && self.covers(code)).then(|| self.pause(done))
-    }
-
-    /// A primary code stands for its extended ones.
-    fn covers(&self, seen: i32) -> bool {
-        self.on.iter().any(|&listed| listed == seen || listed == seen & 0xFF)
-    }
-
-    fn pause(&self, done: u32) -> u64 {
-        // Past 2^63 the conversion saturates, and the longest pause is taken.
-        let grown = self.backoff as f64 * self.multiplier.powi(done as i32 - 1);
-        (grown as u64).min(self.longest)
-    }
-}
-
-/// Runs it to its end on a connection that is held already; `shares` says whether the time until then is of interest.
-#[inline(always)]
-pub fn run<S: Session>(
-    plan: &Plan<'_>,
-    session: &mut S,
-    (params, values): (&Params, &Values),
-    memory: &mut Memory,
-    retry: &Retrying,
-    clock: Clock,
-    shares: bool,
-) -> Result<Execution, Fault> {
-    let had = shares.then(|| clock.now());
-    memory.errors.clear();
-    let mut done = 0;
-    let (mut verified, mut mismatches) = (0, 0);
-    loop {
-        let mut effect = Effect::new(&mut memory.yielded);
-        let tried = attempt(plan, session, params, values, &mut effect, clock);
-        let (query, first_row) = (effect.query, effect.first_row);
-        verified += effect.verified;
-        mismatches += effect.mismatches;
-        let (ending, rows) = match tried {
-            Ok(tried) => {
-                let end = clock.now();
-                memory.keep(plan);
-                let (ending, rows) = tried;
-                return Ok(Execution { ending, had, end, rows, query, first_row, verified, mismatches });
-            }
-            Err(fault) => {
-                cold_path();
-                done += 1;
-                let code = after_error(plan, session, memory, fault)?;
-                if let Some(nanos) = retry.again(done, code) {
-                    pause(nanos);
-                    continue;
-                }
-                (Ending::Failed, 0)
-            }
-        };
-        return Ok(Execution { ending, had, end: clock.now(), rows, query, first_row, verified, mismatches });
-    }
-}
-
-/// Rolls back, and takes back what was yielded. Returns the code; what is no SQLite error goes on up.
-#[cold]
-fn after_error<S: Session>(plan: &Plan<'_>, session: &mut S, memory: &mut Memory, fault: Fault) -> Result<i32, Fault> {
-    let Fault::Sqlite { code, message } = fault else { return Err(fault.during(&plan.spec.name)) };
-    session.rollback().map_err(|f| f.during("ROLLBACK"))?;
-    memory.fail(plan, code, message);
-    Ok(code)
-}
-
-/// One try. Returns how it ended and the rows of all its statements.
-#[inline(always)]
-fn attempt<S: Session>(
-    plan: &Plan<'_>,
-    session: &mut S,
-    params: &Params,
-    values: &Values,
-    effect: &mut Effect<'_>,
-    clock: Clock,
-) -> Result<(Ending, u64), Fault> {
-    session.begin(plan.spec.begin)?;
-    let tried = statements(plan, session, params, values, effect, clock)?;
-    if plan.spec.begin != Begin::None {
-        session.commit()?;
-    }
-    Ok(tried)
-}
-
-/// What is between begin and commit.
-#[inline(always)]
-pub fn statements<S: Session>(
-    plan: &Plan<'_>,
-    session: &mut S,
-    params: &Params,
-    values: &Values,
-    effect: &mut Effect<'_>,
-    clock: Clock,
-) -> Result<(Ending, u64), Fault> {
-    let spec = plan.spec;
-    pause_us(spec.hold_us);
-    let mut ending = Ending::Committed;
-    let mut rows = 0;
-    'statements: for (at, statement) in spec.statements.iter().enumerate() {
-        for repetition in 0..statement.repeat as usize {
-            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect)?;
-            rows += seen;
-            if statement.required && seen == 0 {
-                ending = Ending::Empty;
-                break 'statements;
-            }
-        }
-        pause_us(statement.hold_us);
-    }
-    Ok((ending, rows))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn retrying(on: &[&str]) -> Retrying {
-        let on = on.iter().map(|s| (*s).into()).collect();
-        let retry = Retry { attempts: 5, backoff_us: 100, multiplier: 2.0, max_backoff_us: 350, on };
-        Retrying::new(&retry).expect("valid")
-    }
-
-    #[test]
-    fn pauses_grow_up_to_the_longest() {
-        let retry = retrying(&["SQLITE_BUSY"]);
-        assert_eq!([1, 2, 3, 400].map(|n| retry.pause(n)), [100_000, 200_000, 350_000, 350_000]);
-    }
-
-    #[test]
-    fn a_primary_code_stands_for_its_extended_ones_only() {
-        let retry = retrying(&["SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"]);
-        assert!(retry.covers(5) && retry.covers(517) && retry.covers(262));
-        assert!(!retry.covers(6) && !retry.covers(13));
-        // Five tries: after the fifth there is no other.
-        assert_eq!((retry.again(1, 5), retry.again(4, 517), retry.again(5, 5)), (Some(100_000), Some(350_000), None));
-        assert_eq!(retry.again(1, 6), None);
-    }
-
-    #[test]
-    fn an_unknown_code_is_refused() {
-        let retry = Retry { on: vec!["SQLITE_BUSSY".into()], ..Retry::default() };
-        assert!(Retrying::new(&retry).is_err());
     }
 }

@@ -26,7 +26,7 @@ impl Job {
     /// Finds the columns by name.
     ///
     /// # Errors
-    /// Where there is none of a name.
+    /// Where a column is missing.
     pub fn new(work: &Work, columns: &[&str]) -> Result<Self, Fault> {
         let find = |name: &str| {
             let at = columns.iter().position(|c| *c == name);
@@ -42,7 +42,7 @@ impl Job {
     /// Does the work on one row of `columns` columns.
     ///
     /// # Errors
-    /// What `row` says.
+    /// Those of `row`.
     #[inline(always)]
     pub fn run(&self, columns: usize, row: &impl Row, effect: &mut Effect<'_>) -> Result<(), Fault> {
         if matches!(self, Self::None) {

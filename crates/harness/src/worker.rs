@@ -1,39 +1,38 @@
-//! A worker: repeats its role's steps until the role ends.
+//! A worker: executes the steps of its role until the role ends, in a thread or in a task.
+
+use std::time::Duration;
 
 use litelab_protocol::generator::{Stream, below};
 use litelab_protocol::{Load, Order, Role, Step, Until};
 
-use crate::access::Handle;
 use crate::clock::{Clock, NEVER};
-use crate::desk::{Desk, Window};
 use crate::fault::Fault;
-use crate::params::{Params, Values};
 use crate::record::{Counters, Record, add};
 use crate::schedule::Schedule;
-use crate::session::Session;
-use crate::transaction::{self, Ending, Execution, Memory, Plan, Retrying};
+use crate::tally::{Tally, Window};
+use crate::transaction::{Ending, Execution, Transactions};
 
 /// The primary code.
 const SQLITE_BUSY: i32 = 5;
 
-/// One worker, ready to go.
-pub struct Worker<'a, H> {
+/// A worker, but for its connection.
+pub struct Worker {
     pub id: Id,
-    pub role: &'a Role,
-    /// Its way to a connection.
-    pub handle: H,
-    pub steps: Vec<Task<'a>>,
-    pub memory: Memory,
-    pub retry: &'a Retrying,
-    pub schedule: Option<&'a Schedule>,
-    pub window: Window<'a>,
-    /// Where it writes down what it does.
-    pub desk: &'a Desk,
+    pub role: &'static Role,
+    /// Boxed, for a task hands them to other threads.
+    pub transactions: Box<Transactions>,
+    /// Number in the role of its next transaction: its place at first, then each `workers_in_role`-th.
+    pub number: u64,
+    pub schedule: Option<&'static Schedule>,
+    pub window: Window,
+    pub tally: &'static Tally,
+    /// One for each step.
+    pub counters: &'static [Counters],
     /// Stream of the draws between steps.
     pub choice: Stream,
 }
 
-/// Who a worker is.
+/// Which worker it is.
 #[derive(Clone, Copy)]
 pub struct Id {
     pub database: usize,
@@ -43,133 +42,142 @@ pub struct Id {
     pub place: u64,
     /// Index among all workers of its database.
     pub index: u32,
-    /// Index of its first step's counters on the board.
+    /// Index of its first step's counters in the table.
     pub counters: usize,
 }
 
-/// One step of a role, as this worker does it.
-pub struct Task<'a> {
-    pub step: &'a Step,
-    pub plan: Plan<'a>,
-    pub params: Params,
-    pub counters: &'a Counters,
-    /// How often this worker has started it.
-    pub times: u64,
-}
-
-/// A worker that is done.
-pub struct Done<H> {
-    pub id: Id,
-    pub handle: H,
-}
-
-/// A thread's way to a connection.
-pub trait Route {
-    /// Runs one transaction to its end there.
-    fn execute(
+impl Worker {
+    /// Works in this thread, from `go` until its role ends. `execute` runs a transaction by way of `handle`. False where the
+    /// worker was abandoned.
+    pub fn run<H>(
         &mut self,
-        plan: &Plan<'_>,
-        drawn: (&Params, &Values),
-        memory: &mut Memory,
-        retry: &Retrying,
         clock: Clock,
-    ) -> Result<Execution, Fault>;
-}
-
-impl<S: Session> Route for Handle<'_, S> {
-    #[inline(always)]
-    fn execute(
-        &mut self,
-        plan: &Plan<'_>,
-        drawn: (&Params, &Values),
-        memory: &mut Memory,
-        retry: &Retrying,
-        clock: Clock,
-    ) -> Result<Execution, Fault> {
-        let mut lease = self.lease(plan.spec.writes);
-        let shares = lease.shares();
-        let execution = transaction::run(plan, lease.session(), drawn, memory, retry, clock, shares)?;
-        lease.end();
-        Ok(execution)
-    }
-}
-
-impl<H: Route> Worker<'_, H> {
-    /// Works until the role ends, or something goes wrong that is not SQLite's. None where nobody waits for it any more.
-    pub fn run(mut self, clock: Clock) -> Result<Option<Done<H>>, Fault> {
-        let end = self.window.end;
-        let limit = limit(self.role);
-        let every = u64::from(self.role.workers_in_role);
-        // The worker's own transactions have the numbers place, place + every, place + 2 * every, … in its role.
-        let mut number = self.id.place;
-        let mut values = Values::default();
-        let mut at = 0;
-        while number < limit {
-            let due = match self.schedule.map(|schedule| schedule.take(end.time)) {
-                None => None,
-                Some(Some(due)) => Some(due),
-                Some(None) => {
-                    // Nothing more arrives, but the role lasts until its time.
-                    end.sleep(clock, NEVER);
-                    break;
-                }
-            };
-            if self.role.order == Order::Weighted {
-                at = by_weight(self.role, &self.choice, number);
-            }
-            let task = &mut self.steps[at];
-            task.params.draw(task.operation(self.id.place), &mut values);
+        handle: &mut H,
+        execute: impl Fn(&mut Transactions, &mut H) -> Result<Execution, Fault>,
+    ) -> Result<bool, Fault> {
+        self.transactions.clock = clock;
+        while let Some(due) = self.draw_next() {
             if let Some(due) = due {
-                end.sleep(clock, due);
+                self.window.end.sleep(clock, due);
             }
-            let start = clock.now();
-            if end.is_past(start) {
-                if let (Some(schedule), Some(due)) = (self.schedule, due) {
-                    schedule.leave(due);
-                }
-                break;
+            let Some(start) = self.start(clock, due) else { break };
+            let execution = execute(&mut self.transactions, handle)?;
+            if !self.finish(&execution, start, due) {
+                return Ok(false);
             }
-            task.times += 1;
-            number += every;
+            if let Some(until) = self.think(clock) {
+                self.window.end.sleep(clock, until);
+            }
+        }
+        Ok(self.tally.end(clock.now(), self.window))
+    }
 
-            self.desk.begin(at, start, due);
-            let Task { plan, params, .. } = &*task;
-            let execution = self.handle.execute(plan, (params, &values), &mut self.memory, self.retry, clock)?;
-            let passed = self.desk.pass((at, start), &execution, self.window, |record| {
-                task.count(record, &execution, &self.memory.errors);
-                if start >= self.window.warm {
-                    record.measure(&execution, start, due);
-                }
-            });
-            if passed.is_none() {
+    /// As [`Worker::run`], in a task: `execute` takes transactions and handle and returns them, for a thread that it hands them
+    /// to can borrow nothing from a task. The handle is returned where the worker was not abandoned.
+    ///
+    /// `never_waits`: `execute` may end without having waited. Such a task would keep its thread of the runtime for itself,
+    /// which no application's does: a request is awaited between two transactions.
+    pub async fn run_async<H, F>(
+        mut self,
+        clock: Clock,
+        mut handle: Box<H>,
+        execute: impl Fn(Box<Transactions>, Box<H>) -> F,
+        never_waits: bool,
+    ) -> Result<Option<Box<H>>, Fault>
+    where
+        F: Future<Output = Result<(Box<Transactions>, Box<H>, Execution), Fault>>,
+    {
+        self.transactions.clock = clock;
+        while let Some(due) = self.draw_next() {
+            if let Some(due) = due {
+                self.sleep(clock, due).await;
+            }
+            let Some(start) = self.start(clock, due) else { break };
+            let mut execution;
+            (self.transactions, handle, execution) = execute(self.transactions, handle).await?;
+            // The commit has returned for the application when the task that awaits it goes on.
+            execution.end = clock.now();
+            if !self.finish(&execution, start, due) {
                 return Ok(None);
             }
-            at = if execution.ending == Ending::Empty || at + 1 == self.steps.len() { 0 } else { at + 1 };
-            if let Load::Closed { think_us: 1.. } = self.role.load {
-                self.think(clock);
+            match self.think(clock) {
+                Some(until) => self.sleep(clock, until).await,
+                None if never_waits => tokio::task::yield_now().await,
+                None => {}
             }
         }
-        let Self { id, handle, desk, window, .. } = self;
-        Ok(desk.end(clock.now(), window).map(|()| Done { id, handle }))
+        Ok(self.tally.end(clock.now(), self.window).then_some(handle))
     }
 
-    fn think(&self, clock: Clock) {
-        if let Load::Closed { think_us } = self.role.load {
-            self.window.end.sleep(clock, clock.now().saturating_add(think_us.saturating_mul(1_000)));
+    /// [`crate::clock::End::sleep`] by the runtime's timer, which has steps of a millisecond and wakes up to two too late, as it
+    /// does in an application.
+    async fn sleep(&self, clock: Clock, due: u64) {
+        while let Some(nanos) = self.window.end.next_pause(clock, due) {
+            tokio::time::sleep(Duration::from_nanos(nanos)).await;
         }
     }
-}
 
-/// How many transactions the role does in all.
-pub fn limit(role: &Role) -> u64 {
-    match role.until {
-        Until::Count { transactions } => transactions,
-        Until::Time { .. } | Until::Role { .. } => u64::MAX,
+    /// Chooses the next transaction and draws its values. Returns when it is due, where arrivals are scheduled; nothing where
+    /// the role's number of transactions is reached.
+    #[inline(always)]
+    fn draw_next(&mut self) -> Option<Option<u64>> {
+        if let Until::Count { transactions } = self.role.until
+            && self.number >= transactions
+        {
+            return None;
+        }
+        // Where nothing more arrives the role still lasts until its time: a worker sleeps until then and starts nothing.
+        let due = self.schedule.map(|schedule| schedule.take(self.window.end.time).unwrap_or(NEVER));
+        if self.role.order == Order::Weighted {
+            self.transactions.choose(by_weight(self.role, &self.choice, self.number));
+        }
+        self.transactions.draw(self.id.place);
+        Some(due)
+    }
+
+    /// Starts the transaction. Returns when; nothing where it is too late.
+    #[inline(always)]
+    fn start(&mut self, clock: Clock, due: Option<u64>) -> Option<u64> {
+        let start = clock.now();
+        if self.window.end.is_past(start) {
+            if let (Some(schedule), Some(due)) = (self.schedule, due) {
+                schedule.leave(due);
+            }
+            return None;
+        }
+        self.transactions.started();
+        self.number += u64::from(self.role.workers_in_role);
+        self.tally.begin(self.transactions.at(), start, due);
+        Some(start)
+    }
+
+    /// Counts the execution and turns to the next step. False where the worker was abandoned.
+    #[inline(always)]
+    fn finish(&mut self, execution: &Execution, start: u64, due: Option<u64>) -> bool {
+        let at = self.transactions.at();
+        let Some(mut totals) = self.tally.finish(at, start, execution, self.window) else { return false };
+        let record = &mut totals.records[at];
+        count(&self.counters[at], record, execution, self.transactions.errors());
+        if start >= self.window.warm {
+            record.measure(execution, start, due);
+        }
+        drop(totals);
+        self.transactions.advance(execution.ending);
+        true
+    }
+
+    /// Until when the worker thinks, if it does.
+    #[inline(always)]
+    fn think(&self, clock: Clock) -> Option<u64> {
+        match self.role.load {
+            Load::Closed { think_us: think @ 1.. } => Some(clock.now().saturating_add(think.saturating_mul(1_000))),
+            _ => None,
+        }
     }
 }
 
 /// The first step whose cumulative weight exceeds the draw.
-pub fn by_weight(role: &Role, choice: &Stream, number: u64) -> usize {
+fn by_weight(role: &Role, choice: &Stream, number: u64) -> usize {
     let sum = role.steps.iter().map(|step| u64::from(step.weight)).sum();
     let drawn = below(choice.word(number), sum);
     let mut cumulative = 0;
@@ -180,28 +188,20 @@ pub fn by_weight(role: &Role, choice: &Stream, number: u64) -> usize {
     role.steps.iter().position(exceeds).unwrap_or_default()
 }
 
-impl Task<'_> {
-    /// Which operation of the role its next execution is, for the worker at this place.
-    #[inline(always)]
-    pub fn operation(&self, place: u64) -> u64 {
-        self.times * u64::from(self.step.stride) + u64::from(self.step.offset) + place
-    }
-
-    /// What counts from `go` on.
-    #[inline]
-    pub fn count(&self, record: &mut Record, execution: &Execution, errors: &[(i32, String)]) {
-        let counter = match execution.ending {
-            Ending::Committed => &self.counters.committed,
-            Ending::Empty => &self.counters.empty,
-            Ending::Failed => &self.counters.failed,
-        };
-        add(counter, 1);
-        record.verified += execution.verified;
-        record.mismatches += execution.mismatches;
-        if !errors.is_empty() {
-            add(&self.counters.errors, errors.len() as u64);
-            add(&self.counters.busy, errors.iter().filter(|(code, _)| code & 0xFF == SQLITE_BUSY).count() as u64);
-            record.errors(errors, execution.ending != Ending::Failed);
-        }
+/// Counts what is counted in the warm-up, too.
+#[inline]
+fn count(counters: &Counters, record: &mut Record, execution: &Execution, errors: &[(i32, String)]) {
+    let counter = match execution.ending {
+        Ending::Committed => &counters.committed,
+        Ending::Empty => &counters.empty,
+        Ending::Failed => &counters.failed,
+    };
+    add(counter, 1);
+    record.verified += execution.verified;
+    record.mismatches += execution.mismatches;
+    if !errors.is_empty() {
+        add(&counters.errors, errors.len() as u64);
+        add(&counters.busy, errors.iter().filter(|(code, _)| code & 0xFF == SQLITE_BUSY).count() as u64);
+        record.errors(errors, execution.ending != Ending::Failed);
     }
 }

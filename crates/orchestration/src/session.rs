@@ -1,16 +1,17 @@
 //! The interface `orchestration` on any provider of duroxide: an operation starts an orchestration and waits for its
 //! end.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use duroxide::providers::Provider;
 use duroxide::runtime::Runtime;
 use duroxide::{Client, ClientError, ErrorDetails, OrchestrationStatus};
-use litelab_harness::{Account, Awaited, AwaitedSession, Bound, Call, Column, Effect, Fault, Job, Row};
-use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Part, Prepare, Statement, Transaction, Value};
+use litelab_harness::{
+    Account, AsyncSession, Bound, Call, Column, Effect, Fault, Job, Library, Reply, Request, Row, Settings, Setup,
+};
+use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Part, Prepare, Statement, Transaction};
 
 use super::meter::Meter;
 use super::options::{Options, Wait};
@@ -51,16 +52,10 @@ pub trait Store: Send + Sync + Sized + 'static {
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
 }
 
-/// Settings in effect on a connection, by name.
-pub type Settings = BTreeMap<String, Value>;
-
 /// The driver.
 pub struct Orchestrator<S> {
     store: Arc<S>,
     engine: Arc<Engine>,
-    settings: Vec<Settings>,
-    /// Number of sessions handed out so far.
-    lent: AtomicUsize,
 }
 
 /// duroxide's runtime on the provider, and its clients.
@@ -98,10 +93,22 @@ impl Row for Ended {
     }
 }
 
-impl<S: Store> Awaited for Orchestrator<S> {
-    type Session = Session<S>;
+impl<S: Store> Orchestrator<S> {
+    /// However many connections there are, a client waits for none: the provider lends them call by call. The settings are those
+    /// that the session answers with.
+    fn session(&self, settings: Settings) -> Session<S> {
+        let (store, engine) = (self.store.clone(), self.engine.clone());
+        Session { store, engine, settings, operations: self.engine.operations() }
+    }
+}
 
-    async fn open(database: &Database, connection: &Connection, connections: u32) -> Result<Self, Fault> {
+impl<S: Store> Library for Orchestrator<S> {
+    async fn open(
+        database: &Database,
+        connection: &Connection,
+        connections: u32,
+        setup: &Setup,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
         warnings::listen();
         let options = Options::read(connection, S::OPTIONS)?;
         let (store, settings) = S::open(database, connection, connections).await?;
@@ -114,18 +121,19 @@ impl<S: Store> Awaited for Orchestrator<S> {
             operations: Mutex::default(),
             begun: AtomicBool::new(false),
         };
-        Ok(Self { store: Arc::new(store), engine: Arc::new(engine), settings, lent: AtomicUsize::new(0) })
+        let library = Self { store: Arc::new(store), engine: Arc::new(engine) };
+        let mut answers = Vec::new();
+        for settings in settings {
+            answers.push(setup.run_async(&mut library.session(settings)).await?);
+        }
+        Ok((library, answers))
     }
 
-    /// A client never waits for a connection, whatever their number: the provider lends them per call.
-    async fn take(&self) -> Result<Session<S>, Fault> {
-        let at = self.lent.fetch_add(1, Ordering::Relaxed);
-        let settings = self.settings.get(at).cloned().unwrap_or_default();
-        let operations = self.engine.operations();
-        Ok(Session { store: self.store.clone(), engine: self.engine.clone(), settings, operations })
+    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
+        request.run_async(&mut self.session(Settings::new())).await
     }
 
-    async fn settings(&self, _: u32, _: &[String]) -> Result<Vec<Settings>, Fault> {
+    async fn settings(self: &Arc<Self>, _: u32, _: &'static [String]) -> Result<Vec<Settings>, Fault> {
         self.store.settings().await
     }
 
@@ -233,7 +241,7 @@ impl Operation {
     }
 }
 
-impl<S: Store> AwaitedSession for Session<S> {
+impl<S: Store> AsyncSession for Session<S> {
     async fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
         if statements.is_empty() {
             return Ok(());
@@ -242,7 +250,7 @@ impl<S: Store> AwaitedSession for Session<S> {
         self.store.script(statements).await
     }
 
-    async fn settings(&mut self, _: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
+    async fn settings(&mut self, _: &[String]) -> Result<Settings, Fault> {
         Ok(self.settings.clone())
     }
 

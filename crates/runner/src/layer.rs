@@ -1,39 +1,41 @@
 //! Access `group-commit`: `onewriter`, whose connections are opened with the profile's PRAGMAs.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use litelab_harness::rusqlite::{Cached, Known, connect};
-use litelab_harness::{Call, Effect, Fault, Group, Session, Side, refuse_options};
-use litelab_protocol::{Begin, Connection as Settings, Database as Location, Prepare, Transaction, Value};
+use litelab_harness::rusqlite::{Cached, CheckedStatements, connect};
+use litelab_harness::{
+    Call, Effect, Fault, GroupCommit, Library, Reply, Request, Session, Settings, Setup, refuse_options,
+    settings_at_end,
+};
+use litelab_protocol::{Begin, Database as Location, Prepare, Transaction};
 use onewriter::{Checkpoints, Database, Durability, Options};
 use rusqlite::Connection;
 
-/// The PRAGMA that is the layer's business: what it says is when the layer checkpoints in the background.
+/// The PRAGMA that sets when the layer checkpoints in the background.
 const AUTOCHECKPOINT: &str = "wal_autocheckpoint";
 
 /// A database with one writer.
 pub struct Layer {
     database: Database,
-    writing: Arc<Known>,
-    reading: Arc<Known>,
+    writing: Arc<CheckedStatements>,
+    reading: Arc<CheckedStatements>,
     passive_after: u32,
 }
 
-/// What a closure sees. Transactions are begun and ended around it.
-pub struct Inside<'a> {
+/// The session of a closure, around which the layer begins and ends the transaction.
+pub struct LayerSession<'a> {
     cached: Cached<'a>,
     passive_after: u32,
 }
 
-impl Session for Inside<'_> {
+impl Session for LayerSession<'_> {
     fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
         self.cached.script(statements)
     }
 
-    fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
+    fn settings(&mut self, names: &[String]) -> Result<Settings, Fault> {
         let mut settings = self.cached.settings(names)?;
-        // SQLite's own is off: the layer was asked when it checkpoints.
+        // SQLite's own is off, and the layer checkpoints instead.
         if let Some(own) = settings.get_mut(AUTOCHECKPOINT) {
             *own = i64::from(self.passive_after).into();
         }
@@ -66,10 +68,10 @@ fn not_ours() -> Fault {
     Fault::Other("the layer begins and ends transactions".into())
 }
 
-/// What a closure was told, on its way through the layer.
-struct Told(Fault);
+/// An error of a closure or of the layer, on its way through the layer.
+struct LayerError(Fault);
 
-impl From<onewriter::Error> for Told {
+impl From<onewriter::Error> for LayerError {
     fn from(error: onewriter::Error) -> Self {
         let message = error.to_string();
         Self(match error.code() {
@@ -80,28 +82,37 @@ impl From<onewriter::Error> for Told {
 }
 
 impl Layer {
-    fn inside<'a>(&self, connection: &'a Connection, known: &'a Known) -> Inside<'a> {
-        Inside { cached: Cached::new(connection, known), passive_after: self.passive_after }
+    fn session<'a>(&'a self, connection: &'a Connection, checked: &'a CheckedStatements) -> LayerSession<'a> {
+        LayerSession { cached: Cached::new(connection, checked), passive_after: self.passive_after }
     }
 
-    /// One after the other each of the connections that read, which are all lent meanwhile.
-    fn each_reader<R>(
-        &self,
-        readers: u32,
-        ready: &dyn Fn(&mut Inside<'_>, Side) -> Result<R, Fault>,
-        answers: &mut Vec<R>,
-    ) -> Result<(), Fault> {
+    fn ask_writer(&self, ask: Ask<'_>) -> Result<Settings, Fault> {
+        let asked = self.database.write(|c| ask(&mut self.session(c, &self.writing)).map_err(LayerError));
+        asked.map_err(|error| error.0)
+    }
+
+    /// Asks so many connections that read one after the other; all are lent meanwhile.
+    fn ask_readers(&self, readers: u32, ask: Ask<'_>, answers: &mut Vec<Settings>) -> Result<(), Fault> {
         if readers == 0 {
             return Ok(());
         }
-        self.read(|session| {
-            answers.push(ready(session, Side::Reader)?);
-            self.each_reader(readers - 1, ready, answers)
-        })
+        let asked = self.database.read(|c| {
+            answers.push(ask(&mut self.session(c, &self.reading)).map_err(LayerError)?);
+            self.ask_readers(readers - 1, ask, answers).map_err(LayerError)
+        });
+        asked.map_err(|error| error.0)
+    }
+
+    /// Whether the request is of a transaction that writes, and whether that is one statement at the most.
+    fn writes(&self, request: &Request<'_>) -> Result<(bool, bool), Fault> {
+        let unknown = || Fault::Other("the layer runs transactions alone".into());
+        let (transaction, writes) = request.of_transaction().ok_or_else(unknown)?;
+        Ok((writes, self.writing.is_one_statement(transaction)))
     }
 }
 
-/// The frames after which SQLite would checkpoint: the statement is run on a connection of its own, and read back.
+/// The number of frames after which SQLite would checkpoint: the statement runs on a connection of its own, and the value
+/// is read back.
 fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
     let read = || -> rusqlite::Result<u32> {
         let connection = Connection::open_in_memory()?;
@@ -111,14 +122,15 @@ fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
     read().map_err(|e| Fault::other(e).during(sql))
 }
 
-impl Group for Layer {
-    type Session<'a> = Inside<'a>;
+type Ask<'a> = &'a (dyn Fn(&mut LayerSession<'_>) -> Result<Settings, Fault> + Sync);
 
-    fn open<R, F>(location: &Location, settings: &Settings, readers: u32, ready: F) -> Result<(Self, Vec<R>), Fault>
-    where
-        R: Send,
-        F: Fn(&mut Inside<'_>, Side) -> Result<R, Fault> + Sync,
-    {
+impl Library for Layer {
+    async fn open(
+        location: &Location,
+        settings: &litelab_protocol::Connection,
+        connections: u32,
+        setup: &Setup,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
         refuse_options(settings, &[])?;
         let mut settings = settings.clone();
         let mut checkpoints = Checkpoints::default();
@@ -130,68 +142,58 @@ impl Group for Layer {
             connect::set(connection, &settings)
                 .map_err(|fault| rusqlite::Error::ToSqlConversionFailure(fault.to_string().into()))
         };
+        let readers = connections - 1;
         let options = Options::new(connect::location(location))
             .durability(Durability::AsSet)
             .readers(readers as usize)
             .checkpoints(checkpoints)
             .on_connection(set);
-        let database = options.open().map_err(|error| Told::from(error).0)?;
+        let database = options.open().map_err(|error| LayerError::from(error).0)?;
         let passive_after = checkpoints.passive_after;
         let layer = Self { database, writing: Arc::default(), reading: Arc::default(), passive_after };
-        let ready = |session: &mut Inside<'_>, side| ready(session, side);
-        let first = layer.database.write(|c| ready(&mut layer.inside(c, &layer.writing), Side::Writer).map_err(Told));
-        let mut answers = vec![first.map_err(|told| told.0)?];
-        layer.each_reader(readers, &ready, &mut answers)?;
+        let (writer, reader) = (setup.only(true), setup.only(false));
+        let mut answers = vec![layer.ask_writer(&|session| writer.run(session))?];
+        layer.ask_readers(readers, &|session| reader.run(session), &mut answers)?;
         Ok((layer, answers))
     }
 
-    fn write<R: Send>(
-        &self,
-        transaction: usize,
-        work: impl FnOnce(&mut Inside<'_>) -> Result<R, Fault> + Send,
-    ) -> Result<R, Fault> {
-        let work = |c: &Connection| work(&mut self.inside(c, &self.writing)).map_err(Told);
-        let done = match self.writing.is_one_statement(transaction) {
-            true => self.database.write_unguarded(work),
-            false => self.database.write(work),
+    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
+        let (writes, is_one_statement) = self.writes(&request)?;
+        let checked = if writes { self.writing.clone() } else { self.reading.clone() };
+        let passive_after = self.passive_after;
+        let work = move |c: &Connection| {
+            request.run(&mut LayerSession { cached: Cached::new(c, &checked), passive_after }).map_err(LayerError)
         };
-        done.map_err(|told| told.0)
-    }
-
-    fn read<R>(&self, work: impl FnOnce(&mut Inside<'_>) -> Result<R, Fault>) -> Result<R, Fault> {
-        let done = self.database.read(|c| work(&mut self.inside(c, &self.reading)).map_err(Told));
-        done.map_err(|told| told.0)
-    }
-
-    async fn write_async<R, W>(&self, transaction: usize, work: W) -> Result<R, Fault>
-    where
-        R: Send + 'static,
-        W: for<'a> FnOnce(&mut Inside<'a>) -> Result<R, Fault> + Send + 'static,
-    {
-        let is_one_statement = self.writing.is_one_statement(transaction);
-        let (known, passive_after) = (self.writing.clone(), self.passive_after);
-        let work =
-            move |c: &Connection| work(&mut Inside { cached: Cached::new(c, &known), passive_after }).map_err(Told);
-        let done = match is_one_statement {
-            true => self.database.write_unguarded_async(work).await,
-            false => self.database.write_async(work).await,
+        let done = match (writes, is_one_statement) {
+            (true, true) => self.database.write_unguarded_async(work).await,
+            (true, false) => self.database.write_async(work).await,
+            (false, _) => self.database.read_async(work).await,
         };
-        done.map_err(|told| told.0)
+        done.map_err(|error| error.0)
     }
 
-    async fn read_async<R, W>(&self, work: W) -> Result<R, Fault>
-    where
-        R: Send + 'static,
-        W: for<'a> FnOnce(&mut Inside<'a>) -> Result<R, Fault> + Send + 'static,
-    {
-        let (known, passive_after) = (self.reading.clone(), self.passive_after);
-        let work =
-            move |c: &Connection| work(&mut Inside { cached: Cached::new(c, &known), passive_after }).map_err(Told);
-        let done = self.database.read_async(work).await;
-        done.map_err(|told| told.0)
+    async fn settings(self: &Arc<Self>, connections: u32, names: &'static [String]) -> Result<Vec<Settings>, Fault> {
+        let mut answers = vec![settings_at_end(|| self.ask_writer(&|session| session.settings(names)))?];
+        let ask = |session: &mut LayerSession<'_>| settings_at_end(|| session.settings(names));
+        self.ask_readers(connections - 1, &ask, &mut answers)?;
+        Ok(answers)
     }
 
-    fn close(self) -> Result<(), Fault> {
-        self.database.close().map_err(|error| Told::from(error).0)
+    async fn close(self) -> Result<(), Fault> {
+        self.database.close().map_err(|error| LayerError::from(error).0)
+    }
+}
+
+impl GroupCommit for Layer {
+    fn run_blocking(&self, request: Request<'_>) -> Result<Reply, Fault> {
+        let (writes, is_one_statement) = self.writes(&request)?;
+        let checked = if writes { &self.writing } else { &self.reading };
+        let work = |c: &Connection| request.run(&mut self.session(c, checked)).map_err(LayerError);
+        let done = match (writes, is_one_statement) {
+            (true, true) => self.database.write_unguarded(work),
+            (true, false) => self.database.write(work),
+            (false, _) => self.database.read(work),
+        };
+        done.map_err(|error| error.0)
     }
 }

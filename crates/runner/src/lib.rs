@@ -33,10 +33,10 @@ pub fn main(verb: Option<&str>) -> ExitCode {
         report(panic);
         std::process::abort();
     }));
-    let rusqlite = Driver::new::<Rusqlite>("rusqlite", || about("rusqlite")).group::<Layer>();
+    let rusqlite = Driver::new::<Rusqlite>("rusqlite", || about("rusqlite")).group_commit::<Layer>();
     let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
     let async_sqlite =
-        Driver::hosted::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], accesses);
+        Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], accesses);
     // The library of the driver `c` is SQLite itself.
     let c = Driver::new::<C>("c", || {
         let sqlite = connect::build().map_err(fault)?;

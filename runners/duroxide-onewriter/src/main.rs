@@ -13,14 +13,16 @@ use std::process::ExitCode;
 
 use litelab_harness::Driver;
 use litelab_orchestration::Orchestrator;
+use litelab_protocol::Executor;
 
 use crate::ours::{Ceiling, OneWriter};
 
 const ACCESSES: [&str; 1] = ["group-commit"];
 
 fn main() -> ExitCode {
-    let ours = Driver::awaited::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, &ACCESSES);
-    let ceiling = Driver::awaited::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, &ACCESSES);
+    let executors = &[Executor::Dedicated];
+    let ours = Driver::library::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, executors, &ACCESSES);
+    let ceiling = Driver::library::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, executors, &ACCESSES);
     let drivers = [ours, ceiling].map(|driver| driver.interface("orchestration"));
     litelab_harness::main("duroxide-onewriter", drivers)
 }

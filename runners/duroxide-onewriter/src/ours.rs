@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use duroxide::providers::Provider;
 use duroxide_onewriter::{Acks, Durability, Options, Polling};
-use litelab_harness::Fault;
-use litelab_orchestration::{Settings, Store};
+use litelab_harness::{Fault, Settings};
+use litelab_orchestration::Store;
 use litelab_protocol::{Connection, Database, Part, Value};
 use onewriter::Counters;
 use rusqlite::types::ValueRef;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use duroxide::providers::Provider;
 use duroxide::providers::sqlite::SqliteProvider;
-use litelab_harness::Fault;
-use litelab_orchestration::{Settings, Store};
+use litelab_harness::{Fault, Settings};
+use litelab_orchestration::Store;
 use litelab_protocol::{Connection, Database, Value};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection};

@@ -10,10 +10,12 @@ use std::process::ExitCode;
 
 use litelab_harness::Driver;
 use litelab_orchestration::Orchestrator;
+use litelab_protocol::Executor;
 
 use crate::built_in::BuiltIn;
 
 fn main() -> ExitCode {
-    let driver = Driver::awaited::<Orchestrator<BuiltIn>>("duroxide-sqlite", describe::about, &["pool"]);
+    let executors = &[Executor::Dedicated];
+    let driver = Driver::library::<Orchestrator<BuiltIn>>("duroxide-sqlite", describe::about, executors, &["pool"]);
     litelab_harness::main("duroxide", [driver.interface("orchestration").in_memory()])
 }

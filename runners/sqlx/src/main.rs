@@ -14,9 +14,10 @@ mod session;
 use std::process::ExitCode;
 
 use litelab_harness::Driver;
+use litelab_protocol::Executor;
 
 fn main() -> ExitCode {
     let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
-    let sqlx = Driver::awaited::<pool::Sqlx>("sqlx", describe::about, accesses);
+    let sqlx = Driver::library::<pool::Sqlx>("sqlx", describe::about, &[Executor::Dedicated], accesses);
     litelab_harness::main("sqlx", [sqlx, apalis::driver()])
 }

@@ -2,25 +2,34 @@
 
 use std::sync::Arc;
 
-use litelab_harness::{Awaited, AwaitedSession, Fault, refuse_options};
+use litelab_harness::{AsyncSession, Fault, Library, Reply, Request, Settings, Setup, refuse_options};
 use litelab_protocol::{Connection, Database};
 use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 use crate::fault::fault;
-use crate::session::{Known, Lent};
+use crate::session::{CheckedStatements, Lent};
 
 /// Opened with sqlx's defaults (foreign keys, 5 s busy timeout, a ping before each loan), except that a connection is
 /// never replaced by a younger one, which would come without its settings.
 pub struct Sqlx {
     pool: SqlitePool,
-    known: Arc<Known>,
+    checked: Arc<CheckedStatements>,
 }
 
-impl Awaited for Sqlx {
-    type Session = Lent;
+impl Sqlx {
+    async fn lend(&self) -> Result<Lent, Fault> {
+        Ok(Lent::new(self.pool.acquire().await.map_err(fault)?, self.checked.clone()))
+    }
+}
 
-    async fn open(database: &Database, settings: &Connection, connections: u32) -> Result<Self, Fault> {
+impl Library for Sqlx {
+    async fn open(
+        database: &Database,
+        settings: &Connection,
+        connections: u32,
+        setup: &Setup,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
         refuse_options(settings, &[])?;
         let options = match database {
             Database::File { path, .. } => SqliteConnectOptions::new().filename(path).create_if_missing(true),
@@ -34,19 +43,24 @@ impl Awaited for Sqlx {
         };
         let fixed = SqlitePoolOptions::new().max_connections(connections).min_connections(connections);
         let pool = fixed.max_lifetime(None).idle_timeout(None).connect_with(options).await.map_err(fault)?;
-        let host = Self { pool, known: Arc::new(Known::default()) };
+        let library = Self { pool, checked: Arc::new(CheckedStatements::default()) };
         let settings: Vec<String> = settings.settings.iter().map(|setting| setting.sql.clone()).collect();
         let mut open = Vec::new();
         for _ in 0..connections {
-            let mut session = host.take().await?;
+            let mut session = library.lend().await?;
             session.script(&settings).await?;
             open.push(session);
         }
-        Ok(host)
+        let mut answers = Vec::new();
+        for session in &mut open {
+            answers.push(setup.run_async(session).await?);
+        }
+        drop(open);
+        Ok((library, answers))
     }
 
-    async fn take(&self) -> Result<Lent, Fault> {
-        Ok(Lent::new(self.pool.acquire().await.map_err(fault)?, self.known.clone()))
+    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
+        request.run_async(&mut self.lend().await?).await
     }
 
     async fn close(self) -> Result<(), Fault> {

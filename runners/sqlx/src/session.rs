@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt;
-use litelab_harness::{AwaitedSession, Bound, Call, Effect, Fault, Job, Row as _};
-use litelab_protocol::{Begin, Fetch, Prepare, Statement, Transaction, Value};
+use litelab_harness::{AsyncSession, Bound, Call, Effect, Fault, Job, Row as _};
+use litelab_protocol::{Begin, Fetch, Prepare, Value, Statement, Transaction};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
@@ -16,7 +16,7 @@ use crate::row::Fetched;
 
 /// What has been found out of the statements. It is the same for all connections that are prepared for the same.
 #[derive(Default)]
-pub struct Known(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
+pub struct CheckedStatements(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
 
 struct Shape {
     /// Cloned without copying its text.
@@ -30,12 +30,12 @@ struct Shape {
 /// Until it is dropped.
 pub struct Lent {
     connection: PoolConnection<Sqlite>,
-    known: Arc<Known>,
+    checked: Arc<CheckedStatements>,
 }
 
 impl Lent {
-    pub fn new(connection: PoolConnection<Sqlite>, known: Arc<Known>) -> Self {
-        Self { connection, known }
+    pub fn new(connection: PoolConnection<Sqlite>, checked: Arc<CheckedStatements>) -> Self {
+        Self { connection, checked }
     }
 
     async fn check(&mut self, spec: &Statement) -> Result<Shape, Fault> {
@@ -60,7 +60,7 @@ impl Lent {
     }
 }
 
-impl AwaitedSession for Lent {
+impl AsyncSession for Lent {
     async fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
         for sql in statements {
             let ran = sqlx::raw_sql(AssertSqlSafe(sql.as_str())).execute(&mut *self.connection).await;
@@ -94,7 +94,7 @@ impl AwaitedSession for Lent {
             all.push(shapes);
         }
         // Another connection has found the same.
-        let _known = self.known.0.set((mode, all));
+        let _set = self.checked.0.set((mode, all));
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl AwaitedSession for Lent {
     }
 
     async fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
-        let Some((mode, all)) = self.known.0.get() else {
+        let Some((mode, all)) = self.checked.0.get() else {
             return Err(Fault::Other("nothing was prepared".into()));
         };
         let Shape { sql, columns, job, changes } = &all[call.transaction][call.statement];

@@ -17,14 +17,14 @@ use crate::pool::Deadpool;
 use crate::threads::TokioRusqlite;
 
 fn main() -> ExitCode {
-    let threads = Driver::hosted::<TokioRusqlite>(
+    let threads = Driver::library::<TokioRusqlite>(
         "tokio-rusqlite",
         describe::tokio_rusqlite,
         &[Executor::Dedicated],
         &["per-worker", "shared", "pool", "write-lock", "split"],
     );
     // A connection for each worker would be a pool that is none.
-    let pool = Driver::hosted::<Deadpool>(
+    let pool = Driver::library::<Deadpool>(
         "deadpool-sqlite",
         describe::deadpool_sqlite,
         &[Executor::Offload],

@@ -3,31 +3,31 @@
 use std::sync::Arc;
 
 use deadpool_sqlite::{Config, InteractError, Object, Pool, PoolConfig, PoolError, Runtime};
-use litelab_harness::rusqlite::{Cached, Known, connect, fault};
-use litelab_harness::{Fault, Hosted, refuse_options};
+use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
+use litelab_harness::{Fault, Library, Reply, Request, Setup, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
 
 /// A pool of the library. Before it lends a connection it asks that for a row, in a job of its own.
 pub struct Deadpool {
     pool: Pool,
     connections: u32,
-    known: Arc<Known>,
+    checked: Arc<CheckedStatements>,
 }
 
 /// Runs it in a blocking thread.
-async fn ask<R, W>(lent: &Object, known: &Arc<Known>, work: W) -> Result<R, Fault>
+async fn ask<R, W>(lent: &Object, checked: &Arc<CheckedStatements>, work: W) -> Result<R, Fault>
 where
     R: Send + 'static,
-    W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
+    W: for<'a> FnOnce(&mut Cached<'a>) -> Result<R, Fault> + Send + 'static,
 {
-    let known = known.clone();
-    let done = lent.interact(move |connection| work(&mut Cached::new(connection, &known))).await;
-    done.map_err(|error| match error {
+    let checked = checked.clone();
+    let done = lent.interact(move |connection| work(&mut Cached::new(connection, &checked))).await;
+    done.unwrap_or_else(|error| match error {
         InteractError::Panic(panic) => {
             let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(|s| &**s));
-            Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))
+            Err(Fault::Other(format!("panic: {}", text.unwrap_or("without a message"))))
         }
-        cancelled @ InteractError::Cancelled => Fault::other(cancelled),
+        cancelled @ InteractError::Cancelled => Err(Fault::other(cancelled)),
     })
 }
 
@@ -38,24 +38,18 @@ fn not_lent(error: PoolError) -> Fault {
     }
 }
 
-impl Hosted for Deadpool {
-    type Session<'a> = Cached<'a>;
-
-    async fn open<R, F>(
+impl Library for Deadpool {
+    async fn open(
         database: &Database,
         settings: &Settings,
         connections: u32,
-        ready: F,
-    ) -> Result<(Self, Vec<R>), Fault>
-    where
-        R: Send + 'static,
-        F: for<'a> Fn(&mut Cached<'a>) -> Result<R, Fault> + Clone + Send + Sync + 'static,
-    {
+        setup: &Setup,
+    ) -> Result<(Self, Vec<litelab_harness::Settings>), Fault> {
         refuse_options(settings, &[])?;
         let mut config = Config::new(connect::location(database));
         config.pool = Some(PoolConfig::new(connections as usize));
         let pool = config.create_pool(Runtime::Tokio1).map_err(Fault::other)?;
-        let known = Arc::new(Known::default());
+        let checked = Arc::new(CheckedStatements::default());
         // All are held until the last is there, for the pool makes none while it has one to lend.
         let (mut held, mut answers) = (Vec::new(), Vec::new());
         for _ in 0..connections {
@@ -63,21 +57,17 @@ impl Hosted for Deadpool {
             let settings = settings.clone();
             let set = lent.interact(move |connection| connect::set(connection, &settings));
             set.await.map_err(Fault::other)??;
-            let ready = ready.clone();
-            answers.push(ask(&lent, &known, move |session: &mut Cached<'_>| ready(session)).await??);
+            let setup = setup.clone();
+            answers.push(ask(&lent, &checked, move |session: &mut Cached<'_>| setup.run(session)).await?);
             held.push(lent);
         }
         drop(held);
-        Ok((Self { pool, connections, known }, answers))
+        Ok((Self { pool, connections, checked }, answers))
     }
 
-    async fn call<R, W>(&self, work: W) -> Result<R, Fault>
-    where
-        R: Send + 'static,
-        W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
-    {
+    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
         let lent = self.pool.get().await.map_err(not_lent)?;
-        ask(&lent, &self.known, work).await
+        ask(&lent, &self.checked, move |session: &mut Cached<'_>| request.run(session)).await
     }
 
     async fn close(self) -> Result<(), Fault> {

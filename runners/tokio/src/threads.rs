@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use litelab_harness::rusqlite::{Cached, Known, connect, fault};
-use litelab_harness::{Fault, Hosted, refuse_options};
+use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
+use litelab_harness::{Fault, Library, Reply, Request, Setup, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
 use tokio::sync::Semaphore;
 use tokio_rusqlite::{Connection, Error};
@@ -15,7 +15,7 @@ pub struct TokioRusqlite {
     permits: Semaphore,
     /// Where there is only one, which the library's queue hands out, too.
     only: Option<Connection>,
-    known: Arc<Known>,
+    checked: Arc<CheckedStatements>,
 }
 
 impl TokioRusqlite {
@@ -26,57 +26,48 @@ impl TokioRusqlite {
 }
 
 /// Runs it in the connection's thread.
-async fn ask<R, W>(connection: &Connection, known: &Arc<Known>, work: W) -> Result<R, Fault>
+async fn ask<R, W>(connection: &Connection, checked: &Arc<CheckedStatements>, work: W) -> Result<R, Fault>
 where
     R: Send + 'static,
-    W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
+    W: for<'a> FnOnce(&mut Cached<'a>) -> Result<R, Fault> + Send + 'static,
 {
-    let known = known.clone();
-    connection.call_raw(move |connection| work(&mut Cached::new(connection, &known))).await.map_err(Fault::other)
+    let checked = checked.clone();
+    connection.call_raw(move |connection| work(&mut Cached::new(connection, &checked))).await.map_err(Fault::other)?
 }
 
-impl Hosted for TokioRusqlite {
-    type Session<'a> = Cached<'a>;
-
-    async fn open<R, F>(
+impl Library for TokioRusqlite {
+    async fn open(
         database: &Database,
         settings: &Settings,
         connections: u32,
-        ready: F,
-    ) -> Result<(Self, Vec<R>), Fault>
-    where
-        R: Send + 'static,
-        F: for<'a> Fn(&mut Cached<'a>) -> Result<R, Fault> + Clone + Send + Sync + 'static,
-    {
+        setup: &Setup,
+    ) -> Result<(Self, Vec<litelab_harness::Settings>), Fault> {
         refuse_options(settings, &[])?;
-        let known = Arc::new(Known::default());
+        let checked = Arc::new(CheckedStatements::default());
         let (mut free, mut answers) = (Vec::new(), Vec::new());
         for _ in 0..connections {
             let connection = Connection::open(connect::location(database)).await.map_err(fault)?;
             let settings = settings.clone();
             let set = connection.call_raw(move |connection| connect::set(connection, &settings));
             set.await.map_err(Fault::other)??;
-            let ready = ready.clone();
-            answers.push(ask(&connection, &known, move |session: &mut Cached<'_>| ready(session)).await??);
+            let setup = setup.clone();
+            answers.push(ask(&connection, &checked, move |session: &mut Cached<'_>| setup.run(session)).await?);
             free.push(connection);
         }
         let only = if let [only] = &free[..] { Some(only.clone()) } else { None };
         let permits = Semaphore::new(free.len());
-        Ok((Self { free: Mutex::new(free), permits, only, known }, answers))
+        Ok((Self { free: Mutex::new(free), permits, only, checked }, answers))
     }
 
-    async fn call<R, W>(&self, work: W) -> Result<R, Fault>
-    where
-        R: Send + 'static,
-        W: for<'a> FnOnce(&mut Cached<'a>) -> R + Send + 'static,
-    {
+    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
+        let work = move |session: &mut Cached<'_>| request.run(session);
         if let Some(connection) = &self.only {
-            return ask(connection, &self.known, work).await;
+            return ask(connection, &self.checked, work).await;
         }
         let _permit = self.permits.acquire().await.map_err(Fault::other)?;
         let lent = self.free().pop();
         let Some(connection) = lent else { return Err(Fault::Other("a connection was not given back".into())) };
-        let done = ask(&connection, &self.known, work).await;
+        let done = ask(&connection, &self.checked, work).await;
         self.free().push(connection);
         done
     }

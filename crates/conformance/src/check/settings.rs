@@ -179,7 +179,8 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
         let schema = subject.by("CREATE TABLE seen(worker, name, value)", schema, schema);
         let path = subject.database(&format!("by-sql-{i}.db"), schema)?;
         let mut draft = Draft::new(subject);
-        draft.trial.connection.settings = usual(subject.dialect()).iter().map(|(n, v)| draft::setting(subject.dialect(), n, v)).collect();
+        draft.trial.connection.settings =
+            usual(subject.dialect()).iter().map(|(n, v)| draft::setting(subject.dialect(), n, v)).collect();
         for (name, value, _) in profile {
             draft = draft.setting(name, value);
         }
@@ -241,8 +242,7 @@ pub fn at_end(subject: &Subject<'_>) -> Found {
         let heard = subject.finish(&trial, started)?;
         let ended = &heard.result.connections;
         connections(&trial, ended).map_err(here)?;
-        let shown =
-            |connection: &ConnectionSettings| connection.settings.get(name).unwrap_or(&Value::Null).to_string();
+        let shown = |connection: &ConnectionSettings| connection.settings.get(name).unwrap_or(&Value::Null).to_string();
         let own = heard.connections.first().map(shown).unwrap_or_default();
         let moved = ended.iter().filter(|connection| shown(connection) == changed).count();
         let stayed = ended.iter().filter(|connection| shown(connection) == own).count();

@@ -40,7 +40,10 @@ pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), Str
                 return Err(format!("{here} was not read back"));
             };
             if !expected.matches(reported) {
-                return Err(format!("{here} is {reported}, asked for was {} (reads back as {expected})", setting.value));
+                return Err(format!(
+                    "{here} is {reported}, asked for was {} (reads back as {expected})",
+                    setting.value
+                ));
             }
         }
     }

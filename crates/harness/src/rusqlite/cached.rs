@@ -1,4 +1,4 @@
-//! A connection of rusqlite that a closure was lent: its statements stay with it in rusqlite's own cache, as they do in an
+//! A connection of rusqlite that a library has lent to a closure. Its statements stay with it in rusqlite's own cache, as in an
 //! application, which can keep none beside a connection that is not its own.
 
 use std::collections::BTreeMap;
@@ -12,27 +12,26 @@ use super::connect;
 use super::execute::run;
 use super::fault::fault;
 
-/// For the length of a closure.
+/// The session of a closure.
 pub struct Cached<'a> {
     connection: &'a Connection,
-    known: &'a Known,
+    checked: &'a CheckedStatements,
 }
 
-/// What has been found out of the statements, by transaction. It is the same for all connections that are prepared for the
-/// same.
+/// The shapes of the statements, by transaction: the same for all connections that are prepared for the same transactions.
 #[derive(Default)]
-pub struct Known(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
+pub struct CheckedStatements(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
 
-/// A statement's number of columns, what is done with each of its rows, and how often it may change something in a
-/// transaction.
+/// A statement as SQLite has compiled it.
 struct Shape {
     columns: usize,
     job: Job,
+    /// How often it may change something in a transaction.
     changes: u32,
 }
 
-impl Known {
-    /// Whether the transaction changes something by no more than one execution of a statement.
+impl CheckedStatements {
+    /// Whether at most one execution of a statement of the transaction changes something.
     pub fn is_one_statement(&self, transaction: usize) -> bool {
         let shapes = self.0.get().map(|(_, shapes)| &shapes[transaction]);
         shapes.is_some_and(|shapes| shapes.iter().map(|shape| shape.changes).sum::<u32>() <= 1)
@@ -40,9 +39,9 @@ impl Known {
 }
 
 impl<'a> Cached<'a> {
-    /// For a closure that was lent the connection.
-    pub fn new(connection: &'a Connection, known: &'a Known) -> Self {
-        Self { connection, known }
+    /// On the connection that the closure was given.
+    pub fn new(connection: &'a Connection, checked: &'a CheckedStatements) -> Self {
+        Self { connection, checked }
     }
 
     fn check(&self, spec: &Statement) -> Result<Shape, Fault> {
@@ -83,8 +82,8 @@ impl Session for Cached<'_> {
                 specs.iter().map(|spec| self.check(spec).map_err(|fault| fault.during(&spec.sql))).collect()
             })
             .collect::<Result<_, Fault>>()?;
-        // Another connection has found the same.
-        let _known = self.known.0.set((mode, shapes));
+        // Another connection may have set the same.
+        let _set = self.checked.0.set((mode, shapes));
         if mode == Prepare::Each {
             self.connection.flush_prepared_statement_cache();
         }
@@ -105,8 +104,8 @@ impl Session for Cached<'_> {
     }
 
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
-        let Self { connection, known } = *self;
-        let Some((mode, shapes)) = known.0.get() else {
+        let Self { connection, checked } = *self;
+        let Some((mode, shapes)) = checked.0.get() else {
             return Err(Fault::Other("nothing was prepared".into()));
         };
         let Shape { columns, job, .. } = &shapes[call.transaction][call.statement];

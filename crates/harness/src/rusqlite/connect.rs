@@ -1,4 +1,4 @@
-//! Where a connection is opened, setting it, and asking what took effect.
+//! The location of a database, setting PRAGMAs, and reading them back.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::fault::fault;
 use super::row::column;
 
-/// Where the database is, as SQLite's own `open` is told.
+/// Where the database is, in the form of SQLite's own `open`.
 pub fn location(database: &Database) -> String {
     match database {
         Database::File { path, .. } => path.clone(),
@@ -48,7 +48,7 @@ pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<S
     names.iter().map(read).collect()
 }
 
-/// The SQLite inside, asked in a database in memory.
+/// The build of the SQLite inside, read in a database in memory.
 pub fn build() -> rusqlite::Result<SqliteBuild> {
     let connection = Connection::open_in_memory()?;
     let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;

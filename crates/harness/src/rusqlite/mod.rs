@@ -7,7 +7,7 @@ mod execute;
 mod fault;
 mod row;
 
-pub use cached::{Cached, Known};
+pub use cached::{Cached, CheckedStatements};
 pub use execute::run;
 pub use fault::fault;
 pub use row::column;

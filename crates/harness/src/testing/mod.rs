@@ -1,10 +1,10 @@
 //! What the tests of the runners have in common: trials in short, and a runner as the core would start it. It panics
 //! where a test would.
 
-#[cfg(feature = "testing-hosted")]
-pub mod hosted;
+#[cfg(feature = "testing-library")]
+pub mod library;
 mod program;
-#[cfg(feature = "testing-hosted")]
+#[cfg(feature = "testing-library")]
 mod scratch;
 mod trial;
 mod tries;

@@ -52,7 +52,8 @@ fn check(kind: Kind, name: &str) -> Result<()> {
             let (study, text) = library::study(name)?;
             // Without runners no dialect of a server is available.
             let dialects = super::runners().map(|runners| runners.dialects()).unwrap_or_default();
-            let options = litelab_model::Options { dialects, tried: Some(litelab_database::pragma::tried), ..Default::default() };
+            let options =
+                litelab_model::Options { dialects, tried: Some(litelab_database::pragma::tried), ..Default::default() };
             litelab_model::resolve::resolve(&study, &text, &options)?;
         }
         Kind::Workload => drop(library::workload(name, None)?),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use litelab_model::pragma::{self, Kind};
-use litelab_protocol::Value;
 use litelab_observe::DatabaseHeader;
+use litelab_protocol::Value;
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 

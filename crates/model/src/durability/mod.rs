@@ -84,10 +84,7 @@ impl Level {
 fn sqlite(read: &dyn Fn(&str) -> Option<Value>) -> Option<Level> {
     let journal = JournalMode::reported(&read("journal_mode")?)?;
     let synchronous = Synchronous::reported(&read("synchronous")?)?;
-    Some(Level {
-        durability: Durability::of(journal, synchronous),
-        caveat: caveat(journal, synchronous),
-    })
+    Some(Level { durability: Durability::of(journal, synchronous), caveat: caveat(journal, synchronous) })
 }
 
 /// The caveat of a rollback journal with NORMAL, which power loss corrupts rarely.

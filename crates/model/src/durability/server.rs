@@ -44,9 +44,7 @@ mod tests {
     use super::*;
 
     fn level(dialect: Dialect, settings: &[(&str, &str)]) -> Option<(Durability, bool)> {
-        let read = |name: &str| {
-            settings.iter().find(|(n, _)| *n == name).map(|(_, value)| Value::from(*value))
-        };
+        let read = |name: &str| settings.iter().find(|(n, _)| *n == name).map(|(_, value)| Value::from(*value));
         Level::reported(dialect, &read).map(|level| (level.durability, level.caveat.is_some()))
     }
 

@@ -133,8 +133,8 @@ impl Parsed {
                     return Err(format!("dimension `pragma.{name}`: {dialect} has settings: write `setting.NAME`"));
                 }
                 for (name, value) in settings {
-                    let new = setting::parse(dialect, name, value)
-                        .map_err(|e| format!("dimension `setting.{name}`: {e}"))?;
+                    let new =
+                        setting::parse(dialect, name, value).map_err(|e| format!("dimension `setting.{name}`: {e}"))?;
                     let known = new.name.clone();
                     put(values, new, |old| old.name == known);
                 }
@@ -146,9 +146,7 @@ impl Parsed {
     /// Checks the order of PRAGMAs; the error is the first PRAGMA without effect at its position.
     fn order(&self) -> Result<(), String> {
         match self {
-            Self::Sqlite(values) => {
-                pragma::check_order(values).first().map_or(Ok(()), |fault| Err(fault.to_string()))
-            }
+            Self::Sqlite(values) => pragma::check_order(values).first().map_or(Ok(()), |fault| Err(fault.to_string())),
             Self::Server(_) => Ok(()),
         }
     }

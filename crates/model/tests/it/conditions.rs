@@ -119,7 +119,10 @@ fn an_arm_may_have_options_of_its_own() {
 fn a_pragma_dimension_is_checked_like_a_profile() {
     let vary = |name: &str, value: &str| format!("vary.\"pragma.{name}\" = [{value}]");
     // The error names the dimension and the problem.
-    refused(&[BY_TIME, &vary("synchronous", "\"WAL\"")], &["dimension `pragma.synchronous`", "is not one of its words"]);
+    refused(
+        &[BY_TIME, &vary("synchronous", "\"WAL\"")],
+        &["dimension `pragma.synchronous`", "is not one of its words"],
+    );
     refused(&[BY_TIME, &vary("cache_size", "\"64MB\"")], &["dimension `pragma.cache_size`", "-65536 (64 MiB)"]);
     refused(
         &[BY_TIME, &vary("synchronus", "\"OFF\"")],

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use litelab_model::metric::{Measure, Metric};
 use litelab_model::durability::Durability;
+use litelab_model::metric::{Measure, Metric};
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Dialect, ErrorCount};
 use litelab_record::outcome::FailureKind;

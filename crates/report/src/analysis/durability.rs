@@ -15,9 +15,9 @@ pub fn lowest(arm: &Arm, connections: &[ConnectionSettings]) -> Option<Level> {
     if arm.location != Location::File {
         return Some(Level { durability: Durability::Volatile, caveat: None });
     }
-    let levels = connections.iter().map(|connection| {
-        Level::reported(arm.dialect, &|name| connection.settings.get(name).cloned())
-    });
+    let levels = connections
+        .iter()
+        .map(|connection| Level::reported(arm.dialect, &|name| connection.settings.get(name).cloned()));
     levels.reduce(lower).flatten()
 }
 

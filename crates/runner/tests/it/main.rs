@@ -4,6 +4,6 @@ mod access;
 mod common;
 mod conversation;
 mod errors;
-mod hosted;
+mod library;
 mod runtime;
 mod work;

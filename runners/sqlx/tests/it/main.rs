@@ -3,12 +3,12 @@
 mod queue;
 
 use litelab_harness::testing::Program;
-use litelab_harness::testing::hosted::Hosted;
+use litelab_harness::testing::library::Libraries;
 use litelab_protocol::Executor;
 
-const HOSTED: Hosted = Hosted(
+const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-sqlx")),
     &[("sqlx", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"])],
 );
 
-litelab_harness::hosted_tests!(HOSTED);
+litelab_harness::library_tests!(LIBRARIES);

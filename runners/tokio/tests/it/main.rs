@@ -1,10 +1,10 @@
 //! The libraries, by what every such library has to do.
 
 use litelab_harness::testing::Program;
-use litelab_harness::testing::hosted::Hosted;
+use litelab_harness::testing::library::Libraries;
 use litelab_protocol::Executor;
 
-const HOSTED: Hosted = Hosted(
+const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-tokio")),
     &[
         ("tokio-rusqlite", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"]),
@@ -12,4 +12,4 @@ const HOSTED: Hosted = Hosted(
     ],
 );
 
-litelab_harness::hosted_tests!(HOSTED);
+litelab_harness::library_tests!(LIBRARIES);

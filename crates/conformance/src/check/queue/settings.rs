@@ -64,7 +64,8 @@ pub fn shown(connection: &ConnectionSettings) -> String {
 pub fn plausible(connection: &ConnectionSettings) -> Result<(), String> {
     for name in OWN {
         let value = connection.settings.get(name).unwrap_or(&Value::Null);
-        let right = if name == "journal_mode" { matches!(value, Value::Text(_)) } else { matches!(value, Value::Integer(_)) };
+        let right =
+            if name == "journal_mode" { matches!(value, Value::Text(_)) } else { matches!(value, Value::Integer(_)) };
         ensure!(right, "`{name}` is reported as {value}");
     }
     Ok(())

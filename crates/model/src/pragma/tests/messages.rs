@@ -135,10 +135,7 @@ fn wrong_values() {
             refusal("optimize", "all"),
             r#"optimize = "all" is not a whole number; write a whole number with bit 0x02 set"#,
         ),
-        (
-            refusal("optimize", 0x10000),
-            r#"optimize = 65536 lacks bit 0x02; write 65538"#,
-        ),
+        (refusal("optimize", 0x10000), r#"optimize = 65536 lacks bit 0x02; write 65538"#),
         (
             refusal("wal_checkpoint", "truncated"),
             r#"wal_checkpoint = "truncated" is not one of its words; write passive, full, restart, truncate or noop"#,

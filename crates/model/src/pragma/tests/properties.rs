@@ -1,9 +1,9 @@
 //! Any name and any text: no panic, errors of one line, and accepted values that read back.
 
 use super::super::{all, parse};
-use crate::Scalar;
 use super::Bench;
 use super::grid::{HeapLimits, disagreements, settings};
+use crate::Scalar;
 use proptest::prelude::*;
 
 proptest! {

@@ -1,30 +1,31 @@
-//! What the workers of a trial have in common, whatever runs them, and the result when they are done.
+//! What the workers of a trial share, whatever runs them, and the result when they have ended.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use litelab_protocol::generator::Stream;
-use litelab_protocol::{Access, Probe, Role, Step, Transaction, Trial, TrialResult, Until, WorkerResult};
+use litelab_protocol::{Access, Executor, Probe, Role, Step, Transaction, Trial, TrialResult, Until, WorkerResult};
 
-use crate::access::{Handle, Shared};
 use crate::clock::{Clock, End, NEVER};
-use crate::desk::{Desk, Window};
 use crate::fault::Fault;
-use crate::params::Params;
-use crate::record::{Beat, Board, Record};
+use crate::record::{CounterTable, Record};
+use crate::retry::RetryPolicy;
 use crate::schedule::Schedule;
-use crate::transaction::{Memory, Plan, Retrying};
-use crate::worker::{Id, Task, Worker};
+use crate::tally::{Tally, Window};
+use crate::transaction::Transactions;
+use crate::worker::{Id, Worker};
+
+/// An option of the harness beside the driver's, under [`Executor::Offload`] alone: size of the runtime's pool of blocking
+/// threads. Default: tokio's own, 512.
+pub const MAX_BLOCKING_THREADS: &str = "max_blocking_threads";
 
 /// When roles end.
-struct Ends {
+struct RoleEnds {
     working: Vec<AtomicUsize>,
     /// Nanoseconds from `go`, [`NEVER`] until the role's last worker has ended.
     ended: Vec<AtomicU64>,
 }
 
-impl Ends {
+impl RoleEnds {
     fn new(trial: &Trial) -> Self {
         let workers = |role: &Role| role.workers as usize * trial.databases.len();
         Self {
@@ -33,7 +34,7 @@ impl Ends {
         }
     }
 
-    fn of<'a>(&'a self, trial: &Trial, role: &Role) -> End<'a> {
+    fn of(&'static self, trial: &Trial, role: &Role) -> End {
         match &role.until {
             Until::Count { .. } => End { time: NEVER, role: None },
             Until::Time { ms } => End { time: nanos(*ms), role: None },
@@ -51,25 +52,29 @@ impl Ends {
     }
 }
 
-/// What the workers of a trial have in common.
-pub struct Stage<'a> {
-    trial: &'a Trial,
-    retry: Retrying,
+/// What the workers of a trial share.
+pub struct TrialState {
+    pub trial: &'static Trial,
+    /// Option [`MAX_BLOCKING_THREADS`].
+    pub max_blocking_threads: Option<u32>,
+    /// The counts that ticks report.
+    pub counters: CounterTable,
+    retry: RetryPolicy,
     schedules: Vec<Option<Schedule>>,
-    board: Board,
-    /// Of all workers in the order in which they are made, and who they are.
-    desks: Vec<(Id, Desk)>,
-    ends: Ends,
-    write_lock: Mutex<()>,
+    /// Of all workers in the order of [`TrialState::workers`].
+    tallies: Vec<(Id, Tally)>,
+    ends: RoleEnds,
 }
 
-impl<'a> Stage<'a> {
-    /// Fails on a retry or a rate that is none.
-    pub fn new(trial: &'a Trial) -> Result<Self, Fault> {
+impl TrialState {
+    /// Fails on a retry or a rate that is none. Never freed: workers borrow from it, and a process runs one trial.
+    pub fn new(mut trial: Trial) -> Result<&'static Self, Fault> {
+        let max_blocking_threads = max_blocking_threads(&mut trial)?;
+        let trial: &'static Trial = Box::leak(Box::new(trial));
         let schedules =
             trial.roles.iter().map(|role| Schedule::new(trial.seed, role)).collect::<Result<Vec<_>, _>>()?;
-        let retry = Retrying::new(&trial.retry)?;
-        let mut desks = Vec::new();
+        let retry = RetryPolicy::new(&trial.retry)?;
+        let mut tallies = Vec::new();
         let mut counters = 0;
         for database in 0..trial.databases.len() {
             for (r, role) in trial.roles.iter().enumerate() {
@@ -81,90 +86,42 @@ impl<'a> Stage<'a> {
                         let spec = &trial.transactions[step.transaction as usize];
                         Record::new(spec, shares(trial.access, spec), schedules[r].is_some())
                     };
-                    desks.push((id, Desk::new(role.steps.iter().map(record).collect())));
+                    tallies.push((id, Tally::new(role.steps.iter().map(record).collect())));
                 }
             }
         }
-        let board = Board::new(trial);
-        Ok(Self { trial, retry, schedules, board, desks, ends: Ends::new(trial), write_lock: Mutex::new(()) })
-    }
-
-    /// What is run.
-    pub fn trial(&self) -> &'a Trial {
-        self.trial
+        let (counters, ends) = (CounterTable::new(trial), RoleEnds::new(trial));
+        let state = Self { trial, max_blocking_threads, counters, retry, schedules, tallies, ends };
+        Ok(Box::leak(Box::new(state)))
     }
 
     /// How many workers there are.
     pub fn count(&self) -> usize {
-        self.desks.len()
+        self.tallies.len()
     }
 
-    /// The counts that ticks tell.
-    pub fn board(&self) -> &Board {
-        &self.board
+    /// All workers, by database, role and place in the role. Fails on a statement that binds what there is not.
+    pub fn workers(&'static self) -> Result<Vec<Worker>, Fault> {
+        self.tallies.iter().map(|(id, tally)| self.worker(*id, tally)).collect()
     }
 
-    /// Where a probe in the runtime tells how it fares.
-    pub fn beat(&self) -> &Beat {
-        self.board.beat()
-    }
-
-    /// For each database its connections' handles, one for each worker as [`Stage::workers`] asks for them.
-    pub fn handles<'s, S>(
-        &'s self,
-        shared: &'s [Shared<S>],
-        own: Vec<Vec<S>>,
-    ) -> impl FnMut(usize) -> Handle<'s, S> + use<'s, S> {
-        let mut own: Vec<_> = own.into_iter().map(Vec::into_iter).collect();
-        move |database| match (own[database].next(), self.trial.access) {
-            (Some(session), Access::WriteLock) => Handle::WriteLock(session, &self.write_lock),
-            (Some(session), _) => Handle::Own(session),
-            (None, _) => Handle::Shared(&shared[database]),
-        }
-    }
-
-    /// In the order of [`Board::new`]; `handle` gives a worker of this database its way to a connection.
-    pub fn workers<'s, H>(&'s self, mut handle: impl FnMut(usize) -> H) -> Result<Vec<Worker<'s, H>>, Fault> {
-        let worker = |(id, desk): &'s (Id, Desk)| self.worker(*id, desk, handle(id.database));
-        self.desks.iter().map(worker).collect()
-    }
-
-    fn worker<'s, H>(&'s self, id: Id, desk: &'s Desk, handle: H) -> Result<Worker<'s, H>, Fault> {
+    fn worker(&'static self, id: Id, tally: &'static Tally) -> Result<Worker, Fault> {
         let trial = self.trial;
         let role = &trial.roles[id.role];
-        let mut names: BTreeMap<String, usize> = BTreeMap::new();
-        let mut place = |name: &str| {
-            let next = names.len();
-            *names.entry(name.into()).or_insert(next)
-        };
-        let schedule = self.schedules[id.role].as_ref();
-        let mut steps = Vec::new();
-        for (at, step) in role.steps.iter().enumerate() {
-            let index = step.transaction as usize;
-            let spec = &trial.transactions[index];
-            steps.push(Task {
-                step,
-                plan: Plan::new(index, spec, &mut place),
-                params: Params::new(trial.seed, spec, id.index, &mut place)?,
-                counters: &self.board.counters[id.counters + at],
-                times: 0,
-            });
-        }
         Ok(Worker {
             id,
             role,
-            handle,
-            steps,
-            memory: Memory::new(names.len()),
-            retry: &self.retry,
-            schedule,
+            transactions: Box::new(Transactions::new(trial, role, id.index, &self.retry)?),
+            number: id.place,
+            schedule: self.schedules[id.role].as_ref(),
             window: self.window(role),
-            desk,
+            tally,
+            counters: &self.counters.counters[id.counters..][..role.steps.len()],
             choice: Stream::new(trial.seed, &format!("{}.step", role.name)),
         })
     }
 
-    fn window(&self, role: &Role) -> Window<'_> {
+    fn window(&'static self, role: &Role) -> Window {
         Window { warm: nanos(self.trial.warmup_ms), end: self.ends.of(self.trial, role) }
     }
 
@@ -174,24 +131,24 @@ impl<'a> Stage<'a> {
     }
 
     /// When the drain of this role has passed, [`NEVER`] where that is not known yet, or it has none.
-    fn drained(&self, role: &Role) -> u64 {
+    fn drained(&'static self, role: &Role) -> u64 {
         self.window(role).end.known().saturating_add(nanos(self.trial.drain_ms))
     }
 
     /// When the next drain passes of a role whose workers have not all ended.
-    pub fn next_drained(&self) -> u64 {
+    pub fn next_drained(&'static self) -> u64 {
         let roles = self.trial.roles.iter().zip(&self.ends.working);
         let working = roles.filter(|(_, working)| working.load(Ordering::Acquire) > 0);
         working.map(|(role, _)| self.drained(role)).min().unwrap_or(NEVER)
     }
 
-    /// Does not wait any longer for workers whose drain has passed. Returns how many there were.
-    pub fn abandon(&self, clock: Clock) -> usize {
+    /// Waits no longer for workers whose drain has passed. Returns how many there were.
+    pub fn abandon(&'static self, clock: Clock) -> usize {
         let now = clock.now();
         let mut abandoned = 0;
-        for (id, desk) in &self.desks {
+        for (id, tally) in &self.tallies {
             let role = &self.trial.roles[id.role];
-            if now >= self.drained(role) && desk.abandon(now, self.window(role)) {
+            if now >= self.drained(role) && tally.abandon(now, self.window(role)) {
                 abandoned += 1;
                 self.leave(id.role, clock);
             }
@@ -200,14 +157,14 @@ impl<'a> Stage<'a> {
     }
 
     /// What all workers did, in the order in which they were made.
-    pub fn result(&self, probe: Option<Probe>) -> TrialResult {
+    pub fn result(&'static self, probe: Option<Probe>) -> TrialResult {
         let trial = self.trial;
-        let mut operations = self.board.operations(trial);
+        let mut operations = self.counters.operations(trial);
         let mut workers = Vec::new();
         let mut elapsed_ns = 0;
-        for (id, desk) in &self.desks {
+        for (id, tally) in &self.tallies {
             let role = &trial.roles[id.role];
-            let counters = &self.board.counters[id.counters..][..role.steps.len()];
+            let counters = &self.counters.counters[id.counters..][..role.steps.len()];
             let mut worker = WorkerResult {
                 role: role.name.clone(),
                 worker: id.index,
@@ -215,13 +172,13 @@ impl<'a> Stage<'a> {
                 committed: counters.iter().map(|c| c.committed.load(Ordering::Relaxed)).sum(),
                 ..WorkerResult::default()
             };
-            let place = |step| self.board.operation(id.counters + step);
-            elapsed_ns = desk.enter(&mut worker, &mut operations, place).max(elapsed_ns);
+            let place = |step| self.counters.operation(id.counters + step);
+            elapsed_ns = tally.add_to(&mut worker, &mut operations, place).max(elapsed_ns);
             workers.push(worker);
         }
         for (r, schedule) in self.schedules.iter().enumerate() {
             // Arrivals are the role's, not yet those of one of its steps: they count for its first.
-            let (Some(schedule), Some(first)) = (schedule, self.board.first_of(r)) else { continue };
+            let (Some(schedule), Some(first)) = (schedule, self.counters.first_of(r)) else { continue };
             let end = self.ends.of(trial, &trial.roles[r]).known();
             if end != NEVER {
                 operations[first].unserved += schedule.unserved(end);
@@ -234,6 +191,18 @@ impl<'a> Stage<'a> {
 
 fn nanos(milliseconds: u64) -> u64 {
     milliseconds.saturating_mul(1_000_000)
+}
+
+/// Takes the option out of those that the driver gets.
+fn max_blocking_threads(trial: &mut Trial) -> Result<Option<u32>, Fault> {
+    if trial.executor != Executor::Offload {
+        return Ok(None);
+    }
+    let Some(value) = trial.connection.options.remove(MAX_BLOCKING_THREADS) else { return Ok(None) };
+    match value.as_u64().and_then(|threads| u32::try_from(threads).ok()) {
+        Some(threads) => Ok(Some(threads)),
+        None => Err(Fault::Other(format!("option `{MAX_BLOCKING_THREADS}`: {value} is no number of threads"))),
+    }
 }
 
 /// Whether a transaction may have to wait for a connection or a lock.

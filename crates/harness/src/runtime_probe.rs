@@ -1,9 +1,9 @@
-//! The host probe inside of a runtime: a task with a timer, and a trivial job for the pool of blocking threads each time.
+//! The host probe in a runtime: a task with a timer, and a job of no length for the pool of blocking threads each time.
 
 use std::time::Duration;
 
+use litelab_protocol::Probe;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Probe, Trial};
 use tokio::runtime::{Handle, RuntimeMetrics};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -11,10 +11,11 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::clock::Clock;
 use crate::probe::Prober;
-use crate::record::Beat;
+use crate::state::TrialState;
 
-/// Probes from `go` until it is told to stop. What was asked for during the warm-up is not recorded, but seen in `beat`.
-pub async fn run(trial: &Trial, clock: Clock, stop: &Notify, beat: &Beat) -> Probe {
+/// Probes from `go` until `stop`. What was due during the warm-up is not recorded, but the ticks report it.
+pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probe {
+    let (trial, lag) = (state.trial, &state.counters.probe_lag);
     let warm = trial.warmup_ms.saturating_mul(1_000_000);
     let mut prober = Prober::new(trial.probe_ms, warm);
     let mut busy = Busy::new(Handle::current().metrics());
@@ -29,7 +30,7 @@ pub async fn run(trial: &Trial, clock: Clock, stop: &Notify, beat: &Beat) -> Pro
         // The runtime's clock and ours may differ by some parts in a million, and by the former it is due.
         let now = clock.now().max(prober.due());
         prober.note(now);
-        beat.note(prober.take_longest(), prober.due());
+        lag.note(prober.take_longest(), prober.due());
         busy.note(now, warm);
         jobs.spawn_blocking(move || (now, clock.now()));
         while let Some(job) = jobs.try_join_next() {

@@ -1,5 +1,5 @@
-//! Where a worker writes down what it does. It is read when the trial is over, also while the worker hangs in a call: so it
-//! is not the worker's own, and a lock is held to write down each transaction that is over, but not while one is under way.
+//! The counts and times of one worker. They are read when the trial is over, also while the worker hangs in a call: so they
+//! are not in the worker, and behind a lock that is held to count a transaction, but not while one is executed.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,14 +12,14 @@ use crate::transaction::{Ending, Execution};
 
 /// From the end of the warm-up to the end of a role.
 #[derive(Clone, Copy)]
-pub struct Window<'a> {
+pub struct Window {
     /// Nanoseconds from `go` to the end of the warm-up.
     pub warm: u64,
     /// When the role ends.
-    pub end: End<'a>,
+    pub end: End,
 }
 
-impl Window<'_> {
+impl Window {
     /// Whether what ended at `at` ended in it.
     #[inline]
     fn has(self, at: u64) -> bool {
@@ -33,22 +33,21 @@ impl Window<'_> {
     }
 }
 
-/// One worker's.
-pub struct Desk {
+/// The counts and times of one worker.
+pub struct Tally {
     /// When the transaction under way began, in nanoseconds from `go`; [`NEVER`] between two.
     began: AtomicU64,
     /// When it was due, [`NEVER`] in a closed loop.
     due: AtomicU64,
     /// Which step it is.
     step: AtomicUsize,
-    tally: Mutex<Tally>,
+    totals: Mutex<Totals>,
 }
 
-/// What is written down.
-pub struct Tally {
+/// What is counted of the transactions that are over.
+pub struct Totals {
     /// One for each step.
     pub records: Vec<Record>,
-    /// Transactions that are over, by their time.
     time: Time,
     state: State,
 }
@@ -57,7 +56,7 @@ pub struct Tally {
 enum State {
     Working,
     Ended,
-    /// Nothing is written down any more.
+    /// Nothing more is counted.
     Abandoned {
         /// When, in nanoseconds from `go`.
         at: u64,
@@ -81,7 +80,7 @@ struct Time {
 impl Time {
     /// A transaction that began at `start` is over.
     #[inline]
-    fn pass(&mut self, execution: &Execution, start: u64, window: Window<'_>) {
+    fn pass(&mut self, execution: &Execution, start: u64, window: Window) {
         self.inside += window.part(start, execution.end);
         if execution.ending == Ending::Committed {
             self.stall = self.stall.max(execution.end.saturating_sub(self.committed));
@@ -90,30 +89,31 @@ impl Time {
     }
 
     /// The worker has ended.
-    fn end(&mut self, now: u64, window: Window<'_>) {
+    fn end(&mut self, now: u64, window: Window) {
         self.ended = now;
         self.outside = window.part(0, now).saturating_sub(self.inside);
         self.stall = self.stall.max(now.saturating_sub(self.committed));
     }
 }
 
-impl Desk {
+impl Tally {
     /// With an empty record for each step.
     pub fn new(records: Vec<Record>) -> Self {
         Self {
             began: AtomicU64::new(NEVER),
             due: AtomicU64::new(NEVER),
             step: AtomicUsize::new(0),
-            tally: Mutex::new(Tally { records, time: Time::default(), state: State::Working }),
+            totals: Mutex::new(Totals { records, time: Time::default(), state: State::Working }),
         }
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    #[inline(always)]
+    fn totals(&self) -> MutexGuard<'_, Totals> {
         // A panic ends the trial by itself.
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A transaction begins.
+    /// A transaction of this step begins.
     #[inline]
     pub fn begin(&self, step: usize, start: u64, due: Option<u64>) {
         self.step.store(step, Ordering::Relaxed);
@@ -121,94 +121,92 @@ impl Desk {
         self.began.store(start, Ordering::Release);
     }
 
-    /// It is over: `count` is given its record. Nothing, and the worker is to stop, where nobody waits for it any more.
-    #[inline]
-    pub fn pass(
+    /// The transaction is over. Returns the totals, for what else is counted in its record; nothing, and the worker is to stop,
+    /// where it was abandoned.
+    #[inline(always)]
+    pub fn finish(
         &self,
-        (step, start): (usize, u64),
+        step: usize,
+        start: u64,
         execution: &Execution,
-        window: Window<'_>,
-        count: impl FnOnce(&mut Record),
-    ) -> Option<()> {
-        let mut tally = self.tally();
-        if tally.state != State::Working {
+        window: Window,
+    ) -> Option<MutexGuard<'_, Totals>> {
+        let mut totals = self.totals();
+        if totals.state != State::Working {
             return None;
         }
         self.began.store(NEVER, Ordering::Release);
-        let record = &mut tally.records[step];
-        record.ended += u64::from(execution.ending == Ending::Committed && window.has(execution.end));
-        count(record);
-        tally.time.pass(execution, start, window);
-        Some(())
+        totals.records[step].ended += u64::from(execution.ending == Ending::Committed && window.has(execution.end));
+        totals.time.pass(execution, start, window);
+        Some(totals)
     }
 
-    /// The worker has ended; nothing, where nobody waits for it any more.
-    pub fn end(&self, now: u64, window: Window<'_>) -> Option<()> {
-        let mut tally = self.tally();
-        if tally.state != State::Working {
-            return None;
-        }
-        tally.state = State::Ended;
-        tally.time.end(now, window);
-        Some(())
-    }
-
-    /// Does not wait for the worker any longer. False where it has ended.
-    pub fn abandon(&self, now: u64, window: Window<'_>) -> bool {
-        let mut tally = self.tally();
-        if tally.state != State::Working {
+    /// The worker has ended. False where it was abandoned.
+    pub fn end(&self, now: u64, window: Window) -> bool {
+        let mut totals = self.totals();
+        if totals.state != State::Working {
             return false;
         }
-        tally.state = State::Abandoned { at: now };
-        let began = self.began.load(Ordering::Acquire);
-        if began != NEVER {
-            tally.time.inside += window.part(began, now);
-        }
-        tally.time.end(now, window);
+        totals.state = State::Ended;
+        totals.time.end(now, window);
         true
     }
 
-    /// Adds the record of each step to the operation that `place` gives, and the worker's figures to its result. Returns its end
+    /// Waits no longer for the worker, which is counted as it is now. False where it has ended.
+    pub fn abandon(&self, now: u64, window: Window) -> bool {
+        let mut totals = self.totals();
+        if totals.state != State::Working {
+            return false;
+        }
+        totals.state = State::Abandoned { at: now };
+        let began = self.began.load(Ordering::Acquire);
+        if began != NEVER {
+            totals.time.inside += window.part(began, now);
+        }
+        totals.time.end(now, window);
+        true
+    }
+
+    /// Adds the record of each step to the operation that `place` gives, and the worker's times to its result. Returns its end
     /// in nanoseconds from `go`.
-    pub fn enter(
+    pub fn add_to(
         &self,
         worker: &mut WorkerResult,
         operations: &mut [Operation],
         place: impl Fn(usize) -> usize,
     ) -> u64 {
-        let tally = self.tally();
-        for (step, record) in tally.records.iter().enumerate() {
+        let totals = self.totals();
+        for (step, record) in totals.records.iter().enumerate() {
             record.merge_into(&mut operations[place(step)]);
             worker.ended += record.ended;
         }
-        (worker.inside_ns, worker.outside_ns) = (tally.time.inside, tally.time.outside);
-        worker.stall_ns = tally.time.stall;
+        (worker.inside_ns, worker.outside_ns) = (totals.time.inside, totals.time.outside);
+        worker.stall_ns = totals.time.stall;
         let began = self.began.load(Ordering::Acquire);
-        if let (State::Abandoned { at }, true) = (tally.state, began != NEVER) {
+        if let (State::Abandoned { at }, true) = (totals.state, began != NEVER) {
             let due = self.due.load(Ordering::Relaxed);
             operations[place(self.step.load(Ordering::Relaxed))].unfinished.push(Unfinished {
                 service_ns: at.saturating_sub(began),
                 response_ns: (due != NEVER).then(|| at.saturating_sub(due)),
             });
         }
-        tally.time.ended
+        totals.time.ended
     }
 }
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn until(end: u64, ending: Ending) -> Execution {
-        Execution { ending, had: None, end, rows: 0, query: None, first_row: None, verified: 0, mismatches: 0 }
+        Execution { ending, end, ..Execution::default() }
     }
 
-    fn window(warm: u64, end: u64) -> Window<'static> {
+    fn window(warm: u64, end: u64) -> Window {
         Window { warm, end: End { time: end, role: None } }
     }
 
-    fn desk() -> Desk {
+    fn tally() -> Tally {
         use litelab_protocol::{Begin, Transaction};
         let transaction = Transaction {
             name: "t".into(),
@@ -219,32 +217,32 @@ mod tests {
             params: Vec::new(),
             statements: Vec::new(),
         };
-        Desk::new(vec![Record::new(&transaction, false, false)])
+        Tally::new(vec![Record::new(&transaction, false, false)])
     }
 
     /// Runs transactions from and to these moments.
-    fn work(desk: &Desk, window: Window<'_>, spans: &[(u64, u64, Ending)]) {
+    fn work(tally: &Tally, window: Window, spans: &[(u64, u64, Ending)]) {
         for (start, end, ending) in spans {
-            desk.begin(0, *start, None);
-            desk.pass((0, *start), &until(*end, *ending), window, |_| ()).expect("it is waited for");
+            tally.begin(0, *start, None);
+            assert!(tally.finish(0, *start, &until(*end, *ending), window).is_some());
         }
     }
 
-    fn seen(desk: &Desk) -> (WorkerResult, Vec<Unfinished>, u64) {
+    fn seen(tally: &Tally) -> (WorkerResult, Vec<Unfinished>, u64) {
         let mut operations = [Operation::default()];
         let mut worker = WorkerResult::default();
-        let ended = desk.enter(&mut worker, &mut operations, |_| 0);
+        let ended = tally.add_to(&mut worker, &mut operations, |_| 0);
         assert_eq!(operations[0].ended, worker.ended);
         (worker, std::mem::take(&mut operations[0].unfinished), ended)
     }
 
     #[test]
     fn the_longest_time_without_a_commit_has_everything_else_in_it() {
-        let (desk, window) = (desk(), window(200, NEVER));
+        let (tally, window) = (tally(), window(200, NEVER));
         let (committed, failed, empty) = (Ending::Committed, Ending::Failed, Ending::Empty);
-        work(&desk, window, &[(50, 100, committed), (150, 400, failed), (450, 500, empty), (600, 900, committed)]);
-        desk.end(1_100, window).expect("it is waited for");
-        let (worker, unfinished, ended) = seen(&desk);
+        work(&tally, window, &[(50, 100, committed), (150, 400, failed), (450, 500, empty), (600, 900, committed)]);
+        assert!(tally.end(1_100, window));
+        let (worker, unfinished, ended) = seen(&tally);
         assert_eq!((worker.stall_ns, ended, worker.ended), (800, 1_100, 1));
         // From the warm-up on, 200 of what failed, then 50 and 300.
         assert_eq!((worker.inside_ns, worker.outside_ns), (550, 350));
@@ -253,32 +251,32 @@ mod tests {
 
     #[test]
     fn who_commits_nothing_stalls_until_the_end() {
-        let (desk, window) = (desk(), window(0, NEVER));
-        desk.end(1_000, window).expect("it is waited for");
-        assert_eq!(seen(&desk).0.stall_ns, 1_000);
+        let (tally, window) = (tally(), window(0, NEVER));
+        assert!(tally.end(1_000, window));
+        assert_eq!(seen(&tally).0.stall_ns, 1_000);
     }
 
     #[test]
     fn what_ends_in_the_window_counts_wherever_it_began_and_its_time_is_cut_at_both_ends() {
-        let (desk, window) = (desk(), window(100, 1_000));
+        let (tally, window) = (tally(), window(100, 1_000));
         // Ends as the warm-up does, then across its end, inside, and across the end of the window.
         let ending = Ending::Committed;
-        work(&desk, window, &[(10, 100, ending), (100, 300, ending), (500, 600, ending), (900, 1_200, ending)]);
-        desk.end(1_250, window).expect("it is waited for");
-        let (worker, ..) = seen(&desk);
+        work(&tally, window, &[(10, 100, ending), (100, 300, ending), (500, 600, ending), (900, 1_200, ending)]);
+        assert!(tally.end(1_250, window));
+        let (worker, ..) = seen(&tally);
         assert_eq!(worker.ended, 2);
         assert_eq!((worker.inside_ns, worker.outside_ns), (200 + 100 + 100, 500));
     }
 
     #[test]
-    fn who_is_abandoned_shows_how_long_it_has_taken_and_writes_nothing_more() {
-        let (desk, window) = (desk(), window(100, 1_000));
-        work(&desk, window, &[(0, 150, Ending::Committed)]);
-        desk.begin(0, 400, Some(300));
-        assert!(desk.abandon(1_500, window));
-        assert!(desk.pass((0, 400), &until(1_600, Ending::Committed), window, |_| panic!("written down")).is_none());
-        assert!(desk.end(1_700, window).is_none());
-        let (worker, unfinished, ended) = seen(&desk);
+    fn who_is_abandoned_shows_how_long_it_has_taken_and_counts_nothing_more() {
+        let (tally, window) = (tally(), window(100, 1_000));
+        work(&tally, window, &[(0, 150, Ending::Committed)]);
+        tally.begin(0, 400, Some(300));
+        assert!(tally.abandon(1_500, window));
+        assert!(tally.finish(0, 400, &until(1_600, Ending::Committed), window).is_none());
+        assert!(!tally.end(1_700, window));
+        let (worker, unfinished, ended) = seen(&tally);
         assert_eq!(unfinished, [Unfinished { service_ns: 1_100, response_ns: Some(1_200) }]);
         assert_eq!((worker.ended, worker.inside_ns, worker.outside_ns), (1, 50 + 600, 250));
         assert_eq!((worker.stall_ns, ended), (1_350, 1_500));
@@ -286,9 +284,9 @@ mod tests {
 
     #[test]
     fn who_has_ended_is_not_abandoned() {
-        let (desk, window) = (desk(), window(0, 1_000));
-        desk.end(900, window).expect("it is waited for");
-        assert!(!desk.abandon(2_000, window));
-        assert_eq!(seen(&desk).2, 900);
+        let (tally, window) = (tally(), window(0, 1_000));
+        assert!(tally.end(900, window));
+        assert!(!tally.abandon(2_000, window));
+        assert_eq!(seen(&tally).2, 900);
     }
 }

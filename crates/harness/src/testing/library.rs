@@ -11,13 +11,13 @@ use super::scratch::{MS, Scratch, insert, trial};
 use super::{Program, count, file, param, pragmas, role, select, statement, timely, transaction, tries};
 
 /// A runner's program and those of its drivers that are such libraries: name, executor, accesses.
-pub struct Hosted(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
+pub struct Libraries(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
 
-/// Makes a test of each of these functions, for `HOSTED` of the test that calls it.
+/// Makes a test of each of these functions, for `LIBRARIES` of the test that calls it.
 #[macro_export]
-macro_rules! hosted_tests {
-    ($hosted:expr) => {
-        $crate::hosted_tests!($hosted;
+macro_rules! library_tests {
+    ($libraries:expr) => {
+        $crate::library_tests!($libraries;
             describe_names_the_builds
             counts_are_those_of_the_rows
             a_database_in_memory_is_set_up_and_torn_down
@@ -28,10 +28,10 @@ macro_rules! hosted_tests {
             a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too
         );
     };
-    ($hosted:expr; $($name:ident)+) => {
+    ($libraries:expr; $($name:ident)+) => {
         $(#[test]
         fn $name() {
-            $crate::testing::hosted::$name(&$hosted);
+            $crate::testing::library::$name(&$libraries);
         })+
     };
 }
@@ -49,7 +49,7 @@ fn accesses(kinds: &[&str]) -> Vec<Access> {
 }
 
 /// See its name.
-pub fn describe_names_the_builds(Hosted(runner, drivers): &Hosted) {
+pub fn describe_names_the_builds(Libraries(runner, drivers): &Libraries) {
     let description: Description = serde_json::from_slice(&runner.verb("describe", "").stdout).expect("description");
     for (name, executor, kinds) in *drivers {
         let driver = description.drivers.iter().find(|driver| driver.name == *name).expect(name);
@@ -61,7 +61,7 @@ pub fn describe_names_the_builds(Hosted(runner, drivers): &Hosted) {
 }
 
 /// See its name.
-pub fn counts_are_those_of_the_rows(Hosted(runner, drivers): &Hosted) {
+pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
         for (access, prepare) in accesses(kinds).into_iter().flat_map(|a| [(a, Prepare::Once), (a, Prepare::Each)]) {
             let (a, b) = (Scratch::new(), Scratch::new());
@@ -112,7 +112,7 @@ pub fn counts_are_those_of_the_rows(Hosted(runner, drivers): &Hosted) {
 }
 
 /// See its name.
-pub fn a_database_in_memory_is_set_up_and_torn_down(Hosted(runner, drivers): &Hosted) {
+pub fn a_database_in_memory_is_set_up_and_torn_down(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, executor, kinds) in *drivers {
         for (shared, access) in [(false, Access::Shared), (true, Access::Split { readers: 2 })] {
@@ -142,7 +142,7 @@ pub fn a_database_in_memory_is_set_up_and_torn_down(Hosted(runner, drivers): &Ho
 }
 
 /// See its name.
-pub fn values_yields_and_errors_are_those_of_rusqlite(Hosted(runner, drivers): &Hosted) {
+pub fn values_yields_and_errors_are_those_of_rusqlite(Libraries(runner, drivers): &Libraries) {
     for (name, executor, _) in *drivers {
         let scratch = Scratch::new();
         let yielded = || vec![param("id", Source::Yielded { name: "id".into() })];
@@ -174,7 +174,7 @@ pub fn values_yields_and_errors_are_those_of_rusqlite(Hosted(runner, drivers): &
 }
 
 /// See its name.
-pub fn what_cannot_be_done_is_said(Hosted(runner, drivers): &Hosted) {
+pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, executor, _) in *drivers {
         let roles = vec![role("w", 1, &[0], count(5))];
@@ -199,7 +199,7 @@ pub fn what_cannot_be_done_is_said(Hosted(runner, drivers): &Hosted) {
 }
 
 /// See its name.
-pub fn what_is_no_sqlite_error_ends_the_trial(Hosted(runner, drivers): &Hosted) {
+pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libraries) {
     for (name, executor, _) in *drivers {
         let scratch = Scratch::new();
         scratch.connection.execute_batch("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)").expect("insert");
@@ -214,7 +214,7 @@ pub fn what_is_no_sqlite_error_ends_the_trial(Hosted(runner, drivers): &Hosted) 
 }
 
 /// See its name.
-pub fn inspect_asks_every_connection(Hosted(runner, drivers): &Hosted) {
+pub fn inspect_asks_every_connection(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, ..) in *drivers {
         let request = Inspect {
@@ -234,7 +234,7 @@ pub fn inspect_asks_every_connection(Hosted(runner, drivers): &Hosted) {
 }
 
 /// See its name.
-pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Hosted(runner, drivers): &Hosted) {
+pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
         let slowest = |access: Access| {
             let scratch = Scratch::new();

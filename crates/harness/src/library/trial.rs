@@ -1,0 +1,240 @@
+//! The trial on a library.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::time::Duration;
+
+use litelab_protocol::{Access, ConnectionSettings, Database, Executor, Line};
+use tokio::runtime::Runtime;
+use tokio::sync::Mutex;
+
+use super::request::Kept;
+use super::{GroupCommit, Library, Request};
+use crate::connections::{self, ConnectionGroup, need_one};
+use crate::conversation::{ready_and_go, send};
+use crate::fault::Fault;
+use crate::monitor::Finished;
+use crate::runtime;
+use crate::session::Settings;
+use crate::state::TrialState;
+use crate::transaction::{Execution, Transactions};
+use crate::worker::Worker;
+
+/// A worker's way to a connection.
+enum Handle<L> {
+    Own(Arc<L>),
+    /// Its own, and the lock that a transaction which writes must hold.
+    WriteLock(Arc<L>, Arc<Mutex<()>>),
+    Shared(Arc<L>),
+    Split {
+        writer: Arc<L>,
+        readers: Arc<L>,
+    },
+}
+
+impl<L> Handle<L> {
+    /// The library for a transaction that writes or not, the lock that it must hold, and whether workers share either.
+    fn of(&self, writes: bool) -> (&L, Option<&Mutex<()>>, bool) {
+        match self {
+            Self::Own(library) => (library, None, false),
+            Self::WriteLock(library, lock) => (library, writes.then_some(&**lock), writes),
+            Self::Shared(library) => (library, None, true),
+            Self::Split { writer, readers } => (if writes { writer } else { readers }, None, true),
+        }
+    }
+}
+
+/// Transactions and handle on their way back from an execution.
+type Executed<L> = Result<(Box<Transactions>, Box<Handle<L>>, Execution), Fault>;
+
+/// Executes the next transaction.
+async fn execute<L: Library>(transactions: Box<Transactions>, handle: Box<Handle<L>>) -> Executed<L> {
+    let (library, lock, shares) = handle.of(transactions.writes());
+    let held = match lock {
+        Some(lock) => Some(lock.lock().await),
+        None => None,
+    };
+    let reply = library.run(Request::transaction(transactions, shares)).await?;
+    drop(held);
+    let (transactions, execution) = reply.into_transaction()?;
+    Ok((transactions, handle, execution))
+}
+
+/// Executes the next transaction by attempts that a layer begins and commits.
+fn execute_in_layer<G: GroupCommit>(
+    transactions: &mut Transactions,
+    handle: &mut Handle<G>,
+) -> Result<Execution, Fault> {
+    transactions.repeat(handle, |transactions, handle, execution| {
+        let (layer, ..) = handle.of(transactions.writes());
+        match layer.run_blocking(Request::attempt(transactions, execution)) {
+            Ok(_) => Ok(true),
+            Err(fault) => transactions.fail(fault),
+        }
+    })
+}
+
+/// As [`execute_in_layer`], awaited.
+async fn execute_in_layer_async<G: GroupCommit>(
+    mut transactions: Box<Transactions>,
+    handle: Box<Handle<G>>,
+) -> Executed<G> {
+    let (index, writes) = (transactions.index(), transactions.writes());
+    let (layer, ..) = handle.of(writes);
+    let execution = transactions.begin();
+    // The layer may drop a request that it cannot run, and the transactions must not go with it.
+    let kept = Arc::new(Kept::new(transactions, execution));
+    loop {
+        let ran = layer.run(Request::kept(kept.clone(), index, writes)).await;
+        let again = {
+            let (transactions, execution) = &mut *kept.lock();
+            let committed = ran.map_or_else(|fault| transactions.fail(fault), |_| Ok(true))?;
+            transactions.settle(committed, execution)
+        };
+        match again {
+            None => break,
+            Some(nanos) => tokio::time::sleep(Duration::from_nanos(nanos)).await,
+        }
+    }
+    let kept = Arc::into_inner(kept).ok_or_else(|| Fault::Other("the layer keeps a request it has answered".into()))?;
+    let (transactions, execution) = kept.into_inner();
+    Ok((transactions, handle, execution))
+}
+
+/// The libraries of one database: one for each worker, or one, or one that writes and one that reads.
+struct Opened<L> {
+    libraries: Vec<Arc<L>>,
+    /// How many connections each has.
+    connections: Vec<u32>,
+    /// Of each connection what it is for, in the order of the libraries.
+    labels: Vec<String>,
+}
+
+impl<L: Library> Opened<L> {
+    /// Of the worker that is the `nth` of its database.
+    fn handle(&self, nth: usize, access: Access, write_lock: &Arc<Mutex<()>>) -> Handle<L> {
+        let library = |at: usize| self.libraries[at].clone();
+        match access {
+            Access::PerWorker => Handle::Own(library(nth)),
+            Access::WriteLock => Handle::WriteLock(library(nth), write_lock.clone()),
+            Access::Shared | Access::Pool { .. } | Access::GroupCommit { .. } => Handle::Shared(library(0)),
+            Access::Split { .. } => Handle::Split { writer: library(0), readers: library(1) },
+        }
+    }
+
+    /// What is set on each connection at the trial's end.
+    async fn settings(&self, names: &'static [String]) -> Result<Vec<(String, Settings)>, Fault> {
+        let mut all = Vec::new();
+        for (library, connections) in self.libraries.iter().zip(&self.connections) {
+            all.extend(library.settings(*connections, names).await?);
+        }
+        Ok(self.labels.iter().cloned().zip(all).collect())
+    }
+
+    /// Runs `teardown` on a connection of a database in memory, and closes all.
+    async fn close(self, database: &'static Database) -> Result<(), Fault> {
+        if let (Database::Memory { teardown, .. }, Some(first)) = (database, self.libraries.first()) {
+            first.run(Request::script(teardown)).await?;
+        }
+        for library in self.libraries {
+            // Its workers have ended.
+            if let Some(library) = Arc::into_inner(library) {
+                library.close().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The trial on one driver.
+pub fn run<L: Library>(state: &'static TrialState, input: &mut dyn BufRead) -> Result<(), Fault> {
+    with_workers(state, input, |runtime, workers| runtime::run(state, runtime, workers, execute::<L>, false))
+}
+
+/// The trial through one layer. `dedicated` awaits it, whose writer has a thread of its own; the other executors call it.
+pub fn run_group_commit<G: GroupCommit>(state: &'static TrialState, input: &mut dyn BufRead) -> Result<(), Fault> {
+    let trial = state.trial;
+    if let Some(Database::Memory { name, .. }) = trial.databases.iter().find(|d| matches!(d, Database::Memory { .. })) {
+        let reason = "has no write-ahead log, which access group-commit needs";
+        return Err(Fault::Other(format!("memory database `{name}` {reason}")));
+    }
+    if let Access::GroupCommit { readers: 0 } = trial.access {
+        return Err(need_one(trial));
+    }
+    with_workers(state, input, |runtime, workers| match trial.executor {
+        Executor::Dedicated => runtime::run(state, runtime, workers, execute_in_layer_async::<G>, false),
+        _ => runtime::run_blocking(state, runtime, workers, execute_in_layer::<G>),
+    })
+}
+
+/// Opens the libraries of all databases, runs the workers with `work`, and closes the libraries.
+fn with_workers<L: Library>(
+    state: &'static TrialState,
+    input: &mut dyn BufRead,
+    work: impl FnOnce(&Runtime, Vec<(Worker, Handle<L>)>) -> Finished<Handle<L>>,
+) -> Result<(), Fault> {
+    let runtime = runtime::of_trial(state)?;
+    // Whatever becomes of the trial: a library may need the runtime to drop a connection.
+    let inside = runtime.handle().clone();
+    let _inside = inside.enter();
+    let trial = state.trial;
+    let (mut databases, mut connections) = (Vec::new(), Vec::new());
+    for database in 0..trial.databases.len() {
+        databases.push(runtime.block_on(open::<L>(state, database, &mut connections))?);
+    }
+    let workers_of_one: u32 = trial.roles.iter().map(|role| role.workers).sum();
+    let write_lock = Arc::new(Mutex::new(()));
+    let workers = state.workers()?.into_iter().enumerate().map(|(at, worker)| {
+        let opened: &Opened<L> = &databases[worker.id.database];
+        let handle = opened.handle(at % workers_of_one as usize, trial.access, &write_lock);
+        (worker, handle)
+    });
+    let workers = workers.collect();
+    if !ready_and_go(connections, input)? {
+        return Ok(());
+    }
+    let finished = work(&runtime, workers);
+    let (done, mut result) = finished.result(state, |result| {
+        databases.iter().flat_map(|opened| &opened.libraries).for_each(|library| library.account().add_to(result));
+    });
+    drop(done);
+    let names = &trial.connection.read_back;
+    result.connections = runtime.block_on(async {
+        let mut connections = Vec::new();
+        for (index, (database, opened)) in trial.databases.iter().zip(databases).enumerate() {
+            connections.extend(opened.settings(names).await?.into_iter().map(|(label, settings)| ConnectionSettings {
+                database: index as u32,
+                label,
+                settings,
+            }));
+            opened.close(database).await?;
+        }
+        Ok::<_, Fault>(connections)
+    })?;
+    // A library may close in the background, which this waits for.
+    drop(runtime);
+    send(&Line::Result(Box::new(result)))
+}
+
+/// Opens the libraries of one database. `connections` gets what is set on each connection.
+async fn open<L: Library>(
+    state: &'static TrialState,
+    database: usize,
+    connections: &mut Vec<ConnectionSettings>,
+) -> Result<Opened<L>, Fault> {
+    let trial = state.trial;
+    let mut opened = Opened { libraries: Vec::new(), connections: Vec::new(), labels: Vec::new() };
+    for ConnectionGroup { labels, setup } in connections::groups(trial, database)? {
+        let count = labels.len() as u32;
+        let (library, settings) = L::open(&trial.databases[database], &trial.connection, count, &setup).await?;
+        connections.extend(labels.iter().cloned().zip(settings).map(|(label, settings)| ConnectionSettings {
+            database: database as u32,
+            label,
+            settings,
+        }));
+        opened.labels.extend(labels);
+        opened.libraries.push(Arc::new(library));
+        opened.connections.push(count);
+    }
+    Ok(opened)
+}

@@ -1,0 +1,100 @@
+//! What the first thread of a runner does while the workers work: the ticks, the host probe where they are threads, and the
+//! drain.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use litelab_protocol::{Line, Probe, TickCount, TrialResult};
+
+use crate::clock::Clock;
+use crate::conversation::{exit_failed, exit_with, send};
+use crate::fault::Fault;
+use crate::probe::Prober;
+use crate::state::TrialState;
+use crate::worker::Id;
+
+/// A worker that has ended, with its way to a connection.
+pub struct Done<H> {
+    pub id: Id,
+    pub handle: H,
+}
+
+/// How a worker ended; none for one that was abandoned before.
+pub type Ended<H> = Result<Option<Done<H>>, Fault>;
+
+/// What is left when each worker has ended, or its drain has passed.
+pub struct Finished<H> {
+    /// By database, role and place in the role.
+    pub done: Vec<Done<H>>,
+    /// What the host probe measured.
+    pub probe: Option<Probe>,
+    /// Whether a worker has not ended: its thread still holds a connection.
+    pub hangs: bool,
+}
+
+impl<H> Finished<H> {
+    /// The result of the trial, to which `add` adds, and the workers. Where one hangs the process ends here with the result.
+    pub fn result(self, state: &'static TrialState, add: impl FnOnce(&mut TrialResult)) -> (Vec<Done<H>>, TrialResult) {
+        let mut result = state.result(self.probe);
+        add(&mut result);
+        if self.hangs {
+            exit_with(result);
+        }
+        (self.done, result)
+    }
+}
+
+/// Waits until each worker has ended, or its drain has passed. `probe_ms` is the interval of the host probe in milliseconds, 0
+/// for none. A trial that cannot go on ends the process here: workers may hang on what the faulty one still holds, and there is
+/// no result to wait for.
+pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: &Receiver<Ended<H>>) -> Finished<H> {
+    let trial = state.trial;
+    let every = trial.tick_ms.max(1).saturating_mul(1_000_000);
+    let mut prober = (probe_ms > 0).then(|| Prober::new(probe_ms, trial.warmup_ms.saturating_mul(1_000_000)));
+    let (mut due, mut last) = (every, Vec::new());
+    let mut done = Vec::new();
+    let mut working = state.count();
+    let mut hangs = false;
+    while working > 0 {
+        let next = prober.as_ref().map_or(due, |prober| due.min(prober.due())).min(state.next_drained());
+        match ended.recv_timeout(Duration::from_nanos(next.saturating_sub(clock.now()))) {
+            Ok(Ok(Some(worker))) => {
+                done.push(worker);
+                working -= 1;
+                continue;
+            }
+            Ok(Ok(None)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Err(fault)) => exit_failed(fault),
+            Err(RecvTimeoutError::Disconnected) => exit_failed(Fault::Other("a worker did not come to its end".into())),
+        }
+        let now = clock.now();
+        if let Some(prober) = &mut prober {
+            prober.note(now);
+        }
+        if now >= due {
+            tick(state, now, &mut prober, &mut last);
+            due = (now / every + 1) * every;
+        }
+        let abandoned = state.abandon(clock);
+        working -= abandoned;
+        hangs |= abandoned > 0;
+    }
+    // The rest, so that all ticks add up to the result.
+    let now = clock.now();
+    tick(state, now, &mut prober, &mut last);
+    done.sort_by_key(|done: &Done<H>| done.id.counters);
+    let lateness = prober.map(|prober| prober.into_lateness(now));
+    let probe = lateness.map(|lateness| Probe { lateness, pool_wait: None, utilization: None, scheduler: None });
+    Finished { done, probe, hangs }
+}
+
+fn tick(state: &'static TrialState, now: u64, prober: &mut Option<Prober>, last: &mut Vec<TickCount>) {
+    let (trial, counters) = (state.trial, &state.counters);
+    let lag = match prober {
+        Some(prober) => Some(prober.take_longest()),
+        // The probe is in the runtime.
+        None => (trial.probe_ms > 0).then(|| counters.probe_lag.take(now, trial.probe_ms.saturating_mul(1_000_000))),
+    };
+    // A core that does not read any more is no reason to end the trial here.
+    let _sent = send(&Line::Tick(counters.tick(trial, now / 1_000_000, lag, last)));
+}

@@ -1,0 +1,83 @@
+//! When an attempt of a transaction is followed by another.
+
+use litelab_protocol::{Retry, codes};
+
+use crate::fault::Fault;
+
+/// [`Retry`] with its names looked up.
+pub struct RetryPolicy {
+    attempts: u32,
+    backoff: u64,
+    multiplier: f64,
+    longest: u64,
+    on: Vec<i32>,
+}
+
+impl RetryPolicy {
+    /// Fails on a name that is no result code.
+    pub fn new(retry: &Retry) -> Result<Self, Fault> {
+        let code = |name: &String| codes::code(name).ok_or_else(|| Fault::Other(format!("`{name}` is no result code")));
+        Ok(Self {
+            attempts: retry.attempts,
+            backoff: retry.backoff_us.saturating_mul(1_000),
+            multiplier: retry.multiplier,
+            longest: retry.max_backoff_us.saturating_mul(1_000),
+            on: retry.on.iter().map(code).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Nanoseconds until the next attempt after attempts that have ended with these errors; nothing where it was the last.
+    pub fn after(&self, errors: &[(i32, String)]) -> Option<u64> {
+        let (code, _) = errors.last()?;
+        self.again(errors.len() as u32, *code)
+    }
+
+    /// The same after attempt `done` (from 1) has ended with this code.
+    fn again(&self, done: u32, code: i32) -> Option<u64> {
+        (done < self.attempts && self.covers(code)).then(|| self.pause(done))
+    }
+
+    /// A primary code stands for its extended ones.
+    fn covers(&self, seen: i32) -> bool {
+        self.on.iter().any(|&listed| listed == seen || listed == seen & 0xFF)
+    }
+
+    fn pause(&self, done: u32) -> u64 {
+        // Past 2^63 the conversion saturates, and the longest pause is taken.
+        let grown = self.backoff as f64 * self.multiplier.powi(done as i32 - 1);
+        (grown as u64).min(self.longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(on: &[&str]) -> RetryPolicy {
+        let on = on.iter().map(|s| (*s).into()).collect();
+        let retry = Retry { attempts: 5, backoff_us: 100, multiplier: 2.0, max_backoff_us: 350, on };
+        RetryPolicy::new(&retry).expect("valid")
+    }
+
+    #[test]
+    fn pauses_grow_up_to_the_longest() {
+        let retry = policy(&["SQLITE_BUSY"]);
+        assert_eq!([1, 2, 3, 400].map(|n| retry.pause(n)), [100_000, 200_000, 350_000, 350_000]);
+    }
+
+    #[test]
+    fn a_primary_code_stands_for_its_extended_ones_only() {
+        let retry = policy(&["SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"]);
+        assert!(retry.covers(5) && retry.covers(517) && retry.covers(262));
+        assert!(!retry.covers(6) && !retry.covers(13));
+        // Five tries: after the fifth there is no other.
+        assert_eq!((retry.again(1, 5), retry.again(4, 517), retry.again(5, 5)), (Some(100_000), Some(350_000), None));
+        assert_eq!(retry.again(1, 6), None);
+    }
+
+    #[test]
+    fn an_unknown_code_is_refused() {
+        let retry = Retry { on: vec!["SQLITE_BUSSY".into()], ..Retry::default() };
+        assert!(RetryPolicy::new(&retry).is_err());
+    }
+}
