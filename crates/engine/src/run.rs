@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
     fn carry_on(&mut self, ended: &mut Ended, report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let file = self.options.file.clone();
         report(Event::Started { plan: &self.plan, environment: &self.environment, file: &file, done: &self.done });
-        let prepared = Prepared::new(&self.scratch.prepared);
+        let prepared = Prepared::new(&self.scratch.prepared).until(self.stop);
         let mut perf = None;
         if self.options.flame {
             // Before anything is measured, so that nobody waits for a picture that cannot come.
