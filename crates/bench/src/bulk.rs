@@ -1,10 +1,11 @@
-//! Compares `litelab generate` and `litelab verify` with the same loops in C.
+//! Compares `litelab generate sqlite3perf` and `litelab verify` with the same loops in C.
 
 use crate::pairs::{self, Comparison, Outcome, Sample, Scratch};
 use crate::yardstick;
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use litelab_bulk::{GenerateOptions, VerifyOptions};
+use litelab_model::{Vars, library, resolve};
 use litelab_stats::Schedule;
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsStr;
@@ -59,21 +60,29 @@ pub struct Make {
     seed: u64,
 }
 
+/// Stop flag of a side, which is never set.
+pub static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The defaults of `litelab generate sqlite3perf`.
+pub fn options(path: &Path, rows: u64) -> Result<GenerateOptions> {
+    let workload = resolve::of_workload("sqlite3perf", None, Some(rows), &Vars::new())?;
+    let (profile, text) = library::profile("wal-normal", None)?;
+    Ok(GenerateOptions::new(path, workload, resolve::check_profile(&profile, &text, None)?.settings))
+}
+
 /// Runs one side and reports its sample. The time includes opening and closing, because the last checkpoint runs at
 /// close.
 pub fn side(side: &Side) -> Result<()> {
-    let never = AtomicBool::new(false);
     pairs::report(|| match side {
         Side::CGenerate(make) => yardstick::generate(&make.path, make.rows, make.batch, make.seed).map(|()| make.rows),
         Side::Generate(make) => {
-            let options =
-                GenerateOptions { batch: make.batch, seed: make.seed, ..GenerateOptions::new(&make.path, make.rows) };
-            Ok(litelab_bulk::generate(&options, &mut |_| {}, &never)?.rows)
+            let options = GenerateOptions { batch: make.batch, seed: make.seed, ..options(&make.path, make.rows)? };
+            Ok(litelab_bulk::generate(&options, &mut |_| {}, &NEVER)?.rows)
         }
         Side::CVerify { path } => right_rows(yardstick::verify(path)?),
         Side::Verify { path, threads } => {
             let options = VerifyOptions { threads: *threads, ..VerifyOptions::new(path) };
-            let seen = litelab_bulk::verify(&options, &mut |_| {}, &never)?;
+            let seen = litelab_bulk::verify(&options, &mut |_| {}, &NEVER)?;
             right_rows((seen.rows, seen.mismatch_count))
         }
     })

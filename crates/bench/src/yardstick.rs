@@ -19,10 +19,10 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bench_sha256_of_8(message: *const u8, digest: *mut u8) {
     // SAFETY: required of the caller; arrays of bytes have no alignment.
-    unsafe { *digest.cast::<[u8; 32]>() = litelab_bulk::row::sha256_of_8(&*message.cast::<[u8; 8]>()) }
+    unsafe { *digest.cast::<[u8; 32]>() = litelab_bulk::sha256_of_8(&*message.cast::<[u8; 8]>()) }
 }
 
-/// Creates the database of `litelab generate` with its default settings.
+/// Creates the database of `litelab generate sqlite3perf` with its default settings.
 pub fn generate(path: &Path, rows: u64, batch: u64, seed: u64) -> Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path ends with a NUL and outlives the call, which keeps no pointer.
@@ -44,17 +44,16 @@ pub fn verify(path: &Path) -> Result<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bulk::{NEVER, options};
     use litelab_bulk::{GenerateOptions, VerifyOptions};
-    use std::sync::atomic::AtomicBool;
 
     /// The yardstick is valid only if it does the same work.
     #[test]
     fn both_sides_make_the_same_rows_and_find_the_same_faults() {
         let folder = tempfile::tempdir().expect("a folder");
         let (ours, theirs) = (folder.path().join("ours.db"), folder.path().join("theirs.db"));
-        let never = AtomicBool::new(false);
-        let options = GenerateOptions { seed: 42, batch: 300, ..GenerateOptions::new(&ours, 10_001) };
-        litelab_bulk::generate(&options, &mut |_| {}, &never).expect("made");
+        let options = GenerateOptions { seed: 42, batch: 300, ..options(&ours, 10_001).expect("options") };
+        litelab_bulk::generate(&options, &mut |_| {}, &NEVER).expect("made");
         generate(&theirs, 10_001, 300, 42).expect("made");
         assert!(crate::bulk::same_content(&ours, &theirs).expect("compared"));
         assert_eq!(verify(&ours).expect("verified"), (10_001, 0));
@@ -63,7 +62,7 @@ mod tests {
                       UPDATE bench SET rand = NULL WHERE ID = 5; UPDATE bench SET rand = 'x' WHERE ID = 6";
         rusqlite::Connection::open(&theirs).and_then(|conn| conn.execute_batch(damage)).expect("damaged");
         assert_eq!(verify(&theirs).expect("read"), (10_001, 3));
-        let seen = litelab_bulk::verify(&VerifyOptions::new(&theirs), &mut |_| {}, &never).expect("read");
+        let seen = litelab_bulk::verify(&VerifyOptions::new(&theirs), &mut |_| {}, &NEVER).expect("read");
         assert_eq!((seen.rows, seen.mismatch_count), (10_001, 3));
         assert!(!crate::bulk::same_content(&ours, &theirs).expect("compared"));
     }

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use litelab_database::SourceError;
+use litelab_database::{SourceError, SqlError, describe};
+use rusqlite::ErrorCode;
 
-/// Why rows were not made or not checked.
+use crate::load::LoadError;
+
+/// Why a database was not made or not checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BulkError {
@@ -19,7 +22,7 @@ pub enum BulkError {
         path: PathBuf,
     },
 
-    /// The path to be replaced holds something else than a generated database.
+    /// The path to be replaced holds something else than an earlier database of the workload.
     #[error("{path} is not replaced: {reason}; choose another name", path = .path.display())]
     NotOurs {
         /// The path asked for.
@@ -29,7 +32,7 @@ pub enum BulkError {
     },
 
     /// The file to be verified does not exist.
-    #[error("{path} does not exist; make it with `litelab generate {path}`", path = .path.display())]
+    #[error("{path} does not exist; make it with `litelab generate sqlite3perf {path} --rows 1M`", path = .path.display())]
     Missing {
         /// The path asked for.
         path: PathBuf,
@@ -47,7 +50,7 @@ pub enum BulkError {
     Source(SourceError),
 
     /// The database lacks the table or one of its columns.
-    #[error("{path} has no {what}; `litelab generate` makes a database that does", path = .path.display())]
+    #[error("{path} has no {what}; `litelab generate sqlite3perf` makes a database that does", path = .path.display())]
     NoTable {
         /// The path asked for.
         path: PathBuf,
@@ -55,7 +58,7 @@ pub enum BulkError {
         what: String,
     },
 
-    /// A PRAGMA was set and reads back differently, so the run would not be what was asked for.
+    /// A PRAGMA was set and reads back differently, so the database would not be what was asked for.
     #[error("PRAGMA {name} = {wanted} did not take effect: SQLite reports {found}")]
     Setting {
         /// The PRAGMA.
@@ -64,6 +67,22 @@ pub enum BulkError {
         wanted: String,
         /// What SQLite reports; "nothing" if it does not know the PRAGMA.
         found: String,
+    },
+
+    /// SQL of the workload that SQLite refuses.
+    #[error("{what}: {error}{}", remedy(.error.code()))]
+    Sql {
+        /// Which SQL.
+        what: &'static str,
+        /// SQLite's error.
+        error: SqlError,
+    },
+
+    /// Rows of the workload were not inserted.
+    #[error("{error}{}", remedy(code(.error)))]
+    Load {
+        /// Why.
+        error: LoadError,
     },
 
     /// Somebody writes to the database so often that the threads get no common snapshot.
@@ -80,64 +99,61 @@ pub enum BulkError {
         rows: u64,
     },
 
-    /// A generation failed after the table was made; what it committed stays.
+    /// A generation failed after the schema was made; what it committed stays.
     #[error("{cause}; the database holds {rows} rows, all in complete batches")]
     Stopped {
         /// Rows that the database holds.
         rows: u64,
         /// Why it ended.
-        #[source]
         cause: Box<BulkError>,
     },
 
     /// SQLite refused something.
-    #[error("{doing}: {code}: {message}{}", remedy(.code))]
+    #[error("{doing}: {}{}", describe(.error), remedy(.error.sqlite_error_code()))]
     Sqlite {
         /// What was being done.
         doing: &'static str,
-        /// Name of the extended result code.
-        code: &'static str,
-        /// SQLite's own message.
-        message: String,
+        /// SQLite's error.
+        error: rusqlite::Error,
     },
 
     /// The operating system refused something.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {error}")]
     Io {
         /// What was being done.
         doing: &'static str,
         /// Its answer.
-        #[source]
-        source: std::io::Error,
+        error: std::io::Error,
     },
 }
 
 impl BulkError {
-    /// Wraps an error of SQLite, with what was being done.
-    pub(crate) fn sqlite(doing: &'static str, error: &rusqlite::Error) -> Self {
-        let (code, message) = match error {
-            rusqlite::Error::SqliteFailure(failure, message) => (
-                litelab_protocol::codes::name(failure.extended_code),
-                message.clone().unwrap_or_else(|| failure.to_string()),
-            ),
-            other => ("SQLITE_MISUSE", other.to_string()),
-        };
-        Self::Sqlite { doing, code, message }
-    }
-
     /// A closure for `map_err`.
     pub(crate) fn doing(doing: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
-        move |error| Self::sqlite(doing, &error)
+        move |error| Self::Sqlite { doing, error }
     }
 
-    /// The name of SQLite's extended result code, where SQLite was the cause.
+    /// Whether the user has to change the input: exit code 2, otherwise 1.
     #[must_use]
-    pub fn code(&self) -> Option<&'static str> {
+    pub fn is_bad_input(&self) -> bool {
+        use ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
+        let of_sql = |error: &SqlError| !matches!(error.code(), Some(CannotOpen | DiskFull | SystemIoFailure));
         match self {
-            Self::Sqlite { code, .. } => Some(code),
-            Self::Stopped { cause, .. } => cause.code(),
-            _ => None,
+            Self::Options(_) | Self::Exists { .. } | Self::NotOurs { .. } | Self::Missing { .. } => true,
+            Self::NotADatabase { .. } | Self::NoTable { .. } | Self::Setting { .. } => true,
+            Self::Source(error) => error.is_bad_input(),
+            Self::Load { error: LoadError::Row { .. } } => true,
+            Self::Sql { error, .. } | Self::Load { error: LoadError::Sql { error, .. } } => of_sql(error),
+            Self::Stopped { cause, .. } => cause.is_bad_input(),
+            Self::Changing { .. } | Self::Cancelled { .. } | Self::Sqlite { .. } | Self::Io { .. } => false,
+            Self::Load { error: LoadError::Cancelled } => false,
         }
+    }
+}
+
+impl From<LoadError> for BulkError {
+    fn from(error: LoadError) -> Self {
+        Self::Load { error }
     }
 }
 
@@ -146,19 +162,28 @@ impl From<SourceError> for BulkError {
         match error {
             SourceError::Missing(path) => Self::Missing { path },
             SourceError::NoFile(path) | SourceError::NotADatabase(path) => Self::NotADatabase { path },
-            SourceError::Sqlite { error, .. } => Self::sqlite("open the database", &error),
+            SourceError::Sqlite { error, .. } => Self::Sqlite { doing: "open the database", error },
             other => Self::Source(other),
         }
     }
 }
 
+fn code(error: &LoadError) -> Option<ErrorCode> {
+    match error {
+        LoadError::Sql { error, .. } => error.code(),
+        LoadError::Row { .. } | LoadError::Cancelled => None,
+    }
+}
+
 /// What to do about the codes that have an answer.
-fn remedy(code: &str) -> &'static str {
-    match litelab_protocol::codes::primary(code).unwrap_or(code) {
-        "SQLITE_FULL" => " (free space on that disk, or ask for fewer rows)",
-        "SQLITE_BUSY" | "SQLITE_LOCKED" => " (another program uses the file; end it first)",
-        "SQLITE_CORRUPT" => " (the file is damaged or was cut short; make it anew)",
-        "SQLITE_CANTOPEN" | "SQLITE_READONLY" | "SQLITE_PERM" => " (check that the folder exists and may be written)",
+fn remedy(code: Option<ErrorCode>) -> &'static str {
+    match code {
+        Some(ErrorCode::DiskFull) => " (free space on that disk, or ask for fewer rows)",
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => " (another program uses the file; end it first)",
+        Some(ErrorCode::DatabaseCorrupt) => " (the file is damaged or was cut short; make it anew)",
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            " (check that the folder exists and may be written)"
+        }
         _ => "",
     }
 }

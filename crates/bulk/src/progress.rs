@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 pub enum Phase {
     /// Rows are being inserted.
     Insert,
-    /// Rows are all in, the file is being rewritten. SQLite does not tell how far it is.
+    /// Rows are all in, `data.then` is executed.
+    Then,
+    /// Rows are all in, the file is being rewritten.
     Vacuum,
     /// Rows are being checked.
     Verify,

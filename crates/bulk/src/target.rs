@@ -1,11 +1,14 @@
 //! The file to be generated: claimed, never taken from somebody else.
 
-use crate::BulkError;
-use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use litelab_database::{Guard, Script};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{BulkError, GenerateOptions, LIMIT};
 
 /// A path that is ours. Dropped before [`Target::keep`], it leaves what was there before: nothing, or an empty file.
 #[derive(Debug)]
@@ -16,9 +19,10 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Claims `path`: it must be free or an empty file. With `replace` it may also be a database that holds the
-    /// `bench` table and nothing else, and that nobody has open; that one is deleted.
-    pub(crate) fn claim(path: &Path, replace: bool) -> Result<Self, BulkError> {
+    /// Claims the path: it must be free or an empty file. With `replace` it may also be a database that holds tables of
+    /// the workload and nothing else, and that nobody has open; that one is deleted.
+    pub(crate) fn claim(options: &GenerateOptions) -> Result<Self, BulkError> {
+        let path = options.path.as_path();
         if path.as_os_str().is_empty() || path == Path::new(":memory:") {
             return Err(BulkError::Options("give the path of a file: a database in memory ends with the run".into()));
         }
@@ -27,10 +31,10 @@ impl Target {
             Ok(found) if !found.is_file() => {
                 return Err(BulkError::NotOurs { path: path.into(), reason: "it is not a plain file".into() });
             }
-            Ok(_) if replace => delete_ours(path)?,
+            Ok(_) if options.replace => delete_ours(path, &objects_of(options)?)?,
             Ok(_) => return Err(BulkError::Exists { path: path.into() }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(source) => return Err(BulkError::Io { doing: "look at the path", source }),
+            Err(error) => return Err(BulkError::Io { doing: "look at the path", error }),
         }
         // Without their database they may be all that is left of it, and SQLite would delete them. The -shm file is
         // only an index of the -wal, so that one may lie about.
@@ -44,7 +48,7 @@ impl Target {
         let created = match OpenOptions::new().write(true).create_new(true).open(path) {
             Ok(_) => true,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
-            Err(source) => return Err(BulkError::Io { doing: "create the database", source }),
+            Err(error) => return Err(BulkError::Io { doing: "create the database", error }),
         };
         // Not created, it is the empty file from above, or somebody has been quicker.
         if !created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
@@ -102,10 +106,19 @@ fn companions(path: &Path) -> [PathBuf; 3] {
 }
 
 /// Deletes a generated database, holding its exclusive lock: who has it open keeps it.
-fn delete_ours(path: &Path) -> Result<(), BulkError> {
+fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
-    let look = |conn: &Connection| other_content(conn).map_err(BulkError::doing("look at the tables"));
-    if let Some(other) = litelab_database::read(path, look).map_err(|error| not_ours(error.to_string()))? {
+    let look = |connection: &Connection| objects(connection).map_err(BulkError::doing("look at the tables"));
+    let found = litelab_database::read(path, look).map_err(|error| not_ours(error.to_string()))?;
+    let other = match found.iter().find(|object| !ours.contains(object)) {
+        Some(Object { kind, name, .. }) if !ours.iter().any(|our| our.is_named_as(kind, name)) => {
+            Some(format!("it holds the {kind} `{name}`"))
+        }
+        Some(Object { kind, name, columns }) => Some(format!("its {kind} `{name}` has the columns {columns}")),
+        None if found.is_empty() => Some("it holds no table of the workload".into()),
+        None => None,
+    };
+    if let Some(other) = other {
         return Err(not_ours(other));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -121,28 +134,44 @@ fn delete_ours(path: &Path) -> Result<(), BulkError> {
     if mode != "delete" {
         return Err(not_ours("it is in use".into()));
     }
-    fs::remove_file(path).map_err(|source| BulkError::Io { doing: "delete the old database", source })?;
+    fs::remove_file(path).map_err(|error| BulkError::Io { doing: "delete the old database", error })?;
     drop(conn);
     Ok(())
 }
 
-/// What a database holds besides the `bench` table, or in its place.
-fn other_content(conn: &Connection) -> rusqlite::Result<Option<String>> {
-    let mut objects = conn.prepare("SELECT type, name, tbl_name FROM sqlite_schema")?;
-    let mut rows = objects.query([])?;
-    let mut found = false;
-    while let Some(row) = rows.next()? {
-        let (kind, name, table): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let ours = table == "bench" && (kind == "table" || name == "sqlite_autoindex_bench_1");
-        if !ours {
-            return Ok(Some(format!("it holds the {kind} `{name}`")));
-        }
-        found = true;
+/// A table, index, view or trigger.
+#[derive(Debug, PartialEq, Eq)]
+struct Object {
+    kind: String,
+    name: String,
+    /// Columns of a table or view, the table of an index or trigger.
+    columns: String,
+}
+
+impl Object {
+    fn is_named_as(&self, kind: &str, name: &str) -> bool {
+        self.kind == kind && self.name == name
     }
-    if !found {
-        return Ok(Some("it holds no table `bench`".into()));
+}
+
+/// What a workload makes; of a database that is copied first, nothing is known.
+fn objects_of(options: &GenerateOptions) -> Result<Vec<Object>, BulkError> {
+    let empty = || Guard::new(Connection::open_in_memory()?);
+    let guard = empty().map_err(BulkError::doing("look at the schema"))?;
+    for (what, sql) in [("schema", Some(&options.schema)), ("data.then", options.data.then.as_ref())] {
+        guard.within(LIMIT);
+        let made = guard.script(sql.map_or("", String::as_str), Script::Schema);
+        made.map_err(|error| BulkError::Sql { what, error })?;
     }
-    let columns: String =
-        conn.query_row("SELECT group_concat(name) FROM pragma_table_xinfo('bench')", [], |row| row.get(0))?;
-    Ok((columns != "ID,rand,hash").then(|| format!("its table `bench` has the columns {columns}")))
+    objects(&guard).map_err(BulkError::doing("look at the schema"))
+}
+
+/// All that somebody has made in a database; not what SQLite makes by itself.
+fn objects(connection: &Connection) -> rusqlite::Result<Vec<Object>> {
+    let sql = "SELECT type, name, CASE WHEN type IN ('table', 'view') \
+               THEN (SELECT group_concat(i.name) FROM pragma_table_xinfo(s.name) i) ELSE tbl_name END \
+               FROM sqlite_schema s WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    let mut statement = connection.prepare(sql)?;
+    let object = |row: &rusqlite::Row<'_>| Ok(Object { kind: row.get(0)?, name: row.get(1)?, columns: row.get(2)? });
+    statement.query_map([], object)?.collect()
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use litelab_protocol::Dialect;
@@ -131,6 +131,8 @@ struct Shared {
     /// Nanoseconds since `begun` after which a running statement is interrupted.
     deadline: AtomicU64,
     limit: Mutex<Duration>,
+    /// Stop flag: once it is set, a running statement is interrupted.
+    stop: OnceLock<&'static AtomicBool>,
     /// Whether a statement of a script is being executed, rather than compiled.
     executing: AtomicBool,
     /// Whether the compilation of the last statement called the authorizer; `VACUUM` does not.
@@ -149,6 +151,10 @@ impl Shared {
 
     fn is_over(&self) -> bool {
         self.begun.elapsed().as_nanos() > u128::from(self.deadline.load(Ordering::Relaxed))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn authorize(&self, action: &AuthAction<'_>) -> Authorization {
@@ -174,6 +180,7 @@ impl Guard {
             begun: Instant::now(),
             deadline: AtomicU64::new(u64::MAX),
             limit: Mutex::new(Duration::MAX),
+            stop: OnceLock::new(),
             executing: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             changes_schema: AtomicBool::new(false),
@@ -181,7 +188,7 @@ impl Guard {
         });
         let (authorizer, clock) = (Arc::clone(&shared), Arc::clone(&shared));
         connection.authorizer(Some(move |context: AuthContext<'_>| authorizer.authorize(&context.action)))?;
-        connection.progress_handler(OPERATIONS, Some(move || clock.is_over()))?;
+        connection.progress_handler(OPERATIONS, Some(move || clock.is_over() || clock.is_stopped()))?;
         Ok(Self { connection, shared })
     }
 
@@ -190,6 +197,11 @@ impl Guard {
         let deadline = (self.shared.begun.elapsed().saturating_add(limit)).as_nanos();
         self.shared.deadline.store(u64::try_from(deadline).unwrap_or(u64::MAX), Ordering::Relaxed);
         *lock(&self.shared.limit) = limit;
+    }
+
+    /// Interrupts whatever is executed once `stop` is set. Only the first flag counts.
+    pub fn stop_by(&self, stop: &'static AtomicBool) {
+        let _second = self.shared.stop.set(stop);
     }
 
     /// Compiles one statement.

@@ -28,7 +28,10 @@ fn set(connection: &Connection, name: &str, text: &str) -> rusqlite::Result<()> 
 }
 
 /// Value of `PRAGMA name`; null if it returns no row.
-fn value(connection: &Connection, name: &str) -> rusqlite::Result<Value> {
+///
+/// # Errors
+/// When SQLite refuses the statement.
+pub fn value(connection: &Connection, name: &str) -> rusqlite::Result<Value> {
     let mut statement = connection.prepare(&format!("PRAGMA {name}"))?;
     let mut rows = statement.raw_query();
     let Some(row) = rows.next()? else { return Ok(Value::Null) };

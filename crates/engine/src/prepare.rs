@@ -1,26 +1,22 @@
 //! Databases as they are before a trial: made once per run for each distinct schema, data and page layout, and copied
 //! for every trial.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use litelab_database::{Guard, Script, describe, quoted};
+use litelab_bulk::{LIMIT, LoadError, Rows, load};
+use litelab_database::{Guard, Script, quoted};
 use litelab_model::Arm;
-use litelab_model::text::capped;
-use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Param, Setting, Statement};
-use rusqlite::types::ToSqlOutput;
-use rusqlite::{Connection, ToSql};
+use litelab_protocol::Setting;
+use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
 
 /// Rows inserted in one transaction while preparing.
 const BATCH: u64 = 10_000;
-
-/// For `schema`, for each batch of rows and for `data.then`: far above what a database that fits on a disk takes, so that SQL
-/// without an end has one.
-const LIMIT: Duration = Duration::from_secs(3600);
 
 /// PRAGMAs that shape the file itself and so must be set before its first page is written.
 const LAYOUT: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
@@ -39,23 +35,30 @@ fn key(arm: &Arm) -> String {
 
 /// The prepared databases of a run, in one directory.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct Prepared<'a> {
     directory: PathBuf,
     /// See [`LIMIT`].
     limit: Duration,
+    stop: Option<&'a AtomicBool>,
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Files are made in `directory`, which exists.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_path_buf(), limit: LIMIT }
+        Self { directory: directory.to_path_buf(), limit: LIMIT, stop: None }
+    }
+
+    /// No row is inserted once `stop` is set.
+    #[must_use]
+    pub fn until(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
     }
 
     /// The prepared file of an arm, made now if it is the first to need it. `progress` gets rows done and in all.
     ///
     /// # Errors
-    /// When the schema, the data or the disk refuse.
+    /// When the schema, the data or the disk refuse, or when it was stopped.
     pub fn file(&self, arm: &Arm, progress: &mut dyn FnMut(u64, u64)) -> Result<PathBuf, EngineError> {
         let path = self.directory.join(format!("prepared-{}.db", key(arm)));
         if path.exists() {
@@ -63,150 +66,69 @@ impl Prepared {
         }
         let unfinished = self.directory.join(format!("unfinished-{}.db", key(arm)));
         let _stale = std::fs::remove_file(&unfinished);
-        make(arm, &unfinished, self.limit, progress)?;
+        self.make(arm, &unfinished, progress)?;
         std::fs::rename(&unfinished, &path).map_err(|e| EngineError::io("rename", &path, &e))?;
         Ok(path)
     }
-}
 
-fn make(arm: &Arm, path: &Path, limit: Duration, progress: &mut dyn FnMut(u64, u64)) -> Result<(), EngineError> {
-    let sqlite = |what: &'static str| move |e: rusqlite::Error| EngineError::sqlite(what, path, &e);
-    if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
-        litelab_database::copy(Path::new(from), path)?;
+    fn make(&self, arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), EngineError> {
+        let sqlite = |what: &'static str| move |e: rusqlite::Error| EngineError::sqlite(what, path, &e);
+        if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
+            litelab_database::copy(Path::new(from), path)?;
+        }
+        let connection = Connection::open(path).map_err(sqlite("create"))?;
+        for setting in layout(arm) {
+            connection.execute_batch(&setting.sql).map_err(sqlite("set its layout"))?;
+        }
+        // Nothing here must survive a crash; the finished file is synced as a whole when it is copied. A statement that
+        // fails has to be undone.
+        connection
+            .execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+            .map_err(sqlite("prepare"))?;
+        let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
+        self.script(&guard, "schema", &arm.schema, path)?;
+        self.load(&guard, arm, path, progress)?;
+        let mut connection = guard.release().map_err(sqlite("finish"))?;
+        if let Some(then) = arm.data.as_ref().and_then(|d| d.then.as_ref()) {
+            // It may rewrite the whole file (`VACUUM`), which a journal in memory would hold.
+            connection.execute_batch("PRAGMA journal_mode = OFF").map_err(sqlite("prepare"))?;
+            let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
+            self.script(&guard, "data.then", then, path)?;
+            connection = guard.release().map_err(sqlite("finish"))?;
+        }
+        // The profile sets the journal mode: a database that is never written in WAL must not start in it.
+        connection.execute_batch("PRAGMA journal_mode = DELETE").map_err(sqlite("finish"))?;
+        connection.close().map_err(|(_, e)| sqlite("close")(e))
     }
-    let connection = Connection::open(path).map_err(sqlite("create"))?;
-    for setting in layout(arm) {
-        connection.execute_batch(&setting.sql).map_err(sqlite("set its layout"))?;
-    }
-    // Nothing here must survive a crash; the finished file is synced as a whole when it is copied.
-    connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(sqlite("prepare"))?;
-    let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
-    let script = |what: &str, sql: &str| {
-        guard.within(limit);
+
+    fn script(&self, guard: &Guard, what: &str, sql: &str, path: &Path) -> Result<(), EngineError> {
+        guard.within(self.limit);
         guard.script(sql, Script::Whole).map_err(|e| EngineError::sql(what, path, &e))
-    };
-    script("schema", &arm.schema)?;
-    if let Some(data) = &arm.data {
-        if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
-            load(&guard, limit, arm, transaction, data.rows, progress).map_err(|refused| match refused.row {
-                Some((row, values)) if is_of_the_data(&refused.error) => EngineError::BadInput(format!(
-                    "data: transaction `{}` cannot insert row {row}: {}{values}",
-                    transaction.name,
-                    describe(&refused.error)
-                )),
-                _ => EngineError::sql(
-                    &format!("data: transaction `{}`", transaction.name),
-                    path,
-                    &guard.explain(refused.sql, &refused.error),
-                ),
-            })?;
-        }
-        if let Some(then) = &data.then {
-            script("data.then", then)?;
-        }
     }
-    let connection = guard.release().map_err(sqlite("finish"))?;
-    // A database that is never written in WAL must not start in it: the mode is the profile's affair.
-    connection.execute_batch("PRAGMA journal_mode = DELETE").map_err(sqlite("finish"))?;
-    connection.close().map_err(|(_, e)| sqlite("close")(e))
-}
 
-/// Why a row of the data was not inserted.
-struct Refused<'a> {
-    sql: &'a str,
-    /// Its number, and what its parameters were; none where it was not a row that was refused.
-    row: Option<(u64, String)>,
-    error: rusqlite::Error,
-}
-
-/// Whether the values are to blame, and not the disk or the machine.
-fn is_of_the_data(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{ConstraintViolation, TooBig, TypeMismatch, Unknown};
-    matches!(error.sqlite_error_code(), Some(ConstraintViolation | TooBig | TypeMismatch | Unknown))
-}
-
-/// ` (:id = 7, :name = user7)`: what a statement's first execution of an operation binds.
-fn bound_to(params: &[Param], spec: &Statement, drawer: &Drawer, operation: u64) -> String {
-    let first = operation * u64::from(spec.repeat) * u64::from(spec.tuples);
-    let one = |param: &u32| {
-        let value = match drawer.draw(*param as usize, first) {
-            Value::Null => "NULL".to_owned(),
-            Value::Integer(i) => i.to_string(),
-            Value::Real(r) => r.to_string(),
-            Value::Text(t) => capped(&t).into_owned(),
-        };
-        format!(":{} = {value}", params.get(*param as usize).map_or("?", |p| &p.name))
-    };
-    match spec.bind.as_slice() {
-        [] => String::new(),
-        bind => format!(" ({})", bind.iter().map(one).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// Inserts the rows.
-fn load<'a>(
-    guard: &Guard,
-    limit: Duration,
-    arm: &Arm,
-    transaction: &'a litelab_protocol::Transaction,
-    rows: u64,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<(), Refused<'a>> {
-    let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
-    let of = |sql: &'a str| move |error| Refused { sql, row: None, error };
-    let prepare = |s: &'a Statement| (**guard).prepare(&s.sql).map_err(of(&s.sql));
-    let mut statements = transaction.statements.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
-    let mut row = 0;
-    while row < rows {
-        guard.within(limit);
-        guard.execute_batch("BEGIN").map_err(of("BEGIN"))?;
-        let end = (row + BATCH).min(rows);
-        for operation in row..end {
-            for (statement, spec) in statements.iter_mut().zip(&transaction.statements) {
-                execute(statement, spec, &drawer, operation).map_err(|error| Refused {
-                    sql: &spec.sql,
-                    row: Some((operation, bound_to(&transaction.params, spec, &drawer, operation))),
-                    error,
-                })?;
+    fn load(
+        &self,
+        guard: &Guard,
+        arm: &Arm,
+        path: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), EngineError> {
+        let Some(data) = &arm.data else { return Ok(()) };
+        let Some(transaction) = &data.transaction else { return Ok(()) };
+        let rows = Rows { transaction, count: data.rows, batch: BATCH, seed: arm.trial.seed };
+        let loaded = load(guard, &rows, self.limit, &mut |rows| {
+            progress(rows, data.rows);
+            match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
-        }
-        guard.execute_batch("COMMIT").map_err(of("COMMIT"))?;
-        row = end;
-        progress(row, rows);
-    }
-    Ok(())
-}
-
-/// A statement of one operation, as often and with the rows that a runner would take.
-fn execute(
-    statement: &mut rusqlite::Statement<'_>,
-    spec: &Statement,
-    drawer: &Drawer,
-    operation: u64,
-) -> rusqlite::Result<()> {
-    let (repeat, tuples) = (u64::from(spec.repeat), u64::from(spec.tuples));
-    for first in (0..repeat).map(|k| (operation * repeat + k) * tuples) {
-        let values = (first..first + tuples).flat_map(|row| spec.bind.iter().map(move |param| (row, *param as usize)));
-        for (position, (row, param)) in values.enumerate() {
-            statement.raw_bind_parameter(position + 1, Bound(drawer.draw(param, row)))?;
-        }
-        // What it returns is nobody's.
-        let mut rows = statement.raw_query();
-        while rows.next()?.is_some() {}
-    }
-    Ok(())
-}
-
-/// A drawn value on its way into SQLite.
-struct Bound(Value);
-
-impl ToSql for Bound {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match &self.0 {
-            Value::Null => ToSqlOutput::Owned(rusqlite::types::Value::Null),
-            Value::Integer(i) => ToSqlOutput::Owned((*i).into()),
-            Value::Real(r) => ToSqlOutput::Owned((*r).into()),
-            Value::Text(t) => ToSqlOutput::Borrowed(rusqlite::types::ValueRef::Text(t.as_bytes())),
+        });
+        loaded.map_err(|error| match &error {
+            LoadError::Row { .. } => EngineError::BadInput(error.to_string()),
+            LoadError::Sql { transaction, error } => {
+                EngineError::sql(&format!("data: transaction `{transaction}`"), path, error)
+            }
+            LoadError::Cancelled => EngineError::Interrupted,
         })
     }
 }
@@ -260,7 +182,7 @@ mod tests {
     fn prepared(workload: &str, limit: Duration) -> Result<i64, EngineError> {
         let folder = tempfile::tempdir().unwrap();
         let arm = arm(folder.path(), workload);
-        let file = Prepared { directory: folder.path().into(), limit }.file(&arm, &mut |_, _| {})?;
+        let file = Prepared { limit, ..Prepared::new(folder.path()) }.file(&arm, &mut |_, _| {})?;
         let connection = Connection::open(file).unwrap();
         Ok(connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap())
     }
@@ -280,6 +202,28 @@ mod tests {
         let words = "data: transaction `t` cannot insert row 5: CHECK constraint failed: a < 5 \
             (SQLITE_CONSTRAINT_CHECK) (:a = 5)";
         assert_eq!(error.to_string(), words);
+    }
+
+    #[test]
+    fn a_wrong_row_is_named_in_the_middle_of_a_batch() {
+        for conflict in ["", " ON CONFLICT FAIL", " ON CONFLICT ROLLBACK"] {
+            let workload = format!(
+                "schema.sql = \"CREATE TABLE t(a UNIQUE{conflict}); INSERT INTO t VALUES (25432)\"\ndata = {{ transaction = \"t\", rows = 30000 }}"
+            );
+            let error = prepared(&workload, LIMIT).unwrap_err().to_string();
+            let words = "data: transaction `t` cannot insert row 25432: UNIQUE constraint failed: t.a (SQLITE_CONSTRAINT_UNIQUE)";
+            assert!(error.starts_with(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_prepared_once_it_is_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let workload = "schema.sql = \"CREATE TABLE t(a)\"\ndata = { transaction = \"t\", rows = 1000000000000 }";
+        let (arm, stop) = (arm(folder.path(), workload), AtomicBool::new(false));
+        let prepared = Prepared::new(folder.path()).until(&stop);
+        let error = prepared.file(&arm, &mut |rows, _| stop.store(rows > 0, Ordering::Relaxed)).unwrap_err();
+        assert!(matches!(error, EngineError::Interrupted), "{error}");
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
     fn carry_on(&mut self, ended: &mut Ended, report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let file = self.options.file.clone();
         report(Event::Started { plan: &self.plan, environment: &self.environment, file: &file, done: &self.done });
-        let prepared = Prepared::new(&self.scratch.prepared);
+        let prepared = Prepared::new(&self.scratch.prepared).until(self.stop);
         let mut perf = None;
         if self.options.flame {
             // Checked before the first trial, so that the user learns of a missing `perf` at once.

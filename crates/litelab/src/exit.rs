@@ -75,14 +75,7 @@ fn code(error: &anyhow::Error) -> Exit {
         if let Some(bulk) = cause.downcast_ref::<BulkError>() {
             return match bulk {
                 BulkError::Cancelled { .. } => Exit::Interrupted,
-                BulkError::Options(_)
-                | BulkError::Exists { .. }
-                | BulkError::NotOurs { .. }
-                | BulkError::Missing { .. }
-                | BulkError::NotADatabase { .. }
-                | BulkError::NoTable { .. }
-                | BulkError::Setting { .. } => Exit::BadInput,
-                BulkError::Source(source) if source.is_bad_input() => Exit::BadInput,
+                error if error.is_bad_input() => Exit::BadInput,
                 _ => Exit::Failed,
             };
         }

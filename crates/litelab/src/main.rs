@@ -36,7 +36,7 @@ Examples:
   litelab show --columns profile          its arms side by side
   litelab calibrate                       what this machine can show at all
   litelab report                          the same as an HTML page with pictures
-  litelab generate bench.db --rows 10000000
+  litelab generate sqlite3perf bench.db --rows 10M   a workload's data, without a run
   litelab pragma app.db                   the settings a database has in effect
 
 Exit codes:
@@ -81,7 +81,7 @@ enum Command {
     Servers(cmd::servers::Verb),
     /// Show the PRAGMA values in effect for a database
     Pragma(cmd::pragma::Args),
-    /// Generate a large sqlite3perf database
+    /// Generate a large database from a workload's data, fast
     Generate(cmd::generate::Args),
     /// Check every hash of a sqlite3perf database
     Verify(cmd::verify::Args),

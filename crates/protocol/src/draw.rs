@@ -12,6 +12,24 @@ pub const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST
 /// Characters drawn from one word by [`Source::Text`].
 pub const CHARS_PER_WORD: u64 = 10;
 
+/// A drawn value whose text stands in a buffer of the caller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drawn {
+    /// SQL NULL.
+    Null,
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// The bytes `from..to` of the buffer.
+    Text {
+        /// Offset of the first byte.
+        from: usize,
+        /// Offset after the last byte.
+        to: usize,
+    },
+}
+
 /// Generator of the values of one transaction's parameters. [`Source::Yielded`] draws null: the runner binds its value.
 #[derive(Debug)]
 pub struct Drawer {
@@ -31,61 +49,94 @@ impl Drawer {
     /// The value of parameter `index` in `row`; null for an index beyond the list.
     #[must_use]
     pub fn draw(&self, index: usize, row: u64) -> Value {
-        let Some((stream, param)) = self.params.get(index) else { return Value::Null };
+        let mut text = String::new();
+        match self.draw_into(index, row, &mut text) {
+            Drawn::Null => Value::Null,
+            Drawn::Integer(integer) => Value::Integer(integer),
+            Drawn::Real(real) => Value::Real(real),
+            Drawn::Text { .. } => Value::Text(text),
+        }
+    }
+
+    /// As [`Drawer::draw`], for many values: text is appended to `out`.
+    #[must_use]
+    pub fn draw_into(&self, index: usize, row: u64, out: &mut String) -> Drawn {
+        let Some((stream, param)) = self.params.get(index) else { return Drawn::Null };
+        let from = out.len();
         match &param.source {
-            Source::Value { value } => Value::from_json(value).unwrap_or(Value::Null),
-            Source::Choice { values } => values
-                .get(below(stream.word(row), values.len() as u64) as usize)
-                .and_then(Value::from_json)
-                .unwrap_or(Value::Null),
+            Source::Value { value } => return append(Value::from_json(value), out),
+            Source::Choice { values } => {
+                let at = below(stream.word(row), values.len() as u64) as usize;
+                return append(values.get(at).and_then(Value::from_json), out);
+            }
             Source::Uniform { low, high } => {
                 let width = high.wrapping_sub(*low).wrapping_add(1) as u64;
-                Value::Integer(low.wrapping_add(below(stream.word(row), width) as i64))
+                return Drawn::Integer(low.wrapping_add(below(stream.word(row), width) as i64));
             }
             Source::Table(table) => {
                 let at = table.cut.partition_point(|&cut| cut <= stream.word(row) >> 11);
                 let low = table.low.get(at).copied().unwrap_or_default();
                 let width = table.width.get(at).copied().unwrap_or(1);
-                Value::Integer(low.wrapping_add(below(stream.word_at(row, 1), width) as i64))
+                return Drawn::Integer(low.wrapping_add(below(stream.word_at(row, 1), width) as i64));
             }
-            Source::Sequence { start, step } => Value::Integer(start.wrapping_add(step.wrapping_mul(row as i64))),
-            Source::Hex { bytes } => Value::Text(hex(&random_bytes(stream, row, *bytes))),
-            Source::Text { chars } => Value::Text(text(stream, row, *chars)),
-            Source::Sha256Of { param } => Value::Text(hex(&Sha256::digest(self.bytes(*param as usize, index, row)))),
-            Source::Now { unit } => now(*unit),
-            Source::Worker => Value::Integer(self.worker.into()),
+            Source::Sequence { start, step } => {
+                return Drawn::Integer(start.wrapping_add(step.wrapping_mul(row as i64)));
+            }
+            Source::Now { unit } => return append(Some(now(*unit)), out),
+            Source::Worker => return Drawn::Integer(self.worker.into()),
+            Source::Yielded { .. } => return Drawn::Null,
+            Source::Hex { bytes } => random_bytes(stream, row, *bytes, |bytes| push_hex(bytes, out)),
+            Source::Text { chars } => push_text(stream, row, *chars, out),
+            Source::Sha256Of { param } => push_hex(&self.sha256(*param as usize, index, row), out),
             Source::Format { template } => {
-                Value::Text(template.replace("{row}", &row.to_string()).replace("{worker}", &self.worker.to_string()))
+                out.push_str(&template.replace("{row}", &row.to_string()).replace("{worker}", &self.worker.to_string()))
             }
-            Source::Yielded { .. } => Value::Null,
         }
+        Drawn::Text { from, to: out.len() }
     }
 
-    /// The bytes that [`Source::Sha256Of`] hashes. `of` guards against a parameter that refers to itself or a later
-    /// one.
-    fn bytes(&self, index: usize, of: usize, row: u64) -> Vec<u8> {
+    /// SHA-256 for [`Source::Sha256Of`]. `of` guards against a parameter that refers to itself or a later one.
+    fn sha256(&self, index: usize, of: usize, row: u64) -> [u8; 32] {
+        let mut hash = Sha256::new();
         match self.params.get(index) {
-            Some((stream, Param { source: Source::Hex { bytes }, .. })) => random_bytes(stream, row, *bytes),
+            Some((stream, Param { source: Source::Hex { bytes }, .. })) => {
+                random_bytes(stream, row, *bytes, |bytes| hash.update(bytes));
+            }
             Some(_) if index < of => match self.draw(index, row) {
-                Value::Null => Vec::new(),
-                Value::Integer(i) => i.to_string().into_bytes(),
-                Value::Real(r) => r.to_string().into_bytes(),
-                Value::Text(s) => s.into_bytes(),
+                Value::Null => {}
+                Value::Integer(i) => hash.update(i.to_string()),
+                Value::Real(r) => hash.update(r.to_string()),
+                Value::Text(s) => hash.update(s),
             },
-            _ => Vec::new(),
+            _ => {}
+        }
+        hash.finalize().into()
+    }
+}
+
+/// Appends the text of a value.
+fn append(value: Option<Value>, out: &mut String) -> Drawn {
+    match value {
+        None | Some(Value::Null) => Drawn::Null,
+        Some(Value::Integer(integer)) => Drawn::Integer(integer),
+        Some(Value::Real(real)) => Drawn::Real(real),
+        Some(Value::Text(text)) => {
+            let from = out.len();
+            out.push_str(&text);
+            Drawn::Text { from, to: out.len() }
         }
     }
 }
 
-fn random_bytes(stream: &Stream, row: u64, count: u32) -> Vec<u8> {
-    let words = u64::from(count).div_ceil(8);
-    let mut bytes: Vec<u8> = (0..words).flat_map(|i| stream.word_at(row, i).to_be_bytes()).collect();
-    bytes.truncate(count as usize);
-    bytes
+/// The bytes in order, up to eight at a time.
+fn random_bytes(stream: &Stream, row: u64, count: u32, mut each: impl FnMut(&[u8])) {
+    for (index, left) in (0..count).step_by(8).map(|at| count - at).enumerate() {
+        each(&stream.word_at(row, index as u64).to_be_bytes()[..left.min(8) as usize]);
+    }
 }
 
-fn text(stream: &Stream, row: u64, chars: u32) -> String {
-    let mut out = String::with_capacity(chars as usize);
+fn push_text(stream: &Stream, row: u64, chars: u32, out: &mut String) {
+    out.reserve(chars as usize);
     let mut word = 0;
     for i in 0..u64::from(chars) {
         if i % CHARS_PER_WORD == 0 {
@@ -94,14 +145,26 @@ fn text(stream: &Stream, row: u64, chars: u32) -> String {
         out.push(char::from(ALPHABET[(word & 63) as usize]));
         word >>= 6;
     }
-    out
 }
 
 /// The bytes as lower-case hex digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(2 * bytes.len());
+    push_hex(bytes, &mut out);
+    out
+}
+
+fn push_hex(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|b| [DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]).map(char::from).collect()
+    for some in bytes.chunks(32) {
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(some) {
+            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        // Digits are text.
+        out.push_str(str::from_utf8(&digits[..2 * some.len()]).unwrap_or_default());
+    }
 }
 
 /// The current wall-clock time in the given form.

@@ -1,10 +1,10 @@
 //! One row: right, or wrong in which way.
 
-use crate::row;
+use super::hash;
 use rusqlite::types::ValueRef;
 
 /// A row whose hash is not that of its `rand`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The row's `ID`, as SQL would print it.
     pub id: String,
@@ -27,8 +27,7 @@ impl std::fmt::Display for Mismatch {
 }
 
 /// In which way a row is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MismatchKind {
     /// `rand` is no text of 16 lowercase hex digits, so there is nothing to hash.
     Rand,
@@ -47,8 +46,8 @@ pub(super) enum Wrong {
 #[inline]
 pub(super) fn check(rand: ValueRef<'_>, hash: ValueRef<'_>) -> Result<(), Wrong> {
     let ValueRef::Text(rand) = rand else { return Err(Wrong::Rand) };
-    let Some(bytes) = row::decode_8(rand) else { return Err(Wrong::Rand) };
-    let expected: [u8; 64] = row::encode(&row::sha256_of_8(&bytes));
+    let Some(bytes) = hash::decode_8(rand) else { return Err(Wrong::Rand) };
+    let expected: [u8; 64] = hash::encode(&hash::sha256_of_8(&bytes));
     match hash {
         ValueRef::Text(found) if *found == expected => Ok(()),
         _ => Err(Wrong::Hash { expected }),

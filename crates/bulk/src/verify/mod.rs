@@ -1,21 +1,24 @@
-//! Reads a generated database and recomputes every hash.
+//! Reads the table of workload `sqlite3perf` and computes every hash again.
 
 mod check;
+pub(crate) mod hash;
 mod table;
 
-pub use check::{Mismatch, MismatchKind};
-
-use crate::BulkError;
-use crate::progress::{Pace, Phase, Progress, rate};
-use litelab_database::{Source, SourceError};
-use rusqlite::Connection;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use litelab_database::{Source, SourceError};
+use rusqlite::Connection;
+
+use crate::BulkError;
+use crate::progress::{Pace, Phase, Progress, rate};
 use table::{Part, Table};
+
+pub use check::{Mismatch, MismatchKind};
 
 /// Rows between two looks at the cancel flag and two additions to the count that all threads share.
 const STRIDE: u64 = 4096;
@@ -47,7 +50,7 @@ impl VerifyOptions {
 }
 
 /// What was seen.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VerifyReport {
     /// Rows read.
     pub rows: u64,
@@ -55,26 +58,21 @@ pub struct VerifyReport {
     pub mismatch_count: u64,
     /// The first of them in the order of the table.
     pub mismatches: Vec<Mismatch>,
-    /// Seconds from the first row to the last, over all threads.
-    pub seconds: f64,
-    /// `rows / seconds`.
-    pub rows_per_second: f64,
-    /// What each thread did.
-    pub threads: Vec<ThreadReport>,
+    /// From the first row to the last, over all threads.
+    pub elapsed: Duration,
+    /// Threads that read.
+    pub threads: usize,
 }
 
-/// One thread's share.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct ThreadReport {
-    /// Rows it read.
-    pub rows: u64,
-    /// Seconds it took for them.
-    pub seconds: f64,
-    /// `rows / seconds`.
-    pub rows_per_second: f64,
+impl VerifyReport {
+    /// Of all threads together.
+    #[must_use]
+    pub fn rows_per_second(&self) -> f64 {
+        rate(self.rows, self.elapsed)
+    }
 }
 
-/// Verifies every row of the database's `bench` table.
+/// Verifies that each row's `hash` is the SHA-256 of its `rand`, in the table `bench` of workload `sqlite3perf`.
 ///
 /// All threads read one and the same snapshot. They share the table in parts of about equal ranges of the rowid (of
 /// `ID` in a table without one), handed out one at a time, so that a slow thread or an uneven table costs little.
@@ -153,7 +151,6 @@ struct Share {
     mismatch_count: u64,
     /// With the number of the part, for the order.
     mismatches: Vec<(usize, Mismatch)>,
-    elapsed: Duration,
     cancelled: bool,
 }
 
@@ -167,7 +164,6 @@ struct Shared<'a> {
 
 impl Shared<'_> {
     fn work(&self, conn: &Connection, show: usize) -> Result<Share, BulkError> {
-        let begun = Instant::now();
         let mut share = Share::default();
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -180,13 +176,12 @@ impl Shared<'_> {
             if let Err(error) = result {
                 // The others need not go on.
                 self.next.store(self.parts.len(), Ordering::Relaxed);
-                return Err(BulkError::sqlite("read the rows", &error));
+                return Err(BulkError::Sqlite { doing: "read the rows", error });
             }
             if share.cancelled {
                 break;
             }
         }
-        share.elapsed = begun.elapsed();
         Ok(share)
     }
 
@@ -237,7 +232,7 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
     let version = || {
         watch
             .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
-            .map_err(|error| table::unreadable(&options.path, &error))
+            .map_err(|error| table::unreadable(&options.path, error))
     };
     for attempt in 0..SNAPSHOT_ATTEMPTS {
         thread::sleep(SNAPSHOT_PAUSE * attempt);
@@ -261,32 +256,19 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
 fn merge(shares: Vec<Share>, elapsed: Duration, show: usize) -> VerifyReport {
     let rows = shares.iter().map(|share| share.rows).sum();
     let mismatch_count = shares.iter().map(|share| share.mismatch_count).sum();
-    let threads = shares
-        .iter()
-        .map(|share| ThreadReport {
-            rows: share.rows,
-            seconds: share.elapsed.as_secs_f64(),
-            rows_per_second: rate(share.rows, share.elapsed),
-        })
-        .collect();
+    let threads = shares.len();
     // Parts are handed out in order, so each thread's first `show` contain its part of the table's first `show`.
     let mut mismatches: Vec<_> = shares.into_iter().flat_map(|share| share.mismatches).collect();
     mismatches.sort_by_key(|(part, _)| *part);
     mismatches.truncate(show);
-    VerifyReport {
-        rows,
-        mismatch_count,
-        mismatches: mismatches.into_iter().map(|(_, mismatch)| mismatch).collect(),
-        seconds: elapsed.as_secs_f64(),
-        rows_per_second: rate(rows, elapsed),
-        threads,
-    }
+    let mismatches = mismatches.into_iter().map(|(_, mismatch)| mismatch).collect();
+    VerifyReport { rows, mismatch_count, mismatches, elapsed, threads }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GenerateOptions, generate};
+    use std::time::Instant;
 
     /// A writer commits a new number all the time, in bursts: connections opened one after the other would see
     /// different ones, and in the rests a snapshot can be had.
@@ -294,8 +276,12 @@ mod tests {
     fn all_connections_see_the_same_state() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("bench.db");
-        let cancel = AtomicBool::new(false);
-        generate(&GenerateOptions::new(&path, 2 * table::SMALLEST_PART), &mut |_| {}, &cancel).expect("made");
+        let sql = format!(
+            "PRAGMA journal_mode = WAL; CREATE TABLE bench(ID int PRIMARY KEY, rand TEXT, hash TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n LIMIT {}) INSERT INTO bench SELECT i, i, i FROM n",
+            2 * table::SMALLEST_PART
+        );
+        Connection::open(&path).and_then(|conn| conn.execute_batch(&sql)).expect("made");
         let options = VerifyOptions { threads: NonZeroUsize::new(2).expect("not zero"), ..VerifyOptions::new(&path) };
         let number = |conn: &Connection| {
             conn.query_row("SELECT rand FROM bench WHERE ID = 0", [], |row| row.get::<_, String>(0)).expect("reads")

@@ -11,10 +11,10 @@ pub(super) const SMALLEST_PART: u64 = 20_000;
 const PARTS_PER_THREAD: u64 = 32;
 
 /// What a first read says that fails: opening alone reads nothing.
-pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> BulkError {
+pub(super) fn unreadable(path: &Path, error: rusqlite::Error) -> BulkError {
     match error.sqlite_error() {
         Some(sqlite) if sqlite.extended_code == ffi::SQLITE_NOTADB => BulkError::NotADatabase { path: path.into() },
-        _ => BulkError::sqlite("look at the table", error),
+        _ => BulkError::Sqlite { doing: "look at the table", error },
     }
 }
 
@@ -45,7 +45,7 @@ impl Part {
 impl Table {
     /// Begins a read transaction and looks for the table in it.
     pub(super) fn look(conn: &Connection, path: &Path) -> Result<Self, BulkError> {
-        let failed = |error: rusqlite::Error| unreadable(path, &error);
+        let failed = |error| unreadable(path, error);
         conn.execute_batch("BEGIN").map_err(failed)?;
         let without_rowid: Option<bool> = conn
             .query_row(

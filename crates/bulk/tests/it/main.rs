@@ -4,3 +4,4 @@ mod common;
 mod content;
 mod refusals;
 mod verify;
+mod workloads;

@@ -1,36 +1,37 @@
 //! What `generate` refuses, and what it leaves when it is stopped.
 
-use crate::common::{alter, check, count, make, rows, scratch};
-use litelab_bulk::{BulkError, GenerateOptions, Phase, Setting, generate};
+use crate::common::{alter, check, count, flag, make, options, rows, scratch, settings, word};
+use litelab_bulk::{BulkError, GenerateOptions, LoadError, Phase, generate};
+use litelab_model::Scalar;
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 fn replacing(path: &Path, rows: u64) -> GenerateOptions {
-    GenerateOptions { replace: true, ..GenerateOptions::new(path, rows) }
+    GenerateOptions { replace: true, ..options(path, rows) }
 }
 
 #[test]
 fn a_file_that_exists_is_left_alone() {
     let (_folder, path) = scratch();
     fs::write(&path, "a letter").expect("written");
-    for options in [GenerateOptions::new(&path, 10), replacing(&path, 10)] {
+    for options in [options(&path, 10), replacing(&path, 10)] {
         let error = make(&options).expect_err("refused");
         assert!(error.to_string().contains("choose another name"), "{error}");
         assert_eq!(fs::read(&path).expect("is there"), b"a letter");
     }
-    assert!(matches!(make(&GenerateOptions::new(&path, 10)), Err(BulkError::Exists { .. })));
+    assert!(matches!(make(&options(&path, 10)), Err(BulkError::Exists { .. })));
     assert!(matches!(make(&replacing(&path, 10)), Err(BulkError::NotOurs { .. })));
 }
 
 #[test]
 fn only_a_generated_database_is_replaced() {
     let (_folder, path) = scratch();
-    make(&GenerateOptions::new(&path, 5000)).expect("made");
-    assert!(matches!(make(&GenerateOptions::new(&path, 10)), Err(BulkError::Exists { .. })));
+    make(&options(&path, 5000)).expect("made");
+    assert!(matches!(make(&options(&path, 10)), Err(BulkError::Exists { .. })));
     make(&replacing(&path, 100)).expect("replaced");
     assert_eq!(count(&path), 100);
     for (add, remove) in [
@@ -53,8 +54,8 @@ fn only_a_generated_database_is_replaced() {
 fn a_database_in_use_is_not_replaced() {
     for mode in ["WAL", "DELETE"] {
         let (_folder, path) = scratch();
-        let settings = vec![Setting::new("journal_mode", mode)];
-        make(&GenerateOptions { settings, ..GenerateOptions::new(&path, 500) }).expect("made");
+        let settings = settings(&[("journal_mode", word(mode))]);
+        make(&GenerateOptions { settings, ..options(&path, 500) }).expect("made");
         let user = Connection::open(&path).expect("opens");
         user.execute_batch("BEGIN; SELECT * FROM bench").expect("reads");
         let error = make(&replacing(&path, 10)).expect_err(mode);
@@ -70,46 +71,45 @@ fn the_log_of_another_database_is_left_alone() {
     let (folder, path) = scratch();
     let log = folder.path().join("bench.db-wal");
     fs::write(&log, "frames").expect("written");
-    assert!(matches!(make(&GenerateOptions::new(&path, 10)), Err(BulkError::NotOurs { .. })));
+    assert!(matches!(make(&options(&path, 10)), Err(BulkError::NotOurs { .. })));
     assert_eq!(fs::read(&log).expect("is there"), b"frames");
     assert!(!path.exists());
 
     // What a read-only connection leaves behind holds nothing: an empty log and its index.
     fs::write(&log, "").expect("written");
     fs::write(folder.path().join("bench.db-shm"), [0; 32_768]).expect("written");
-    make(&GenerateOptions::new(&path, 10)).expect("free");
+    make(&options(&path, 10)).expect("free");
     assert_eq!(count(&path), 10);
 }
 
 #[test]
 fn settings_that_do_not_hold_are_refused_and_leave_nothing() {
     let (folder, path) = scratch();
-    let settings = vec![Setting::new("journal_mode", "WAL"), Setting::new("synchronous", "WAL")];
-    let error = make(&GenerateOptions { settings, ..GenerateOptions::new(&path, 10) }).expect_err("refused");
-    assert_eq!(error.to_string(), "PRAGMA synchronous = WAL did not take effect: SQLite reports 1");
+    // The mode of the file is fixed once the log is made.
+    let late = || settings(&[("journal_mode", word("WAL")), ("auto_vacuum", word("FULL"))]);
+    let error = make(&GenerateOptions { settings: late(), ..options(&path, 10) }).expect_err("refused");
+    assert_eq!(error.to_string(), "PRAGMA auto_vacuum = full did not take effect: SQLite reports 0");
     assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 0);
 
     // An empty file was there before, so it is there afterwards.
     fs::write(&path, "").expect("written");
-    let settings = vec![Setting::new("page_size", "1000")];
-    make(&GenerateOptions { settings, ..GenerateOptions::new(&path, 10) }).expect_err("refused");
+    make(&GenerateOptions { settings: late(), ..options(&path, 10) }).expect_err("refused");
     assert_eq!(fs::metadata(&path).expect("is there").len(), 0);
-    make(&GenerateOptions::new(&path, 10)).expect("an empty file is free");
+    let schema = "CREATE TABLE t(a); CREATE TABLE t(a)".to_owned();
+    let error = make(&GenerateOptions { schema, ..options(&path, 10) }).expect_err("refused");
+    assert!(error.is_bad_input() && error.to_string().starts_with("schema: table t already exists"), "{error}");
+    assert_eq!(fs::metadata(&path).expect("is there").len(), 0);
+    make(&options(&path, 10)).expect("an empty file is free");
 }
 
 #[test]
 fn options_out_of_range_are_refused() {
     let (_folder, path) = scratch();
-    for options in [
-        GenerateOptions::new(&path, 0),
-        GenerateOptions::new(&path, u64::MAX),
-        GenerateOptions { batch: 0, ..GenerateOptions::new(&path, 10) },
-        GenerateOptions::new(":memory:", 10),
-    ] {
+    for options in [GenerateOptions { batch: 0, ..options(&path, 10) }, options(":memory:", 10)] {
         assert!(matches!(make(&options), Err(BulkError::Options(_))), "{options:?}");
     }
     let nowhere = path.join("no/folder.db");
-    assert!(matches!(make(&GenerateOptions::new(nowhere, 10)), Err(BulkError::Io { .. })));
+    assert!(matches!(make(&options(nowhere, 10)), Err(BulkError::Io { .. })));
     assert!(!path.exists());
 }
 
@@ -118,15 +118,14 @@ fn cancelling_leaves_whole_batches() {
     // Batches of one statement, and batches of several.
     for batch in [1000, 5000] {
         let (_folder, path) = scratch();
-        let cancel = AtomicBool::new(false);
-        let options =
-            GenerateOptions { batch, report_every: Duration::from_millis(1), ..GenerateOptions::new(&path, 5_000_000) };
+        let cancel = flag();
+        let options = GenerateOptions { batch, report_every: Duration::from_millis(1), ..options(&path, 5_000_000) };
         let mut stop = |progress: litelab_bulk::Progress| {
             if progress.rows >= 20_000 {
                 cancel.store(true, Ordering::Relaxed);
             }
         };
-        let Err(BulkError::Cancelled { rows: done }) = generate(&options, &mut stop, &cancel) else {
+        let Err(BulkError::Cancelled { rows: done }) = generate(&options, &mut stop, cancel) else {
             panic!("not cancelled")
         };
         assert!((20_000..5_000_000).contains(&done) && done % batch == 0, "{done}");
@@ -138,10 +137,10 @@ fn cancelling_leaves_whole_batches() {
 #[test]
 fn cancelling_a_vacuum_leaves_all_rows() {
     let (_folder, path) = scratch();
-    let cancel = AtomicBool::new(false);
-    let options = GenerateOptions { vacuum: true, ..GenerateOptions::new(&path, 100_000) };
+    let cancel = flag();
+    let options = GenerateOptions { vacuum: true, ..options(&path, 100_000) };
     let mut stop = |progress: litelab_bulk::Progress| cancel.store(progress.phase == Phase::Vacuum, Ordering::Relaxed);
-    let result = generate(&options, &mut stop, &cancel);
+    let result = generate(&options, &mut stop, cancel);
     assert!(matches!(result, Err(BulkError::Cancelled { rows: 100_000 })), "{result:?}");
     assert_eq!(count(&path), 100_000);
 }
@@ -150,8 +149,8 @@ fn cancelling_a_vacuum_leaves_all_rows() {
 fn progress_grows_and_knows_its_end() {
     let (_folder, path) = scratch();
     let mut seen = Vec::new();
-    let options = GenerateOptions { report_every: Duration::from_millis(5), ..GenerateOptions::new(&path, 100_000) };
-    generate(&options, &mut |progress| seen.push(progress), &AtomicBool::new(false)).expect("made");
+    let options = GenerateOptions { report_every: Duration::from_millis(5), ..options(&path, 100_000) };
+    generate(&options, &mut |progress| seen.push(progress), flag()).expect("made");
     assert!(!seen.is_empty());
     assert!(seen.is_sorted_by(|a, b| a.rows <= b.rows && a.elapsed < b.elapsed));
     assert!(seen.iter().all(|progress| progress.total == 100_000 && progress.phase == Phase::Insert));
@@ -161,15 +160,30 @@ fn progress_grows_and_knows_its_end() {
 fn a_full_database_keeps_its_batches_and_says_so() {
     for batch in [1000, 5000] {
         let (_folder, path) = scratch();
-        let mut settings = litelab_bulk::default_settings();
-        settings.push(Setting::new("max_page_count", "500"));
-        let error =
-            make(&GenerateOptions { batch, settings, ..GenerateOptions::new(&path, 1_000_000) }).expect_err("full");
-        assert_eq!(error.code(), Some("SQLITE_FULL"));
+        let wal =
+            [("journal_mode", word("WAL")), ("synchronous", word("NORMAL")), ("max_page_count", Scalar::Integer(500))];
+        let settings = settings(&wal);
+        let error = make(&GenerateOptions { batch, settings, ..options(&path, 1_000_000) }).expect_err("full");
+        assert!(error.to_string().contains("SQLITE_FULL") && !error.is_bad_input(), "{error}");
         let BulkError::Stopped { rows: kept, .. } = error else { panic!("{error}") };
         assert!(kept > 0 && kept % batch == 0, "{kept}");
         assert_eq!(count(&path), kept);
         assert_eq!(rows(&path).len() as u64, kept);
+    }
+}
+
+#[test]
+fn a_row_that_is_refused_is_named_and_the_batches_before_stay() {
+    for batch in [1000, 5000] {
+        let (_folder, path) = scratch();
+        let schema = "CREATE TABLE bench(ID int PRIMARY KEY CHECK (ID <> 7777), rand TEXT, hash TEXT)".to_owned();
+        let error = make(&GenerateOptions { batch, schema, ..options(&path, 10_000) }).expect_err("refused");
+        let words = "data: transaction `generate` cannot insert row 7777: CHECK constraint failed: ID <> 7777 \
+            (SQLITE_CONSTRAINT_CHECK) (:id = 7777, :rand = ";
+        assert!(error.is_bad_input() && error.to_string().starts_with(words), "{error}");
+        let BulkError::Stopped { rows: kept, cause } = error else { panic!("{error}") };
+        assert!(matches!(*cause, BulkError::Load { error: LoadError::Row { row: 7777, .. } }), "{cause}");
+        assert_eq!((kept, count(&path)), (7777 / batch * batch, kept));
     }
 }
 
@@ -185,7 +199,7 @@ fn a_full_disk_keeps_its_batches_and_says_so() {
         return;
     }
     let path = disk.join("bench.db");
-    let error = make(&GenerateOptions::new(&path, 1_000_000)).map_err(|error| (error.to_string(), error));
+    let error = make(&options(&path, 1_000_000)).map_err(|error| (error.to_string(), error));
     let kept = count(&path);
     Command::new("umount").arg(&disk).output().expect("unmounts");
     let (message, error) = error.expect_err("full");

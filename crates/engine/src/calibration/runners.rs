@@ -30,7 +30,7 @@ pub fn runner_costs(
     begins: &mut dyn FnMut(&str),
 ) -> Result<Vec<RunnerCost>, EngineError> {
     let scratch = Scratch::make(directory)?;
-    let prepared = Prepared::new(&scratch.prepared).file(arm, &mut |_, _| ())?;
+    let prepared = Prepared::new(&scratch.prepared).until(stop).file(arm, &mut |_, _| ())?;
     let keep_going = || !stop.load(Ordering::Relaxed);
     let mut costs = Vec::new();
     for runner in runners.iter().filter(|r| !r.manifest.test_double && r.is_built()) {

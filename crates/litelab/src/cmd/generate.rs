@@ -1,32 +1,36 @@
-//! `litelab generate DB`.
+//! `litelab generate WORKLOAD DB`.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
-use litelab_bulk::{GenerateOptions, Schema, Setting};
-use litelab_model::library;
+use litelab_bulk::GenerateOptions;
+use litelab_model::{Vars, library, resolve};
 
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, output};
 
 /// Arguments.
 #[derive(clap::Args)]
-#[command(after_help = "Example: litelab generate bench.db --rows 10000000 --batch 2000")]
+#[command(
+    after_help = "Examples:\n  litelab generate sqlite3perf bench.db --rows 10M\n  litelab generate pgbench accounts.db --set scale=10\n  litelab generate my-workload.toml app.db --profile wal-full"
+)]
 pub struct Args {
+    /// A built-in workload's name, or the path of one of your own, with rows in [data]
+    workload: String,
     /// The database to make
     db: PathBuf,
-    /// Rows
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = |text: &str| super::count(text, 1 << 40))]
-    rows: u64,
+    /// Rows, in place of the workload's data.rows
+    #[arg(long, value_name = "N", value_parser = |text: &str| super::count(text, 1 << 40))]
+    rows: Option<u64>,
     /// Rows committed together
     #[arg(long, value_name = "B", default_value_t = 2_000, value_parser = |text: &str| super::count(text, 100_000_000))]
     batch: u64,
-    /// Form of the table: sqlite3perf, integer-primary-key, without-rowid
-    #[arg(long, value_name = "NAME", default_value = "sqlite3perf")]
-    schema: String,
-    /// Parse the statement anew for each batch
-    #[arg(long)]
-    no_prepare: bool,
+    /// A variant of the workload's schema
+    #[arg(long, value_name = "NAME")]
+    schema: Option<String>,
+    /// Give a variable of the workload another value
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    vars: Vec<String>,
     /// VACUUM at the end
     #[arg(long)]
     vacuum: bool,
@@ -36,7 +40,7 @@ pub struct Args {
     /// A profile's name or path
     #[arg(long, value_name = "PROFILE", default_value = "wal-normal")]
     profile: String,
-    /// Replace an earlier generated database; nothing else is ever replaced
+    /// Replace an earlier database of this workload; nothing else is ever replaced
     #[arg(long)]
     force: bool,
 }
@@ -44,32 +48,34 @@ pub struct Args {
 /// Makes the database.
 pub fn run(args: &Args) -> Result<Exit> {
     let (profile, text) = library::profile(&args.profile, None)?;
-    let checked = litelab_model::resolve::check_profile(&profile, &text, Some(litelab_database::pragma::tried))?;
-    let settings = checked.settings.into_iter().map(|setting| Setting::new(setting.name, setting.value)).collect();
-    let schema: Schema = args.schema.parse().map_err(BadInput)?;
+    let checked = resolve::check_profile(&profile, &text, Some(litelab_database::pragma::tried))?;
+    if !profile.dialect.is_sqlite() {
+        let (name, dialect) = (&profile.name, profile.dialect);
+        return Err(BadInput(format!("profile `{name}` is one of {dialect}: choose one of SQLite")).into());
+    }
+    let variable = |text: &String| litelab_engine::run::variable(text).map_err(|e| BadInput(format!("--set: {e}")));
+    let vars = args.vars.iter().map(variable).collect::<Result<Vars, _>>()?;
+    let workload = resolve::of_workload(&args.workload, args.schema.as_deref(), args.rows, &vars)?;
     let options = GenerateOptions {
         batch: args.batch,
-        schema,
-        prepare: !args.no_prepare,
         vacuum: args.vacuum,
         seed: args.seed,
-        settings,
         replace: args.force,
-        ..GenerateOptions::new(&args.db, args.rows)
+        ..GenerateOptions::new(&args.db, workload, checked.settings)
     };
     let report = litelab_bulk::generate(&options, &mut |p| output::log(super::bulk_line(&p)), interrupt::stop())?;
-    let settings: Vec<_> = report.settings.iter().map(|s| format!("{}={}", s.name, s.value)).collect();
+    let settings: Vec<_> = report.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     output::line(format_args!(
         "{} rows in {:.2} s, {:.0} rows/s, {} batches, {:.1} MB; {}",
         report.rows,
-        report.seconds,
-        report.rows_per_second,
+        report.elapsed.as_secs_f64(),
+        report.rows_per_second(),
         report.batches,
         report.bytes as f64 / 1e6,
         settings.join(" ")
     ));
-    if let Some(seconds) = report.vacuum_seconds {
-        output::line(format_args!("vacuum {seconds:.2} s"));
+    if let Some(vacuum) = report.vacuum {
+        output::line(format_args!("vacuum {:.2} s", vacuum.as_secs_f64()));
     }
     Ok(Exit::Ok)
 }

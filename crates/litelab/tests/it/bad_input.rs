@@ -112,8 +112,14 @@ fn missing_files_and_files_that_are_no_database() {
         (&["pragma", "x.db"], "no database"),
         (&["verify", "no.db"], "does not exist"),
         (&["verify", "x.db"], "not an SQLite database"),
-        (&["generate", "x.db"], "--force"),
-        (&["generate", "x.db", "--force"], "not replaced"),
+        (&["generate", "sqlite3perf", "x.db", "--rows", "9"], "--force"),
+        (&["generate", "sqlite3perf", "x.db", "--rows", "9", "--force"], "not replaced"),
+        (&["generate", "sqlite3perf", "y.db"], "add --rows"),
+        (&["generate", "queue", "y.db"], "no [data]"),
+        (&["generate", "sqlite3prf", "y.db"], "did you mean `sqlite3perf`"),
+        (&["generate", "sqlite3perf", "y.db", "--rows", "9", "--schema", "integr"], "did you mean `integer`"),
+        (&["generate", "sqlite3perf", "y.db", "--rows", "9", "--set", "bach=3"], "did you mean `batch`"),
+        (&["generate", "sqlite3perf", "y.db", "--rows", "9", "--profile", "postgres-durable"], "choose one of SQLite"),
         (&["show"], "no runs here"),
         (&["run", "smoke", "-o", "x.db"], "this file exists"),
     ] {
@@ -165,7 +171,7 @@ fn a_full_disk_is_named() {
 #[test]
 fn usage_is_checked_by_the_parser() {
     let folder = folder(&[]);
-    for arguments in [&["rn"][..], &["generate", "x.db", "--rows", "many"], &["run", "--blocks"]] {
+    for arguments in [&["rn"][..], &["generate", "sqlite3perf", "x.db", "--rows", "many"], &["run", "--blocks"]] {
         let output = litelab(folder.path()).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }

@@ -198,7 +198,8 @@ fn the_look_and_the_self_check_say_what_they_found() {
 fn large_databases_are_made_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    ok(&run(dir, &["generate", "b.db", "--rows", "5000", "--batch", "700", "--schema", "integer-primary-key"]));
+    let schema = ["--batch", "700", "--schema", "integer"];
+    ok(&run(dir, &[&["generate", "sqlite3perf", "b.db", "--rows", "5000"], &schema[..]].concat()));
     assert!(ok(&run(dir, &["verify", "b.db", "--threads", "2"])).contains("5000 rows"));
     rusqlite::Connection::open(dir.join("b.db"))
         .unwrap()

@@ -193,7 +193,7 @@ fn a_number_may_be_written_as_it_is_printed() {
     }
     let folder = tempfile::tempdir().unwrap();
     let generated = Command::new(env!("CARGO_BIN_EXE_litelab"))
-        .args(["generate", "x.db", "--rows", "1k"])
+        .args(["generate", "sqlite3perf", "x.db", "--rows", "1k"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -256,7 +256,7 @@ fn arguments_that_are_not_alike_are_not_suggested() {
     let driver = said(&["repeat", "--driver", "c", "r.db"]);
     assert!(driver.contains("'--driver'") && !driver.contains("similar"), "{driver}");
     assert!(said(&["run", "--bloks", "3"]).contains("'--blocks'"));
-    assert!(said(&["generate", "x.db", "--rows", "many"]).contains("such as 10000, 10_000 or 10k"));
+    assert!(said(&["generate", "sqlite3perf", "x.db", "--rows", "many"]).contains("such as 10000, 10_000 or 10k"));
 }
 
 /// The drivers of a runner are unknown until it is built.

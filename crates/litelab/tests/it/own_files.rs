@@ -80,7 +80,7 @@ fn a_database_with_virtual_tables_is_measured_on_copies() {
 #[test]
 fn verify_and_a_refused_generate_leave_nothing_beside_a_database() {
     let folder = tempfile::tempdir().unwrap();
-    ends(&run(folder.path(), &["generate", "app.db", "--rows", "50000"]), 0);
+    ends(&run(folder.path(), &["generate", "sqlite3perf", "app.db", "--rows", "50000"]), 0);
     let before = files(folder.path());
     assert_eq!(before.len(), 1);
     for threads in ["1", "2"] {
@@ -88,8 +88,11 @@ fn verify_and_a_refused_generate_leave_nothing_beside_a_database() {
         assert!(files(folder.path()) == before, "{threads} threads");
     }
     Connection::open(folder.path().join("app.db")).unwrap().execute_batch("CREATE TABLE mine(a)").unwrap();
-    assert!(refused(folder.path(), &["generate", "app.db", "--force"]).contains("it holds the table `mine`"));
-    assert!(refused(folder.path(), &["generate", "app.db"]).contains("exists already"));
+    assert!(
+        refused(folder.path(), &["generate", "sqlite3perf", "app.db", "--rows", "10", "--force"])
+            .contains("it holds the table `mine`")
+    );
+    assert!(refused(folder.path(), &["generate", "sqlite3perf", "app.db", "--rows", "10"]).contains("exists already"));
     assert_eq!(files(folder.path()).len(), 1);
 }
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use litelab_protocol::{Access, Connection, Dialect, Executor, Prepare, Trial};
+use litelab_protocol::{Access, Connection, Executor, Prepare, Trial};
 
-use super::{Context, arms, conditions, invariants, profiles, roles, transactions};
-use crate::error::{ModelError, unknown};
+use super::{Context, arms, conditions, data, invariants, profiles, roles, transactions};
+use crate::error::ModelError;
 use crate::library;
 use crate::metric::{Measure, Metric, Timing};
-use crate::plan::{self, Arm, DataPlan};
+use crate::plan::{self, Arm};
 use crate::quantity::{Quantity, Scalar, Vars, with_unit};
 use crate::setting::Setting;
 use crate::study::{Location, Scenario, Study};
@@ -65,7 +65,7 @@ pub(super) fn resolve(
     let profiles::Checked { settings, retry } =
         profiles::of_arm(&profile, &text, &choice, dialect, context.options.tried)?;
 
-    let data = data(&choice, (workload, place), &mut vars, dialect)?;
+    let data = data::data((workload, place), choice.data_rows.as_ref(), &mut vars, (&choice.driver, dialect))?;
     let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
     let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
@@ -127,7 +127,7 @@ pub(super) fn resolve(
     let search = search.transpose().map_err(|e| format!("search: {e}"))?;
     let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, server, &mut vars));
     let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
-    let schema = schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
+    let schema = data::schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
     let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
     let failed_at_most = failed_at_most(scenario, &vars)?;
@@ -159,61 +159,6 @@ pub(super) fn resolve(
 /// The setting in the form of the protocol; `None` for a setting of the whole server.
 fn on_connection(setting: &Setting) -> Option<litelab_protocol::Setting> {
     Some(litelab_protocol::Setting { name: setting.name.clone(), sql: setting.sql.clone()? })
-}
-
-/// The data present before a trial. Sets the variable `data_rows` to the number of rows.
-fn data(
-    choice: &arms::Choice,
-    (workload, place): (&Workload, Option<&Path>),
-    vars: &mut Vars,
-    dialect: Dialect,
-) -> Result<Option<DataPlan>, ArmError> {
-    let data_rows = match (&choice.data_rows, &workload.data) {
-        (Some(q), Some(_)) => q.integer(vars, 0, 1 << 40)?,
-        (Some(_), None) => {
-            return Err(format!("`data_rows` is set, but workload `{}` has no [data]", workload.name).into());
-        }
-        (None, Some(data)) => match &data.rows {
-            Some(q) => {
-                q.integer(vars, 0, 1 << 40).map_err(|e| format!("workload `{}`: data.rows: {e}", workload.name))?
-            }
-            None => 0,
-        },
-        (None, None) => 0,
-    };
-    let plan = match &workload.data {
-        None => None,
-        Some(spec) => {
-            vars.insert("data_rows".into(), Scalar::Integer(0));
-            let transaction = match &spec.transaction {
-                Some(name) => Some(transactions::for_data(workload, name, (&*vars, dialect))?),
-                None if data_rows > 0 => {
-                    return Err("`data.rows` needs `data.transaction`, which inserts them".to_owned().into());
-                }
-                None => None,
-            };
-            if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
-                return Err(format!(
-                    "data.from: `{from}` is a database of SQLite, and driver `{}` is one of {dialect}",
-                    choice.driver
-                )
-                .into());
-            }
-            vars.insert("data_rows".into(), Scalar::Integer(data_rows));
-            let then = spec
-                .then
-                .as_ref()
-                .map(|then| then.of(dialect).and_then(|sql| crate::sql::substitute_in(sql, vars, dialect)));
-            Some(DataPlan {
-                from: spec.from.as_ref().map(|p| resolve_path(p, place)),
-                transaction,
-                rows: data_rows as u64,
-                then: then.transpose().map_err(|e| format!("workload `{}`: data.then: {e}", workload.name))?,
-            })
-        }
-    };
-    vars.insert("data_rows".into(), Scalar::Integer(data_rows));
-    Ok(plan)
 }
 
 /// The largest share of failed transactions.
@@ -268,18 +213,6 @@ fn options(
     options.iter().map(|(name, given)| Ok((name.clone(), value(name, given)?))).collect()
 }
 
-fn schema(workload: &Workload, variant: Option<&str>, (vars, dialect): (&Vars, Dialect)) -> Result<String, String> {
-    let sql = match variant {
-        None | Some("default") => &workload.schema.sql,
-        Some(name) => workload.schema.variant.get(name).ok_or_else(|| {
-            unknown("schema variant", name, workload.schema.variant.keys().map(String::as_str).chain(["default"]))
-        })?,
-    };
-    sql.of(dialect)
-        .and_then(|sql| crate::sql::substitute_in(sql, vars, dialect))
-        .map_err(|e| format!("workload `{}`: schema: {e}", workload.name))
-}
-
 fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
     let workers: u32 = trial.roles.iter().map(|r| r.workers).sum();
     if location == Location::Memory {
@@ -308,10 +241,4 @@ fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// An absolute path, valid for processes in other directories. A relative path refers to the workload's directory.
-fn resolve_path(path: &str, directory: Option<&Path>) -> String {
-    let path = directory.map_or_else(|| Path::new(path).to_path_buf(), |dir| dir.join(path));
-    std::path::absolute(&path).unwrap_or(path).display().to_string()
 }

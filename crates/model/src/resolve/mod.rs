@@ -5,6 +5,7 @@ mod arms;
 mod claims;
 mod conditions;
 mod crossovers;
+mod data;
 mod defaults;
 mod invariants;
 mod profiles;
@@ -25,6 +26,7 @@ use crate::quantity::{Scalar, Vars};
 use crate::study::{Scenario, Study};
 use crate::workload::Workload;
 
+pub use data::of_workload;
 pub use invariants::COUNTS;
 pub use profiles::{Checked as CheckedProfile, check as check_profile};
 
@@ -251,11 +253,16 @@ fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) ->
     }
     let over = quick.map(|q| &q.vars).into_iter().chain([&context.options.vars]).flatten();
     for (name, value) in over {
-        if !vars.contains_key(name) {
-            let message = unknown("variable", name, vars.keys().map(String::as_str));
-            return Err(context.scenario_error(scenario, message));
-        }
-        vars.insert(name.clone(), value.clone());
+        set_variable(&mut vars, name, value).map_err(|message| context.scenario_error(scenario, message))?;
     }
     Ok(vars)
+}
+
+/// Gives a variable that was declared before another value.
+fn set_variable(vars: &mut Vars, name: &str, value: &Scalar) -> Result<(), String> {
+    let Some(known) = vars.get_mut(name) else {
+        return Err(unknown("variable", name, vars.keys().map(String::as_str)));
+    };
+    known.clone_from(value);
+    Ok(())
 }

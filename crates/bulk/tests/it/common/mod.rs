@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use litelab_bulk::{BulkError, GenerateOptions, GenerateReport, VerifyOptions, VerifyReport, generate, verify};
+use litelab_model::setting::Setting;
+use litelab_model::{Scalar, Vars, library, pragma, resolve};
 use rusqlite::Connection;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -15,13 +17,47 @@ pub fn scratch() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
+/// The variants of the schema of `sqlite3perf`.
+pub const SCHEMAS: [&str; 3] = ["int", "integer", "without-rowid"];
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A flag that may be set.
+pub fn flag() -> &'static AtomicBool {
+    Box::leak(Box::new(AtomicBool::new(false)))
+}
+
+pub fn options(path: impl AsRef<Path>, rows: u64) -> GenerateOptions {
+    of_schema("int", path, rows)
+}
+
+pub fn of_schema(schema: &str, path: impl AsRef<Path>, rows: u64) -> GenerateOptions {
+    let workload = resolve::of_workload("sqlite3perf", Some(schema), Some(rows), &Vars::new()).expect("resolves");
+    GenerateOptions::new(path, workload, wal_normal())
+}
+
+/// The settings of the profile `wal-normal`.
+pub fn wal_normal() -> Vec<Setting> {
+    let (profile, text) = library::profile("wal-normal", None).expect("is there");
+    resolve::check_profile(&profile, &text, None).expect("is valid").settings
+}
+
+/// The settings of some PRAGMAs, in any order.
+pub fn settings(pragmas: &[(&str, Scalar)]) -> Vec<Setting> {
+    pragmas.iter().map(|(name, value)| pragma::parse(name, value).expect("is valid").into()).collect()
+}
+
+pub fn word(text: &str) -> Scalar {
+    Scalar::Text(text.to_owned())
+}
+
 pub fn make(options: &GenerateOptions) -> Result<GenerateReport, BulkError> {
-    generate(options, &mut |_| {}, &AtomicBool::new(false))
+    generate(options, &mut |_| {}, &NEVER)
 }
 
 pub fn check(path: &Path, threads: usize) -> Result<VerifyReport, BulkError> {
     let threads = NonZeroUsize::new(threads).expect("not zero");
-    verify(&VerifyOptions { threads, ..VerifyOptions::new(path) }, &mut |_| {}, &AtomicBool::new(false))
+    verify(&VerifyOptions { threads, ..VerifyOptions::new(path) }, &mut |_| {}, &NEVER)
 }
 
 /// All rows in the order of ID.

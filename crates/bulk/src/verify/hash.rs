@@ -1,34 +1,4 @@
-//! One row's content: drawn, hashed and written in hexadecimal.
-
-use litelab_protocol::generator::Stream;
-
-/// Name of the stream that `rand` is drawn from.
-pub const STREAM: &str = "generate.rand";
-
-/// The two text columns of a row, as SQLite stores them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// 8 bytes as lowercase hex.
-    pub rand: [u8; 16],
-    /// The SHA-256 of those 8 bytes as lowercase hex.
-    pub hash: [u8; 64],
-}
-
-impl Row {
-    /// Row `index` of `stream`.
-    #[inline]
-    #[must_use]
-    pub fn draw(stream: &Stream, index: u64) -> Self {
-        let bytes = stream.word(index).to_be_bytes();
-        Self { rand: encode(&bytes), hash: encode(&sha256_of_8(&bytes)) }
-    }
-}
-
-/// The stream of `rand` under a seed.
-#[must_use]
-pub const fn stream(seed: u64) -> Stream {
-    Stream::new(seed, STREAM)
-}
+//! What a check computes for each row.
 
 /// SHA-256 of exactly 8 bytes.
 ///
@@ -96,11 +66,12 @@ pub fn decode_8(text: &[u8]) -> Option<[u8; 8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use litelab_protocol::generator::Stream;
     use sha2::{Digest, Sha256};
 
     #[test]
     fn one_block_hash_is_sha256() {
-        let stream = stream(9);
+        let stream = Stream::new(9, "generate.rand");
         for message in (0..1000).map(|row| stream.word(row).to_be_bytes()).chain([[0; 8], [0xFF; 8]]) {
             assert_eq!(sha256_of_8(&message)[..], Sha256::digest(message)[..]);
         }
