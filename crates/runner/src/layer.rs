@@ -81,6 +81,9 @@ impl From<onewriter::Error> for LayerError {
     }
 }
 
+/// Reads what the harness asks of one connection.
+type Ask<'a> = &'a (dyn Fn(&mut LayerSession<'_>) -> Result<Settings, Fault> + Sync);
+
 impl Layer {
     fn session<'a>(&'a self, connection: &'a Connection, checked: &'a CheckedStatements) -> LayerSession<'a> {
         LayerSession { cached: Cached::new(connection, checked), passive_after: self.passive_after }
@@ -121,8 +124,6 @@ fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
     };
     read().map_err(|e| Fault::other(e).during(sql))
 }
-
-type Ask<'a> = &'a (dyn Fn(&mut LayerSession<'_>) -> Result<Settings, Fault> + Sync);
 
 impl Library for Layer {
     async fn open(

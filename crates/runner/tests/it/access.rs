@@ -225,7 +225,7 @@ fn group_commit_checkpoints_when_the_profile_says() {
     for connection in run(&trial).ready.connections {
         let settings =
             ["wal_autocheckpoint", "synchronous", "journal_mode"].map(|name| connection.settings[name].to_string());
-        assert_eq!(settings, ["77", "2", "\"wal\""], "{}", connection.label);
+        assert_eq!(settings, ["77", "2", "wal"], "{}", connection.label);
     }
     let memory = Database::Memory { shared: true, name: "m".into(), setup: vec![], teardown: vec![] };
     trial.databases = vec![memory];
