@@ -311,7 +311,7 @@ test('it inspects as an application would open', async (t) => {
             read_back: ['busy_timeout', 'cache_size'],
         };
         const { last } = await converse('inspect', request);
-        const settings = { busy_timeout: timeout, cache_size: 77 };
-        assert.deepEqual(last.connections, Array(2).fill({ database: 0, label: 'connection', settings }));
+        const found = { database: 0, label: 'connection', settings: { busy_timeout: timeout, cache_size: 77 } };
+        assert.deepEqual(last.connections, Array(2).fill(found));
     }
 });
