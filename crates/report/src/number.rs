@@ -79,8 +79,8 @@ pub fn estimate(estimate: &Estimate, unit: Unit) -> String {
     }
 }
 
-/// Formats a median and the farther end of its interval as a share of it, for large tables: `1.34 ms ±4.5 %`, `1.34 ms
-/// [?]`.
+/// Formats a median and the farther end of its interval as a share of it, for large tables: `1.34 ms ±4.5 %`,
+/// `1.34 ms [?]`.
 #[must_use]
 pub fn brief(estimate: &Estimate, unit: Unit) -> String {
     let value = value(estimate.value, unit);
@@ -113,9 +113,9 @@ impl Shared {
         self.0.after.trim()
     }
 
-    /// Formats a median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`, `80.1
-    /// [?]`. The ends of the interval are given if the median is zero, or if the upper end is at least ten times the
-    /// median away from it.
+    /// Formats a median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`,
+    /// `80.1 [?]`. The ends of the interval are given if the median is zero, or if the upper end is at least ten times
+    /// the median away from it.
     #[must_use]
     pub fn brief(self, estimate: &Estimate) -> String {
         if !estimate.value.is_finite() {

@@ -2,10 +2,12 @@
 //!
 //! **Comparisons.** Within a scenario every arm is compared with the baseline, block by block
 //! ([`litelab_stats::PairedRatio`]).
-//! **Families.** The comparisons of one scenario in all judged metrics are one family: each interval has the level 1 −
-//! α/m, so that all m hold together at 95 % (Bonferroni; Holm's p-values are given as well). The verdict of a row,
+//!
+//! **Families.** The comparisons of one scenario in all judged metrics are one family: each interval has the level
+//! 1 − α/m, so that all m hold together at 95 % (Bonferroni; Holm's p-values are given as well). The verdict of a row,
 //! which is that of the first conclusive metric, holds with them. Each claim is a family of its own: its author chose
 //! it before the run. Medians of single arms have plain 95 % intervals; they describe and decide nothing.
+//!
 //! **Rare events** (failed, errors, served, lost) are counts over all trials ([`litelab_stats::Events`]). **Quantiles**
 //! of too few observations are shown as the longest one and are not judged ([`Values::max_of`]).
 
