@@ -91,7 +91,7 @@ impl<'a> Prepared<'a> {
         self.load(&guard, arm, path, progress)?;
         let mut connection = guard.release().map_err(sqlite("finish"))?;
         if let Some(then) = arm.data.as_ref().and_then(|d| d.then.as_ref()) {
-            // It may rewrite the whole file (`VACUUM`), which a journal in memory would hold in memory.
+            // It may rewrite the whole file (`VACUUM`), all of which a journal in memory would then hold.
             connection.execute_batch("PRAGMA journal_mode = OFF").map_err(sqlite("prepare"))?;
             let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
             self.script(&guard, "data.then", then, path)?;

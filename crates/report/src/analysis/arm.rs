@@ -45,7 +45,7 @@ pub struct ArmAnalysis {
     /// Lowest durability level of the settings over all connections and trials; `None` if it is not known.
     #[serde(serialize_with = "serial::displayed")]
     pub durability: Option<Durability>,
-    /// Exception to that durability level.
+    /// Caveat that the durability level does not express.
     pub caveat: Option<&'static str>,
     /// Settings in effect and their values, over all connections of all trials.
     pub settings: BTreeMap<String, BTreeSet<String>>,

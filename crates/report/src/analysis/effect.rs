@@ -35,7 +35,7 @@ pub struct Effect {
 /// Effects of all choices of a factorial scenario in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effects {
-    /// Confidence level of each interval, a fraction: at it all of them hold together at 95 %.
+    /// Confidence level of each interval, a fraction. At this level all of them hold together at 95 %.
     pub confidence: f64,
     /// Main effects, then the interactions of two choices.
     pub effects: Vec<Effect>,

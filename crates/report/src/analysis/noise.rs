@@ -29,7 +29,7 @@ pub enum Noise {
     Quiet,
     /// The interval excludes 1: this machine shows a difference where there is none.
     False,
-    /// The interval is wider than the tolerance.
+    /// The interval contains 1 and extends beyond the tolerance.
     Wide,
     /// There are too few blocks for an interval.
     Unknown,

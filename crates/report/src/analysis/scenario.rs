@@ -41,7 +41,8 @@ pub struct ScenarioAnalysis {
     pub metrics: Vec<Metric>,
     /// Metrics by which arms are judged, the deciding one first.
     pub judged: Vec<Metric>,
-    /// Confidence level of each ratio's interval, a fraction: at it all of the scenario hold together at 95 %.
+    /// Confidence level of each ratio's interval, a fraction. At this level all intervals of the scenario hold together
+    /// at 95 %.
     pub confidence: f64,
     /// Comparisons of all arms except the baseline and arms of which all trials failed.
     pub comparisons: Vec<ArmComparison>,

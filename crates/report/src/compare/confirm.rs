@@ -15,7 +15,7 @@ use super::{CompareRow, Comparison, Pairing, Side, unlike, unpaired};
 use crate::analysis::{Analysis, Footing, pair};
 
 /// Limits of the number of blocks of a re-run, which is otherwise the larger number of the two runs: enough to show a
-/// difference, in less than hours.
+/// difference, and too few to take hours.
 const BLOCKS: std::ops::RangeInclusive<u32> = 10..=40;
 
 /// Way in which a regressed arm can run again on this machine.

@@ -70,7 +70,7 @@ pub struct Comparison {
     pub unmatched: Vec<String>,
     /// Relative difference that does not matter.
     pub tolerance: f64,
-    /// Confidence level of each interval, a fraction: at it all of one metric hold together at 95 %.
+    /// Confidence level of each interval, a fraction. At this level all intervals of one metric hold together at 95 %.
     pub confidence: f64,
 }
 

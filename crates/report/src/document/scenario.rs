@@ -166,8 +166,8 @@ fn shown(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<Metric> {
 /// Title of the column of labels, which replaces one column for each dimension.
 const ARM: &str = "arm";
 
-/// Dimensions that get a column. Only [`ARM`] without dimensions, and if most arms have no value in most of them: a
-/// scenario with one change at a time.
+/// Dimensions that get a column. A single column [`ARM`] replaces them if there are none, or if at least half of their
+/// values are absent, as in a scenario with one change at a time.
 fn dimensions(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<String> {
     let names = &scenario.dimensions;
     let given: usize =

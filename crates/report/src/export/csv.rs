@@ -1,8 +1,8 @@
 //! Trials as CSV: one row for each role and transaction of each trial; one row for a failed trial.
 //!
 //! Times are in nanoseconds, sizes in bytes, rates per second. Columns from `cpu_ns` on describe the whole trial and
-//! are repeated in each of its rows. A field without a value is empty, as is that of a quantile q of fewer than 10/(1 −
-//! q) observations.
+//! are repeated in each of its rows. A field without a value is empty, as is that of a quantile q of fewer than
+//! 10/(1 − q) observations.
 
 use std::io::Write;
 

@@ -75,8 +75,8 @@ pub struct Grid {
     pub heads: Vec<Vec<String>>,
     /// Rows in the order of the plan.
     pub lines: Vec<Line>,
-    /// Least and greatest confidence level of the ratios' intervals, fractions: at them all of one scenario hold
-    /// together at 95 %. `None` without comparisons.
+    /// Least and greatest confidence level of the ratios' intervals, fractions. At these levels all intervals of one
+    /// scenario hold together at 95 %. `None` without comparisons.
     pub confidence: Option<(f64, f64)>,
     /// Largest number of comparisons of one scenario, including those in the other judged metrics.
     pub family: usize,

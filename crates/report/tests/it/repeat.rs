@@ -85,7 +85,7 @@ fn a_verdict_that_turned_into_its_opposite_is_called_reversed_and_stands_first()
     assert_eq!(of(&repetition, Change::Reversed), names);
     assert!(repetition.verdicts[..4].iter().all(|verdict| verdict.change == Change::Reversed));
     insta::assert_snapshot!("repeat", show_repetition(&repetition, Style { color: false, width: 140 }));
-    // The comparison is symmetric.
+    // In the other order the same verdicts are reversed.
     assert_eq!(judged(&reversed(), &common::study()).count(Change::Reversed), 4);
 }
 
