@@ -112,7 +112,7 @@ class Command:
                 resource.prlimit(self.process.pid, limit, (value, value))
 
     def end(self, deadline):
-        """Waits at most `deadline` seconds for the end of the process, then kills it and all processes that it started."""
+        """Waits at most `deadline` seconds for the end of the process, then kills it and its descendants."""
         hung = False
         try:
             self.process.wait(deadline)
