@@ -112,7 +112,7 @@ class Command:
                 resource.prlimit(self.process.pid, limit, (value, value))
 
     def end(self, deadline):
-        """Waits for its end for so many seconds, then kills it and all that it started."""
+        """Waits at most `deadline` seconds for the end of the process, then kills it and its descendants."""
         hung = False
         try:
             self.process.wait(deadline)

@@ -1,4 +1,4 @@
-//! What can go wrong, each with its remedy.
+//! Errors of generation and verification, each with its remedy.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use rusqlite::ErrorCode;
 
 use crate::load::LoadError;
 
-/// Why a database was not made or not checked.
+/// Reason for which a database was not generated or not verified.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BulkError {
@@ -15,120 +15,120 @@ pub enum BulkError {
     #[error("{0}")]
     Options(String),
 
-    /// The path to be generated is taken.
+    /// The path to generate exists already.
     #[error("{path} exists already; choose another name, or replace it with --force", path = .path.display())]
     Exists {
-        /// The path asked for.
+        /// Path given by the caller.
         path: PathBuf,
     },
 
-    /// The path to be replaced holds something else than an earlier database of the workload.
+    /// The path to replace contains something other than an earlier database of the workload.
     #[error("{path} is not replaced: {reason}; choose another name", path = .path.display())]
     NotOurs {
-        /// The path asked for.
+        /// Path given by the caller.
         path: PathBuf,
-        /// What it holds.
+        /// Description of the content that is not the workload's.
         reason: String,
     },
 
-    /// The file to be verified does not exist.
+    /// The file to verify does not exist.
     #[error("{path} does not exist; make it with `litelab generate sqlite3perf {path} --rows 1M`", path = .path.display())]
     Missing {
-        /// The path asked for.
+        /// Path given by the caller.
         path: PathBuf,
     },
 
-    /// The file to be verified is no SQLite database.
+    /// The file to verify is not an SQLite database.
     #[error("{path} is not an SQLite database (its header is another one, or it is encrypted)", path = .path.display())]
     NotADatabase {
-        /// The path asked for.
+        /// Path given by the caller.
         path: PathBuf,
     },
 
-    /// The database cannot be read as it is.
+    /// The database cannot be read in its present state.
     #[error(transparent)]
     Source(SourceError),
 
     /// The database lacks the table or one of its columns.
     #[error("{path} has no {what}; `litelab generate sqlite3perf` makes a database that does", path = .path.display())]
     NoTable {
-        /// The path asked for.
+        /// Path given by the caller.
         path: PathBuf,
-        /// The table or column that was not found.
+        /// Name of the missing table or column.
         what: String,
     },
 
-    /// A PRAGMA was set and reads back differently, so the database would not be what was asked for.
+    /// A PRAGMA was set and reads back differently, so the database would not have the requested settings.
     #[error("PRAGMA {name} = {wanted} did not take effect: SQLite reports {found}")]
     Setting {
-        /// The PRAGMA.
+        /// Name of the PRAGMA.
         name: String,
-        /// The value asked for.
+        /// Requested value.
         wanted: String,
-        /// What SQLite reports; "nothing" if it does not know the PRAGMA.
+        /// Value that SQLite reports; "nothing" if it does not have the PRAGMA.
         found: String,
     },
 
-    /// SQL of the workload that SQLite refuses.
+    /// SQLite refused SQL of the workload.
     #[error("{what}: {error}{}", remedy(.error.code()))]
     Sql {
-        /// Which SQL.
+        /// Name of the script that failed.
         what: &'static str,
-        /// SQLite's error.
+        /// Error of SQLite.
         error: SqlError,
     },
 
     /// Rows of the workload were not inserted.
     #[error("{error}{}", remedy(code(.error)))]
     Load {
-        /// Why.
+        /// Error of the loader.
         error: LoadError,
     },
 
-    /// Somebody writes to the database so often that the threads get no common snapshot.
+    /// Another process writes to the database so often that the threads get no common snapshot.
     #[error("{path} is being written to; verify it when nobody writes, or with one thread", path = .path.display())]
     Changing {
-        /// The path asked for.
+        /// Path given by the caller.
         path: PathBuf,
     },
 
     /// The caller's flag ended the work.
     #[error("cancelled after {rows} rows")]
     Cancelled {
-        /// Rows done: committed by a generation, checked by a verification.
+        /// Number of rows done: committed by a generation, checked by a verification.
         rows: u64,
     },
 
-    /// A generation failed after the schema was made; what it committed stays.
+    /// A generation failed after the schema was created; the rows that it committed stay.
     #[error("{cause}; the database holds {rows} rows, all in complete batches")]
     Stopped {
-        /// Rows that the database holds.
+        /// Number of rows in the database.
         rows: u64,
-        /// Why it ended.
+        /// Error that ended the generation.
         cause: Box<BulkError>,
     },
 
-    /// SQLite refused something.
+    /// SQLite returned an error.
     #[error("{doing}: {}{}", describe(.error), remedy(.error.sqlite_error_code()))]
     Sqlite {
-        /// What was being done.
+        /// Operation that failed.
         doing: &'static str,
-        /// SQLite's error.
+        /// Error of SQLite.
         error: rusqlite::Error,
     },
 
-    /// The operating system refused something.
+    /// The operating system returned an error.
     #[error("{doing}: {error}")]
     Io {
-        /// What was being done.
+        /// Operation that failed.
         doing: &'static str,
-        /// Its answer.
+        /// Error of the operating system.
         error: std::io::Error,
     },
 }
 
 impl BulkError {
-    /// A closure for `map_err`.
+    /// Returns a closure for `map_err`.
     pub(crate) fn doing(doing: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
         move |error| Self::Sqlite { doing, error }
     }
@@ -175,7 +175,7 @@ fn code(error: &LoadError) -> Option<ErrorCode> {
     }
 }
 
-/// What to do about the codes that have an answer.
+/// Remedy for the result codes that have one.
 fn remedy(code: Option<ErrorCode>) -> &'static str {
     match code {
         Some(ErrorCode::DiskFull) => " (free space on that disk, or ask for fewer rows)",

@@ -1,4 +1,4 @@
-//! Makes a database: the schema of a workload, its rows, and what it does then.
+//! Generation of a database: the schema of a workload, its rows, and its final statements.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::settings;
 use crate::target::Target;
 use crate::{BulkError, LIMIT};
 
-/// What to make. [`GenerateOptions::new`] gives the defaults.
+/// Options of a generation. [`GenerateOptions::new`] sets the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GenerateOptions {
-    /// The file. Its folder must exist.
+    /// Path of the file. Its folder must exist.
     pub path: PathBuf,
-    /// Statements that make the empty database.
+    /// Statements that create the empty database.
     pub schema: String,
-    /// Its rows.
+    /// Rows of the database.
     pub data: DataPlan,
-    /// Rows committed together, at least 1.
+    /// Number of rows per transaction, at least 1.
     pub batch: u64,
     /// Whether to VACUUM at the end.
     pub vacuum: bool,
@@ -32,14 +32,14 @@ pub struct GenerateOptions {
     pub seed: u64,
     /// Settings of the connection, applied in order before the schema is created.
     pub settings: Vec<Setting>,
-    /// Whether an earlier database of this workload may be replaced. Nothing else ever is.
+    /// Whether an earlier database of this workload may be replaced. No other file is ever replaced.
     pub replace: bool,
-    /// Time between two reports of progress.
+    /// Time between two calls of `progress`.
     pub report_every: Duration,
 }
 
 impl GenerateOptions {
-    /// The schema and data of a workload in batches of 2,000 rows, seed 1.
+    /// Creates the options for the schema and data of a workload, with batches of 2,000 rows and seed 1.
     pub fn new(path: impl AsRef<Path>, (schema, data): (String, DataPlan), settings: Vec<Setting>) -> Self {
         Self {
             path: path.as_ref().into(),
@@ -55,41 +55,42 @@ impl GenerateOptions {
     }
 }
 
-/// What was made.
+/// Result of a generation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GenerateReport {
-    /// Rows of the data.
+    /// Number of inserted rows.
     pub rows: u64,
-    /// Batches committed.
+    /// Number of committed batches.
     pub batches: u64,
-    /// From the first row to the last commit; `data.then`, the VACUUM and the closing are not in it.
+    /// Time from the first row to the last commit, without `data.then`, the VACUUM and closing.
     pub elapsed: Duration,
-    /// Of the VACUUM, where one was asked for.
+    /// Duration of the VACUUM, if it was requested.
     pub vacuum: Option<Duration>,
-    /// Size of the closed database with what remains of its log.
+    /// Size in bytes of the closed database and of a log that remains.
     pub bytes: u64,
-    /// The PRAGMAs as SQLite reported them, before the first row.
+    /// PRAGMAs as SQLite reported them before the first row.
     pub settings: Vec<(String, String)>,
 }
 
 impl GenerateReport {
-    /// Of the data.
+    /// Rate of inserting rows, without `data.then`, the VACUUM and closing.
     #[must_use]
     pub fn rows_per_second(&self) -> f64 {
         rate(self.rows, self.elapsed)
     }
 }
 
-/// Makes the database that `options` describe.
+/// Generates the database that `options` describe.
 ///
-/// `progress` is called about every [`GenerateOptions::report_every`], from this thread. `cancel` interrupts whatever
-/// statement is executed.
+/// `progress` is called about every [`GenerateOptions::report_every`], from this thread. `cancel` interrupts the
+/// statement that is being executed.
 ///
 /// # Errors
 ///
-/// Before the schema is made, nothing is left behind. Afterwards [`BulkError::Cancelled`] and [`BulkError::Stopped`]
-/// have the number of rows that the database holds; it is valid and ends with a complete batch (unless the settings gave that
-/// up: `journal_mode = OFF`). Only a failed or cancelled `data.then` or VACUUM leaves all the rows.
+/// An error before the schema is created leaves nothing behind. Later [`BulkError::Cancelled`] and
+/// [`BulkError::Stopped`] have the number of rows in the database, which is valid and ends with a complete batch
+/// (unless the settings disable that: `journal_mode = OFF`). If `data.then` or the VACUUM fails or is cancelled, all
+/// rows stay.
 pub fn generate(
     options: &GenerateOptions,
     progress: &mut dyn FnMut(Progress),

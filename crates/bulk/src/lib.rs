@@ -1,14 +1,14 @@
-//! Rows in bulk: loads the rows of a workload's `[data]`, makes large databases and checks them.
+//! Bulk operations on rows: loads the rows of a workload's `[data]`, generates large databases and verifies them.
 //!
-//! | | does |
+//! | function | purpose |
 //! |---|---|
 //! | [`load()`] | inserts the rows of `[data]`: into the database that trials start from, and for [`generate()`] |
-//! | [`generate()`] | makes a database of its own from a workload: schema, rows, `data.then` |
-//! | [`verify()`] | reads workload `sqlite3perf`'s table back and computes every hash again |
+//! | [`generate()`] | makes a database file from a workload: schema, rows, `data.then` |
+//! | [`verify()`] | reads the table of workload `sqlite3perf` and recomputes every hash |
 //!
-//! They run over many millions of rows, so that the work per row is what SQLite costs and little else: drawing and hashing
-//! overlap with inserting, and a check decodes in place. What a row holds is a pure function of the seed and its number
-//! ([`litelab_protocol::draw`]), whatever the sizes of statements and batches.
+//! They process many millions of rows, so that the work per row is that of SQLite and little else: drawing and hashing
+//! overlap with inserting, and a verification decodes in place. The content of a row is a pure function of the seed and
+//! its number ([`litelab_protocol::draw`]), independent of the sizes of statements and batches.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -46,6 +46,6 @@ pub use progress::{Phase, Progress};
 pub use verify::hash::sha256_of_8;
 pub use verify::{Mismatch, MismatchKind, VerifyOptions, VerifyReport, verify};
 
-/// The deadline of a schema, of each batch of rows and of `data.then`: far above what a database that fits on a disk takes,
-/// so that SQL without an end has one.
+/// Deadline of a schema, of each batch of rows and of `data.then`: far above the time of a database that fits on a
+/// disk, so that SQL that never ends is stopped.
 pub const LIMIT: Duration = Duration::from_secs(3600);

@@ -1,34 +1,34 @@
-//! How far the work is, at a steady pace.
+//! Progress reports at regular intervals.
 
 use std::time::{Duration, Instant};
 
-/// Which part of the work is under way.
+/// Phase of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Rows are being inserted.
     Insert,
-    /// Rows are all in, `data.then` is executed.
+    /// All rows are inserted; `data.then` is being executed.
     Then,
-    /// Rows are all in, the file is being rewritten.
+    /// All rows are inserted; the file is being rewritten.
     Vacuum,
-    /// Rows are being checked.
+    /// Rows are being verified.
     Verify,
 }
 
-/// One report on the way.
+/// One progress report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// The part under way.
+    /// Current phase.
     pub phase: Phase,
-    /// Rows done: committed, or checked.
+    /// Number of rows done: committed, or verified.
     pub rows: u64,
-    /// Rows in all. When verifying an estimate from the range of IDs, which gaps make too large.
+    /// Total number of rows. In a verification an estimate from the range of IDs, which gaps make too large.
     pub total: u64,
-    /// Since the beginning.
+    /// Time since the beginning.
     pub elapsed: Duration,
     /// Rows per second since the beginning.
     pub rows_per_second: f64,
-    /// Time left at that rate; `None` as long as no row is done.
+    /// Remaining time at that rate; `None` until a row is done.
     pub remaining: Option<Duration>,
 }
 
@@ -40,20 +40,20 @@ impl Progress {
         Self { phase, rows, total, elapsed, rows_per_second, remaining }
     }
 
-    /// Share done, 0 to 100.
+    /// Share done in percent, 0 to 100.
     #[must_use]
     pub fn percent(&self) -> f64 {
         if self.total == 0 { 100.0 } else { (100.0 * self.rows as f64 / self.total as f64).min(100.0) }
     }
 }
 
-/// Rows per second, 0 for no time.
+/// Rows per second; 0 if no time has passed.
 pub(crate) fn rate(rows: u64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_secs_f64();
     if seconds > 0.0 { rows as f64 / seconds } else { 0.0 }
 }
 
-/// Says when the next report is due.
+/// Schedule of the reports.
 pub(crate) struct Pace {
     pub(crate) start: Instant,
     every: Duration,
@@ -65,7 +65,7 @@ impl Pace {
         Self { start: Instant::now(), every, due: every }
     }
 
-    /// The time since the beginning if a report is due now; the next is then due one interval later.
+    /// Time since the beginning if a report is due; the next one is due one interval later.
     pub(crate) fn due(&mut self) -> Option<Duration> {
         let elapsed = self.start.elapsed();
         (elapsed >= self.due).then(|| {
@@ -74,7 +74,7 @@ impl Pace {
         })
     }
 
-    /// How long until the next report.
+    /// Time until the next report.
     pub(crate) fn until_due(&self) -> Duration {
         self.due.saturating_sub(self.start.elapsed())
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_report_is_due_once_per_interval() {
-        // Far longer than a busy machine takes from one line to the next.
+        // Far longer than a busy machine takes between two lines.
         let interval = Duration::from_secs(1);
         let mut pace = Pace::new(interval);
         assert_eq!(pace.due(), None);

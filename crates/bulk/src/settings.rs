@@ -1,4 +1,4 @@
-//! Settings of the connection: applied in order, read back, refused if not in effect.
+//! Settings of a connection: applied in order, read back, and refused if they are not in effect.
 
 use litelab_database::pragma;
 use litelab_model::setting::Setting;
@@ -6,8 +6,8 @@ use rusqlite::Connection;
 
 use crate::BulkError;
 
-/// Applies all settings in order, then reads all back: a later one can undo an earlier one. Returns the names and the
-/// values that SQLite reports.
+/// Applies all settings in order, then reads all of them back, because a later one can undo an earlier one. Returns the
+/// names with the values that SQLite reports.
 pub(crate) fn apply(connection: &Connection, settings: &[Setting]) -> Result<Vec<(String, String)>, BulkError> {
     for sql in settings.iter().filter_map(|setting| setting.sql.as_ref()) {
         connection.execute_batch(sql).map_err(BulkError::doing("set a PRAGMA"))?;

@@ -1,4 +1,4 @@
-//! The file to be generated: claimed, never taken from somebody else.
+//! The file to generate, which is never the file of another program.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{BulkError, GenerateOptions, LIMIT};
 
-/// A path that is ours. Dropped before [`Target::keep`], it leaves what was there before: nothing, or an empty file.
+/// A claimed path. If it is dropped before [`Target::keep`], the path is restored: absent, or an empty file.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
@@ -19,8 +19,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Claims the path: it must be free or an empty file. With `replace` it may also be a database that holds tables of
-    /// the workload and nothing else, and that nobody has open; that one is deleted.
+    /// Claims the path, which must be free or an empty file. With `replace` it may also be a database that contains
+    /// only tables of the workload and that no process has open; that database is deleted.
     pub(crate) fn claim(options: &GenerateOptions) -> Result<Self, BulkError> {
         let path = options.path.as_path();
         if path.as_os_str().is_empty() || path == Path::new(":memory:") {
@@ -36,8 +36,8 @@ impl Target {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(BulkError::Io { doing: "look at the path", error }),
         }
-        // Without their database they may be all that is left of it, and SQLite would delete them. The -shm file is
-        // only an index of the -wal, so that one may lie about.
+        // A log or journal may be all that remains of another database, and SQLite would delete it. The -shm file is
+        // only an index of the -wal, so it may exist.
         let [journal, wal, _shm] = companions(path);
         for companion in [journal, wal] {
             if fs::metadata(&companion).is_ok_and(|found| found.len() > 0) {
@@ -50,20 +50,20 @@ impl Target {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => return Err(BulkError::Io { doing: "create the database", error }),
         };
-        // Not created, it is the empty file from above, or somebody has been quicker.
+        // If it was not created, it is the empty file from above, or another process has created it meanwhile.
         if !created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
             return Err(BulkError::Exists { path: path.into() });
         }
         Ok(Self { path: path.into(), created, keep: false })
     }
 
-    /// From here on the file holds something.
+    /// Keeps the file from now on, because it has content.
     pub(crate) fn keep(&mut self) {
         self.keep = true;
     }
 
     pub(crate) fn open(&self) -> Result<Connection, BulkError> {
-        // Not SQLITE_OPEN_URI: a path is a path, even if it starts with "file:".
+        // Not SQLITE_OPEN_URI: a path stays a path, even if it begins with "file:".
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || {
             let mut conn = Connection::open_with_flags(&self.path, flags)?;
@@ -73,7 +73,7 @@ impl Target {
         open().map_err(BulkError::doing("open the database"))
     }
 
-    /// Bytes of the database and of its log, should one remain.
+    /// Size in bytes of the database and of a log that remains.
     pub(crate) fn bytes(&self) -> u64 {
         let mut files = companions(&self.path).to_vec();
         files.push(self.path.clone());
@@ -84,7 +84,7 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         if !self.keep {
-            // Nothing to be done about a failure here: the error that led to this is the one to report.
+            // A failure here is ignored: the error that led to it is reported.
             let _ = if self.created {
                 fs::remove_file(&self.path)
             } else {
@@ -105,7 +105,7 @@ fn companions(path: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// Deletes a generated database, holding its exclusive lock: who has it open keeps it.
+/// Deletes a generated database under its exclusive lock: a file that another process has open stays.
 fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
     let look = |connection: &Connection| objects(connection).map_err(BulkError::doing("look at the tables"));
@@ -125,7 +125,7 @@ fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
     let lock = || {
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(std::time::Duration::ZERO)?;
-        // To leave WAL a connection must be alone; it also empties and deletes the log.
+        // A connection can leave WAL mode only if it is the only one; it also empties and deletes the log.
         let mode: String = conn.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))?;
         conn.execute_batch("BEGIN EXCLUSIVE")?;
         Ok::<_, rusqlite::Error>((conn, mode))
@@ -144,7 +144,7 @@ fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
 struct Object {
     kind: String,
     name: String,
-    /// Columns of a table or view, the table of an index or trigger.
+    /// Columns of a table or view; table of an index or trigger.
     columns: String,
 }
 
@@ -154,7 +154,7 @@ impl Object {
     }
 }
 
-/// What a workload makes; of a database that is copied first, nothing is known.
+/// Objects that a workload creates; those of a database that is copied first are not known.
 fn objects_of(options: &GenerateOptions) -> Result<Vec<Object>, BulkError> {
     let empty = || Guard::new(Connection::open_in_memory()?);
     let guard = empty().map_err(BulkError::doing("look at the schema"))?;
@@ -166,7 +166,7 @@ fn objects_of(options: &GenerateOptions) -> Result<Vec<Object>, BulkError> {
     objects(&guard).map_err(BulkError::doing("look at the schema"))
 }
 
-/// All that somebody has made in a database; not what SQLite makes by itself.
+/// All objects of a database, without those that SQLite creates itself.
 fn objects(connection: &Connection) -> rusqlite::Result<Vec<Object>> {
     let sql = "SELECT type, name, CASE WHEN type IN ('table', 'view') \
                THEN (SELECT group_concat(i.name) FROM pragma_table_xinfo(s.name) i) ELSE tbl_name END \

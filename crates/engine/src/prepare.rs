@@ -1,5 +1,5 @@
-//! Databases as they are before a trial: made once per run for each distinct schema, data and page layout, and copied
-//! for every trial.
+//! Initial databases of trials: created once per run for each distinct schema, data and page layout, and copied for
+//! every trial.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
 
-/// Rows inserted in one transaction while preparing.
+/// Number of rows per transaction.
 const BATCH: u64 = 10_000;
 
 /// PRAGMAs that shape the file itself and so must be set before its first page is written.
@@ -26,39 +26,40 @@ fn layout(arm: &Arm) -> impl Iterator<Item = &Setting> {
     arm.trial.connection.settings.iter().filter(|setting| LAYOUT.contains(&setting.name.as_str()))
 }
 
-/// What makes two arms start from the same file.
+/// Hash of everything that determines the initial file of an arm.
 fn key(arm: &Arm) -> String {
     let layout: Vec<_> = layout(arm).collect();
     let text = serde_json::to_string(&(&arm.schema, &arm.data, &layout, arm.trial.seed)).unwrap_or_default();
     litelab_protocol::draw::hex(&Sha256::digest(text))[..16].to_owned()
 }
 
-/// The prepared databases of a run, in one directory.
+/// Prepared databases of a run, in one directory.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     directory: PathBuf,
-    /// See [`LIMIT`].
+    /// Deadline of a script or batch; default: [`LIMIT`].
     limit: Duration,
     stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Prepared<'a> {
-    /// Files are made in `directory`, which exists.
+    /// Creates files in `directory`, which must exist.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self { directory: directory.to_path_buf(), limit: LIMIT, stop: None }
     }
 
-    /// No row is inserted once `stop` is set.
+    /// Ends the insertion of rows once `stop` is set.
     #[must_use]
     pub fn until(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
 
-    /// The prepared file of an arm, made now if it is the first to need it. `progress` gets rows done and in all.
+    /// Returns the prepared file of an arm, and creates it if it does not exist. `progress` receives the numbers of
+    /// rows done and in total.
     ///
     /// # Errors
-    /// When the schema, the data or the disk refuse, or when it was stopped.
+    /// If SQLite refuses the schema or the data, the disk fails, or `stop` was set.
     pub fn file(&self, arm: &Arm, progress: &mut dyn FnMut(u64, u64)) -> Result<PathBuf, EngineError> {
         let path = self.directory.join(format!("prepared-{}.db", key(arm)));
         if path.exists() {
@@ -80,8 +81,8 @@ impl<'a> Prepared<'a> {
         for setting in layout(arm) {
             connection.execute_batch(&setting.sql).map_err(sqlite("set its layout"))?;
         }
-        // Nothing here must survive a crash; the finished file is synced as a whole when it is copied. A statement that
-        // fails has to be undone.
+        // No file needs to survive a crash here; the finished file is synced as a whole when it is copied. A failing
+        // statement must be rolled back, which needs a journal.
         connection
             .execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
             .map_err(sqlite("prepare"))?;
@@ -90,7 +91,7 @@ impl<'a> Prepared<'a> {
         self.load(&guard, arm, path, progress)?;
         let mut connection = guard.release().map_err(sqlite("finish"))?;
         if let Some(then) = arm.data.as_ref().and_then(|d| d.then.as_ref()) {
-            // It may rewrite the whole file (`VACUUM`), which a journal in memory would hold.
+            // It may rewrite the whole file (`VACUUM`), all of which a journal in memory would then hold.
             connection.execute_batch("PRAGMA journal_mode = OFF").map_err(sqlite("prepare"))?;
             let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
             self.script(&guard, "data.then", then, path)?;
@@ -133,10 +134,10 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Statements that make the same database in memory, from the prepared file: the schema, then a copy of each table.
+/// Statements that create the same database in memory, from the prepared file: the schema, then a copy of each table.
 ///
 /// # Errors
-/// When the prepared file cannot be read.
+/// If the prepared file cannot be read.
 pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
     let sql = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
                ORDER BY type <> 'table', rowid";
@@ -263,7 +264,7 @@ mod tests {
         }
     }
 
-    /// SQLite says the same of a disk that is full.
+    /// SQLite returns the same error as on a full disk.
     #[test]
     fn a_full_disk_is_no_bad_input_and_names_the_directory() {
         let rows = "schema.sql = \"PRAGMA max_page_count = 3; CREATE TABLE t(a)\"\ndata = { transaction = \"t\", rows = 5000 }";

@@ -1,10 +1,10 @@
-//! Why there is no report.
+//! Errors of reports.
 
 use litelab_record::RecordError;
 
 use crate::compare::Difference;
 
-/// What went wrong.
+/// Reason for which a report, comparison or export was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The run file cannot be read.
@@ -13,9 +13,9 @@ pub enum ReportError {
     /// A trial names an arm that the plan does not have.
     #[error("the run file is damaged: a trial is of arm {arm}, and the plan has {arms} arms")]
     Damaged {
-        /// The index it names.
+        /// Index of the arm that the trial names.
         arm: usize,
-        /// Arms of the plan.
+        /// Number of arms of the plan.
         arms: usize,
     },
     /// Two runs cannot be compared.
@@ -27,16 +27,16 @@ pub enum ReportError {
     /// A selector does not select one arm.
     #[error("{0}")]
     Arm(String),
-    /// A tolerance that is none.
+    /// A tolerance is not a usable fraction.
     #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
     Tolerance(f64),
-    /// Two runs of which neither repeats the other.
+    /// Neither of two runs repeats the other.
     #[error("these runs are not of one study, so that neither repeats the other: {0}")]
     NoRepetition(String),
-    /// A table that cannot be made as it is asked for.
+    /// A table cannot be made as requested.
     #[error("{0}")]
     Pivot(String),
-    /// A page whose tables cannot be made.
+    /// The tables of a page cannot be made.
     #[error("{0}")]
     Splice(String),
     /// The export cannot be written.

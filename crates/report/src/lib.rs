@@ -1,19 +1,19 @@
-//! What a run says: pure functions of a run file.
+//! Reports of a run: pure functions of a run file.
 //!
-//! | directory | is |
+//! | directory | content |
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
-//! | [`calibration`] | what a host can show at all, and what that means for a study |
-//! | [`mod@compare`] | two runs, or two arms of one; a study run twice: which verdicts changed |
-//! | [`mod@pivot`] | arms of a run as tables by the dimensions that the reader names |
+//! | [`calibration`] | noise of a host, and its consequence for a study |
+//! | [`mod@compare`] | comparison of two runs, or of two arms of one run; verdicts of a repeated study |
+//! | [`mod@pivot`] | arms of a run as tables by dimensions that the user names |
 //! | `chart` | static pictures (SVG) of plain data |
-//! | [`document`] | an analysis in words and tables, of no format yet |
+//! | [`document`] | an analysis as words and tables, independent of the format |
 //! | [`terminal`] | a document as text for a terminal |
 //! | [`html`] | a run as one page |
 //! | [`export`] | a document as Markdown; an analysis as JSON; trials as CSV |
 //!
-//! Nothing here prints. A further format is one more renderer of a [`document::Document`], or of an
-//! [`analysis::Analysis`] where it draws its own pictures.
+//! No function of this crate prints. A new format is one more renderer of a [`document::Document`], or of an
+//! [`analysis::Analysis`] if it draws its own pictures.
 
 pub mod analysis;
 pub mod calibration;

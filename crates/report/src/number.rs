@@ -1,27 +1,27 @@
-//! Numbers as people read them: three significant digits, and a value and its interval in the same unit.
+//! Formats numbers for people: three significant digits; a value and its interval have the same unit.
 
 use litelab_model::metric::Unit;
 use litelab_stats::Estimate;
 
-/// What stands where there is no number.
+/// Text in place of a missing number.
 pub const NONE: &str = "–";
 
-/// Largest and smallest magnitudes written without an exponent.
+/// Magnitudes that are written without an exponent.
 const PLAIN: std::ops::Range<f64> = 1e-4..1e9;
 
-/// Most decimal places that a ratio above 0.1 is given.
+/// Decimal places up to which a ratio is extended until the ends of its interval differ.
 const RATIO_PLACES: usize = 4;
 
-/// From so many times the value on, the distance of an interval's end is no longer read as a share of it.
+/// Distance of an interval's upper end, in multiples of the value, from which it is not given as a share of the value.
 const FAR: f64 = 10.0;
 
-/// A unit and what has to be divided by to have it.
+/// A unit, and the divisor that converts a value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Scale {
     divisor: f64,
-    /// After the value.
+    /// Text after the value.
     after: &'static str,
-    /// After each end of an interval; the unit itself is not repeated there.
+    /// Text after each end of an interval, where the unit itself is not repeated.
     after_end: &'static str,
 }
 
@@ -55,7 +55,7 @@ fn scales(unit: Unit) -> &'static [Scale] {
     }
 }
 
-/// A value alone: `1.34 ms`, `12.3k/s`, `4.00 MiB`, `2.50 %`.
+/// Formats a value alone: `1.34 ms`, `12.3k/s`, `4.00 MiB`, `2.50 %`.
 #[must_use]
 pub fn value(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
@@ -65,8 +65,8 @@ pub fn value(value: f64, unit: Unit) -> String {
     format!("{}{}", digits(value / scale.divisor, None), scale.after)
 }
 
-/// A median with its interval: `1.34 ms [1.29, 1.40]`; without one, `1.34 ms [?]`, which the reader must be told the
-/// meaning of (see [`needs`]).
+/// Formats a median with its interval: `1.34 ms [1.29, 1.40]`; without one `1.34 ms [?]`, which the report must explain
+/// (see [`needs`]).
 #[must_use]
 pub fn estimate(estimate: &Estimate, unit: Unit) -> String {
     if !estimate.value.is_finite() {
@@ -79,14 +79,15 @@ pub fn estimate(estimate: &Estimate, unit: Unit) -> String {
     }
 }
 
-/// A median and the farther end of its interval as a share of it, for tables of many: `1.34 ms ±4.5 %`, `1.34 ms [?]`.
+/// Formats a median and the farther end of its interval as a share of it, for large tables: `1.34 ms ±4.5 %`,
+/// `1.34 ms [?]`.
 #[must_use]
 pub fn brief(estimate: &Estimate, unit: Unit) -> String {
     let value = value(estimate.value, unit);
     format!("{value} {}", plus_minus(estimate).unwrap_or_else(|| "[?]".into()))
 }
 
-/// `±4.5 %`; none without an interval, and for a value of zero.
+/// Formats `±4.5 %`; `None` without an interval, and for a value of zero.
 fn plus_minus(estimate: &Estimate) -> Option<String> {
     let interval = estimate.interval().filter(|_| estimate.value != 0.0)?;
     let farther = (interval.high() - estimate.value).max(estimate.value - interval.low()) / estimate.value.abs();
@@ -94,26 +95,27 @@ fn plus_minus(estimate: &Estimate) -> Option<String> {
     Some(format!("±{:.places$} %", farther * 100.0))
 }
 
-/// A unit shared by all values of a table, so that it is said once.
+/// A unit shared by all values of a table, so that it is printed once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared(Scale);
 
 impl Shared {
-    /// The largest unit of which every value has at least one.
+    /// Selects the largest unit of which every value has at least one.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
         let least = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).min_by(f64::total_cmp);
         Self(choose(least.unwrap_or(0.0), scales(unit)))
     }
 
-    /// Its name: `µs`, `k/s`; empty for a plain count.
+    /// Name of the unit: `µs`, `k/s`; empty for a plain count.
     #[must_use]
     pub fn unit(self) -> &'static str {
         self.0.after.trim()
     }
 
-    /// A median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`, `80.1 [?]`; with
-    /// the ends of the interval where the median is zero and has no share, or where an end is ten times as far.
+    /// Formats a median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`,
+    /// `80.1 [?]`. The ends of the interval are given if the median is zero, or if the upper end is at least ten times
+    /// the median away from it.
     #[must_use]
     pub fn brief(self, estimate: &Estimate) -> String {
         if !estimate.value.is_finite() {
@@ -130,7 +132,7 @@ impl Shared {
     }
 }
 
-/// As [`estimate`], but in a sentence: `1.34 ms (an interval needs ≥ 6 blocks)`.
+/// Formats an estimate as [`estimate`] does, but for a sentence: `1.34 ms (an interval needs ≥ 6 blocks)`.
 #[must_use]
 pub fn sentence(of: &Estimate, unit: Unit) -> String {
     match of.interval() {
@@ -139,14 +141,15 @@ pub fn sentence(of: &Estimate, unit: Unit) -> String {
     }
 }
 
-/// A ratio with its interval, `1.34× [1.29, 1.40]`; none without an interval: a ratio alone is not to be printed.
+/// Formats a ratio with its interval, `1.34× [1.29, 1.40]`; `None` without an interval, because a ratio alone must not
+/// be printed.
 #[must_use]
 pub fn ratio(estimate: &Estimate) -> Option<String> {
     let [scale] = RATIOS;
     let interval = estimate.interval()?;
     let all = [estimate.value, interval.low(), interval.high()];
     let at = |places: usize| all.map(|x| digits(x, Some(places)));
-    // Ratios near 1 often are known better than to three digits: 1.002× [0.998, 1.006].
+    // Ratios near 1 are often known to more than three digits: 1.002× [0.998, 1.006].
     let mut places = places(estimate.value);
     while places < RATIO_PLACES && interval.low() < interval.high() && at(places)[1] == at(places)[2] {
         places += 1;
@@ -155,13 +158,14 @@ pub fn ratio(estimate: &Estimate) -> Option<String> {
     estimate.value.is_finite().then(|| format!("{value}{} [{low}, {high}]", scale.after))
 }
 
-/// `needs ≥ 6 blocks`: what stands in place of an interval.
+/// Text in place of an interval: `needs ≥ 6 blocks`.
 #[must_use]
 pub fn needs(estimate: &Estimate) -> String {
     format!("needs ≥ {} blocks", estimate.needs().unwrap_or(estimate.n + 1))
 }
 
-/// A bound of a claim: a value in the metric's unit, or a bare number for a ratio (`×` stands behind measured ones only).
+/// Formats a bound of a claim: a value in the metric's unit, or a bare number for a ratio (only measured ratios have a
+/// `×`).
 #[must_use]
 pub fn bound(bound: f64, unit: Option<Unit>) -> String {
     match unit {
@@ -170,7 +174,7 @@ pub fn bound(bound: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// A fraction in per cent with up to three digits and no trailing zeros: `5 %`, `98.75 %`.
+/// Formats a fraction in per cent, with at most two decimal places and no trailing zeros: `5 %`, `98.75 %`.
 #[must_use]
 pub fn percent(fraction: f64) -> String {
     if !fraction.is_finite() {
@@ -181,7 +185,7 @@ pub fn percent(fraction: f64) -> String {
     format!("{text} %")
 }
 
-/// A forecast fraction in per cent, with the two digits that it bears: `0.71 %`, `7.1 %`, `24 %`.
+/// Formats a forecast fraction in per cent with two digits, which is its precision: `0.71 %`, `7.1 %`, `24 %`.
 #[must_use]
 pub fn rough(fraction: f64) -> String {
     let percent = fraction * 100.0;
@@ -192,7 +196,7 @@ pub fn rough(fraction: f64) -> String {
     format!("{percent:.places$} %")
 }
 
-/// A span of time in its largest unit, for ages: `4 minutes`, `1 hour`, `12 days`.
+/// Formats a span of time in its largest unit, for ages: `4 minutes`, `1 hour`, `12 days`.
 #[must_use]
 pub fn age(seconds: u64) -> String {
     match seconds {
@@ -203,7 +207,7 @@ pub fn age(seconds: u64) -> String {
     }
 }
 
-/// `1 block`, `12 blocks`.
+/// Formats a number with its noun: `1 block`, `12 blocks`.
 #[must_use]
 pub fn counted(n: impl Into<u64>, noun: &str) -> String {
     match n.into() {
@@ -214,25 +218,25 @@ pub fn counted(n: impl Into<u64>, noun: &str) -> String {
 
 fn ends(estimate: &Estimate, scale: Scale) -> Option<String> {
     let interval = estimate.interval()?;
-    // Zero has no digits of its own: how far it may be from it has.
+    // Zero has no digits of its own; the upper end of its interval has.
     let telling = if estimate.value == 0.0 { interval.high() } else { estimate.value };
     let places = places(telling / scale.divisor);
     let end = |x: f64| format!("{}{}", digits(x / scale.divisor, Some(places)), scale.after_end);
     Some(format!("[{}, {}]", end(interval.low()), end(interval.high())))
 }
 
-/// The largest unit of which there is at least one after rounding: 999.96 µs reads 1.00 ms.
+/// The largest unit of which there is at least one after rounding: 999.96 µs is printed as 1.00 ms.
 fn choose(value: f64, scales: &[Scale]) -> Scale {
     let fits = |scale: &&Scale| rounded(value / scale.divisor).abs() >= 1.0;
     scales.iter().rev().find(fits).or(scales.first()).copied().unwrap_or(RATIOS[0])
 }
 
-/// To three significant digits.
+/// Rounds to three significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }
 
-/// Decimal places for three significant digits.
+/// Number of decimal places for three significant digits.
 fn places(value: f64) -> usize {
     let rounded = rounded(value).abs();
     if rounded == 0.0 || !rounded.is_finite() {
@@ -241,8 +245,8 @@ fn places(value: f64) -> usize {
     (2.0 - rounded.log10().floor()).clamp(0.0, 9.0) as usize
 }
 
-/// With the decimal places asked for, or else three significant digits. What would read as zero and is not gets its
-/// own places.
+/// Formats with the requested decimal places, default: three significant digits. A value that would be printed as zero
+/// but is not zero gets the decimal places that it needs.
 fn digits(value: f64, places_asked: Option<usize>) -> String {
     if !value.is_finite() {
         return NONE.into();
@@ -256,7 +260,7 @@ fn digits(value: f64, places_asked: Option<usize>) -> String {
         _ => own,
     };
     let text = format!("{value:.places$}");
-    // Minus zero reads as an error.
+    // A minus zero would look like an error.
     if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
         text.trim_start_matches('-').into()
     } else {

@@ -1,30 +1,30 @@
-//! Whether a text is coloured, and how wide it may be.
+//! Colour and width of texts for a terminal.
 
 use anstyle::{AnsiColor, Style as Ansi};
 
-/// How a text for a terminal is to look. Meaning is never in colour alone: a glyph or a word says the same.
+/// Appearance of a text for a terminal. Colour never carries meaning alone: a symbol or a word repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Whether ANSI escapes are used.
     pub color: bool,
-    /// Columns; less than 80 counts as 80.
+    /// Width in columns; a value below 80 counts as 80.
     pub width: usize,
 }
 
 impl Style {
-    /// Least width.
+    /// Least width in columns.
     pub const MIN_WIDTH: usize = 80;
 
-    /// No colour, 100 columns: for files and pipes.
+    /// No colour, 100 columns: the style of files and pipes.
     pub const PLAIN: Style = Style { color: false, width: 100 };
 
-    /// Columns to fill.
+    /// Number of columns to fill.
     #[must_use]
     pub fn columns(self) -> usize {
         self.width.max(Self::MIN_WIDTH)
     }
 
-    /// The text in its tone.
+    /// Colours the text according to its tone.
     #[must_use]
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         if !self.color || tone == Tone::Plain || text.is_empty() {
@@ -35,21 +35,21 @@ impl Style {
     }
 }
 
-/// What a piece of text is.
+/// Meaning of a piece of text, which selects its appearance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing special.
+    /// Ordinary text.
     #[default]
     Plain,
     /// A title or heading.
     Strong,
-    /// Of less importance.
+    /// Text of less importance.
     Dim,
-    /// Better, or as claimed.
+    /// A better value, or a claim that holds.
     Good,
-    /// Worse, failed or contradicted.
+    /// A worse value, a failure or a contradicted claim.
     Bad,
-    /// Open, or to be looked at.
+    /// An open result, or one that needs attention.
     Warn,
 }
 

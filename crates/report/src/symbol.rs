@@ -1,7 +1,7 @@
-//! Names of functions, as symbol tables have them, for a place too narrow for them.
+//! Short names of functions from symbol tables, for places with little room.
 
-/// Without type arguments and without all but the last two parts of its path: `Connection::open` of
-/// `<rusqlite::Connection as app::Open<u8>>::open` and the like. The kernel's, C's and Go's are short already.
+/// The name without type arguments and without all but the last two parts of its path: `Connection::open` of
+/// `<rusqlite::Connection as app::Open<u8>>::open`. Names of the kernel, of C and of Go stay unchanged.
 #[must_use]
 pub(crate) fn short(name: &str) -> String {
     let mut depth = 0_usize;
@@ -9,7 +9,7 @@ pub(crate) fn short(name: &str) -> String {
     let mut plain = String::new();
     let mut inside = String::new();
     for c in name.chars() {
-        // An arrow is no bracket, nor are Go's and C++'s operators, which stand alone.
+        // The `>` of an arrow is not a bracket, nor are the operators of Go and C++, which have no `<` before them.
         let arrow = c == '>' && matches!(before, '-' | '=');
         match c {
             '<' => depth += 1,
@@ -20,7 +20,7 @@ pub(crate) fn short(name: &str) -> String {
         }
         before = c;
     }
-    // `<Type as Trait>::function` is the type's.
+    // `<Type as Trait>::function` is printed as the function of the type.
     let of = inside.split(" as ").next().unwrap_or_default();
     let whole = if plain.starts_with("::") { format!("{of}{plain}") } else { plain };
     let parts: Vec<&str> = whole.split("::").filter(|part| !part.is_empty()).collect();

@@ -1,6 +1,6 @@
-//! Long runs: every trial leaves numbers and nothing else.
+//! Long runs: an analysis keeps only the numbers of each trial.
 //!
-//! A program of its own: it reads the peak memory of its process.
+//! It is a separate program, because it reads the peak memory of its process.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -20,7 +20,7 @@ fn plan(arms: usize, blocks: u32) -> Plan {
     Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput", "p50", "p99"])], arms, ..empty() }
 }
 
-/// As the study's baseline and its noisiest arm.
+/// Outcomes of the study's baseline and of its noisiest arm.
 fn trial(block: u32, arm: usize) -> Option<Gives> {
     outcome(block, if arm.is_multiple_of(2) { 0 } else { 2 })
 }
@@ -48,7 +48,7 @@ fn peak() -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
 
-/// `cargo test --release -p litelab-report --test scale -- --ignored`
+/// Run with `cargo test --release -p litelab-report --test scale -- --ignored`.
 #[test]
 #[ignore = "a timing, meaningful in release builds on a machine at rest"]
 fn ten_thousand_trials_take_seconds_and_little_memory() {

@@ -1,5 +1,5 @@
-//! The driver `async-sqlite`: the library runs a thread for each connection. Its pool hands out connections in turn, whether
-//! they are free or not, and each has a queue of its own.
+//! The driver `async-sqlite`: the library runs a thread for each connection. Its pool hands out connections in turn,
+//! whether they are free or not, and each connection has a queue.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
 use litelab_harness::{Fault, Library, Reply, Request, Setup, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
 
-/// A pool of the library; one of a single connection is what its `Client` is.
+/// A pool of the library; a pool of one connection is equivalent to the library's `Client`.
 pub struct AsyncSqlite {
     pool: Pool,
     checked: Arc<CheckedStatements>,
@@ -34,8 +34,8 @@ impl Library for AsyncSqlite {
         let pool = pool.open().await.map_err(failed)?;
         let checked = Arc::new(CheckedStatements::default());
         let (mut seen, mut answers) = (BTreeSet::new(), Vec::new());
-        // Called one after the other they come in turn; at once, as by `conn_for_each`, the first could not make the
-        // schema that the others prepare for.
+        // Consecutive calls get the connections in turn. Simultaneous calls, as by `conn_for_each`, would prepare
+        // statements before the first has created their schema.
         for _ in 0..connections {
             let (settings, setup, checked) = (settings.clone(), setup.clone(), checked.clone());
             let work = move |connection: &mut rusqlite::Connection| {
@@ -55,7 +55,7 @@ impl Library for AsyncSqlite {
         Ok((Self { pool, checked }, answers))
     }
 
-    /// In the thread of the connection whose turn it is.
+    /// Runs the request in the thread of the connection whose turn it is.
     async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
         let checked = self.checked.clone();
         let work = move |connection: &mut rusqlite::Connection| Ok(request.run(&mut Cached::new(connection, &checked)));

@@ -1,4 +1,4 @@
-//! Access `group-commit`: `onewriter`, whose connections are opened with the profile's PRAGMAs.
+//! Access `group-commit`: `onewriter`, whose connections are opened with the PRAGMAs of the profile.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use litelab_protocol::{Begin, Database as Location, Prepare, Transaction};
 use onewriter::{Checkpoints, Database, Durability, Options};
 use rusqlite::Connection;
 
-/// The PRAGMA that sets when the layer checkpoints in the background.
+/// PRAGMA that sets the number of frames after which the layer checkpoints in the background.
 const AUTOCHECKPOINT: &str = "wal_autocheckpoint";
 
 /// A database with one writer.
@@ -22,7 +22,7 @@ pub struct Layer {
     passive_after: u32,
 }
 
-/// The session of a closure, around which the layer begins and ends the transaction.
+/// Session of a closure, around which the layer begins and ends the transaction.
 pub struct LayerSession<'a> {
     cached: Cached<'a>,
     passive_after: u32,
@@ -35,7 +35,7 @@ impl Session for LayerSession<'_> {
 
     fn settings(&mut self, names: &[String]) -> Result<Settings, Fault> {
         let mut settings = self.cached.settings(names)?;
-        // SQLite's own is off, and the layer checkpoints instead.
+        // SQLite's automatic checkpoint is off, and the layer checkpoints instead.
         if let Some(own) = settings.get_mut(AUTOCHECKPOINT) {
             *own = i64::from(self.passive_after).into();
         }
@@ -68,7 +68,7 @@ fn not_ours() -> Fault {
     Fault::Other("the layer begins and ends transactions".into())
 }
 
-/// An error of a closure or of the layer, on its way through the layer.
+/// An error of a closure or of the layer, passed through the layer.
 struct LayerError(Fault);
 
 impl From<onewriter::Error> for LayerError {
@@ -81,7 +81,7 @@ impl From<onewriter::Error> for LayerError {
     }
 }
 
-/// Reads what the harness asks of one connection.
+/// Reads the settings of one connection for the harness.
 type Ask<'a> = &'a (dyn Fn(&mut LayerSession<'_>) -> Result<Settings, Fault> + Sync);
 
 impl Layer {
@@ -94,7 +94,7 @@ impl Layer {
         asked.map_err(|error| error.0)
     }
 
-    /// Asks so many connections that read one after the other; all are lent meanwhile.
+    /// Calls `ask` on `readers` read connections one after the other, all of them borrowed at the same time.
     fn ask_readers(&self, readers: u32, ask: Ask<'_>, answers: &mut Vec<Settings>) -> Result<(), Fault> {
         if readers == 0 {
             return Ok(());
@@ -106,7 +106,7 @@ impl Layer {
         asked.map_err(|error| error.0)
     }
 
-    /// Whether the request is of a transaction that writes, and whether that is one statement at the most.
+    /// Whether the request is of a transaction that writes, and whether that is at most one statement.
     fn writes(&self, request: &Request<'_>) -> Result<(bool, bool), Fault> {
         let unknown = || Fault::Other("the layer runs transactions alone".into());
         let (transaction, writes) = request.of_transaction().ok_or_else(unknown)?;
@@ -114,8 +114,8 @@ impl Layer {
     }
 }
 
-/// The number of frames after which SQLite would checkpoint: the statement runs on a connection of its own, and the value
-/// is read back.
+/// Number of frames after which SQLite would checkpoint: the statement runs on a separate connection, and the value is
+/// read back.
 fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
     let read = || -> rusqlite::Result<u32> {
         let connection = Connection::open_in_memory()?;

@@ -1,9 +1,9 @@
-//! The runner that is part of the command, `litelab runner rusqlite`: trials on rusqlite, which is the reference, on
-//! async-sqlite, which is built on the same release of it, and on the SQLite inside, called from C. `docs/PROTOCOL.md` is its
-//! contract, and all of it but the drivers is in `crates/harness`.
+//! The runner that is part of the command, `litelab runner rusqlite`. It runs trials on rusqlite, which is the
+//! reference, on async-sqlite, which is built on the same release of it, and on the SQLite inside, called from C.
+//! `docs/PROTOCOL.md` is its contract; everything except the drivers is in `crates/harness`.
 //!
-//! [`statement`] is the driver under measurement. [`layer`] is access `group-commit`: `onewriter` over the same library.
-//! [`async_sqlite`] is a library whose threads own a connection each. [`c`] is the driver in C.
+//! [`statement`] is the driver `rusqlite`. [`layer`] is access `group-commit`: `onewriter` over the same library.
+//! [`async_sqlite`] is a library with one thread for each connection. [`c`] is the driver in C.
 
 mod async_sqlite;
 mod c;
@@ -21,13 +21,13 @@ use crate::c::C;
 use crate::layer::Layer;
 use crate::statement::Rusqlite;
 
-/// What the command has to know of this runner, in the form of the other runners' manifests.
+/// Manifest of this runner, in the form of the other runners' manifests.
 pub const MANIFEST: &str = include_str!("../runner.toml");
 
 /// Runs a verb of the protocol (`describe`, `run` or `inspect`) on standard input and output.
 #[must_use]
 pub fn main(verb: Option<&str>) -> ExitCode {
-    // After a panic the trial has failed; the other workers must not go on until the core loses patience.
+    // A panic fails the trial; the other workers must not continue until litelab's deadline.
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);
@@ -45,7 +45,7 @@ pub fn main(verb: Option<&str>) -> ExitCode {
     litelab_harness::run_verb("rusqlite", verb, [rusqlite, async_sqlite, c])
 }
 
-/// The release of a library, and the SQLite inside.
+/// Release of a library, and the build of its SQLite.
 fn about(package: &str) -> Result<About, Fault> {
     let sqlite = Some(connect::build().map_err(fault)?);
     let version = locked_version(include_str!("../../../Cargo.lock"), package).unwrap_or("unknown").into();

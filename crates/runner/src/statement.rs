@@ -1,5 +1,5 @@
-//! The driver `rusqlite`: a connection that keeps its prepared statements, which is what an application does that
-//! prepares once. All unsafe code of this driver is here and in [`litelab_harness::rusqlite`].
+//! The driver `rusqlite`: a connection that keeps its prepared statements, as an application does that prepares once.
+//! All unsafe code of this driver is in this file and in [`litelab_harness::rusqlite`].
 
 use std::collections::BTreeMap;
 use std::hint::cold_path;
@@ -10,43 +10,43 @@ use litelab_harness::{Call, Effect, Fault, Job, Open, Session, refuse_options};
 use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction, Value};
 use rusqlite::{Connection, Statement};
 
-/// A connection and the statements prepared on it.
+/// A connection and its prepared statements.
 ///
-/// rusqlite's statements borrow their connection, so the two cannot live in one struct without a lifetime being
-/// extended; its statement cache can, but costs a hash and two list operations at each execution, a few per cent of a
-/// point read. The connection has its own allocation, freed in `drop` after the statements.
+/// rusqlite's statements borrow their connection, so that one struct can contain both only if a lifetime is extended.
+/// Its statement cache avoids that, but costs a hash and two list operations at each execution, a few per cent of a
+/// point read. The connection has a separate allocation, which `drop` frees after the statements.
 pub struct Rusqlite {
     statements: Vec<Vec<Prepared>>,
-    /// `BEGIN DEFERRED`, `BEGIN IMMEDIATE`, `BEGIN EXCLUSIVE` and `COMMIT`; under [`Prepare::Each`] they are sent as
-    /// text, as rusqlite's own `Transaction` does.
+    /// `BEGIN DEFERRED`, `BEGIN IMMEDIATE`, `BEGIN EXCLUSIVE` and `COMMIT`; `None` with [`Prepare::Each`], which sends
+    /// them as text, as rusqlite's own `Transaction` does.
     brackets: Option<[Statement<'static>; 4]>,
     connection: NonNull<Connection>,
 }
 
 // SAFETY: the connection is reached only through this value and its statements, which move together; SQLite's
-// multi-thread mode asks no more than that no two threads use one connection at the same time.
+// multi-thread mode requires only that no two threads use one connection at the same time.
 unsafe impl Send for Rusqlite {}
 
 impl Drop for Rusqlite {
     fn drop(&mut self) {
         self.statements.clear();
         self.brackets = None;
-        // SAFETY: made by `Box::leak` in `open`; all that borrowed from it was dropped above.
+        // SAFETY: created by `Box::leak` in `open`; everything that borrowed from it was dropped above.
         drop(unsafe { Box::from_raw(self.connection.as_ptr()) });
     }
 }
 
 /// One statement of a transaction.
 struct Prepared {
-    /// None under [`Prepare::Each`].
+    /// `None` with [`Prepare::Each`].
     statement: Option<Statement<'static>>,
     columns: usize,
     job: Job,
 }
 
 impl Rusqlite {
-    /// The lifetime is a lie that stays inside this file: nothing but `self` keeps what borrows from it, and `drop`
-    /// clears that first.
+    /// The connection with an extended lifetime, which does not leave this file: only `self` keeps values that borrow
+    /// from it, and `drop` drops these first.
     #[inline]
     fn connection(&self) -> &'static Connection {
         // SAFETY: allocated in `open`, freed only in `drop`.
@@ -72,7 +72,7 @@ impl Rusqlite {
 impl Open for Rusqlite {
     fn open(database: &Database, settings: &Settings) -> Result<Self, Fault> {
         refuse_options(settings, &[])?;
-        // With rusqlite's defaults: read-write, created when absent, URI names, no mutex, 5 s busy timeout.
+        // Opened with rusqlite's defaults: read-write, created if absent, URI names, no mutex, 5 s busy timeout.
         let connection = Connection::open(connect::location(database)).map_err(fault)?;
         connect::set(&connection, settings)?;
         let connection = NonNull::from(Box::leak(Box::new(connection)));
@@ -150,7 +150,7 @@ impl Session for Rusqlite {
         let rows = match &mut prepared.statement {
             Some(statement) => run(connection, statement, columns, job, call, effect)?,
             None => {
-                // Preparing takes longer than all that the compiler could do for what follows it.
+                // Preparing takes longer than the compiler could save in the code after it.
                 cold_path();
                 let mut statement = connection.prepare(&call.spec.sql).map_err(fault)?;
                 run(connection, &mut statement, columns, job, call, effect)?
@@ -159,7 +159,7 @@ impl Session for Rusqlite {
         if columns > 0 {
             return Ok(rows);
         }
-        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to move.
+        // `changes` keeps its value over a statement that counts no changes (such as DDL), so the total must differ.
         Ok(if connection.total_changes() == before { 0 } else { connection.changes() })
     }
 }
@@ -171,10 +171,10 @@ pub mod tests {
     use litelab_protocol::{Fetch, Work};
     use rusqlite::ffi;
 
-    /// Bytes that statements prepared on the connection take: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
+    /// Bytes of the statements prepared on the connection: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
     fn statement_memory(db: *mut ffi::sqlite3) -> i32 {
         let (mut current, mut highest) = (0, 0);
-        // SAFETY: the connection is open, and both are places to write to.
+        // SAFETY: the connection is open, and both pointers are writable.
         unsafe { ffi::sqlite3_db_status(db, ffi::SQLITE_DBSTATUS_STMT_USED, &mut current, &mut highest, 0) };
         current
     }
@@ -185,7 +185,7 @@ pub mod tests {
         kept_or_not(|session: &Rusqlite| unsafe { session.connection().handle() });
     }
 
-    /// By what the statements of a driver take after one was executed.
+    /// Checks whether a driver keeps statements, by their memory after one was executed.
     pub fn kept_or_not<S: Open>(handle: fn(&S) -> *mut ffi::sqlite3) {
         let spec = litelab_protocol::Statement {
             sql: "SELECT 1 WHERE 1 = 0 OR 2".into(),

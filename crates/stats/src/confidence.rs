@@ -56,7 +56,7 @@ impl Confidence {
     /// [`minimum_blocks`](crate::minimum_blocks)).
     ///
     /// # Errors
-    /// [`StatsError::OutOfDomain`] for no comparisons, or so many that the level leaves the domain.
+    /// [`StatsError::OutOfDomain`] for no comparisons, or for a number that takes the level out of its domain.
     pub fn shared_by(self, comparisons: usize) -> Result<Self, StatsError> {
         if comparisons == 0 {
             return Err(StatsError::OutOfDomain { what: "number of comparisons", value: 0.0, domain: "at least 1" });

@@ -1,4 +1,4 @@
-//! What `describe` says of the provider.
+//! Descriptions of the drivers.
 
 use litelab_harness::{About, Fault, locked_version};
 use litelab_protocol::SqliteBuild;
@@ -6,13 +6,13 @@ use rusqlite::Connection;
 
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
-/// Asks the SQLite inside for its build. The version is duroxide's, and ours.
+/// Description of the provider, with the build of its SQLite and the versions of the provider and of duroxide.
 pub fn ours() -> Result<About, Fault> {
     let sqlite = Some(sqlite_build().map_err(Fault::other)?);
     Ok(About { version: version(), sqlite })
 }
 
-/// There is no SQLite in it.
+/// Description of the provider without storage, which contains no SQLite.
 pub fn ceiling() -> Result<About, Fault> {
     Ok(About { version: version(), sqlite: None })
 }

@@ -1,8 +1,8 @@
-//! A runner for duroxide with a provider of our own, `duroxide-onewriter`, which writes through one connection and commits
-//! what is pending together; and with the same provider without storage, which is the ceiling of any.
+//! A runner for duroxide with the provider `duroxide-onewriter`, which writes through one connection and commits
+//! pending writes together; and with the same provider without storage, which is the upper bound of any provider.
 //!
-//! Everything but the provider is that of the runner `duroxide`. It is a program of its own because duroxide's SQLite provider
-//! needs another SQLite, of which a program has one.
+//! Everything except the provider is that of the runner `duroxide`. It is a separate program because duroxide's SQLite
+//! provider needs another version of SQLite, and a program can contain only one.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The provider `duroxide-onewriter`, and the same without storage.
+//! The provider `duroxide-onewriter`, and the same provider without storage.
 
 use std::sync::Arc;
 
@@ -10,22 +10,23 @@ use litelab_protocol::{Connection, Database, Part, Value};
 use onewriter::Counters;
 use rusqlite::types::ValueRef;
 
-/// Option: what an acknowledged call survives, `full` (a loss of power; default) or `normal` (the end of the process).
+/// Option: the failure that an acknowledged call survives, `full` (a loss of power; default) or `normal` (the end of
+/// the process).
 const DURABILITY: &str = "durability";
-/// Option: what a fetch does that finds nothing, `long` (waits to be notified; default) or `short` (returns).
+/// Option: a fetch without work waits for a notification with `long` (default), or returns with `short`.
 const POLLING: &str = "polling";
-/// Option: when a dispatcher is told that what it acknowledges is kept, `awaited` (when it is; default) or `ordered` (when
-/// it stands in line for the commit, for which activities and clients wait).
+/// Option: with `awaited` (default) a dispatcher receives an acknowledgement after its commit; with `ordered` as soon
+/// as the write is queued for the commit, for which activities and clients wait.
 const ACKS: &str = "acks";
 
-/// On a file.
+/// The provider on a file.
 pub struct OneWriter {
     provider: Arc<duroxide_onewriter::OneWriter>,
     database: onewriter::Database,
     names: Vec<String>,
-    /// Connections that read.
+    /// Number of read connections.
     readers: usize,
-    /// What the layer below had done when it was open.
+    /// Counters of the layer below after opening.
     before: Counters,
 }
 
@@ -79,10 +80,10 @@ impl Store for OneWriter {
     }
 }
 
-/// On nothing.
+/// The provider without storage.
 pub struct Ceiling {
     provider: Arc<duroxide_onewriter::OneWriter>,
-    /// Every PRAGMA of connections that there are not is null.
+    /// Settings of connections that do not exist: every PRAGMA is null.
     settings: Vec<Settings>,
 }
 
@@ -114,7 +115,7 @@ impl Store for Ceiling {
     }
 }
 
-/// The provider sets its own PRAGMAs; there are three things to choose.
+/// Parses the three options. The provider sets its own PRAGMAs.
 fn options(connection: &Connection) -> Result<Options, Fault> {
     if let Some(setting) = connection.settings.first() {
         let reason = format!("PRAGMA {}: the provider sets its own; it has option `{DURABILITY}`", setting.name);
@@ -126,7 +127,7 @@ fn options(connection: &Connection) -> Result<Options, Fault> {
     Ok(Options::default().durability(durability).polling(polling).acks(acks))
 }
 
-/// One of two; default: the first.
+/// The value of an option with two values; default: the first.
 fn choice<T: Copy>(connection: &Connection, name: &str, of: [(&str, T); 2]) -> Result<T, Fault> {
     let Some(value) = connection.options.get(name) else { return Ok(of[0].1) };
     let found = of.iter().find(|(word, _)| value.as_str() == Some(word));
@@ -136,7 +137,7 @@ fn choice<T: Copy>(connection: &Connection, name: &str, of: [(&str, T); 2]) -> R
     })
 }
 
-/// Of the connection that writes and of so many that read, all of these held at the same time.
+/// Settings of the write connection and of `readers` read connections, all of them held at the same time.
 fn read_back(database: &onewriter::Database, names: &[String], readers: usize) -> Result<Vec<Settings>, Fault> {
     let asked = |connection: &rusqlite::Connection| ask(connection, names).map_err(onewriter::Error::from);
     let mut settings = vec![database.write(asked).map_err(Fault::other)?];
@@ -161,7 +162,7 @@ fn each_reader(
     })
 }
 
-/// The value of each PRAGMA, in a transaction.
+/// The value of each PRAGMA on a connection within a transaction.
 fn ask(connection: &rusqlite::Connection, names: &[String]) -> rusqlite::Result<Settings> {
     let mut settings = Settings::new();
     for name in names {
@@ -176,7 +177,7 @@ fn ask(connection: &rusqlite::Connection, names: &[String]) -> rusqlite::Result<
     Ok(settings)
 }
 
-/// As SQLite has it.
+/// Converts a value with its type in SQLite.
 fn setting(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,

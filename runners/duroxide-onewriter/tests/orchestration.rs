@@ -1,4 +1,4 @@
-//! What the operations leave in the provider's own tables, with which settings, and what is told of it.
+//! Contents of the provider's own tables after operations, its settings, and the reported counts and times.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ fn one<T: rusqlite::types::FromSql>(path: &Path, sql: &str) -> T {
     Connection::open(path).and_then(|c| c.query_row(sql, [], |row| row.get(0))).expect(sql)
 }
 
-/// Fans out to five activities of this length, with two connections that read beside the one that writes.
+/// Fans out to five activities of this duration, with two read connections in addition to the write connection.
 fn fan_out(driver: &str, scratch: &Scratch, delay_ms: u64, workers: u32, until: Until) -> Trial {
     let number = |name, value: u64| param(name, Source::Value { value: value.into() });
     let instance = param("instance", Source::Format { template: "fan-{row}".into() });
@@ -73,7 +73,7 @@ fn every_connection_reports_its_settings() {
                 [set("journal_mode"), set("query_only"), set("no_such")],
                 ["wal".into(), Value::Integer(reads), Value::Null]
             );
-            // One that never writes has nothing to sync.
+            // A connection that never writes has nothing to sync.
             assert!(reads == 1 || set("synchronous") == Value::Integer(synchronous), "{connection:?}");
         }
     }
@@ -115,9 +115,9 @@ fn activities_last_and_nobody_asks_again() {
             assert!(result.breakdown.iter().all(|part| part.name != "idle" && part.name != "back-off"), "{driver}");
             let service = &result.operations[0].service;
             let (shortest, longest) = (service.quantile(0.0).expect("two"), service.max().expect("two"));
-            // The histogram's buckets are two in a thousand wide.
+            // The buckets of the histogram are two in a thousand wide.
             assert!(shortest >= 399_000_000, "{driver}: {shortest}");
-            // Five side by side take less than two, one after the other; a disk may stall.
+            // Five in parallel take less than two in sequence; a disk may stall.
             timely(longest < 800_000_000, format_args!("{driver}: {shortest} to {longest}"))
         });
     }

@@ -1,4 +1,4 @@
-//! The provider that duroxide comes with, as it is published.
+//! duroxide's own SQLite provider, as published.
 
 use std::sync::Arc;
 
@@ -11,18 +11,19 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{Executor, Row, SqlitePool, TypeInfo, ValueRef};
 
-/// Connections of its pool. The number is a constant in its source.
+/// Number of connections of its pool, a constant in its source.
 const CONNECTIONS: u32 = 5;
 
-/// `SqliteProvider`, and its pool.
+/// `SqliteProvider` with its pool.
 ///
-/// The provider sets its PRAGMAs on each connection that it opens and takes no options for them, but it hands out its pool.
-/// So all its connections are opened at once and those of the trial set over its own, on each. They stay: sqlx closes a
-/// connection after ten minutes without use or thirty in all, and a trial is shorter. [`Store::settings`] shows it.
+/// The provider sets its PRAGMAs on each connection that it opens and has no options for them, but its pool is
+/// accessible. So all its connections are opened at once, and the trial's settings are applied to each after the
+/// provider's. They stay in effect: sqlx closes a connection after ten minutes without use or thirty minutes in total,
+/// and a trial is shorter. [`Store::settings`] verifies it.
 pub struct BuiltIn {
     provider: Arc<SqliteProvider>,
     pool: SqlitePool,
-    /// Those that the provider does not get: `pool(n)` has n of them.
+    /// Connections that the provider must not use: `pool(n)` leaves it n of them.
     kept: Vec<PoolConnection<Sqlite>>,
     names: Vec<String>,
     connections: u32,
@@ -89,7 +90,7 @@ impl Store for BuiltIn {
     }
 }
 
-/// sqlx gives SQLite's extended result code as text. What SQLite did not return is no SQLite error.
+/// Converts an error. sqlx returns SQLite's extended result code as text; other errors are not SQLite errors.
 pub fn fault(error: sqlx::Error) -> Fault {
     let code = error.as_database_error().and_then(|e| e.code()).and_then(|code| code.parse().ok());
     match (code, error) {
@@ -98,10 +99,10 @@ pub fn fault(error: sqlx::Error) -> Fault {
     }
 }
 
-/// sqlx's form of the database's name.
+/// The name of the database in sqlx's form.
 ///
-/// One in memory has a name of SQLite's own: sqlx's option for it is a flag of the connection, which `VACUUM INTO` would
-/// pass on to the file that it writes. The provider knows it by the words `mode=memory`.
+/// A database in memory has a name of SQLite's own: sqlx's option for it is a flag of the connection, which
+/// `VACUUM INTO` would pass on to the file that it writes. The provider recognises it by the words `mode=memory`.
 fn url(database: &Database) -> Result<String, Fault> {
     match database {
         Database::File { path } => {
@@ -117,7 +118,7 @@ fn url(database: &Database) -> Result<String, Fault> {
     }
 }
 
-/// Every connection of the pool, held at the same time, so that none is met twice.
+/// Every connection of the pool, all held at the same time, so that none occurs twice.
 async fn acquire(pool: &SqlitePool) -> Result<Vec<PoolConnection<Sqlite>>, Fault> {
     let mut all = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -132,7 +133,7 @@ async fn run(connection: &mut SqliteConnection, sql: &str) -> Result<(), Fault> 
     ran.map(drop).map_err(|e| fault(e).during(sql))
 }
 
-/// The value of each PRAGMA, after one read transaction.
+/// The value of each PRAGMA, after a read transaction.
 async fn read_back(connection: &mut SqliteConnection, names: &[String]) -> Result<Settings, Fault> {
     run(connection, "SELECT count(*) FROM sqlite_schema").await?;
     let mut settings = Settings::new();
@@ -144,7 +145,7 @@ async fn read_back(connection: &mut SqliteConnection, names: &[String]) -> Resul
     Ok(settings)
 }
 
-/// The first column, as SQLite has it.
+/// The first column, with the type of its value in SQLite.
 fn setting(row: &sqlx::sqlite::SqliteRow) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(0)?;
     if raw.is_null() {

@@ -1,4 +1,4 @@
-//! What `describe` says of duroxide's own provider.
+//! Description of duroxide's own provider.
 
 use duroxide::providers::sqlite::SqliteProvider;
 use litelab_harness::{About, Fault, locked_version, waiting};
@@ -6,7 +6,7 @@ use litelab_protocol::SqliteBuild;
 
 use crate::built_in::fault;
 
-/// Asks the SQLite inside for its build, on a database in memory.
+/// Reads the build of the SQLite inside from a database in memory.
 pub fn about() -> Result<About, Fault> {
     let sqlite = Some(waiting()?.block_on(sqlite_build()).map_err(fault)?);
     let version = locked_version(include_str!("../Cargo.lock"), "duroxide").unwrap_or("unknown").into();

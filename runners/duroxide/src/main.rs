@@ -1,5 +1,5 @@
-//! A runner for duroxide, a framework for durable orchestrations, with the SQLite provider that it comes with. It takes no
-//! SQL: duroxide keeps its own tables, and offers the operations of interface `orchestration` of `docs/PROTOCOL.md`.
+//! A runner for duroxide, a framework for durable orchestrations, with its own SQLite provider. It takes no SQL:
+//! duroxide has its own tables and offers the operations of interface `orchestration` of `docs/PROTOCOL.md`.
 //!
 //! [`litelab_orchestration`] is the interface, [`built_in`] the provider.
 

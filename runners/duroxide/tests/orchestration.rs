@@ -1,4 +1,4 @@
-//! What the operations leave in duroxide's own tables, with which settings, and what is told of it.
+//! Contents of duroxide's own tables after operations, its settings, and the reported counts and times.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ fn instance(template: &str) -> (String, Source) {
     ("instance".into(), Source::Format { template: template.into() })
 }
 
-/// Of one operation, whose arguments are the parameters in order.
+/// A transaction of one operation, whose arguments are the parameters in order.
 fn operation(name: &str, sql: &str, columns: &[&str], params: Vec<(String, Source)>) -> Transaction {
     let bind: Vec<u32> = (0..params.len() as u32).collect();
     let yields = columns.iter().map(|name| (*name).to_owned()).collect();
@@ -65,7 +65,7 @@ fn fan_out(activities: u64, delay_ms: u64) -> Transaction {
     operation("fan-out", FAN_OUT, &["succeeded"], params)
 }
 
-/// One role does this, in a pool of five.
+/// A trial in which one role executes the transaction, with a pool of five connections.
 fn trial_of(scratch: &Scratch, transaction: Transaction, workers: u32, until: Until) -> Trial {
     let roles = vec![role("r", workers, &[0], until)];
     let mut trial = trial("duroxide-sqlite", vec![file(&scratch.path())], vec![transaction], roles);
@@ -86,7 +86,7 @@ fn describe_names_the_builds() {
 #[test]
 fn every_connection_has_the_librarys_settings_or_those_asked_for() {
     let names = ["journal_mode", "synchronous", "wal_autocheckpoint", "cache_size", "busy_timeout", "no_such"];
-    // duroxide asks for `synchronous = WAL`, which SQLite takes for NORMAL.
+    // duroxide sets `synchronous = WAL`, which SQLite interprets as NORMAL.
     let own = [json!("wal"), json!(1), json!(10_000), json!(-64_000), json!(60_000), Value::Null];
     let asked = [json!("wal"), json!(2), json!(1_000), json!(-2_000), json!(77), Value::Null];
     let profile = pragmas(&[
@@ -156,7 +156,7 @@ fn activities_last_and_run_side_by_side() {
     let mut trial = trial_of(&scratch, fan_out(5, 500), 1, count(1));
     trial.connection.options.insert("worker_concurrency".into(), json!(1));
     let lasted = |trial: &Trial| RUNNER.run(trial).only().service.quantile(0.0).expect("one") / 1_000_000;
-    // The histogram's buckets are two in a thousand wide.
+    // The buckets of the histogram are two in a thousand wide.
     assert!(lasted(&trial) >= 2_490, "five activities of 500 ms, one after the other");
     trial.connection.options.insert("worker_concurrency".into(), json!(8));
     trial.connection.options.insert("wait".into(), json!("told"));
@@ -164,7 +164,7 @@ fn activities_last_and_run_side_by_side() {
         trial.databases = vec![file(&scratch.0.path().join(format!("eight-{tried}.db")))];
         let side_by_side = lasted(&trial);
         assert!(side_by_side >= 499, "{side_by_side} ms");
-        // What is between is the provider's own polling and waiting for locks, which a slow disk makes long.
+        // The remaining time is the provider's polling and waiting for locks, which a slow disk prolongs.
         timely(side_by_side < 2_000, format_args!("{side_by_side} ms"))
     });
 }
@@ -183,12 +183,13 @@ fn taken_apart() -> Result<(), String> {
         let result = RUNNER.run(&trial).result;
         let part = |name: &str| result.breakdown.iter().find(|part| part.name == name).cloned().unwrap_or_default();
         assert_eq!((part("enqueue").calls, part("notice").calls), (8, 8));
-        // Each activity is acknowledged, and each orchestration at its start and its end.
+        // Each activity is acknowledged once, and each orchestration at its start and its end.
         assert!(part("ack").calls >= 8 * (3 + 2) && part("fetch").calls >= 8 * (3 + 2), "{:?}", result.breakdown);
         reads.push(part("read").calls);
         noticed.push(part("notice").nanos);
     }
-    // The runtime reads, too; but only a client that polls does so twice in a while, and sleeps up to 100 ms past the end.
+    // The runtime reads as well; but only a client that polls reads at least twice per orchestration, and sleeps up to
+    // 100 ms past the end.
     timely(reads[0] > reads[1] + 8 * 2, format_args!("{reads:?}"))?;
     timely(noticed[0] > noticed[1], format_args!("{noticed:?}"))
 }
@@ -200,7 +201,8 @@ fn errors_that_duroxide_tries_again_are_counted_as_cured() {
     for name in ["orchestration_concurrency", "worker_concurrency"] {
         trial.connection.options.insert(name.into(), json!(8));
     }
-    // Sixteen dispatchers begin deferred, read, and then write: of two that meet one is refused at once.
+    // Sixteen dispatchers begin deferred transactions, read, and then write: of two that overlap, one is refused at
+    // once.
     tries(|tried| {
         trial.databases = vec![file(&scratch.0.path().join(format!("{tried}.db")))];
         let result = RUNNER.run(&trial).result;
@@ -209,13 +211,13 @@ fn errors_that_duroxide_tries_again_are_counted_as_cured() {
         let add = |(seen, cured), (_, e): (_, &ErrorCount)| (seen + e.seen, cured + e.cured);
         let (seen, cured) = busy.fold((0, 0), add);
         assert!(seen >= cured, "{errors:?}");
-        // On a disk that stalls hardly anybody comes to meet another.
+        // On a disk that stalls, dispatchers hardly ever overlap.
         timely(cured > 0, format_args!("{errors:?}"))?;
         let back_off = result.breakdown.iter().find(|part| part.name == "back-off").expect("it paused");
         assert!(back_off.calls > 0 && back_off.nanos >= back_off.calls * 10_000_000, "{back_off:?}");
         Ok(())
     });
-    // With one connection there is nobody to meet.
+    // With one connection no two transactions overlap.
     let alone = Scratch::new();
     (trial.databases, trial.access) = (vec![file(&alone.path())], Access::Pool { connections: 1 });
     assert_eq!(RUNNER.run(&trial).only().errors, Default::default());

@@ -1,4 +1,4 @@
-//! What `describe` says of the library.
+//! Description of the driver sqlx.
 
 use litelab_harness::{About, Fault, locked_version};
 use litelab_protocol::SqliteBuild;
@@ -6,13 +6,13 @@ use sqlx::{Connection, Row, SqliteConnection};
 
 use crate::fault::fault;
 
-/// Of sqlx.
+/// Returns the version of sqlx and the build of its SQLite.
 pub fn about() -> Result<About, Fault> {
     let version = locked_version(include_str!("../Cargo.lock"), "sqlx").unwrap_or("unknown").into();
     Ok(About { version, sqlite: Some(litelab_harness::waiting()?.block_on(build()).map_err(fault)?) })
 }
 
-/// The SQLite inside, asked in a database in memory.
+/// Reads the build of the SQLite inside from a database in memory.
 async fn build() -> Result<SqliteBuild, sqlx::Error> {
     let mut connection = SqliteConnection::connect("sqlite::memory:").await?;
     let row = sqlx::query("SELECT sqlite_version(), sqlite_source_id()").fetch_one(&mut connection).await?;

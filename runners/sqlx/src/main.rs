@@ -1,8 +1,7 @@
-//! A runner for sqlx, asynchronous calls with a thread of the library's own for each connection, and for what is built on the
-//! same release of it: [`apalis`], a task queue.
+//! A runner for sqlx, an asynchronous library with one thread for each connection, and for [`apalis`], a task queue on
+//! the same release of it.
 //!
-//! [`pool`] opens and lends connections as an application does, [`session`] is one of them, [`row`] a row that was
-//! fetched.
+//! [`pool`] opens and lends connections as an application does, [`session`] is a connection, [`row`] a fetched row.
 
 mod apalis;
 mod describe;

@@ -1,4 +1,4 @@
-//! The library's own pool, of fixed size: one connection, too, is a pool of one.
+//! The library's own pool, of fixed size; a single connection is a pool of one.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use crate::fault::fault;
 use crate::session::{CheckedStatements, Lent};
 
-/// Opened with sqlx's defaults (foreign keys, 5 s busy timeout, a ping before each loan), except that a connection is
-/// never replaced by a younger one, which would come without its settings.
+/// A pool with sqlx's defaults (foreign keys, 5 s busy timeout, a ping before each loan), except that a connection is
+/// never replaced by a newer one, which would lack its settings.
 pub struct Sqlx {
     pool: SqlitePool,
     checked: Arc<CheckedStatements>,
@@ -33,8 +33,8 @@ impl Library for Sqlx {
         refuse_options(settings, &[])?;
         let options = match database {
             Database::File { path, .. } => SqliteConnectOptions::new().filename(path).create_if_missing(true),
-            // A name of SQLite's own: sqlx's option for a database in memory is a flag of the connection, which `VACUUM
-            // INTO` would pass on to the file that it writes.
+            // A database in memory by SQLite's own name: sqlx's option for it is a flag of the connection, which
+            // `VACUUM INTO` would pass on to the file that it writes.
             Database::Memory { shared: true, name, .. } => {
                 SqliteConnectOptions::new().filename(format!("file:{name}?mode=memory&cache=shared")).shared_cache(true)
             }

@@ -1,4 +1,4 @@
-//! sqlx's rows as the harness reads them.
+//! Rows of sqlx for the harness.
 
 use litelab_harness::{Column, Fault};
 use sqlx::sqlite::SqliteRow;
@@ -15,7 +15,7 @@ impl litelab_harness::Row for Fetched {
     }
 }
 
-/// As SQLite has it, whatever type the column was declared with.
+/// Reads a column with the type of its value in SQLite, not with the declared type.
 fn column(row: &SqliteRow, at: usize) -> Result<Column<'_>, sqlx::Error> {
     let value = row.try_get_raw(at)?;
     if value.is_null() {

@@ -1,4 +1,4 @@
-//! A connection that the pool has lent. Statements stay with it in sqlx's own cache, found by their text.
+//! A connection lent by the pool. It keeps its statements in sqlx's cache, which finds them by their text.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -14,20 +14,20 @@ use sqlx::{AssertSqlSafe, Column as _, Either, Executor, SqlSafeStr, SqlStr, Sql
 use crate::fault::fault;
 use crate::row::Fetched;
 
-/// What has been found out of the statements. It is the same for all connections that are prepared for the same.
+/// Checked properties of the statements, shared by all connections that prepare the same transactions.
 #[derive(Default)]
 pub struct CheckedStatements(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
 
 struct Shape {
-    /// Cloned without copying its text.
+    /// SQL, which is cloned without copying its text.
     sql: SqlStr,
     columns: usize,
     job: Job,
-    /// Whether it writes rows; after any other statement SQLite still has the count of the last one that did.
+    /// Whether the statement writes rows; after any other statement SQLite keeps the previous count.
     changes: bool,
 }
 
-/// Until it is dropped.
+/// A connection, lent until it is dropped.
 pub struct Lent {
     connection: PoolConnection<Sqlite>,
     checked: Arc<CheckedStatements>,
@@ -93,7 +93,7 @@ impl AsyncSession for Lent {
             }
             all.push(shapes);
         }
-        // Another connection has found the same.
+        // Another connection may have stored the same value before.
         let _set = self.checked.0.set((mode, all));
         Ok(())
     }
@@ -111,8 +111,9 @@ impl AsyncSession for Lent {
         self.send("COMMIT").await
     }
 
-    /// sqlx does not say whether a transaction is open. Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll back by
-    /// themselves: <https://sqlite.org/lang_transaction.html>; then SQLite says that there is none.
+    /// Rolls back. sqlx does not report whether a transaction is open. Some errors (SQLITE_FULL, SQLITE_IOERR, …) roll
+    /// back automatically: <https://sqlite.org/lang_transaction.html>; SQLite then returns an error that no transaction
+    /// is active.
     async fn rollback(&mut self) -> Result<(), Fault> {
         match self.send("ROLLBACK").await {
             Err(Fault::Sqlite { message, .. }) if message.contains("no transaction is active") => Ok(()),
@@ -159,7 +160,7 @@ impl AsyncSession for Lent {
                 effect.remember(call, &row)?;
             }
             count += u64::from(wanted);
-            // One that writes commits when it ends, and an error of that would be lost in leaving it.
+            // A statement that writes commits when it ends; leaving it early would lose an error of that commit.
             if call.spec.fetch == Fetch::First && !changes {
                 break;
             }
@@ -168,7 +169,7 @@ impl AsyncSession for Lent {
     }
 }
 
-/// By its words: sqlx does not say what SQLite knows of it.
+/// Whether a statement writes rows, judged by its words, because sqlx does not report it.
 fn changes(sql: &str) -> bool {
     const CHANGES: [&str; 4] = ["insert", "update", "delete", "replace"];
     let text = sql.to_ascii_lowercase();
@@ -180,7 +181,7 @@ fn changes(sql: &str) -> bool {
     }
 }
 
-/// The statement with its values. Text is copied, as it is on its way to the connection's thread.
+/// The statement with its values. Text is copied, because it is sent to the connection's thread.
 fn bound(sql: SqlStr, call: &Call<'_>, effect: &Effect<'_>) -> Query<'static, Sqlite, SqliteArguments> {
     let mut query = sqlx::query(sql);
     for slot in call.slots {

@@ -1,14 +1,14 @@
-//! What `describe` says of the libraries.
+//! Descriptions of the drivers.
 
 use litelab_harness::rusqlite::{connect, fault};
 use litelab_harness::{About, Fault, locked_version};
 
-/// Of tokio-rusqlite.
+/// Description of tokio-rusqlite.
 pub fn tokio_rusqlite() -> Result<About, Fault> {
     about("tokio-rusqlite")
 }
 
-/// Of deadpool-sqlite.
+/// Description of deadpool-sqlite.
 pub fn deadpool_sqlite() -> Result<About, Fault> {
     about("deadpool-sqlite")
 }

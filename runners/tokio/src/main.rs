@@ -1,8 +1,8 @@
-//! A runner for libraries that call SQLite for a program under tokio, by way of rusqlite: tokio-rusqlite, with a thread for
+//! A runner for libraries that call SQLite through rusqlite in programs under tokio: tokio-rusqlite, with a thread for
 //! each connection, and deadpool-sqlite, a pool whose connections are used in the runtime's blocking pool.
 //!
-//! [`threads`] and [`pool`] are the two as an application would call them. What their closures do with the connection they
-//! get is in `litelab_harness::rusqlite`, compiled for the release of rusqlite that both ask for.
+//! [`threads`] and [`pool`] use the two libraries as an application would. The closures that they run on a connection
+//! are in `litelab_harness::rusqlite`, compiled for the release of rusqlite that both require.
 
 mod describe;
 mod pool;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         &[Executor::Dedicated],
         &["per-worker", "shared", "pool", "write-lock", "split"],
     );
-    // A connection for each worker would be a pool that is none.
+    // One connection for each worker would leave nothing to pool.
     let pool = Driver::library::<Deadpool>(
         "deadpool-sqlite",
         describe::deadpool_sqlite,

@@ -7,14 +7,14 @@ use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
 use litelab_harness::{Fault, Library, Reply, Request, Setup, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
 
-/// A pool of the library. Before it lends a connection it asks that for a row, in a job of its own.
+/// A pool of the library. Before it lends a connection it runs a query on it, in a separate job.
 pub struct Deadpool {
     pool: Pool,
     connections: u32,
     checked: Arc<CheckedStatements>,
 }
 
-/// Runs it in a blocking thread.
+/// Runs `work` on the connection in a blocking thread.
 async fn ask<R, W>(lent: &Object, checked: &Arc<CheckedStatements>, work: W) -> Result<R, Fault>
 where
     R: Send + 'static,
@@ -50,7 +50,7 @@ impl Library for Deadpool {
         config.pool = Some(PoolConfig::new(connections as usize));
         let pool = config.create_pool(Runtime::Tokio1).map_err(Fault::other)?;
         let checked = Arc::new(CheckedStatements::default());
-        // All are held until the last is there, for the pool makes none while it has one to lend.
+        // All connections are held until the last exists, because the pool opens none while it has a free one.
         let (mut held, mut answers) = (Vec::new(), Vec::new());
         for _ in 0..connections {
             let lent = pool.get().await.map_err(not_lent)?;
@@ -72,7 +72,7 @@ impl Library for Deadpool {
 
     async fn close(self) -> Result<(), Fault> {
         for _ in 0..self.connections {
-            // Taken out of the pool it is closed when it is dropped, by the runtime in the background.
+            // A connection taken out of the pool is closed when it is dropped, by the runtime in the background.
             drop(Object::take(self.pool.get().await.map_err(not_lent)?));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The driver `tokio-rusqlite`: the library runs a thread for each connection, and a queue in front of it.
+//! The driver `tokio-rusqlite`: the library runs a thread with a queue for each connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,24 +8,24 @@ use litelab_protocol::{Connection as Settings, Database};
 use tokio::sync::Semaphore;
 use tokio_rusqlite::{Connection, Error};
 
-/// Connections of the library. It has no pool: an application that wants to have several lends them out itself, the
-/// longest waiting first.
+/// Connections of the library. It has no pool: an application with several connections lends them out itself, in the
+/// order of requests.
 pub struct TokioRusqlite {
     free: Mutex<Vec<Connection>>,
     permits: Semaphore,
-    /// Where there is only one, which the library's queue hands out, too.
+    /// The connection if there is only one, which all workers share through the library's queue.
     only: Option<Connection>,
     checked: Arc<CheckedStatements>,
 }
 
 impl TokioRusqlite {
     fn free(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
-        // Nothing panics while it is held.
+        // No code panics while it holds the lock.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs it in the connection's thread.
+/// Runs `work` in the thread of the connection.
 async fn ask<R, W>(connection: &Connection, checked: &Arc<CheckedStatements>, work: W) -> Result<R, Fault>
 where
     R: Send + 'static,

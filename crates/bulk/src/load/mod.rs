@@ -1,7 +1,8 @@
-//! The rows of a workload's `[data]`: drawn ahead by another thread, inserted by this one.
+//! Loads the rows of a workload's `[data]`: another thread draws values ahead, this one inserts them.
 //!
-//! A statement of many rows keeps its cursors where the last row ended; as many statements of one row descend all b-trees
-//! anew each time. On `sqlite3perf`'s table they take some 30 % longer in all. A second thread that draws gains nothing.
+//! A statement of many rows keeps its cursors where the last row ended, whereas statements of one row descend all
+//! b-trees for every row. On the table of `sqlite3perf` they take some 30 % longer in total. A second drawing thread
+//! brings no gain.
 
 mod multi_row;
 mod values;
@@ -19,50 +20,50 @@ use rusqlite::ErrorCode;
 use multi_row::of_rows;
 use values::{Chunk, Source, Values};
 
-/// What to insert.
+/// Rows to insert.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
-    /// Is executed once for each row.
+    /// Transaction that is executed once for each row.
     pub transaction: &'a Transaction,
-    /// Rows 0 to this.
+    /// Number of rows; they are numbered from 0.
     pub count: u64,
-    /// Rows between BEGIN and COMMIT, at least 1.
+    /// Number of rows between BEGIN and COMMIT, at least 1.
     pub batch: u64,
     /// Seed of the values.
     pub seed: u64,
 }
 
-/// Why rows were not inserted. Those of earlier batches are committed.
+/// Reason for which rows were not inserted. Those of earlier batches are committed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The database refuses a row for its values.
+    /// The database refuses the values of a row.
     #[error("data: transaction `{transaction}` cannot insert row {row}: {reason}{values}")]
     Row {
-        /// The transaction.
+        /// Name of the transaction.
         transaction: String,
-        /// Its number, from 0.
+        /// Number of the row, from 0.
         row: u64,
-        /// SQLite's message.
+        /// Message of SQLite.
         reason: String,
-        /// What was bound, in parentheses.
+        /// Bound values, in parentheses.
         values: String,
     },
-    /// SQL that fails whatever the values.
+    /// The SQL fails with any values.
     #[error("data: transaction `{transaction}`: {error}")]
     Sql {
-        /// The transaction.
+        /// Name of the transaction.
         transaction: String,
-        /// SQLite's error.
+        /// Error of SQLite.
         error: SqlError,
     },
-    /// The caller's wish.
+    /// The caller cancelled the work.
     #[error("cancelled")]
     Cancelled,
 }
 
-/// Inserts rows. `limit` is the deadline of a batch; `seen` gets the number of rows committed so far, a few times in each
-/// batch, and may end the work. Of a statement that is one plain `INSERT … VALUES (…)` many rows are inserted at
-/// once: the rows, their order and their rowids are the same.
+/// Inserts rows. `limit` is the deadline of a batch. `seen` receives the number of rows committed so far, a few times
+/// in each batch, and may end the work. A statement that is one plain `INSERT … VALUES (…)` is combined into statements
+/// of many rows: the rows, their order and their rowids are the same.
 ///
 /// # Errors
 /// See [`LoadError`].
@@ -78,10 +79,10 @@ pub fn load(
     let drawer = Drawer::new(rows.seed, &rows.transaction.name, &rows.transaction.params, 0);
     let source = Source { statements: &rows.transaction.statements, drawer: &drawer };
     let (chunk, batch) = (source.rows_of_a_chunk(), rows.batch.min(rows.count));
-    // An even part of a batch.
+    // A batch is divided evenly.
     let at_once = batch / batch.div_ceil(chunk);
     thread::scope(|scope| {
-        // Moved in: when this ends early, the channel closes and the producer ends, too.
+        // The values are moved in: if this thread ends early, the channel closes and the producer ends as well.
         let values = source.produced(scope, rows.count, chunk);
         insert(guard, rows, source, at_once, values, limit, seen)
     })
@@ -138,7 +139,8 @@ fn insert(
             match &mut many {
                 Some((statement, sql)) if some.end - some.start == at_once => {
                     values.execute(statement).or_else(|error| {
-                        // Which of its rows it was, SQLite does not tell: once more from the batch's first, if that is undone.
+                        // SQLite does not report which row failed: the batch is repeated row by row, if it can be
+                        // rolled back.
                         if is_of_the_data(&error) && has_journal(guard) {
                             if !guard.is_autocommit() {
                                 run("ROLLBACK")?;
@@ -163,18 +165,18 @@ fn insert(
     Ok(())
 }
 
-/// Whether the values are to blame, and not the disk or the machine.
+/// Whether the values are the cause of an error, and not the disk or the machine.
 fn is_of_the_data(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch, Unknown};
     matches!(error.sqlite_error_code(), Some(ConstraintViolation | TooBig | TypeMismatch | Unknown))
 }
 
-/// Whether a transaction can be undone.
+/// Whether a transaction can be rolled back.
 fn has_journal(guard: &Guard) -> bool {
     guard.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0)).is_ok_and(|mode| mode != "off")
 }
 
-/// A row and what the first execution of the statement that refuses it binds: ` (:id = 7, :name = user7)`.
+/// A row with the values of the first execution of the statement that refuses it: ` (:id = 7, :name = user7)`.
 fn refused(
     transaction: &Transaction,
     spec: &Statement,

@@ -1,11 +1,11 @@
-//! A statement that inserts one row, made into one that inserts many.
+//! Converts a statement that inserts one row into one that inserts many.
 
 use litelab_protocol::sql::{Token, tokens, values};
 use litelab_protocol::{Dialect, Statement};
 
-/// An INSERT of `rows` rows at once; its parameters are those of the first row, then of the second, …. None where the
-/// statement is more than `INSERT INTO t VALUES (…)` with a tuple of parameters, constants and operators: a function or a
-/// subquery may depend on what the row before has left, and a clause behind the tuple may hold a parameter.
+/// An INSERT of `rows` rows; its parameters are those of the first row, then those of the second, and so on. `None` if
+/// the statement is more than `INSERT INTO t VALUES (…)` with a tuple of parameters, constants and operators: a
+/// function or a subquery may depend on the previous row, and a clause after the tuple may contain a parameter.
 pub(crate) fn of_rows(statement: &Statement, rows: u64) -> Option<String> {
     let pieces = tokens(&statement.sql, Dialect::Sqlite);
     let tuple = values(&pieces)?;

@@ -1,4 +1,4 @@
-//! Values in the order in which they are bound: drawn in chunks, ahead.
+//! Values in the order of their binding, drawn ahead in chunks.
 
 use std::ops::Range;
 use std::sync::mpsc::{channel, sync_channel};
@@ -8,16 +8,16 @@ use litelab_protocol::Statement;
 use litelab_protocol::draw::{Drawer, Drawn};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-/// Rows of one statement at most.
+/// Largest number of rows of one statement.
 const MOST_ROWS: u64 = 2_000;
-/// Bytes of the values of one statement, so that they stay in the second-level cache between the threads.
+/// Largest size in bytes of one statement's values, so that they stay in the second-level cache between the threads.
 const MOST_BYTES: usize = 512 * 1024;
 /// SQLite's default `SQLITE_MAX_VARIABLE_NUMBER` (<https://sqlite.org/limits.html#max_variable_number>).
 const MOST_PARAMETERS: usize = 32_766;
-/// Chunks of values that are drawn ahead: to even out the pauses of a checkpoint.
+/// Number of chunks that are drawn ahead, to bridge the pauses of a checkpoint.
 const AHEAD: usize = 2;
 
-/// Where values come from.
+/// Source of values.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) statements: &'a [Statement],
@@ -25,7 +25,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The values of some rows, in `chunk`.
+    /// Draws the values of some rows into `chunk`.
     pub(super) fn draw(self, rows: Range<u64>, mut chunk: Chunk) -> Chunk {
         chunk.values.clear();
         chunk.text.clear();
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
         chunk
     }
 
-    /// How many rows are drawn at once, and inserted at once at most.
+    /// Number of rows in a chunk, and the largest number of rows in a statement.
     pub(super) fn rows_of_a_chunk(self) -> u64 {
         let one = self.draw(0..1, Chunk::default());
         let bytes = size_of_val(one.values.as_slice()) + one.text.len();
@@ -50,8 +50,8 @@ impl<'a> Source<'a> {
         MOST_ROWS.min(of(MOST_BYTES, bytes)).min(of(MOST_PARAMETERS, one.values.len())).max(1)
     }
 
-    /// The values of all rows, drawn in chunks by a thread. A few chunks go round, so that any number of rows takes the same
-    /// memory.
+    /// Draws the values of all rows in chunks, in a thread. Chunks are reused, so that any number of rows takes the
+    /// same memory.
     pub(super) fn produced<'scope>(self, scope: &'scope Scope<'scope, 'a>, rows: u64, chunk: u64) -> Values<'scope> {
         let (full, filled) = sync_channel(AHEAD);
         let (used, empty) = channel::<Chunk>();
@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
             }
         });
         let refill = move |chunk| {
-            // A producer that is gone has drawn its last, or it has panicked, and so does the scope.
+            // The producer has drawn its last chunk, or it has panicked, which makes the scope panic as well.
             let _gone = used.send(chunk);
             filled.recv().unwrap_or_default()
         };
@@ -72,18 +72,18 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Values in the order in which they are bound.
+/// Values in the order of their binding.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     values: Vec<Drawn>,
     text: String,
 }
 
-/// One chunk after the other.
+/// Values of consecutive chunks.
 pub(super) struct Values<'a> {
     chunk: Chunk,
     next: usize,
-    /// Takes a chunk that was used, and gives the next.
+    /// Takes back a used chunk and returns the next one.
     refill: Box<dyn FnMut(Chunk) -> Chunk + 'a>,
 }
 
@@ -92,7 +92,7 @@ impl Values<'_> {
         Self { chunk, next: 0, refill: Box::new(|_| Chunk::default()) }
     }
 
-    /// Binds as many values as the statement has parameters, and executes it.
+    /// Binds one value to each parameter of the statement, and executes it.
     pub(super) fn execute(&mut self, statement: &mut rusqlite::Statement<'_>) -> rusqlite::Result<()> {
         for position in 1..=statement.parameter_count() {
             if self.next == self.chunk.values.len() {
@@ -108,7 +108,7 @@ impl Values<'_> {
             statement.raw_bind_parameter(position, ToSqlOutput::Borrowed(value))?;
             self.next += 1;
         }
-        // What it returns is nobody's.
+        // Returned rows are discarded.
         let mut rows = statement.raw_query();
         while rows.next()?.is_some() {}
         Ok(())

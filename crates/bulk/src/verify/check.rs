@@ -1,4 +1,4 @@
-//! One row: right, or wrong in which way.
+//! Check of one row.
 
 use super::hash;
 use rusqlite::types::ValueRef;
@@ -6,13 +6,13 @@ use rusqlite::types::ValueRef;
 /// A row whose hash is not that of its `rand`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The row's `ID`, as SQL would print it.
+    /// `ID` of the row, in the form in which SQL prints it.
     pub id: String,
-    /// In which way it is wrong.
+    /// Kind of the mismatch.
     pub kind: MismatchKind,
-    /// What the column should hold.
+    /// Expected content of the column.
     pub expected: String,
-    /// What it holds; long values are cut.
+    /// Content of the column; a long value is cut.
     pub found: String,
 }
 
@@ -26,23 +26,23 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-/// In which way a row is wrong.
+/// Kind of a mismatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MismatchKind {
-    /// `rand` is no text of 16 lowercase hex digits, so there is nothing to hash.
+    /// `rand` is not a text of 16 lowercase hex digits, so that there is nothing to hash.
     Rand,
     /// `hash` is not the hash of `rand`.
     Hash,
 }
 
-/// A wrong row before it is put in words.
+/// A mismatch before it is described.
 #[derive(Debug)]
 pub(super) enum Wrong {
     Rand,
     Hash { expected: [u8; 64] },
 }
 
-/// Decodes `rand`, hashes it and compares.
+/// Decodes `rand`, hashes it and compares the result with `hash`.
 #[inline]
 pub(super) fn check(rand: ValueRef<'_>, hash: ValueRef<'_>) -> Result<(), Wrong> {
     let ValueRef::Text(rand) = rand else { return Err(Wrong::Rand) };
@@ -55,7 +55,7 @@ pub(super) fn check(rand: ValueRef<'_>, hash: ValueRef<'_>) -> Result<(), Wrong>
 }
 
 impl Wrong {
-    /// Puts it in words. Not on the fast path.
+    /// Describes the mismatch, off the fast path.
     #[cold]
     pub(super) fn describe(self, id: ValueRef<'_>, rand: ValueRef<'_>, hash: ValueRef<'_>) -> Mismatch {
         let (kind, expected, found) = match self {
@@ -68,9 +68,9 @@ impl Wrong {
     }
 }
 
-/// A value in words: text as it is, anything else with its type.
+/// Formats a value: text unchanged, a BLOB with its type and size.
 fn show(value: ValueRef<'_>) -> String {
-    /// A whole hash is shown, and a little more, to see that there is more.
+    /// Largest number of printed characters: a whole hash, and some more to show that the value is longer.
     const LONGEST: usize = 80;
     match value {
         ValueRef::Null => "NULL".to_owned(),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     const RAND: &[u8] = b"0001020304050607";
-    // From `printf '\0\1\2\3\4\5\6\7' | sha256sum`.
+    // Output of `printf '\0\1\2\3\4\5\6\7' | sha256sum`.
     const HASH: &[u8] = b"8a851ff82ee7048ad09ec3847f1ddf44944104d2cbd17ef4e3db22c6785a0d45";
 
     #[test]

@@ -1,9 +1,9 @@
-//! What a check computes for each row.
+//! Hash of a row and its hex encoding.
 
-/// SHA-256 of exactly 8 bytes.
+/// Returns the SHA-256 of exactly 8 bytes.
 ///
-/// Such a message fills one block together with its padding (FIPS 180-4, section 5.1.1), so the compression
-/// function is called once on a block padded here, without the buffering of a general hasher.
+/// Such a message fills one block together with its padding (FIPS 180-4, section 5.1.1), so the compression function is
+/// called once on a block padded here, without the buffering of a general hasher.
 #[inline]
 #[must_use]
 pub fn sha256_of_8(message: &[u8; 8]) -> [u8; 32] {
@@ -12,7 +12,7 @@ pub fn sha256_of_8(message: &[u8; 8]) -> [u8; 32] {
     let mut block = [0; 64];
     block[..8].copy_from_slice(message);
     block[8] = 0x80;
-    // The message's length in bits, big-endian, ends the block: 64.
+    // The block ends with the length of the message in bits, big-endian: 64.
     block[63] = 64;
     let mut state = INITIAL;
     sha2::block_api::compress256(&mut state, &[block]);
@@ -23,12 +23,12 @@ pub fn sha256_of_8(message: &[u8; 8]) -> [u8; 32] {
     digest
 }
 
-/// Lowercase hex. `M` must be twice `N`.
+/// Encodes bytes as lowercase hex. `M` must be twice `N`.
 #[inline]
 #[must_use]
 pub fn encode<const N: usize, const M: usize>(bytes: &[u8; N]) -> [u8; M] {
     const { assert!(M == 2 * N) };
-    // Arithmetic instead of a table: the compiler turns it into vector instructions.
+    // The compiler turns this arithmetic into vector instructions, unlike a table.
     let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
     let mut text = [0; M];
     for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
@@ -38,7 +38,7 @@ pub fn encode<const N: usize, const M: usize>(bytes: &[u8; N]) -> [u8; M] {
     text
 }
 
-/// The 8 bytes of 16 lowercase hex digits, `None` for any other text.
+/// Decodes 16 lowercase hex digits; `None` for any other text.
 #[inline]
 #[must_use]
 pub fn decode_8(text: &[u8]) -> Option<[u8; 8]> {

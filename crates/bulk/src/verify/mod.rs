@@ -1,4 +1,4 @@
-//! Reads the table of workload `sqlite3perf` and computes every hash again.
+//! Reads the table of workload `sqlite3perf` and recomputes every hash.
 
 mod check;
 pub(crate) mod hash;
@@ -20,52 +20,52 @@ use table::{Part, Table};
 
 pub use check::{Mismatch, MismatchKind};
 
-/// Rows between two looks at the cancel flag and two additions to the count that all threads share.
+/// Number of rows between two checks of the cancel flag, and between two additions to the shared count.
 const STRIDE: u64 = 4096;
 
-/// How often the connections are opened anew when somebody commits meanwhile.
+/// Largest number of attempts to read a snapshot while other connections commit.
 const SNAPSHOT_ATTEMPTS: u32 = 5;
 
-/// Pause before the second attempt; each later one is longer by as much.
+/// Pause before the second attempt; each later pause is longer by this time.
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(10);
 
-/// What to verify. [`VerifyOptions::new`] gives the defaults.
+/// Options of a verification. [`VerifyOptions::new`] sets the defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// The database; it is opened read-only.
+    /// Path of the database, which is opened read-only.
     pub path: PathBuf,
-    /// Threads, each with a connection of its own.
+    /// Number of threads, each with a separate connection.
     pub threads: NonZeroUsize,
-    /// How many mismatches the report shows; all are counted.
+    /// Number of mismatches in the report; all are counted.
     pub show: usize,
-    /// Time between two reports of progress.
+    /// Time between two calls of `progress`.
     pub report_every: Duration,
 }
 
 impl VerifyOptions {
-    /// One thread; the first 10 mismatches.
+    /// Creates the options for one thread and the first 10 mismatches.
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self { path: path.as_ref().into(), threads: NonZeroUsize::MIN, show: 10, report_every: Duration::from_secs(2) }
     }
 }
 
-/// What was seen.
+/// Result of a verification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifyReport {
-    /// Rows read.
+    /// Number of rows read.
     pub rows: u64,
-    /// Rows whose hash is not that of their `rand`, or that hold something else than text.
+    /// Number of rows whose hash is not that of their `rand`, or whose columns are not text.
     pub mismatch_count: u64,
-    /// The first of them in the order of the table.
+    /// The first mismatches in the order of the table.
     pub mismatches: Vec<Mismatch>,
-    /// From the first row to the last, over all threads.
+    /// Time from the first row to the last, over all threads.
     pub elapsed: Duration,
-    /// Threads that read.
+    /// Number of threads that read.
     pub threads: usize,
 }
 
 impl VerifyReport {
-    /// Of all threads together.
+    /// Rate of verifying rows, of all threads together.
     #[must_use]
     pub fn rows_per_second(&self) -> f64 {
         rate(self.rows, self.elapsed)
@@ -74,19 +74,19 @@ impl VerifyReport {
 
 /// Verifies that each row's `hash` is the SHA-256 of its `rand`, in the table `bench` of workload `sqlite3perf`.
 ///
-/// All threads read one and the same snapshot. They share the table in parts of about equal ranges of the rowid (of
-/// `ID` in a table without one), handed out one at a time, so that a slow thread or an uneven table costs little.
+/// All threads read the same snapshot. The table is divided into parts of about equal ranges of the rowid (of `ID` in a
+/// table without one), which are assigned one at a time, so that a slow thread or an uneven table costs little.
 /// `progress` is called about every [`VerifyOptions::report_every`], from this thread.
 ///
-/// The database is opened read-only and nothing is left beside it; one at rest in WAL mode is read again where somebody
-/// writes to it meanwhile ([`litelab_database::source`]).
+/// The database is opened read-only, and no file is left next to it. A database at rest in WAL mode is read again if
+/// another process writes to it meanwhile ([`litelab_database::source`]).
 ///
-/// A wrong row is no error but a mismatch in the report. An index is not compared with its table: that is the work
-/// of `PRAGMA integrity_check`.
+/// A wrong row is a mismatch in the report, not an error. An index is not compared with its table: that is done by
+/// `PRAGMA integrity_check`.
 ///
 /// # Errors
 ///
-/// When the database cannot be read to its end: no such file, another format, no such table, damage, or `cancel`.
+/// If the database cannot be read completely: no such file, another format, no such table, damage, or `cancel`.
 pub fn verify(
     options: &VerifyOptions,
     progress: &mut dyn FnMut(Progress),
@@ -102,7 +102,7 @@ pub fn verify(
     Err(SourceError::Changing(options.path.clone()).into())
 }
 
-/// One reading of the database.
+/// Reads the database once.
 fn read(
     source: &Source,
     options: &VerifyOptions,
@@ -114,7 +114,7 @@ fn read(
     let shared = Shared { table: &table, parts: &parts, next: AtomicUsize::new(0), rows: AtomicU64::new(0), cancel };
     let mut pace = Pace::new(options.report_every);
     let shares = thread::scope(|scope| {
-        // Every worker holds a sender; the channel closes when the last has ended, however it ended.
+        // Every worker holds a sender; the channel closes when the last worker has ended, also by a panic.
         let (alive, ended) = mpsc::channel::<()>();
         let workers: Vec<_> = connections
             .into_iter()
@@ -144,12 +144,12 @@ fn read(
     Ok(merge(shares, elapsed, options.show))
 }
 
-/// What one thread saw.
+/// Result of one thread.
 #[derive(Default)]
 struct Share {
     rows: u64,
     mismatch_count: u64,
-    /// With the number of the part, for the order.
+    /// Mismatches with the number of their part, which gives their order.
     mismatches: Vec<(usize, Mismatch)>,
     cancelled: bool,
 }
@@ -174,7 +174,7 @@ impl Shared<'_> {
             }
             let result = self.part(conn, *part, number, show, &mut share);
             if let Err(error) = result {
-                // The others need not go on.
+                // The other threads stop at their next part.
                 self.next.store(self.parts.len(), Ordering::Relaxed);
                 return Err(BulkError::Sqlite { doing: "read the rows", error });
             }
@@ -197,7 +197,7 @@ impl Shared<'_> {
         let mut rows = statement.query(rusqlite::params_from_iter(part.bounds()))?;
         let mut uncounted = 0;
         while let Some(row) = rows.next()? {
-            // The columns of this SELECT are three, so these exist.
+            // The SELECT has three columns, so these exist.
             let (rand, hash) = (row.get_ref(1)?, row.get_ref(2)?);
             if let Err(wrong) = check::check(rand, hash) {
                 share.mismatch_count += 1;
@@ -222,11 +222,11 @@ impl Shared<'_> {
     }
 }
 
-/// A connection per thread, all inside a read transaction on the same state of the database.
+/// One connection per thread, all in a read transaction on the same snapshot.
 ///
-/// SQLite has no call for a common snapshot in its default build, but `data_version` tells whether anybody has
-/// committed (<https://sqlite.org/pragma.html#pragma_data_version>): unchanged from before the first began to after
-/// the last began, they see the same.
+/// SQLite has no call for a common snapshot in its default build, but `data_version` shows whether another connection
+/// has committed (<https://sqlite.org/pragma.html#pragma_data_version>): if it is the same before the first transaction
+/// begins and after the last has begun, all have the same snapshot.
 fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Connection>), BulkError> {
     let watch = source.open()?;
     let version = || {
@@ -257,7 +257,8 @@ fn merge(shares: Vec<Share>, elapsed: Duration, show: usize) -> VerifyReport {
     let rows = shares.iter().map(|share| share.rows).sum();
     let mismatch_count = shares.iter().map(|share| share.mismatch_count).sum();
     let threads = shares.len();
-    // Parts are handed out in order, so each thread's first `show` contain its part of the table's first `show`.
+    // Parts are assigned in order, so each thread's first `show` mismatches contain its part of the table's first
+    // `show`.
     let mut mismatches: Vec<_> = shares.into_iter().flat_map(|share| share.mismatches).collect();
     mismatches.sort_by_key(|(part, _)| *part);
     mismatches.truncate(show);
@@ -270,8 +271,8 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// A writer commits a new number all the time, in bursts: connections opened one after the other would see
-    /// different ones, and in the rests a snapshot can be had.
+    /// A writer commits a new number in bursts: connections that open one after the other would read different numbers,
+    /// and the pauses between bursts allow a common snapshot.
     #[test]
     fn all_connections_see_the_same_state() {
         let folder = tempfile::tempdir().expect("a folder");

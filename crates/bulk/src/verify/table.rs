@@ -1,16 +1,16 @@
-//! The table as it is found, and how it is shared among threads.
+//! The table to verify, and its division among threads.
 
 use crate::BulkError;
 use rusqlite::{Connection, OptionalExtension, ffi};
 use std::path::Path;
 
-/// Rows below which a part is not worth its own query.
+/// Smallest number of rows for which a part is worth a separate query.
 pub(super) const SMALLEST_PART: u64 = 20_000;
 
-/// Parts per thread: enough that the last ones end almost together.
+/// Number of parts per thread, enough that the last ones end almost together.
 const PARTS_PER_THREAD: u64 = 32;
 
-/// What a first read says that fails: opening alone reads nothing.
+/// Converts the error of a first read; opening alone reads nothing.
 pub(super) fn unreadable(path: &Path, error: rusqlite::Error) -> BulkError {
     match error.sqlite_error() {
         Some(sqlite) if sqlite.extended_code == ffi::SQLITE_NOTADB => BulkError::NotADatabase { path: path.into() },
@@ -21,14 +21,14 @@ pub(super) fn unreadable(path: &Path, error: rusqlite::Error) -> BulkError {
 /// The `bench` table.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// The column whose ranges make the parts: the rowid by a name that no column hides, or `ID`. `None`: the table
-    /// is read as a whole.
+    /// Column whose ranges form the parts: the rowid by a name that no column hides, or `ID`. `None` if the table is
+    /// read as a whole.
     key: Option<&'static str>,
-    /// Smallest and largest key; `None` for no rows.
+    /// Smallest and largest key; `None` without rows.
     range: Option<(i64, i64)>,
 }
 
-/// A part of the table: keys from `from` on and below `below`, unbounded where `None`.
+/// A part of the table: keys from `from` on and below `below`, unbounded if `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     from: Option<i64>,
@@ -36,14 +36,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The values to bind, in the order of [`Table::select`].
+    /// Values to bind, in the order of [`Table::select`].
     pub(super) fn bounds(self) -> impl Iterator<Item = i64> {
         self.from.into_iter().chain(self.below)
     }
 }
 
 impl Table {
-    /// Begins a read transaction and looks for the table in it.
+    /// Begins a read transaction and finds the table in it.
     pub(super) fn look(conn: &Connection, path: &Path) -> Result<Self, BulkError> {
         let failed = |error| unreadable(path, error);
         conn.execute_batch("BEGIN").map_err(failed)?;
@@ -68,7 +68,7 @@ impl Table {
             }
         }
         let key = if without_rowid {
-            // Ranges of ID are cheap only where the rows are in its order.
+            // Ranges of ID are efficient only if the rows are stored in its order.
             columns.iter().any(|(column, pk)| column == "id" && *pk == 1).then_some("ID")
         } else {
             ["rowid", "_rowid_", "oid"].into_iter().find(|name| !has(name))
@@ -92,29 +92,29 @@ impl Table {
         Ok(end("ASC")?.flatten().zip(end("DESC")?.flatten()))
     }
 
-    /// Begins a read transaction in which another connection of the same verification reads.
+    /// Begins a read transaction for a further connection of the same verification.
     pub(super) fn begin(&self, conn: &Connection) -> Result<(), BulkError> {
         // BEGIN alone takes no snapshot; the first read does.
         conn.execute_batch("BEGIN; SELECT 1 FROM bench LIMIT 1").map_err(BulkError::doing("begin to read"))
     }
 
-    /// How many rows the range of keys has room for.
+    /// Number of rows that the range of keys has room for.
     pub(super) fn estimate(&self) -> u64 {
         self.range.map_or(0, |(low, high)| high.abs_diff(low).saturating_add(1))
     }
 
-    /// No more threads than parts worth a query.
+    /// Number of threads, at most the number of parts worth a query.
     pub(super) fn useful_threads(&self, wanted: usize) -> usize {
         let parts = usize::try_from(self.estimate() / SMALLEST_PART).unwrap_or(usize::MAX);
         wanted.min(parts.max(1))
     }
 
-    /// Cuts the range of keys evenly. The parts cover every key there can be.
+    /// Divides the range of keys evenly. The parts cover every possible key.
     pub(super) fn parts(&self, threads: usize) -> Vec<Part> {
         let count = (self.estimate() / SMALLEST_PART).clamp(1, PARTS_PER_THREAD * threads as u64);
         let Some((low, _)) = self.range else { return vec![Part { from: None, below: None }] };
         let step = self.estimate() / count;
-        // Below the largest key, so neither product nor sum overflows.
+        // The cut is below the largest key, so neither product nor sum overflows.
         let cut = |number: u64| low.wrapping_add_unsigned(number * step);
         (0..count)
             .map(|number| Part {
@@ -124,7 +124,7 @@ impl Table {
             .collect()
     }
 
-    /// The query for a part, in the order of the table.
+    /// Query of a part, in the order of the table.
     pub(super) fn select(&self, part: Part) -> String {
         let mut sql = String::from("SELECT ID, rand, hash FROM bench");
         if let Some(key) = self.key {

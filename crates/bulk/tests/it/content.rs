@@ -1,4 +1,4 @@
-//! What is in a generated database, against independent computations.
+//! Content of generated databases, compared with independent computations.
 
 use crate::common::{SCHEMAS, alter, check, count, make, of_schema, options, rows, scratch, settings, word};
 use litelab_bulk::GenerateOptions;
@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::process::Command;
 
-/// The generator again, from its description rather than from the code under test.
+/// The generator, implemented again from its description.
 fn expected(seed: u64, count: u64) -> Vec<(i64, String, String)> {
     const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |z: u64| {
@@ -45,12 +45,12 @@ fn every_schema_holds_the_same_rows() {
 
 #[test]
 fn the_sizes_of_batches_change_nothing_but_the_commits() {
-    // One row a batch; several batches a buffer; a batch of several buffers that leaves a rest; one batch for all.
+    // One row per batch; several batches per buffer; a batch of several buffers and a rest; one batch for all.
     for (batch, batches) in [(1, 7000), (900, 8), (2048, 4), (5000, 2), (1_000_000, 1)] {
         let (_folder, path) = scratch();
         let options = GenerateOptions {
             batch,
-            // The quick and unsafe way: 7,000 commits are not what this test is about.
+            // Fast and unsafe, because 7,000 commits are not under test.
             settings: settings(&[("synchronous", word("OFF"))]),
             ..options(&path, 7000)
         };
@@ -116,7 +116,7 @@ print(rows)";
     };
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "4000", "{errors}");
-    // The control: the same script sees a wrong row.
+    // Negative control: the same script finds a wrong row.
     alter(&path, "UPDATE bench SET hash = replace(hash, 'a', 'b') WHERE ID = 3999");
     let output = python().expect("ran before");
     assert!(!output.status.success());

@@ -1,4 +1,4 @@
-//! What `generate` refuses, and what it leaves when it is stopped.
+//! Requests that `generate` refuses, and the files that remain when it is stopped.
 
 use crate::common::{alter, check, count, flag, make, options, rows, scratch, settings, word};
 use litelab_bulk::{BulkError, GenerateOptions, LoadError, Phase, generate};
@@ -75,7 +75,7 @@ fn the_log_of_another_database_is_left_alone() {
     assert_eq!(fs::read(&log).expect("is there"), b"frames");
     assert!(!path.exists());
 
-    // What a read-only connection leaves behind holds nothing: an empty log and its index.
+    // A read-only connection leaves files without content: an empty log and its index.
     fs::write(&log, "").expect("written");
     fs::write(folder.path().join("bench.db-shm"), [0; 32_768]).expect("written");
     make(&options(&path, 10)).expect("free");
@@ -85,13 +85,13 @@ fn the_log_of_another_database_is_left_alone() {
 #[test]
 fn settings_that_do_not_hold_are_refused_and_leave_nothing() {
     let (folder, path) = scratch();
-    // The mode of the file is fixed once the log is made.
+    // `auto_vacuum` cannot change after `journal_mode = WAL` has written the file.
     let late = || settings(&[("journal_mode", word("WAL")), ("auto_vacuum", word("FULL"))]);
     let error = make(&GenerateOptions { settings: late(), ..options(&path, 10) }).expect_err("refused");
     assert_eq!(error.to_string(), "PRAGMA auto_vacuum = full did not take effect: SQLite reports 0");
     assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 0);
 
-    // An empty file was there before, so it is there afterwards.
+    // The empty file existed before, so it remains.
     fs::write(&path, "").expect("written");
     make(&GenerateOptions { settings: late(), ..options(&path, 10) }).expect_err("refused");
     assert_eq!(fs::metadata(&path).expect("is there").len(), 0);
@@ -187,7 +187,7 @@ fn a_row_that_is_refused_is_named_and_the_batches_before_stay() {
     }
 }
 
-/// A real full disk: a small tmpfs, where this user may mount one.
+/// A disk that is really full: a small tmpfs, if the user may mount one.
 #[test]
 fn a_full_disk_keeps_its_batches_and_says_so() {
     let (folder, _) = scratch();

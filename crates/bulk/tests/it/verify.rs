@@ -1,4 +1,4 @@
-//! What `verify` sees, and that it sees what is wrong.
+//! Verification of tables, and detection of wrong rows.
 
 use crate::common::{SCHEMAS, alter, check, make, of_schema, options, scratch};
 use litelab_bulk::{BulkError, MismatchKind, VerifyOptions, verify};
@@ -65,7 +65,7 @@ fn the_first_mismatches_are_shown_and_all_counted() {
 
 #[test]
 fn uneven_keys_and_foreign_ids_are_all_read() {
-    // Text sorts after every number and NULL before; a rowid may lie anywhere.
+    // Text sorts after every number, and NULL before; a rowid may be any integer.
     for (schema, sql, rows) in [
         ("int", "UPDATE bench SET ID = NULL WHERE ID < 3; UPDATE bench SET ID = 'x' WHERE ID = 9", ROWS),
         ("without-rowid", "UPDATE bench SET ID = 'x' WHERE ID = 9; UPDATE bench SET ID = -1.5 WHERE ID = 10", ROWS),
@@ -137,7 +137,7 @@ fn damage_is_an_error_not_a_shorter_table() {
     let error = check(&path, 2).expect_err("cut short");
     assert!(error.to_string().contains("SQLITE_CORRUPT"), "{error}");
 
-    // A page in the middle of the file made zero: only reading it tells.
+    // A page of zeros in the middle of the file, which is found only by reading it.
     let mut holed = whole.clone();
     let middle = whole.len() / 2 / 4096 * 4096;
     holed[middle..middle + 4096].fill(0);
@@ -145,7 +145,7 @@ fn damage_is_an_error_not_a_shorter_table() {
     for threads in [1, 2] {
         match check(&path, threads) {
             Err(error) => assert!(error.to_string().contains("SQLITE_CORRUPT"), "{error}"),
-            // The page belonged to the index, which is not read.
+            // The page belongs to the index, which is not read.
             Ok(seen) => panic!("{} rows and nothing seen", seen.rows),
         }
     }
@@ -172,7 +172,7 @@ fn cancelling_ends_at_once() {
         reports += 1;
         cancel.store(true, Ordering::Relaxed);
     };
-    // On a busy machine both threads may be done before the first report is made, but not each time.
+    // On a busy machine both threads may end before the first report, but not every time.
     let cancelled = (0..5).find_map(|_| {
         cancel.store(false, Ordering::Relaxed);
         match verify(&options, &mut stop, &cancel) {
@@ -212,7 +212,7 @@ fn value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a row holds: it is counted, and wrong, since no hash is guessed.
+    /// Any content of a row is counted, and is wrong, because no hash is guessed.
     #[test]
     fn any_content_is_read_and_found_wrong(
         content in proptest::collection::vec((value(), value()), 1..20),
@@ -221,7 +221,7 @@ proptest! {
         let (_folder, path) = scratch();
         let conn = Connection::open(&path).expect("opens");
         conn.execute_batch("PRAGMA journal_mode = OFF; CREATE TABLE bench(ID int PRIMARY KEY, rand, hash)").expect("made");
-        // As text, bytes need not be UTF-8.
+        // Bytes that are cast to text need not be UTF-8.
         let sql = if as_text {
             "INSERT INTO bench VALUES (?1, CAST(?2 AS TEXT), CAST(?3 AS TEXT))"
         } else {

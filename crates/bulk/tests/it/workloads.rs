@@ -1,4 +1,4 @@
-//! Every built-in workload with rows: the same database as row by row.
+//! Every built-in workload with rows: the same database as one inserted row by row.
 
 use crate::common::{flag, make, scratch, wal_normal};
 use litelab_bulk::{GenerateOptions, generate};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 const ROWS: u64 = 4321;
 
-/// The rows by the plainest loop.
+/// Inserts the rows with the simplest loop.
 fn row_by_row(path: &Path, schema: &str, data: &DataPlan, seed: u64) {
     let conn = Connection::open(path).expect("opens");
     conn.execute_batch(&format!("PRAGMA synchronous = OFF; {schema}; BEGIN")).expect("made");
@@ -39,7 +39,7 @@ fn row_by_row(path: &Path, schema: &str, data: &DataPlan, seed: u64) {
     conn.execute_batch(&format!("COMMIT; {}", data.then.as_deref().unwrap_or_default())).expect("done");
 }
 
-/// All tables, by rowid where there is one.
+/// All tables, in the order of the rowid if there is one.
 fn content(path: &Path) -> Vec<(String, Vec<Vec<Cell>>)> {
     let conn = Connection::open(path).expect("opens");
     let tables = "SELECT name, wr FROM pragma_table_list WHERE type = 'table' AND schema = 'main' ORDER BY name";
@@ -57,7 +57,7 @@ fn content(path: &Path) -> Vec<(String, Vec<Vec<Cell>>)> {
         .collect()
 }
 
-/// All but what the clock gave.
+/// A workload without values of the clock.
 fn without_times(mut workload: (String, DataPlan)) -> (String, DataPlan) {
     let transaction = workload.1.transaction.as_mut().expect("rows");
     for param in &mut transaction.params {
@@ -86,7 +86,7 @@ fn every_workload_is_made_as_row_by_row() {
         let options = GenerateOptions { seed: 7, batch: 1500, ..GenerateOptions::new(&path, workload, wal_normal()) };
         assert_eq!(make(&options).expect(name).rows, ROWS);
         assert!(content(&path) == content(&plain), "{name}");
-        // Any of them may be made anew.
+        // Each of them can be replaced.
         make(&GenerateOptions { replace: true, ..options }).expect(name);
         seen += 1;
     }
@@ -101,7 +101,7 @@ fn what_comes_then_is_done_and_can_be_cancelled() {
     let options = GenerateOptions::new(&path, (schema, data), wal_normal());
     make(&options).expect("made");
     assert!(content(&path).iter().any(|(name, rows)| name == "sqlite_stat1" && rows.len() == 2));
-    // What `then` makes is the workload's, too.
+    // Objects created by `then` belong to the workload as well.
     make(&GenerateOptions { replace: true, ..options.clone() }).expect("replaced");
 
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) INSERT INTO bench SELECT i, i, i FROM n WHERE i < 0";

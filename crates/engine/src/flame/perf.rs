@@ -254,7 +254,7 @@ impl Recording {
     }
 }
 
-/// How a process ended; none of one that was killed, for it took too long or nobody waits any more.
+/// Exit status of a process; `None` if it was killed after `patience` or because `keep_going` returned `false`.
 fn wait(child: &mut Child, patience: Duration, keep_going: &mut dyn FnMut() -> bool) -> Option<ExitStatus> {
     let since = Instant::now();
     while since.elapsed() < patience && keep_going() {

@@ -27,7 +27,7 @@ fn a_refusal_names_the_remedy() {
     assert!(said.contains("perf_event_paranoid is 4") && said.contains("sysctl") && !said.contains('\n'), "{said}");
     let seccomp = "Error:\nThe sys_perf_event_open() syscall returned with 1 (Operation not permitted)\n";
     assert!(explain(seccomp, "").contains("not known"), "{}", explain(seccomp, ""));
-    // What is no refusal is told as it is.
+    // A message that is not a refusal is passed on unchanged.
     assert_eq!(explain("Error:\n  unknown option `control'\nUsage: …", "2"), "perf failed: unknown option `control'");
     assert_eq!(explain("\n", "2"), "perf ended without a word");
 }

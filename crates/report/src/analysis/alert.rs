@@ -1,19 +1,19 @@
-//! Alerts: bounds that every trial is looked at by. They fail nothing; they say what would have called someone.
+//! Alerts: bounds that every trial of a scenario is checked against. An alert is reported and fails nothing.
 
 use litelab_model::condition::LimitPlan;
 use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 
-/// An alert over all trials of a scenario.
+/// Result of an alert over all trials of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AlertResult {
     /// The bound.
     #[serde(flatten)]
     pub limit: LimitPlan,
-    /// Trials that have a value, and observations enough for it.
+    /// Number of trials that have a value of the metric, with enough observations for it.
     pub trials: u64,
-    /// Arms in which it fired, in the order of the scenario.
+    /// Arms in which the alert fired, in the order of the scenario.
     pub fired: Vec<Fired>,
 }
 
@@ -22,21 +22,21 @@ pub struct AlertResult {
 pub struct Fired {
     /// Index of the arm.
     pub arm: usize,
-    /// In so many of its trials.
+    /// Number of trials whose value is beyond the bound.
     pub trials: u64,
-    /// Of so many that have a value.
+    /// Number of trials that have a value.
     pub of: u64,
     /// The value farthest beyond the bound.
     pub worst: f64,
 }
 
-/// Looks at the trials of a scenario's arms.
+/// Checks the trials of a scenario's arms against a bound.
 pub(super) fn examine(limit: &LimitPlan, arms: &[&ArmAnalysis]) -> AlertResult {
     let mut result = AlertResult { limit: limit.clone(), trials: 0, fired: Vec::new() };
     for arm in arms.iter().filter(|arm| arm.too_few(&limit.metric).is_none()) {
         let values = arm.values(&limit.metric);
         result.trials += values.len() as u64;
-        // How far it lies outside, on whichever side.
+        // Distance from the nearer bound, positive outside.
         let distance = |value: f64| {
             let above = limit.at_most.map_or(f64::NEG_INFINITY, |high| value - high);
             above.max(limit.at_least.map_or(f64::NEG_INFINITY, |low| low - value))

@@ -1,4 +1,4 @@
-//! An arm's trials in numbers.
+//! Analysis of the trials of one arm.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,69 +13,69 @@ use serde::Serialize;
 
 use super::serial;
 
-/// What an arm's trials amount to.
+/// Metrics, failures, settings and notes of one arm over its trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArmAnalysis {
-    /// Index in the plan.
+    /// Index of the arm in the plan.
     pub index: usize,
-    /// `scenario/label`.
+    /// Name in the form `scenario/label`.
     pub name: String,
-    /// `profile=wal-full access=pool(4)`.
+    /// Label in the form `profile=wal-full access=pool(4)`.
     pub label: String,
-    /// Index of its scenario.
+    /// Index of the arm's scenario in the plan.
     pub scenario: usize,
-    /// Its values in the dimensions of its scenario.
+    /// The arm's values in the dimensions of its scenario.
     pub dimensions: IndexMap<String, Scalar>,
-    /// Driver, as the study names it.
+    /// Name of the driver in the study.
     pub driver: String,
-    /// What its driver's database understands.
+    /// SQL dialect of the driver's database.
     pub dialect: Dialect,
-    /// Profile.
+    /// Name of the profile.
     pub profile: String,
-    /// Trials planned.
+    /// Number of planned trials.
     pub planned: u64,
-    /// Why it was not run, if it was not.
+    /// Reason for which the arm was not run.
     pub skipped: Option<String>,
-    /// Trials that gave a measurement.
+    /// Number of trials with a measurement.
     pub measured: u64,
-    /// Trials that failed, by reason, most frequent first.
+    /// Failed trials by reason, the most frequent reason first.
     pub failures: Vec<FailureCount>,
-    /// Every metric of which there is at least one value.
+    /// Every metric that has a value in at least one trial.
     pub metrics: BTreeMap<Metric, Values>,
-    /// What its settings buy, worst over connections and trials; none where it is not known.
+    /// Lowest durability level of the settings over all connections and trials; `None` if it is not known.
     #[serde(serialize_with = "serial::displayed")]
     pub durability: Option<Durability>,
-    /// What that rung does not say.
+    /// Caveat that the durability level does not express.
     pub caveat: Option<&'static str>,
-    /// Settings in effect, over all connections of all trials.
+    /// Settings in effect and their values, over all connections of all trials.
     pub settings: BTreeMap<String, BTreeSet<String>>,
-    /// Hex SHA-256 of each table's content, over all trials in which no transaction failed.
+    /// Hex SHA-256 of each table's content, over all trials without a failed transaction.
     pub content: BTreeMap<String, BTreeSet<String>>,
-    /// Transactions per second that the scenario's own pauses leave room for, whatever the database.
+    /// Highest number of transactions per second that the scenario's own pauses allow on any database.
     pub ceiling: Option<f64>,
     /// Errors of all trials, by transaction and extended result code.
     #[serde(serialize_with = "serial::errors")]
     pub errors: BTreeMap<(String, String), ErrorCount>,
-    /// What is to be said beside the numbers.
+    /// Notes to print next to the numbers.
     pub notes: Vec<String>,
     /// Transactions that did nothing in a whole trial, one line each.
     pub idle: Vec<String>,
 }
 
-/// Trials that failed for one reason.
+/// Number of trials that failed for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailureCount {
-    /// The kind of failure.
+    /// Kind of the failure.
     pub kind: FailureKind,
-    /// One line; where others differ from it in their figures alone ([`alike`]), that of the first.
+    /// Reason in one line; of reasons that differ only in their digits ([`alike`]), the first.
     pub reason: String,
-    /// Whether there are such.
+    /// Whether reasons with other digits were counted as well.
     pub varies: bool,
-    /// Blocks in which it happened, from 0.
+    /// Blocks of the failed trials, counted from 0.
     pub blocks: Vec<u32>,
 }
 
-/// A reason without its figures: the same of trials that failed alike.
+/// The reason with every number replaced by `#`, so that trials with the same cause have the same text.
 #[must_use]
 pub fn alike(reason: &str) -> String {
     let mut out = String::with_capacity(reason.len());
@@ -89,30 +89,30 @@ pub fn alike(reason: &str) -> String {
     out
 }
 
-/// A metric's values, one for each trial that has one, in order of blocks.
+/// Values of a metric: one for each trial that has one, in order of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Values {
-    /// Block and value.
+    /// Pairs of block and value.
     pub by_block: Vec<(u32, f64)>,
-    /// Median and its interval at 95 %, of a rare event its share or rate over all trials together; none only where a value is
-    /// no number.
+    /// Median with its 95 % interval; for a rare event the share or rate over all trials together. `None` only if there
+    /// is no value or a value is not finite.
     pub estimate: Option<Estimate>,
-    /// Of a rare event what was counted, by block; empty for any other metric.
+    /// Counts of a rare event, by block; empty for any other metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<u32, Events>,
-    /// Set where trials have too few observations for the metric's quantile
-    /// ([`litelab_record::measure::least_observations`]): so many, their median. The values are then the longest of each trial.
+    /// Median number of observations per trial, set if it is too low for the metric's quantile
+    /// ([`litelab_record::measure::least_observations`]). The values are then the longest of each trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_of: Option<u64>,
-    /// Whether they are made of transactions, and half of the arm's trials or more are too short to be judged by them
-    /// ([`litelab_record::outcome::Flag::Short`]). All of an arm's trials are judged or none: the slowest blocks are the ones
-    /// that have the fewest transactions, and without them the arm would look faster than it is.
+    /// Whether the metric is measured over transactions and half of the arm's trials or more are too short to judge
+    /// ([`litelab_record::outcome::Flag::Short`]). Either all trials of an arm are judged or none: the slowest blocks
+    /// have the fewest transactions, and without them the arm would appear faster than it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub short: bool,
 }
 
 impl Values {
-    /// With the estimate computed.
+    /// Creates the values of a metric and computes their estimate.
     #[must_use]
     pub fn new(mut by_block: Vec<(u32, f64)>) -> Self {
         by_block.sort_by_key(|(block, _)| *block);
@@ -120,7 +120,7 @@ impl Values {
         Self { estimate: median(&values, Confidence::P95).ok(), by_block, ..Self::default() }
     }
 
-    /// Of a rare event.
+    /// Creates the values of a rare event from its counts by block.
     #[must_use]
     pub fn counted(metric: &Metric, events: BTreeMap<u32, Events>) -> Self {
         let counted = if metric.measure == Measure::ErrorShare { Counted::Rate } else { Counted::Share };
@@ -130,7 +130,7 @@ impl Values {
         Self { by_block, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, ..Self::default() }
     }
 
-    /// Counts over all trials, of a rare event.
+    /// Counts of a rare event over all trials; `None` for any other metric.
     #[must_use]
     pub fn sum(&self) -> Option<Events> {
         let trials: Vec<Events> = self.events.values().copied().collect();
@@ -139,7 +139,7 @@ impl Values {
 }
 
 impl ArmAnalysis {
-    /// The arm before any trial.
+    /// Creates the analysis of an arm without trials; `None` if the plan has no such arm.
     #[must_use]
     pub fn new(plan: &Plan, index: usize) -> Option<Self> {
         let arm = plan.arms.get(index)?;
@@ -168,37 +168,38 @@ impl ArmAnalysis {
         })
     }
 
-    /// Whether there are trials, and all of them failed.
+    /// Whether the arm has trials and all of them failed.
     #[must_use]
     pub fn is_all_failed(&self) -> bool {
         self.measured == 0 && self.failed() > 0
     }
 
-    /// Trials that failed.
+    /// Number of failed trials.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.iter().map(|f| f.blocks.len() as u64).sum()
     }
 
-    /// The estimate of a metric.
+    /// Estimate of a metric.
     #[must_use]
     pub fn estimate(&self, metric: &Metric) -> Option<&Estimate> {
         self.metrics.get(metric)?.estimate.as_ref()
     }
 
-    /// Values by block; empty where there are none.
+    /// Values of a metric by block; empty if there are none.
     #[must_use]
     pub fn values(&self, metric: &Metric) -> &[(u32, f64)] {
         self.metrics.get(metric).map_or(&[], |values| &values.by_block)
     }
 
-    /// Why nothing is judged by a metric of it: trials too short, a quantile of too few.
+    /// Reason for which a metric of this arm is not judged: trials that are too short, or a quantile of too few
+    /// observations.
     #[must_use]
     pub fn too_few(&self, metric: &Metric) -> Option<String> {
         super::pair::too_few(self.metrics.get(metric)?, metric)
     }
 
-    /// Whether it is the second of two identical arms.
+    /// Whether the arm is the second of two identical arms of an A/A check.
     #[must_use]
     pub fn is_twin(&self) -> bool {
         self.dimensions.contains_key(litelab_model::resolve::AA)

@@ -1,4 +1,4 @@
-//! A published claim against what was measured here.
+//! Judges published claims against this run's measurements.
 
 use litelab_model::plan::ClaimPlan;
 use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
@@ -9,39 +9,39 @@ use super::pair::{self, planner};
 use super::serial;
 use crate::number;
 
-/// A claim examined.
+/// Result of judging one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimResult {
     /// The claim.
     #[serde(flatten)]
     pub plan: ClaimPlan,
-    /// Name of its arm, and of the one it is compared with.
+    /// Names of the claim's arm and of the arm that it is compared with.
     pub arms: (String, Option<String>),
-    /// What was measured.
+    /// Ratio or value that the claim is judged by.
     #[serde(serialize_with = "serial::measured")]
     pub measured: Measured,
-    /// Whether it stands here.
+    /// Verdict on the claim.
     #[serde(flatten)]
     pub verdict: ClaimVerdict,
-    /// Of a rare event what was counted over all trials, where the claim is about the arm's own value.
+    /// Counts of a rare event over all trials, for a claim about the arm's own value.
     pub events: Option<Events>,
-    /// Why it was not judged, if it was not.
+    /// Reason for which the claim was not judged.
     pub reason: Option<String>,
 }
 
-/// What was measured for a claim.
+/// Quantity that a claim is judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// Arm over the arm it is compared with, at 95 %.
+    /// Ratio of the arm to the arm that it is compared with, at 95 %.
     Ratio(PairedRatio),
-    /// The arm's own value, at 95 %.
+    /// Value of the arm itself, at 95 %.
     Value(Estimate),
-    /// Nothing.
+    /// No measurement.
     Nothing,
 }
 
 impl Measured {
-    /// The ratio or value.
+    /// The ratio or value; `None` without a measurement.
     #[must_use]
     pub fn estimate(&self) -> Option<&Estimate> {
         match self {
@@ -54,7 +54,7 @@ impl Measured {
 
 const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { blocks_needed: None };
 
-/// Examines a claim. An arm of which a trial failed proves nothing: the blocks that are left were chosen by the failure.
+/// Judges a claim. A failed trial of an arm leaves the claim open: the failure selected the remaining blocks.
 pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
     let find = |index: usize| arms.get(index);
     let name = |index: usize| find(index).map_or_else(|| format!("arm {index}"), |a| a.name.clone());
@@ -105,7 +105,8 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
     }
 }
 
-/// Why a claim that something never happens is open although it did not: what was seen only bounds how often it does.
+/// Reason for which a claim "at most 0" stays open although no event was seen: the measurement gives an upper bound
+/// only.
 fn never(plan: &ClaimPlan, arm: &ArmAnalysis) -> Option<String> {
     let values = arm.metrics.get(&plan.metric).filter(|_| plan.at_most == Some(0.0))?;
     let (of, high) = (values.sum()?.of, values.estimate?.high()?);
@@ -115,7 +116,7 @@ fn never(plan: &ClaimPlan, arm: &ArmAnalysis) -> Option<String> {
     ))
 }
 
-/// Why an arm proves nothing: it was skipped, or some of its trials failed.
+/// Reason for which an arm supports no verdict: it was skipped, or some of its trials failed.
 pub(super) fn failures(arm: &ArmAnalysis, against: Option<&ArmAnalysis>) -> Option<String> {
     if let Some((arm, why)) = std::iter::once(arm).chain(against).find_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
         return Some(format!("{} was skipped: {why}", arm.name));
@@ -133,7 +134,8 @@ fn judge(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> Cl
     }
 }
 
-/// Bounds that no ratio can have, such as "at most 0 failures": the same rule, without a forecast of blocks.
+/// Applies the rule of [`ExpectedRange`] to bounds that no ratio can have, such as "at most 0 failures", without a
+/// forecast of blocks.
 fn beyond_ratios(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> ClaimVerdict {
     let Some(interval) = estimate.interval() else { return OPEN };
     if at_least.is_none() && at_most.is_none() {

@@ -1,4 +1,4 @@
-//! Trials come in one by one and leave only their numbers, so that a long run needs little memory.
+//! Collects trials one at a time and keeps only their numbers, so that a long run needs little memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,38 +19,39 @@ use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, tim
 use crate::error::ReportError;
 use crate::number;
 
-/// Takes in trials; gives an [`Analysis`] at any moment.
+/// Collects trials and returns an [`Analysis`] of those added so far.
 #[derive(Clone, Debug)]
 pub struct Collector {
     metrics: Vec<Metric>,
     arms: Vec<Numbers>,
 }
 
-/// What is kept of an arm's trials.
+/// Numbers kept of the trials of one arm.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     measured: u64,
     values: BTreeMap<Metric, Vec<(u32, f64)>>,
-    /// Of rare events.
+    /// Counts of rare events, by block.
     events: BTreeMap<Metric, BTreeMap<u32, Events>>,
-    /// Of quantiles: how many observations, and the longest, in the order of `values`.
+    /// For quantiles: the number of observations and the longest one of each trial, in the order of `values`.
     observed: BTreeMap<Metric, Vec<(u64, f64)>>,
-    /// By kind and reason without figures.
+    /// Failures by kind and by reason without digits.
     failures: BTreeMap<(u8, String), FailureCount>,
     flags: Flags,
-    /// The lowest level so far; none before the first trial.
+    /// Lowest durability level so far: `None` before the first trial, `Some(None)` if it is not known.
     level: Option<Option<Level>>,
     on_server: bool,
     settings: BTreeMap<String, BTreeSet<String>>,
     content: BTreeMap<String, BTreeSet<String>>,
-    /// What kept a search from a higher rate, and in how many trials.
+    /// Reasons that limited a search, with the number of trials of each.
     limits: BTreeMap<String, u64>,
     errors: BTreeMap<(String, String), ErrorCount>,
     timelines: timeline::Trials,
 }
 
 impl Collector {
-    /// For the trials of a plan: every measure, and of single transactions what the plan or `extra` names.
+    /// Creates a collector for the trials of a plan. It computes every measure; metrics of single transactions only if
+    /// the plan or `extra` names them.
     #[must_use]
     pub fn new(plan: &Plan, extra: &[Metric]) -> Self {
         let of_findings = plan.findings.iter().flat_map(|f| f.values.values()).map(|value| match value {
@@ -68,10 +69,10 @@ impl Collector {
         Self { metrics: metrics.into_iter().collect(), arms: vec![Numbers::default(); plan.arms.len()] }
     }
 
-    /// Takes in a trial of the plan.
+    /// Adds a trial of the plan.
     ///
     /// # Errors
-    /// When it is of an arm that the plan does not have.
+    /// If the plan does not have the trial's arm.
     pub fn add(&mut self, plan: &Plan, record: &TrialRecord) -> Result<(), ReportError> {
         let damaged = ReportError::Damaged { arm: record.arm, arms: plan.arms.len() };
         let (Some(arm), Some(numbers)) = (plan.arms.get(record.arm), self.arms.get_mut(record.arm)) else {
@@ -94,13 +95,13 @@ impl Collector {
         Ok(())
     }
 
-    /// Whether a trial's time series is of use.
+    /// Whether the analysis uses a trial's time series.
     #[must_use]
     pub fn wants_series(&self, plan: &Plan, record: &TrialRecord) -> bool {
         matches!(record.outcome, Outcome::Measured(_)) && windows(plan, record.arm) > 0
     }
 
-    /// Takes in the time series of a trial that was added.
+    /// Adds the time series of a trial that was added before.
     pub fn add_series(&mut self, plan: &Plan, record: &TrialRecord, series: &Series) {
         let count = windows(plan, record.arm);
         if let (Outcome::Measured(measurement), Some(numbers), 1..) =
@@ -110,7 +111,7 @@ impl Collector {
         }
     }
 
-    /// What the trials so far say.
+    /// Analyses the trials added so far.
     #[must_use]
     pub fn finish(&self, info: &RunInfo) -> Analysis {
         let plan = &info.plan;
@@ -138,7 +139,7 @@ impl Collector {
     }
 }
 
-/// Windows of an arm's scenario.
+/// Number of timeline windows of an arm's scenario; 0 without a timeline.
 fn windows(plan: &Plan, arm: usize) -> usize {
     let scenario = plan.arms.get(arm).and_then(|arm| plan.scenarios.get(arm.scenario));
     scenario.map_or(0, |scenario| scenario.timeline as usize)
@@ -183,7 +184,7 @@ impl Numbers {
         for connection in &measurement.settings {
             for (name, value) in &connection.settings {
                 let value = shown(name, value);
-                // Almost always there already: no allocation for the thousandth time.
+                // The value is almost always present already: the loop then allocates nothing.
                 match self.settings.get_mut(name) {
                     Some(values) if values.contains(&value) => {}
                     Some(values) => {
@@ -216,7 +217,7 @@ impl Numbers {
         let values = self.values.iter().map(|(metric, values)| (metric.clone(), self.of_quantile(metric, values)));
         let mut metrics: BTreeMap<Metric, Values> = values.chain(counted).collect();
         if 2 * self.flags.short() >= self.measured {
-            // What was counted has the bound of so many transactions, however few.
+            // Counts of events have an interval for any number of transactions.
             let of_transactions = |(metric, values): &(&Metric, &mut Values)| {
                 metric.measure.is_of_transactions() && values.events.is_empty()
             };
@@ -225,7 +226,7 @@ impl Numbers {
         metrics
     }
 
-    /// The longest of each trial in place of a quantile of too few.
+    /// Values of a metric; for a quantile of too few observations the longest of each trial.
     fn of_quantile(&self, metric: &Metric, values: &[(u32, f64)]) -> Values {
         let (Measure::Latency(_, of), Some(observed)) = (metric.measure, self.observed.get(metric)) else {
             return Values::new(values.to_vec());
@@ -262,10 +263,10 @@ impl Numbers {
     }
 }
 
-/// What is not seen of a server, which is another process and may be another machine.
+/// Note on arms of a server: a server is another process and may run on another machine.
 const ON_SERVER: &str = "CPU and memory are the runner's alone; what the server took beside it is not measured";
 
-/// The harness's own limit, which no database can lift.
+/// Note on the limit that the scenario's own pauses set for every database.
 fn ceiling(per_second: f64) -> String {
     let rate = number::value(per_second, Unit::PerSecond);
     format!("the scenario's own pauses leave room for {rate} at the most, whatever the database")

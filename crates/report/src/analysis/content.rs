@@ -1,9 +1,9 @@
-//! Whether arms that had the same rows to leave did leave the same.
+//! Checks that arms with the same work left the same table contents.
 //!
-//! The parameter generator makes contents a function of the seed, so whatever differs between drivers, profiles or
-//! accesses is a row lost, doubled or changed on its way. It is a function of the seed only where nothing else decides
-//! what is written: in arms that write nothing, and in those of one worker whose roles all end by count. Of several
-//! workers, and of roles that end by time, the number and order of transactions is the machine's doing.
+//! The parameter generator derives all values from the seed, so a difference between drivers, profiles or accesses
+//! means that a row was lost, duplicated or changed. This holds only if nothing else decides the content: for arms that
+//! write nothing, and for arms of one worker whose roles all end by count. With several workers, or with roles that end
+//! by time, the number and order of transactions depends on the machine.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 
-/// A table that arms with the same work were to leave alike.
+/// Content check of one table over arms with the same work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContentCheck {
-    /// The table; `table#1` for one of several databases.
+    /// Name of the table; `table#1` for one of several databases.
     pub table: String,
-    /// Arms that were looked at, at least two.
+    /// Checked arms, at least two.
     pub arms: Vec<usize>,
-    /// Hex SHA-256 of the content that most of them left, of the baseline's where it is a tie.
+    /// Hex SHA-256 of the most frequent content; in a tie that of the baseline.
     #[serde(rename = "sha256")]
     pub hash: String,
-    /// Those of which a trial left another.
+    /// Arms with at least one trial that left a different content.
     pub odd: Vec<usize>,
 }
 
-/// The checks of a scenario: one for each table and set of arms with the same work. Trials in which a transaction failed
-/// are not looked at: they lack rows rightly.
+/// Checks a scenario: one check for each table and set of arms with the same work. Trials with a failed transaction are
+/// not checked, because their missing rows are correct.
 pub(super) fn check(arms: &[&ArmAnalysis], baseline: usize, plan: &Plan) -> Vec<ContentCheck> {
     let mut groups: BTreeMap<(String, &str), Vec<&ArmAnalysis>> = BTreeMap::new();
     let mut dialects = arms.iter().filter_map(|arm| plan.arms.get(arm.index)).map(|arm| arm.dialect);
@@ -67,8 +67,9 @@ fn compare(table: &str, arms: &[&ArmAnalysis], baseline: usize) -> Option<Conten
     })
 }
 
-/// All that decides what an arm leaves, as text; none where the machine has a part in it. Of `several` dialects it is not
-/// the SQL, which each has its own way to say, but the values, and which schema the scenario names.
+/// Everything that determines the content an arm leaves, as text; `None` if the machine has an influence on it. With
+/// `several` dialects the text has the values and the schema that the scenario names, but no SQL, which differs between
+/// dialects.
 fn work(arm: &Arm, several: bool) -> Option<String> {
     if arm.search.is_some() || arm.kill.is_some() {
         return None;
@@ -92,7 +93,7 @@ fn work(arm: &Arm, several: bool) -> Option<String> {
     serde_json::to_string(&(before, transactions, &trial.roles)).ok()
 }
 
-/// Takes from a transaction what has no part in what it writes: how it begins, waits and is timed.
+/// Removes from a transaction the fields without influence on its writes: how it begins, waits and is timed.
 fn bare(transaction: &mut Transaction, of_sql: bool) {
     (transaction.begin, transaction.writes) = (Begin::None, false);
     (transaction.hold_us, transaction.timed_rows) = (0, false);

@@ -1,4 +1,4 @@
-//! From which number on (of workers, of rows) one way overtakes another.
+//! Crossovers: the smallest level of a dimension (workers, rows) at which one variant overtakes another.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,39 @@ use super::claim::failures;
 use super::pair::{self, better};
 use super::serial;
 
-/// One way against another in one scenario.
+/// Crossovers of two variants in one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrossoverResult {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The dimension that grows.
+    /// Dimension whose level grows.
     pub over: String,
-    /// What is overtaken, as the study selects it.
+    /// The base variant, as the study selects it.
     pub base: String,
-    /// What may overtake it.
+    /// The variant that may overtake the base.
     pub other: String,
-    /// The values that both have, ascending; two at least.
+    /// Levels that both variants have, ascending; at least two.
     pub levels: Vec<u32>,
-    /// Arms at them: of the base, and of the other.
+    /// Arms at these levels: those of the base, then those of the other.
     pub arms: (Vec<usize>, Vec<usize>),
-    /// In the order of the study.
+    /// Results in the order of the study's metrics.
     pub metrics: Vec<MetricCrossover>,
 }
 
-/// In one metric.
+/// Crossover in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricCrossover {
     /// The metric.
     pub metric: Metric,
-    /// Where it is, at 95 %; or why that is not known, in one line.
+    /// The crossover at 95 %, or the reason in one line for which it is not known.
     #[serde(serialize_with = "serial::known")]
     pub found: Result<Crossover, String>,
-    /// The other over the base at the last value, at 95 %.
+    /// Ratio of the other to the base at the last level, at 95 %.
     #[serde(serialize_with = "serial::ratio_if_any")]
     pub last: Option<PairedRatio>,
 }
 
-/// All of a plan, in its order.
+/// Finds all crossovers of a plan, in its order.
 pub(super) fn find(plan: &Plan, arms: &[ArmAnalysis]) -> Vec<CrossoverResult> {
     let each = |of: &CrossoverPlan| of.others.iter().map(|other| one(plan, of, other, arms)).collect::<Vec<_>>();
     plan.crossovers.iter().flat_map(each).collect()
@@ -72,7 +72,8 @@ fn one(plan: &Plan, of: &CrossoverPlan, other: &LinePlan, arms: &[ArmAnalysis]) 
     }
 }
 
-/// Over the blocks that have all values of both. As with a claim, arms of which a trial failed prove nothing.
+/// Judges the blocks that have a value of both variants at every level. As with a claim, a failed trial of an arm
+/// leaves the result open.
 fn judge(metric: &Metric, shared: &[(u32, usize, usize)], arms: &[ArmAnalysis]) -> Result<Crossover, String> {
     let mut blocks: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for (at, (_, base, other)) in shared.iter().enumerate() {
@@ -87,7 +88,7 @@ fn judge(metric: &Metric, shared: &[(u32, usize, usize)], arms: &[ArmAnalysis]) 
         }
         for (block, base, other) in pair::pairs(other, base, metric) {
             let curve = blocks.entry(block).or_default();
-            // Whoever lacks a value before this one has a shorter curve, and is left out.
+            // A block without a value at an earlier level has a shorter curve and is dropped below.
             if curve.len() == at {
                 curve.push((base, other));
             }

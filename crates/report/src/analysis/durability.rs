@@ -1,4 +1,4 @@
-//! The durability that an arm's settings buy, from what was read back and never from what was asked for.
+//! Durability of an arm, from the settings that its connections reported, never from the requested ones.
 
 use std::fmt;
 
@@ -9,7 +9,8 @@ use litelab_protocol::{ConnectionSettings, Value};
 
 use super::arm::ArmAnalysis;
 
-/// The lowest level of an arm's connections; none where a connection did not report enough, or is none.
+/// The lowest durability level of an arm's connections; `None` without connections, or if one did not report enough
+/// settings.
 #[must_use]
 pub fn lowest(arm: &Arm, connections: &[ConnectionSettings]) -> Option<Level> {
     if arm.location != Location::File {
@@ -21,42 +22,42 @@ pub fn lowest(arm: &Arm, connections: &[ConnectionSettings]) -> Option<Level> {
     levels.reduce(lower).flatten()
 }
 
-/// The lower of two; none where one is not known.
+/// The lower of two durability levels; `None` if one of them is not known.
 #[must_use]
 pub fn lower(a: Option<Level>, b: Option<Level>) -> Option<Level> {
     let (a, b) = a.zip(b)?;
     Some(Level { durability: a.durability.min(b.durability), caveat: a.caveat.or(b.caveat) })
 }
 
-/// The durability of an arm beside that of the arm it is compared with; none where it is not known.
+/// Durability levels of an arm and of the arm that it is compared with; `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footing {
-    /// Of the arm that it is compared with.
+    /// Level of the arm that it is compared with.
     pub against: Option<Durability>,
-    /// Of the arm.
+    /// Level of the arm.
     pub arm: Option<Durability>,
 }
 
 impl Footing {
-    /// Of two arms.
+    /// Takes the durability levels of two arms.
     #[must_use]
     pub fn of(arm: &ArmAnalysis, against: &ArmAnalysis) -> Self {
         Self { against: against.durability, arm: arm.durability }
     }
 
-    /// Whether the arm is known to keep less than the other.
+    /// Whether the arm is known to have a lower durability level than the other.
     #[must_use]
     pub fn is_loss(self) -> bool {
         self.against.zip(self.arm).is_some_and(|(against, arm)| arm < against)
     }
 
-    /// Whether the arm is known to keep more than the other.
+    /// Whether the arm is known to have a higher durability level than the other.
     #[must_use]
     pub fn is_gain(self) -> bool {
         self.against.zip(self.arm).is_some_and(|(against, arm)| arm > against)
     }
 
-    /// `gives up the last commits at a power loss (D3 → D2)`; none where both have the same.
+    /// Difference in the form `gives up the last commits at a power loss (D3 → D2)`; `None` if the levels are equal.
     #[must_use]
     pub fn difference(self) -> Option<String> {
         match (self.against, self.arm) {
@@ -68,7 +69,7 @@ impl Footing {
     }
 }
 
-/// `D4`, or `D4 → D2` where they differ.
+/// Formats as `D4`, or as `D4 → D2` if the levels differ.
 impl fmt::Display for Footing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
@@ -80,7 +81,7 @@ impl fmt::Display for Footing {
     }
 }
 
-/// A setting as it is shown: in words where SQLite has some.
+/// Formats the value of a setting, in words where SQLite defines them.
 #[must_use]
 pub fn shown(name: &str, value: &Value) -> String {
     pragma::find(name).map_or_else(|| value.to_string(), |known| known.in_words(value))

@@ -1,5 +1,5 @@
-//! Effects in a scenario whose arms are all combinations of its dimensions: what one choice does on the average over
-//! all others, and where two choices together do more or less than each alone.
+//! Effects in a scenario whose arms are all combinations of its dimensions: the mean effect of one choice over all
+//! other dimensions, and the interactions of two choices.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,40 @@ use serde::Serialize;
 use super::arm::ArmAnalysis;
 use super::serial;
 
-/// A value of a dimension, in words.
+/// A dimension and a value of it, as text.
 pub type Level = (String, String);
 
-/// What a choice does to a metric.
+/// Effect of one choice, or interaction of two choices, on a metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effect {
     /// The metric.
     pub metric: Metric,
-    /// The choice: dimension, value, and the baseline's value.
+    /// Dimension and value of the choice.
     pub level: Level,
-    /// The baseline's value.
+    /// Value of the baseline in that dimension.
     pub reference: String,
-    /// For an interaction the other choice, and the baseline's value of it.
+    /// For an interaction the other choice, and the baseline's value in its dimension.
     pub with: Option<(Level, String)>,
-    /// The ratio of the metric under the choice to that under the baseline's, a geometric mean over all combinations of
-    /// the other dimensions; for an interaction how much greater that ratio is under the other choice.
+    /// Ratio of the metric under the choice to that under the baseline's value, as a geometric mean over all
+    /// combinations of the other dimensions. For an interaction: the factor by which that ratio is greater under the
+    /// other choice.
     #[serde(serialize_with = "serial::ratio")]
     pub ratio: PairedRatio,
 }
 
-/// The effects of a factorial in one metric.
+/// Effects of all choices of a factorial scenario in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effects {
-    /// Level of each interval: with it, all hold together at 95 %.
+    /// Confidence level of each interval, a fraction. At this level all of them hold together at 95 %.
     pub confidence: f64,
-    /// Main effects, then interactions of two.
+    /// Main effects, then the interactions of two choices.
     pub effects: Vec<Effect>,
 }
 
-/// Logarithms of one block's values by combination.
+/// Logarithms of one block's values, by combination of the dimensions' values.
 type Block = BTreeMap<Vec<String>, f64>;
 
-/// All effects; or why there are none, in one line.
+/// Computes all effects, or returns the reason in one line for which there are none.
 pub(super) fn effects(
     dimensions: &[String],
     metric: &Metric,
@@ -98,12 +99,12 @@ pub(super) fn effects(
     Ok(Effects { confidence: confidence.level(), effects })
 }
 
-/// One or two choices against the baseline's.
+/// One or two choices compared with the baseline's values.
 struct Contrast(Vec<(usize, String)>);
 
 impl Contrast {
-    /// The mean over all combinations of the other dimensions. Each choice takes one difference; two take the
-    /// difference of the differences.
+    /// The contrast as a mean over all combinations of the other dimensions. One choice is a difference; two choices
+    /// are the difference of two differences.
     fn of(&self, block: &Block, reference: &[String]) -> f64 {
         let (mut sum, mut count) = (0.0, 0_u32);
         for (key, value) in block {
@@ -116,12 +117,12 @@ impl Contrast {
             sum += sign * value;
             count += u32::from(sign != 0.0);
         }
-        // Half of the terms (a quarter) are those with the choice (with both): so many differences there are.
+        // Half of the terms (of two choices a quarter) have the choice: their number is that of the differences.
         sum / f64::from(count.max(1)) * f64::from(1_u32 << self.0.len())
     }
 }
 
-/// Every level against the reference, then every pair of those in different dimensions.
+/// Every value compared with the baseline's, then every pair of these in different dimensions.
 fn contrasts(levels: &[Vec<String>], reference: &[String]) -> Vec<Contrast> {
     let others = levels.iter().enumerate().flat_map(|(d, levels)| {
         levels.iter().filter(move |level| **level != reference[d]).map(move |level| (d, level.clone()))
@@ -139,7 +140,7 @@ fn contrasts(levels: &[Vec<String>], reference: &[String]) -> Vec<Contrast> {
 mod tests {
     use super::*;
 
-    /// A block in which `a = 1` doubles, `b = y` takes to a third, and both together take another half.
+    /// A block in which `a = 1` doubles the value, `b = y` divides it by three, and both together halve it once more.
     fn block() -> Block {
         let key = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
         let value = |x: f64| x.ln();
@@ -148,7 +149,7 @@ mod tests {
             (key("1", "x"), value(24.0)),
             (key("0", "y"), value(4.0)),
             (key("1", "y"), value(4.0)),
-            // A third level of b, which takes no part in the contrasts below.
+            // A third value of b, which takes no part in the contrasts with y.
             (key("0", "z"), value(99.0)),
             (key("1", "z"), value(198.0)),
         ])
@@ -161,9 +162,9 @@ mod tests {
             let choices = choices.iter().map(|(d, level)| (*d, (*level).to_owned())).collect();
             Contrast(choices).of(&block(), &reference).exp()
         };
-        // 2, 1 and 2 times, over the three levels of b.
+        // The factors 2, 1 and 2 over the three values of b.
         assert!((of(&[(0, "1")]) - 4.0_f64.powf(1.0 / 3.0)).abs() < 1e-12);
-        // A third and a sixth.
+        // The factors 1/3 and 1/6 over the two values of a.
         assert!((of(&[(1, "y")]) - (1.0 / 18.0_f64).sqrt()).abs() < 1e-12);
         assert!((of(&[(0, "1"), (1, "y")]) - 0.5).abs() < 1e-12);
         assert!((of(&[(0, "1"), (1, "z")]) - 1.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Sentences about the outcome, with every value and its interval filled in.
+//! Findings: sentences of the study with measured values and intervals filled in.
 
 use litelab_model::Metric;
 use litelab_model::plan::{FindingPlan, FindingValuePlan};
@@ -9,7 +9,7 @@ use super::durability::Footing;
 use super::pair::{pair, ratio};
 use crate::number;
 
-/// The sentence with its values. What could not be measured says so in its place.
+/// Replaces the placeholders of the sentence. A value that could not be measured is replaced by the reason.
 pub(super) fn fill(plan: &FindingPlan, arms: &[ArmAnalysis], tolerance: f64) -> String {
     let tolerance = Tolerance::new(tolerance).unwrap_or_default();
     // One pass over the text: a value is never searched for further placeholders.
@@ -58,14 +58,14 @@ fn text(value: &FindingValuePlan, arms: &[ArmAnalysis], tolerance: Tolerance) ->
     }
 }
 
-/// Whether the intervals of two medians have nothing in common: what is left to compare where a value of 0, such as the
-/// share of a writer that starves, has no ratio.
+/// Whether the intervals of two medians do not overlap. This comparison remains where a value of 0, such as the share
+/// of a writer that starves, has no ratio.
 fn apart(one: &ArmAnalysis, other: &ArmAnalysis, metric: &Metric) -> bool {
     let interval = |arm: &ArmAnalysis| arm.estimate(metric).and_then(|estimate| estimate.interval());
     interval(one).zip(interval(other)).is_some_and(|(a, b)| a.high() < b.low() || b.high() < a.low())
 }
 
-/// The best by its median, and those of which it is not shown that they are worse. The level is shared by k − 1
+/// The arm with the best median, and the arms that are not shown to be worse. The confidence level is shared by k − 1
 /// comparisons and not by all pairs: the truly best arm is left out only if one of its own k − 1 intervals fails, as in
 /// Hsu's multiple comparisons with the best.
 fn best(metric: &Metric, among: &[usize], dimension: &str, arms: &[ArmAnalysis], tolerance: Tolerance) -> String {
@@ -79,7 +79,7 @@ fn best(metric: &Metric, among: &[usize], dimension: &str, arms: &[ArmAnalysis],
     let differ = others.iter().any(|(arm, _)| arm.durability != first.durability);
     let name = |arm: &ArmAnalysis| {
         let name = arm.dimensions.get(dimension).map_or_else(|| arm.label.clone(), ToString::to_string);
-        // What keeps less is not named as the best without saying so.
+        // A winner with a lower durability level must not be named without that level.
         if differ { format!("{name} ({})", Footing::of(arm, arm)) } else { name }
     };
     let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
@@ -90,7 +90,7 @@ fn best(metric: &Metric, among: &[usize], dimension: &str, arms: &[ArmAnalysis],
     let winner = name(first);
     let mut open: Vec<String> = Vec::new();
     for (arm, _) in others.iter().filter(|(arm, _)| !worse(arm)) {
-        // Arms that differ in other dimensions have one name in this one: the winner's own, too.
+        // Arms that differ in other dimensions share a name in this one, possibly that of the winner.
         let name = name(arm);
         if name != winner && !open.contains(&name) {
             open.push(name);

@@ -1,4 +1,4 @@
-//! What is to be said beside an arm's numbers, over all its trials, in words.
+//! Notes on an arm's numbers, from the flags of all its trials.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use litelab_record::outcome::Flag;
 
 use crate::number;
 
-/// The kind of a flag and the role it is about.
+/// Kind of a flag, with the role and transaction that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Little,
@@ -18,23 +18,23 @@ enum Kind {
     Late,
 }
 
-/// The worst of one kind, and in how many trials there was one.
+/// Flags of one kind over all trials: the worst value and the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Seen {
     trials: u64,
-    /// Share, difference or seconds, as the kind has it.
+    /// Share, difference or seconds, depending on the kind.
     worst: f64,
-    /// Unserved, or failed.
+    /// Number of unserved arrivals, or of transactions that failed, did nothing or did not end.
     count: u64,
     of: u64,
 }
 
-/// Flags of an arm, added up over its trials.
+/// Flags of an arm, summed over its trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flags(BTreeMap<Kind, Seen>);
 
 impl Flags {
-    /// Adds a trial's.
+    /// Adds the flags of a trial.
     pub fn add(&mut self, flags: &[Flag]) {
         for flag in flags {
             let (kind, worst, count, of) = match flag {
@@ -68,20 +68,20 @@ impl Flags {
         }
     }
 
-    /// Trials that are too short to be judged.
+    /// Number of trials that are too short to judge.
     #[must_use]
     pub fn short(&self) -> u64 {
         self.0.get(&Kind::Short).map_or(0, |seen| seen.trials)
     }
 
-    /// One line each; `measured` is the number of trials they are of. Without [`Flags::idle`].
+    /// Notes of one line each, without those of [`Flags::idle`]; `measured` is the number of trials with a measurement.
     #[must_use]
     pub fn notes(&self, measured: u64) -> Vec<String> {
         let beside = self.0.iter().filter(|(kind, _)| !matches!(kind, Kind::Idle { .. }));
         beside.map(|(kind, seen)| note(kind, seen, measured)).collect()
     }
 
-    /// Transactions that did nothing, one line each.
+    /// Notes of one line each on transactions that did nothing.
     #[must_use]
     pub fn idle(&self, measured: u64) -> Vec<String> {
         let idle = self.0.iter().filter(|(kind, _)| matches!(kind, Kind::Idle { .. }));

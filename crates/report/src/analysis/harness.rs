@@ -1,4 +1,4 @@
-//! What the harness itself costs: the same work with a driver that calls no database. Reported, never subtracted.
+//! Cost of the harness itself, measured with a driver that calls no database. It is reported, never subtracted.
 
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_record::RunInfo;
@@ -7,21 +7,21 @@ use serde::Serialize;
 
 use super::arm::ArmAnalysis;
 
-/// A runner's own cost in a scenario.
+/// Cost of a runner's harness in a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HarnessCost {
-    /// The runner.
+    /// Name of the runner.
     pub runner: String,
-    /// Nanoseconds per transaction, inside it and between two.
+    /// Nanoseconds per transaction, inside it and between two transactions.
     pub nanos: f64,
-    /// The runner's arm with the shortest mean service time.
+    /// Index of the runner's arm with the shortest mean service time.
     pub fastest: Option<usize>,
-    /// The cost as a share of that arm's mean service time. An upper bound where transactions wait: the harness's part
-    /// passes beside the waiting.
+    /// The cost as a share of that arm's mean service time. An upper bound if transactions wait, because the harness
+    /// then works during the wait.
     pub share: Option<f64>,
 }
 
-/// One for each runner that was calibrated for the scenario.
+/// Costs of the runners that were calibrated for the scenario.
 pub(super) fn costs(scenario: usize, arms: &[&ArmAnalysis], info: &RunInfo) -> Vec<HarnessCost> {
     let calibrations: Vec<_> = info.calibrations.iter().filter(|c| c.scenario == scenario).collect();
     let only = calibrations.len() == 1;
@@ -44,7 +44,7 @@ pub(super) fn costs(scenario: usize, arms: &[&ArmAnalysis], info: &RunInfo) -> V
     calibrations.iter().filter_map(cost).collect()
 }
 
-/// Whether `runner:driver` or `driver` is one of the runner's.
+/// Whether a driver, given as `runner:driver` or `driver`, belongs to the runner.
 fn runner_has(info: &RunInfo, runner: &str, driver: &str) -> bool {
     match driver.split_once(':') {
         Some((named, _)) => named == runner,

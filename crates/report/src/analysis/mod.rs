@@ -1,12 +1,15 @@
 //! From trials to estimates, comparisons, verdicts, claims and findings.
 //!
-//! **What is compared.** Within a scenario every arm with the baseline, block by block ([`litelab_stats::PairedRatio`]).
-//! **Families.** The comparisons of one scenario in all metrics by which arms are judged are one family: each interval is at
-//! 1 − α/m, so that all m hold together at 95 % (Bonferroni; Holm's p-values are given as well), and with them the verdict
-//! of a row, which is that of the first metric that is conclusive. Each claim is a family of its own: it was chosen before
-//! the run and by somebody else. Medians of single arms have plain 95 % intervals; they describe and decide nothing.
-//! **Rare events** (failed, errors, served, lost) are counts over all trials ([`litelab_stats::Events`]), and **quantiles**
-//! of too few observations are shown as the longest and judged by nobody ([`Values::max_of`]).
+//! **Comparisons.** Within a scenario every arm is compared with the baseline, block by block
+//! ([`litelab_stats::PairedRatio`]).
+//!
+//! **Families.** The comparisons of one scenario in all judged metrics are one family: each interval has the level
+//! 1 − α/m, so that all m hold together at 95 % (Bonferroni; Holm's p-values are given as well). The verdict of a row,
+//! which is that of the first conclusive metric, holds with them. Each claim is a family of its own: its author chose
+//! it before the run. Medians of single arms have plain 95 % intervals; they describe and decide nothing.
+//!
+//! **Rare events** (failed, errors, served, lost) are counts over all trials ([`litelab_stats::Events`]). **Quantiles**
+//! of too few observations are shown as the longest one and are not judged ([`Values::max_of`]).
 
 mod alert;
 mod arm;
@@ -49,20 +52,20 @@ pub use timeline::Timeline;
 
 use crate::error::ReportError;
 
-/// What a run says.
+/// Analysis of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// In the order of the plan.
+    /// Scenarios in the order of the plan.
     pub scenarios: Vec<ScenarioAnalysis>,
-    /// In the order of the plan; an arm's place is its index there.
+    /// Arms in the order of the plan: the position of an arm is its index there.
     pub arms: Vec<ArmAnalysis>,
-    /// In the order of the plan.
+    /// Claims in the order of the plan.
     pub claims: Vec<ClaimResult>,
     /// Names of claims whose arms `--quick` left out.
     pub left_out: Vec<String>,
-    /// The plan's sentences with their values.
+    /// Sentences of the plan with their values.
     pub findings: Vec<String>,
-    /// In the order of the plan, one for each scenario and each that may overtake.
+    /// Crossovers in the order of the plan, one for each scenario and each variant that may overtake the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<CrossoverResult>,
     /// Relative difference below which two arms count as equivalent.
@@ -70,20 +73,20 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Whether arms with the same work left other rows than each other: then some numbers are of other work.
+    /// Whether arms with the same work left different rows. Some of their numbers are then those of different work.
     #[must_use]
     pub fn self_check_failed(&self) -> bool {
         self.scenarios.iter().flat_map(|scenario| &scenario.content).any(|check| !check.odd.is_empty())
     }
 
-    /// The durability of an arm beside that of the arm it is compared with.
+    /// Durability levels of an arm and of the arm that it is compared with.
     #[must_use]
     pub fn footing(&self, arm: usize, against: usize) -> Footing {
         let rung = |index: usize| self.arms.get(index).and_then(|arm| arm.durability);
         Footing { against: rung(against), arm: rung(arm) }
     }
 
-    /// Keeps these scenarios, and claims about their arms.
+    /// Keeps these scenarios with their claims and crossovers, and drops all others.
     pub fn keep(&mut self, scenarios: &[String]) {
         let arms = &self.arms;
         let kept = |arm: usize| {
@@ -96,18 +99,18 @@ impl Analysis {
     }
 }
 
-/// Analyses a run file; its trials are read one at a time.
+/// Analyses a run file. Trials are read one at a time.
 ///
 /// # Errors
-/// When the file is damaged.
+/// If the file cannot be read or is damaged.
 pub fn analyse(file: &RunFile, info: &RunInfo) -> Result<Analysis, ReportError> {
     analyse_with(file, info, &[])
 }
 
-/// As [`analyse`], with further metrics of single transactions (`p99:claim`) computed for every arm.
+/// Analyses a run file as [`analyse`] does, with further metrics of single transactions (`p99:claim`) for every arm.
 ///
 /// # Errors
-/// When the file is damaged.
+/// If the file cannot be read or is damaged.
 pub fn analyse_with(file: &RunFile, info: &RunInfo, extra: &[Metric]) -> Result<Analysis, ReportError> {
     let mut collector = Collector::new(&info.plan, extra);
     let mut damaged = None;

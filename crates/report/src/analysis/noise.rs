@@ -1,4 +1,4 @@
-//! Two identical arms: what they differ by is noise.
+//! A/A checks: the difference between two identical arms is noise.
 
 use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
@@ -7,35 +7,35 @@ use serde::Serialize;
 use super::arm::ArmAnalysis;
 use super::pair::{MetricComparison, pair};
 
-/// An arm against its twin in one metric.
+/// Comparison of an arm with its twin in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AaCheck {
     /// Index of the arm.
     pub arm: usize,
     /// Index of its twin.
     pub twin: usize,
-    /// Twin over arm, at 95 %.
+    /// Ratio of the twin to the arm, at 95 %.
     #[serde(flatten)]
     pub comparison: MetricComparison,
-    /// What it says of the environment.
+    /// Noise of the environment in this metric.
     pub noise: Noise,
 }
 
-/// What two identical arms say of the environment.
+/// Noise of the environment, from two identical arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Noise {
-    /// They are equivalent: differences of the size of the tolerance can be told.
+    /// The arms are equivalent: a difference of the size of the tolerance can be shown.
     Quiet,
-    /// Their interval excludes 1: this machine finds differences where there are none.
+    /// The interval excludes 1: this machine shows a difference where there is none.
     False,
-    /// Their interval is wider than the tolerance.
+    /// The interval contains 1 and extends beyond the tolerance.
     Wide,
-    /// Too few blocks to say.
+    /// There are too few blocks for an interval.
     Unknown,
 }
 
-/// Every twin against the arm with which it shares all other dimensions.
+/// Compares every twin with the arm that has the same values in all other dimensions.
 pub(super) fn check(arms: &[&ArmAnalysis], metrics: &[Metric], tolerance: Tolerance) -> Vec<AaCheck> {
     let mut checks = Vec::new();
     for twin in arms.iter().filter(|a| a.is_twin()) {

@@ -1,4 +1,4 @@
-//! Two arms compared in one metric, block by block.
+//! Comparison of two arms in one metric, block by block.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,33 @@ use serde::Serialize;
 use super::arm::{ArmAnalysis, Values};
 use super::serial;
 
-/// An arm against another in one metric.
+/// Comparison of an arm with another in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricComparison {
     /// The metric.
     pub metric: Metric,
-    /// Arm over the arm it is compared with; or why there is none, in one line.
+    /// Ratio of the arm to the arm that it is compared with, or the reason in one line for which there is none.
     #[serde(serialize_with = "serial::known_ratio")]
     pub ratio: Result<PairedRatio, String>,
-    /// What it shows.
+    /// Verdict on the ratio.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Holm's adjusted p-value within its family.
+    /// Holm's adjusted p-value within the family of comparisons.
     pub p_adjusted: Option<f64>,
 }
 
-/// Which way a metric improves.
+/// Direction in which a metric improves.
 #[must_use]
 pub fn better(metric: &Metric) -> Better {
     if metric.measure.more_is_better() { Better::Higher } else { Better::Lower }
 }
 
-/// 80 % power at a confidence.
+/// Planner of blocks with 80 % power at a confidence.
 pub(crate) fn planner(confidence: Confidence) -> Planner {
     Planner::new(confidence, 0.8).unwrap_or_default()
 }
 
-/// Blocks that have a value of both: its number, that of `against`, that of `arm`.
+/// Blocks in which both arms have a value: block number, value of `against`, value of `arm`.
 pub(crate) fn pairs(arm: &ArmAnalysis, against: &ArmAnalysis, metric: &Metric) -> Vec<(u32, f64, f64)> {
     pairs_of(arm.values(metric), against.values(metric))
 }
@@ -48,10 +48,10 @@ fn pairs_of(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec<(u32, f64, f64)> 
     theirs.iter().filter_map(both).collect()
 }
 
-/// The ratio arm / against over the blocks that have both.
+/// Computes the ratio arm / against over the blocks in which both have a value.
 ///
 /// # Errors
-/// One line that says why there is none.
+/// The reason in one line for which there is none.
 pub(crate) fn ratio(
     arm: &ArmAnalysis,
     against: &ArmAnalysis,
@@ -62,7 +62,8 @@ pub(crate) fn ratio(
     ratio_of(arm.metrics.get(metric).unwrap_or(&none), against.metrics.get(metric).unwrap_or(&none), metric, confidence)
 }
 
-/// Why nothing is judged by values: their trials are too short, or they are the longest of too few observations.
+/// Reason for which values are not judged: the trials are too short, or the values are the longest of too few
+/// observations.
 pub(super) fn too_few(values: &Values, metric: &Metric) -> Option<String> {
     if values.short {
         return Some(format!("{metric} is not judged: the trials are too short; lengthen the roles' `for`"));
@@ -109,7 +110,7 @@ fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confide
     })
 }
 
-/// Compares `arm` with `against` at a confidence.
+/// Compares `arm` with `against` at a confidence, in one metric.
 #[must_use]
 pub fn pair(
     arm: &ArmAnalysis,
@@ -121,7 +122,8 @@ pub fn pair(
     verdict(ratio(arm, against, metric, confidence), metric, confidence, tolerance)
 }
 
-/// As [`pair`], of values by block, which need not be of one metric on both sides: two transactions of one arm.
+/// Compares values by block as [`pair`] does. The two sides may be different metrics, such as two transactions of one
+/// arm.
 pub(crate) fn pair_values(
     ours: &Values,
     theirs: &Values,

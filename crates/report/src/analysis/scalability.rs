@@ -1,4 +1,4 @@
-//! The Universal Scalability Law over a scenario's workers, and where adding workers brings less.
+//! The Universal Scalability Law over a scenario's numbers of workers, and the point from which more workers do less.
 
 use litelab_model::Scalar;
 use litelab_model::metric::{Measure, Metric};
@@ -8,25 +8,25 @@ use serde::Serialize;
 use super::arm::ArmAnalysis;
 use super::{pair, serial};
 
-/// Arms that differ in the number of workers only.
+/// Scalability of arms that differ only in the number of workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scalability {
-    /// What they have in common: `profile=balanced executor=threads`; empty where there is nothing else.
+    /// Values that the arms share: `profile=balanced executor=threads`; empty without other dimensions.
     pub label: String,
-    /// The dimension of workers.
+    /// Name of the dimension of workers.
     pub dimension: String,
-    /// What is fitted: throughput, as the scenario first names it.
+    /// Fitted metric: the throughput that the scenario names first.
     pub metric: Metric,
-    /// The law, or why there is none.
+    /// The fitted law, or the reason for which there is none.
     #[serde(serialize_with = "serial::law")]
     pub law: Result<Usl, String>,
-    /// Workers and median throughput of the best arm measured.
+    /// Number of workers and median throughput of the arm with the highest throughput.
     pub best: Option<(u32, f64)>,
-    /// The fewest workers beyond the best at which throughput is lower for certain, and its ratio to the best.
+    /// The fewest workers above the best for which the interval of the ratio to the best lies below 1, with that ratio.
     pub falls: Option<(u32, Estimate)>,
 }
 
-/// One for each combination of the other dimensions.
+/// Fits one law for each combination of the other dimensions.
 pub(super) fn fit(dimension: &str, metrics: &[Metric], arms: &[&ArmAnalysis]) -> Vec<Scalability> {
     let throughput = metrics.iter().find(|m| matches!(m.measure, Measure::Throughput | Measure::RowsPerSecond));
     let metric = throughput.cloned().unwrap_or_else(|| Measure::Throughput.into());
@@ -52,7 +52,7 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Ar
         .filter(|(_, throughput)| *throughput > 0.0)
         .map(|(concurrency, throughput)| UslPoint { concurrency, throughput })
         .collect();
-    // The seed only moves the interval's last digit; a constant one gives the same report each time.
+    // The seed changes only the last digit of the interval; a constant one gives the same report each time.
     let law = Usl::fit(&points, Confidence::P95, 1).map_err(|error| match error {
         StatsError::TooFew { have, need } => format!("it needs {need} levels, and {have} were measured"),
         other => other.to_string(),

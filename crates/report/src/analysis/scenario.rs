@@ -1,4 +1,4 @@
-//! A scenario: every arm against the baseline.
+//! Analysis of a scenario: every arm compared with the baseline.
 
 use litelab_model::Metric;
 use litelab_model::judging::{judged, shared_confidence};
@@ -20,62 +20,65 @@ use super::scalability::{self, Scalability};
 use super::serial;
 use super::timeline::Timeline;
 
-/// What a scenario's trials say.
+/// Comparisons, checks and costs of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenarioAnalysis {
-    /// Its name.
+    /// Name of the scenario.
     pub name: String,
-    /// The question it answers.
+    /// Question that the scenario answers.
     pub question: String,
-    /// Blocks planned.
+    /// Number of planned blocks.
     pub planned: u32,
-    /// Blocks of which at least one trial is there.
+    /// Number of blocks with at least one trial.
     pub done: u64,
-    /// Dimensions in which its arms differ, that of the twin left out.
+    /// Dimensions in which the arms differ, without that of the twin.
     pub dimensions: Vec<String>,
-    /// Its arms without the twin, in order.
+    /// Indices of the arms without the twin, in the order of the plan.
     pub arms: Vec<usize>,
-    /// The arm others are compared with.
+    /// Index of the arm that the others are compared with.
     pub baseline: usize,
-    /// Metrics shown.
+    /// Metrics to show.
     pub metrics: Vec<Metric>,
-    /// Metrics in which arms are judged, the deciding one first.
+    /// Metrics by which arms are judged, the deciding one first.
     pub judged: Vec<Metric>,
-    /// Level of each ratio's interval, a fraction: with it, all of the scenario hold together at 95 %.
+    /// Confidence level of each ratio's interval, a fraction. At this level all intervals of the scenario hold together
+    /// at 95 %.
     pub confidence: f64,
-    /// All arms but the baseline, without those of which all trials failed.
+    /// Comparisons of all arms except the baseline and arms of which all trials failed.
     pub comparisons: Vec<ArmComparison>,
-    /// Two identical arms compared.
+    /// Comparisons of identical arms.
     pub aa: Vec<AaCheck>,
-    /// Whether arms with the same rows to leave left the same.
+    /// Checks that arms with the same work left the same rows.
     pub content: Vec<ContentCheck>,
-    /// What the harness itself costs.
+    /// Costs of the harness itself.
     pub harness: Vec<HarnessCost>,
-    /// Bounds that every trial was looked at by.
+    /// Alerts of the scenario.
     pub alerts: Vec<AlertResult>,
-    /// Laws of scalability, where one was asked for.
+    /// Laws of scalability, if the scenario requests them.
     pub scalability: Vec<Scalability>,
-    /// Effects of single dimensions in the first metric, where they were asked for; or why there are none.
+    /// Effects of single dimensions in the first metric, or the reason for which there are none; `None` if not
+    /// requested.
     #[serde(serialize_with = "serial::known_if_any")]
     pub effects: Option<Result<Effects, String>>,
-    /// Arms over the time of their trials, where it was asked for.
+    /// Time series of the arms, if the scenario requests them.
     pub timelines: Vec<Timeline>,
 }
 
-/// An arm against the baseline.
+/// Comparison of an arm with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArmComparison {
     /// Index of the arm.
     pub arm: usize,
-    /// Its durability beside that of the baseline.
+    /// Durability levels of the arm and of the baseline.
     #[serde(rename = "durability", serialize_with = "serial::footing")]
     pub footing: Footing,
-    /// In the order of the judged metrics.
+    /// Comparisons in the order of the judged metrics.
     pub metrics: Vec<MetricComparison>,
 }
 
 impl ScenarioAnalysis {
-    /// The baseline, then the others by the first metric, the best first; of those that were measured at most so many.
+    /// The baseline, then the other arms by the first metric, the best first: at most `most` arms that have
+    /// measurements.
     #[must_use]
     pub fn leading<'a>(&self, analysis: &'a Analysis, most: usize) -> Vec<&'a ArmAnalysis> {
         let Some(metric) = self.metrics.first() else { return Vec::new() };
@@ -97,8 +100,8 @@ impl ScenarioAnalysis {
 }
 
 impl ArmComparison {
-    /// The first metric that is conclusive. All judged metrics share the confidence, so that an arm that is like the baseline
-    /// is told apart in 5 % of scenarios at the most, whichever of them decides.
+    /// The first conclusive metric. All judged metrics share the confidence level, so that an arm equal to the baseline
+    /// is distinguished from it in at most 5 % of scenarios, whichever metric decides.
     #[must_use]
     pub fn decided(&self) -> Option<&MetricComparison> {
         self.metrics.iter().find(|m| !matches!(m.verdict, Verdict::Inconclusive { .. }))
@@ -117,8 +120,8 @@ pub(super) fn analyse(
     let mine: Vec<&ArmAnalysis> = all.iter().filter(|a| a.scenario == index).collect();
     let arms: Vec<&ArmAnalysis> = mine.iter().filter(|a| !a.is_twin()).copied().collect();
     let judged = judged(&plan.metrics);
-    // Of what was to run, not of what succeeded: the level must not depend on the outcome. An arm without any value has no
-    // outcome, and no verdict.
+    // Counted over the arms to run, not over those that succeeded: the level must not depend on the outcome. An arm
+    // without any value has no outcome and no verdict.
     let run = arms.iter().filter(|a| a.skipped.is_none() && !a.is_all_failed());
     let others: Vec<&ArmAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
     let confidence = shared_confidence(others.len(), &judged);
@@ -147,7 +150,7 @@ pub(super) fn analyse(
     }
 }
 
-/// Arms against their baseline in all judged metrics, one family.
+/// Compares arms with their baseline in all judged metrics, as one family.
 #[must_use]
 pub fn compare(
     baseline: &ArmAnalysis,
@@ -166,7 +169,7 @@ pub fn compare(
     comparisons
 }
 
-/// Holm's p-values.
+/// Fills in Holm's adjusted p-values.
 fn adjust(comparisons: &mut [ArmComparison]) {
     let cells: Vec<&mut MetricComparison> = comparisons.iter_mut().flat_map(|c| &mut c.metrics).collect();
     let p_values: Vec<f64> = cells.iter().map(|c| c.ratio.as_ref().map_or(1.0, |r| r.p_value)).collect();

@@ -1,5 +1,5 @@
-//! How an analysis is serialised where a field's own form would say too much or too little: a ratio without an interval is
-//! not in it, and what is not known has a `reason` in its place.
+//! Serialisation of the fields of an analysis whose derived form would give too much or too little: a ratio without an
+//! interval is left out, and an unknown value is replaced by `{ reason }`.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -13,13 +13,13 @@ use super::durability::Footing;
 use super::timeline::QUANTITIES;
 use crate::number;
 
-/// In place of what is not known.
+/// Replacement for an unknown value.
 #[derive(Serialize)]
 struct Unknown<'a> {
     reason: &'a str,
 }
 
-/// `{ value, n, bounds, p_value }`, or `{ reason }` without an interval.
+/// Serialises `{ value, n, bounds, p_value }`, or `{ reason }` without an interval.
 pub(super) fn ratio<S: Serializer>(of: &PairedRatio, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Ratio<'a> {
@@ -64,7 +64,7 @@ pub(super) fn known_if_any<T: Serialize, S: Serializer>(
     }
 }
 
-/// The law with the workers at its peak.
+/// Serialises the law together with the number of workers at its peak.
 pub(super) fn law<S: Serializer>(of: &Result<Usl, String>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Law<'a> {
@@ -78,7 +78,7 @@ pub(super) fn law<S: Serializer>(of: &Result<Usl, String>, serializer: S) -> Res
     }
 }
 
-/// A ratio as every other, a value as an estimate.
+/// Serialises a ratio as [`ratio`] does, and a value as an estimate.
 pub(super) fn measured<S: Serializer>(of: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
     match of {
         Measured::Ratio(paired) => ratio(paired, serializer),
@@ -87,7 +87,7 @@ pub(super) fn measured<S: Serializer>(of: &Measured, serializer: S) -> Result<S:
     }
 }
 
-/// A list of `{ transaction, code, seen, cured, message }`.
+/// Serialises a list of `{ transaction, code, seen, cured, message }`.
 pub(super) fn errors<S: Serializer>(
     of: &BTreeMap<(String, String), ErrorCount>,
     serializer: S,
@@ -102,7 +102,7 @@ pub(super) fn errors<S: Serializer>(
     serializer.collect_seq(of.iter().map(|((transaction, code), count)| Errors { transaction, code, count }))
 }
 
-/// By the names of [`QUANTITIES`]; what no trial has is left out.
+/// Serialises a map by the names of [`QUANTITIES`], without those that no trial has.
 pub(super) fn quantities<S: Serializer>(
     of: &[Option<Estimate>; QUANTITIES.len()],
     serializer: S,
@@ -110,7 +110,7 @@ pub(super) fn quantities<S: Serializer>(
     serializer.collect_map(QUANTITIES.iter().zip(of).filter_map(|((name, _), value)| Some((name, value.as_ref()?))))
 }
 
-/// As it is shown.
+/// Serialises the displayed text.
 pub(super) fn displayed<T: Display, S: Serializer>(of: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
     match of {
         Some(of) => serializer.collect_str(of),
@@ -118,7 +118,7 @@ pub(super) fn displayed<T: Display, S: Serializer>(of: &Option<T>, serializer: S
     }
 }
 
-/// `D4`, or `D4 → D2`.
+/// Serialises `D4`, or `D4 → D2`.
 pub(super) fn footing<S: Serializer>(of: &Footing, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(of)
 }

@@ -1,30 +1,30 @@
-//! How trials went over their time: windows of equal length, each a median over blocks.
+//! Time series of trials: windows of equal length, each with medians over trials.
 
 use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
 use serde::Serialize;
 
-/// An arm's windows.
+/// Time series of one arm.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
     /// Index of the arm.
     pub arm: usize,
-    /// In order; of equal length.
+    /// Windows in order, of equal length.
     pub windows: Vec<Window>,
 }
 
-/// What was seen in one window; medians over trials.
+/// Values of one window, as medians over trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// Seconds from `go` to its beginning and end.
+    /// Beginning and end, in seconds from `go`.
     pub seconds: (f64, f64),
-    /// By quantity, in the order of [`QUANTITIES`]; none where no trial has it.
+    /// Values in the order of [`QUANTITIES`]; `None` if no trial has the quantity.
     #[serde(serialize_with = "super::serial::quantities")]
     pub values: [Option<Estimate>; QUANTITIES.len()],
 }
 
-/// What is shown of each window, and its unit: committed transactions and errors per second, the largest log and
-/// database, pages brought from the log into the database per second, and how often the log began anew.
+/// Quantities of each window with their units: committed transactions and errors per second, the largest log and
+/// database, pages checkpointed from the log into the database per second, and the number of restarts of the log.
 pub const QUANTITIES: [(&str, litelab_model::metric::Unit); 6] = {
     use litelab_model::metric::Unit::{Bytes, Count, PerSecond};
     [
@@ -37,17 +37,17 @@ pub const QUANTITIES: [(&str, litelab_model::metric::Unit); 6] = {
     ]
 };
 
-/// Values of one arm: of each trial its length in seconds, and its windows.
+/// Trials of one arm: the length of each in seconds, and its windows.
 pub(super) type Trials = Vec<(f64, Vec<[f64; QUANTITIES.len()]>)>;
 
-/// The windows of one trial.
+/// Divides one trial into windows.
 pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) -> (f64, Vec<[f64; QUANTITIES.len()]>) {
     let length = measurement.result.elapsed_ns.max(1);
     let seconds = length as f64 / 1e9 / count as f64;
     let place = |nanos: u64| ((u128::from(nanos) * count as u128 / u128::from(length)) as usize).min(count - 1);
     let mut windows = vec![[0.0; QUANTITIES.len()]; count];
     for tick in &series.ticks {
-        // A tick tells of the time before it.
+        // A tick counts the interval before it.
         let window = &mut windows[place(tick.t_ms.saturating_mul(1_000_000).saturating_sub(1))];
         for counts in &tick.counts {
             window[0] += counts.committed as f64 / seconds;
@@ -67,7 +67,7 @@ pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) 
     (length as f64 / 1e9, windows)
 }
 
-/// Medians over an arm's trials; none where there are no trials.
+/// Medians over an arm's trials; `None` without trials.
 pub(super) fn timeline(arm: usize, trials: &Trials) -> Option<Timeline> {
     let count = trials.iter().map(|(_, windows)| windows.len()).min().filter(|count| *count > 0)?;
     let estimate = |values: Vec<f64>| median(&values, Confidence::P95).ok();
@@ -122,7 +122,7 @@ mod tests {
         };
         let (seconds, windows) = windows(&measurement, &series, 2);
         assert_eq!((seconds, windows.len()), (2.0, 2));
-        // Seven and three in the first second; what came after the end belongs to the last window.
+        // Seven and three in the first second; events after the end belong to the last window.
         assert_eq!([windows[0][0], windows[1][0]], [10.0, 6.0]);
         assert_eq!([windows[0][2], windows[1][2]], [40.0, 30.0]);
         assert_eq!([windows[0][4], windows[1][4]], [0.0, 20.0]);

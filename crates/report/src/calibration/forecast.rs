@@ -1,4 +1,4 @@
-//! Whether a host can show what a study asks for.
+//! Forecasts whether a host can show the differences that a study requires.
 
 use litelab_model::plan::ScenarioPlan;
 use litelab_model::study::Location;
@@ -9,34 +9,34 @@ use litelab_stats::{Planner, Spread, Tolerance};
 
 use crate::analysis::{judged, planner, shared_confidence};
 
-/// A scenario whose tolerance is beyond this host in the blocks that are planned.
+/// A scenario whose planned blocks are too few for its tolerance on this host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Of the metrics it is judged by, the one in which the host is quietest.
+    /// The judged metric in which the host has the least noise.
     pub metric: Metric,
-    /// Blocks planned.
+    /// Number of planned blocks.
     pub blocks: u32,
-    /// The smallest difference that so many are likely to show, a fraction; none where they are too few for any.
+    /// Smallest difference that the planned blocks are likely to show, a fraction; `None` if they are too few for any.
     pub effect: Option<f64>,
-    /// What the study asks for, a fraction.
+    /// Difference that the study requires, a fraction.
     pub tolerance: f64,
-    /// Blocks that are likely to show it; none where no sensible number would do.
+    /// Number of blocks that are likely to show it; `None` if no reasonable number suffices.
     pub needed: Option<u32>,
 }
 
-/// Scenarios of a run for which too few blocks are planned, as far as the calibration stored with it tells; the worst
-/// first. None without one.
+/// Scenarios of a run with too few planned blocks, according to the calibration stored with the run; the worst first.
+/// Empty without a calibration.
 ///
-/// A forecast from another workload on the same host: with a transaction of its own a study may be quieter or not, which
-/// its own blocks then say.
+/// The forecast comes from another workload on the same host. The study's own transactions may have more or less noise,
+/// which only its blocks show.
 #[must_use]
 pub fn forecasts(info: &RunInfo) -> Vec<Forecast> {
     info.host.as_ref().map_or_else(Vec::new, |stored| forecasts_of(&info.plan, &stored.calibration))
 }
 
-/// As [`forecasts`], before there is a run.
+/// Computes [`forecasts`] before there is a run.
 #[must_use]
 pub fn forecasts_of(plan: &Plan, calibration: &HostCalibration) -> Vec<Forecast> {
     let scenarios = plan.scenarios.iter().enumerate();
@@ -54,8 +54,8 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
     let judged = judged(&scenario.metrics);
     let planner = planner(shared_confidence(others, &judged));
     let tolerance = Tolerance::new(plan.tolerance).ok()?;
-    // The arm that is bound by the disk is the noisier one, and it takes part in its comparison. How long a transaction
-    // takes that is not is unknown before it ran, so the noisier kind is assumed.
+    // The arm that waits for the disk has more noise, and it takes part in its comparison. The duration of other
+    // transactions is not known before they run, so the noisier kind is assumed.
     let is_like = |work: Work| match arms.iter().any(|arm| syncs_each_commit(arm)) {
         true => work == Work::Commits,
         false => work != Work::Commits,
@@ -80,8 +80,8 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
     })
 }
 
-/// Whether an arm's transactions write, and its settings sync before they answer. SQLite's defaults do (a rollback
-/// journal, FULL); a write-ahead log syncs at commit from FULL on (<https://sqlite.org/pragma.html#pragma_synchronous>).
+/// Whether an arm's transactions write and its settings sync at every commit. SQLite's defaults do (a rollback journal,
+/// FULL); a write-ahead log syncs at commit from FULL on (<https://sqlite.org/pragma.html#pragma_synchronous>).
 fn syncs_each_commit(arm: &Arm) -> bool {
     let set = |name: &str| arm.settings.iter().find(|s| s.name == name).map(|setting| setting.value.as_str());
     let level = match set("synchronous") {
@@ -94,7 +94,7 @@ fn syncs_each_commit(arm: &Arm) -> bool {
 }
 
 impl std::fmt::Display for Forecast {
-    /// `this host shows 7 % in 10 blocks (p50); the study asks for 5 %: about 24 blocks`.
+    /// Formats as `this host shows 7 % in 10 blocks (p50); the study asks for 5 %: about 24 blocks`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let blocks = crate::number::counted(self.blocks, "block");
         match self.effect {

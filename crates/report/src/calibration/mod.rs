@@ -1,4 +1,4 @@
-//! What a host can show at all, from A/A experiments; and what that means for a study that asks for more.
+//! Smallest differences that a host can show, from A/A experiments, and forecasts for studies that require less.
 
 mod forecast;
 mod noise;

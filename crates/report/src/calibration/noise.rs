@@ -1,23 +1,23 @@
-//! From a run of identical arms to the noise of its host.
+//! Computes the noise of a host from a run of identical arms.
 
 use litelab_record::calibration::{Effect, Noise, Work};
 use litelab_stats::{Aa, Confidence, PairedRatio, Planner};
 
 use crate::analysis::{Analysis, pairs};
 
-/// Blocks of each A/A experiment: the fewest that give an interval at 95 %.
+/// Number of blocks of each A/A experiment: the fewest that give an interval at 95 %.
 pub const EXPERIMENT: u32 = 6;
 
-/// Numbers of blocks whose smallest effect is told.
+/// Numbers of blocks for which the smallest effect is reported.
 pub const SIZES: [u32; 4] = [6, 10, 20, 40];
 
-/// The noise of every scenario of the study `calibrate` and every metric it judges by, from arms and their twins. What
-/// could not be compared (no block, a metric that was 0) is left out; trials too short to judge arms by are not, for it is
-/// their noise that is asked for.
+/// The noise of every scenario of the study `calibrate` in every judged metric, from arms and their twins. Rows that
+/// cannot be compared (no block, a metric that was 0) are left out. Trials that are too short to judge arms by are
+/// included, because their noise is measured here.
 #[must_use]
 pub fn noise(analysis: &Analysis) -> Vec<Noise> {
     let mut found = Vec::new();
-    // Whether one of two identical arms is favoured is asked of every row at once.
+    // All rows share the confidence level at which one of two identical arms is tested for an advantage.
     let rows: usize = analysis.scenarios.iter().map(|s| s.aa.len()).sum();
     let together = Confidence::P95.shared_by(rows.max(1)).unwrap_or_default();
     for scenario in &analysis.scenarios {

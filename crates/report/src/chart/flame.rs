@@ -1,4 +1,4 @@
-//! Where CPU time goes: call stacks beside each other, as a flame graph by inferno.
+//! Flame graphs of CPU time, drawn by inferno.
 
 use inferno::flamegraph::color::{BasicPalette, Palette};
 use inferno::flamegraph::{self, Options};
@@ -10,32 +10,32 @@ use super::draw::svg::{self, Anchor, N, WIDTH};
 use super::{Chart, say};
 use crate::{number, symbol};
 
-/// A flame graph. Every bar is a function as it was called from the one below it, as wide as its share of all samples;
-/// what has nothing above it is where the time goes. Callees stand in the order of their names, not of time.
+/// A flame graph. Every bar is a function called from the one below it, as wide as its share of all samples; a bar with
+/// nothing above it is where the time is spent. Callees are ordered by name, not by time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flame {
-    /// What is shown: `CPU time by call stack, wal-full`.
+    /// Title: `CPU time by call stack, wal-full`.
     pub title: String,
     /// The answer in a sentence; may be empty.
     pub summary: String,
-    /// What was sampled. Bars narrower than [`Flame::LEAST`] are cut.
+    /// Sampled call stacks. Bars narrower than [`Flame::LEAST`] are not drawn.
     pub stacks: Stacks,
 }
 
-/// Free on both sides of inferno's bars.
+/// Free width on both sides of inferno's bars.
 const MARGIN: usize = 10;
-/// Free above them, but for a little.
+/// Free height above inferno's bars that is cut off, except for a few units.
 const ABOVE: f64 = 30.0;
-/// No run samples so long; sums of more could overflow.
+/// Limit of the number of samples, above any run's; larger sums could overflow.
 const MOST_SAMPLES: u64 = 1 << 40;
 
 impl Flame {
-    /// The least share of a bar that is drawn: a narrower one has no room for a letter, and of some hundred samples it
-    /// stands for one or two.
+    /// Smallest share of a bar that is drawn. A narrower one has no room for a letter, and of a few hundred samples it
+    /// represents one or two.
     pub const LEAST: f64 = 0.01;
 
-    /// The bars that inferno draws, and the height of its picture. What it puts around them stays out: the page's policy
-    /// allows neither its style nor its script.
+    /// The bars that inferno draws, and the height of its picture. The markup around them is dropped, because the
+    /// page's content security policy allows neither its style nor its script.
     fn bars(&self) -> Option<(String, f64)> {
         if !(1..MOST_SAMPLES).contains(&self.stacks.samples()) {
             return None;
@@ -45,7 +45,7 @@ impl Flame {
         options.deterministic = true;
         options.image_width = Some(WIDTH as usize + 2 * MARGIN);
         options.min_width = 100.0 * Self::LEAST;
-        // Of DejaVu Sans Mono, one of the widest in use.
+        // Width of DejaVu Sans Mono, one of the widest fonts in use.
         options.font_width = 0.61;
         let lines: Vec<String> = self.stacks.folded().lines().map(line).collect();
         let mut picture = Vec::new();
@@ -58,7 +58,7 @@ impl Flame {
     }
 
     fn percent(&self, samples: u64) -> String {
-        // To a tenth of a percent: of some hundred samples no more is known.
+        // Rounded to a tenth of a percent, the precision of a few hundred samples.
         number::percent((1000.0 * samples as f64 / self.stacks.samples() as f64).round() / 1000.0)
     }
 }
@@ -91,15 +91,15 @@ impl Chart for Flame {
     }
 }
 
-/// A folded line with names that a bar has room for.
+/// A folded line with names short enough for a bar.
 fn line(folded: &str) -> String {
     let (stack, count) = folded.rsplit_once(' ').unwrap_or((folded, ""));
     let names: Vec<String> = stack.split(';').map(name).collect();
-    // What stands after a space inferno takes for a count.
+    // inferno parses the text after a space as the count.
     format!("{} {count}", printable(&names.join(";")).replace(' ', "\u{a0}"))
 }
 
-/// In words where the kernel is: colours have no meaning.
+/// Short name of a frame. Frames of the kernel are marked in words, because colours have no meaning.
 fn name(frame: &str) -> String {
     let (plain, kernel) = stacks::plain(frame);
     let short = symbol::short(plain);

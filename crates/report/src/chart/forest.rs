@@ -1,4 +1,4 @@
-//! Ratios with their intervals, one row each, on a logarithmic axis.
+//! Forest plots: ratios with their intervals, one row each, on a logarithmic axis.
 
 use maud::{Markup, html};
 
@@ -10,57 +10,57 @@ use super::{Chart, Reading, say};
 use crate::number;
 use crate::style::Tone;
 
-/// A forest plot: the line at 1 says "no difference", the shaded band "a difference that does not matter".
+/// A forest plot: the line at 1 means "no difference", the shaded band "a difference that does not matter".
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forest {
-    /// What is shown: `throughput against the baseline`.
+    /// Title: `throughput against the baseline`.
     pub title: String,
     /// The answer in a sentence; may be empty.
     pub summary: String,
-    /// What the axis measures: `throughput, ratio to journal_mode=delete`. The unit × is added.
+    /// Quantity of the axis: `throughput, ratio to journal_mode=delete`. The unit × is added.
     pub axis: String,
-    /// Ends of the band of differences that do not matter, such as (1/1.05, 1.05); none where none was set.
+    /// Ends of the band of differences that do not matter, such as (1/1.05, 1.05); `None` without a tolerance.
     pub band: Option<(f64, f64)>,
-    /// What a ratio below 1 and above 1 means, such as ("slower", "faster"); none where neither is better.
+    /// Meaning of a ratio below 1 and above 1, such as ("slower", "faster"); `None` if neither is better.
     pub sides: Option<(String, String)>,
-    /// From top to bottom.
+    /// Rows from top to bottom.
     pub rows: Vec<ForestRow>,
 }
 
 /// One ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForestRow {
-    /// What is compared; long ones are wrapped.
+    /// Label of the comparison; a long one is wrapped.
     pub label: String,
-    /// The ratio; or why there is none, in a few words. A ratio without an interval is not drawn either.
+    /// The ratio, or the reason in a few words for which there is none. A ratio without an interval is not drawn.
     pub ratio: Result<Reading, String>,
-    /// What it shows.
+    /// Verdict on the ratio.
     pub verdict: Option<Verdict>,
-    /// Blocks behind it.
+    /// Number of blocks of the ratio.
     pub blocks: u32,
 }
 
-/// A verdict as it is read.
+/// A verdict as printed in the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Stands before the word, and says the same: `▲`.
+    /// Symbol before the word, with the same meaning: `▲`.
     pub glyph: String,
-    /// `faster`.
+    /// The verdict in a word: `faster`.
     pub word: String,
-    /// Chooses the colour.
+    /// Tone that selects the colour.
     pub tone: Tone,
 }
 
-/// Height of a lane, which two lines of text fill.
+/// Height of a lane, enough for two lines of text.
 const LANE: f64 = 36.0;
-/// More rows than these have the axis's labels above them as well.
+/// Number of rows above which the axis has labels at the top as well.
 const LONG: usize = 8;
-/// Between a label and its lane, and below it.
+/// Distance between a label and the lane below it.
 const GAP: f64 = 4.0;
-/// Least distance from the middle to the ends of the axis, as a factor.
+/// Least distance from 1 to the ends of the axis, as a factor.
 const LEAST: f64 = 1.1;
-/// Intervals reach at most this many times as far from 1, on the logarithmic axis, as the farthest ratio: one wide
-/// interval is not to squeeze all others.
+/// Limit of intervals: this many times as far from 1, on the logarithmic axis, as the farthest ratio. One wide interval
+/// must not squeeze all others.
 const REACH: f64 = 2.5;
 
 impl Chart for Forest {
@@ -122,11 +122,11 @@ impl Chart for Forest {
     }
 }
 
-/// What lies below the marks of all rows.
+/// Background of all rows, drawn below their marks.
 struct Ground {
     scale: Scale,
     right: f64,
-    /// Places of the ends of the band.
+    /// Positions of the ends of the band.
     band: Option<(f64, f64)>,
     ticks: Vec<f64>,
     lanes: Path,
@@ -164,14 +164,15 @@ impl Ground {
 }
 
 impl Forest {
-    /// Blocks of every row, where there are several rows and all have the same: then they are told once.
+    /// Number of blocks of every row, if there are several rows and all have the same number, which is then printed
+    /// once.
     fn common_blocks(&self) -> Option<u32> {
         let first = self.rows.first()?.blocks;
         (self.rows.len() > 1 && self.rows.iter().all(|row| row.blocks == first)).then_some(first)
     }
 
-    /// From the lowest to the highest value on the axis: 1, the band, all ratios, and of their intervals what does not
-    /// squeeze the rest.
+    /// Lowest and highest value of the axis: it contains 1, the band, all ratios, and their intervals as far as
+    /// [`REACH`].
     fn range(&self) -> (f64, f64) {
         let drawn: Vec<&Reading> = self.rows.iter().filter_map(|row| row.drawn().ok()).collect();
         let band = self.band.iter().flat_map(|(low, high)| [*low, *high]);
@@ -185,7 +186,7 @@ impl Forest {
         (low / 1.02, high * 1.02)
     }
 
-    /// What lies on either side of 1, from this baseline on; and the next baseline.
+    /// Draws the meaning of either side of 1, from this baseline on; returns also the next baseline.
     fn sides(&self, right: f64, baseline: f64) -> (Markup, f64) {
         let Some((low, high)) = &self.sides else { return (Markup::default(), baseline) };
         let ends = [format!("← {low}"), format!("{high} →")];
@@ -201,11 +202,11 @@ impl Forest {
     }
 }
 
-/// Width of what stands to the right of a lane, at most.
+/// Largest width of the notes to the right of a lane.
 const NOTES: f64 = 190.0;
 
 impl ForestRow {
-    /// What is drawn, or why nothing is.
+    /// The reading to draw, or the reason for which none is drawn.
     fn drawn(&self) -> Result<&Reading, String> {
         let reading = self.ratio.as_ref().map_err(Clone::clone)?;
         if !Kind::Logarithmic.places(reading.value) {
@@ -214,7 +215,7 @@ impl ForestRow {
         reading.range.filter(|(low, high)| low <= high).map(|_| reading).ok_or_else(|| "no interval".into())
     }
 
-    /// From `top` on; and where the next row begins.
+    /// Draws the row from `top` on; returns also the position of the next row.
     fn markup(&self, ground: &mut Ground, notes: &[Vec<String>; 2], with_blocks: bool, top: f64) -> (Markup, f64) {
         let blocks = if with_blocks { number::counted(self.blocks, "block") } else { String::new() };
         let label = text::wrap_bold(&self.label, WIDTH - text::width(&blocks) - 12.0);
@@ -243,7 +244,7 @@ impl ForestRow {
         (markup, lane + height + 10.0)
     }
 
-    /// Verdict, and the ratio in figures.
+    /// The verdict, and the ratio in figures.
     fn notes(&self) -> [Vec<String>; 2] {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{} {}", verdict.glyph, verdict.word));
         let figures = self.drawn().map(say::ratio).unwrap_or_default();
@@ -258,7 +259,7 @@ impl ForestRow {
     }
 }
 
-/// Shapes say what colours say.
+/// Shape that carries the same meaning as the colour.
 fn shape(tone: Tone) -> usize {
     match tone {
         Tone::Good => 0,

@@ -1,4 +1,4 @@
-//! A metric over two dimensions.
+//! Heat maps: a metric over two dimensions.
 
 use litelab_model::metric::Unit;
 use litelab_model::text::printable;
@@ -11,75 +11,76 @@ use super::draw::svg::{self, Anchor, WIDTH};
 use super::draw::text;
 use super::{Chart, say};
 
-/// A table whose cells are shaded by their value, with the value written in them. Too many columns for the width are
-/// continued below.
+/// A table whose cells are shaded by their value and contain it as text. Columns that do not fit the width continue
+/// below.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heatmap {
-    /// What is shown: `throughput by profile and workers`.
+    /// Title: `throughput by profile and workers`.
     pub title: String,
     /// The answer in a sentence; may be empty.
     pub summary: String,
-    /// What the cells measure: `throughput`.
+    /// Metric of the cells: `throughput`.
     pub metric: String,
-    /// Unit of all values; none for a ratio.
+    /// Unit of all values; `None` for a ratio.
     pub unit: Option<Unit>,
-    /// Which cell is outlined as the best; none where neither direction is better.
+    /// Direction in which the metric improves, which selects the cell outlined as the best; `None` if neither is
+    /// better.
     pub better: Option<Better>,
-    /// Levels from top to bottom.
+    /// Dimension with its levels from top to bottom.
     pub rows: Dimension,
-    /// Levels from left to right.
+    /// Dimension with its levels from left to right.
     pub columns: Dimension,
-    /// Row by row. A cell that is not there is drawn as missing.
+    /// Cells row by row. A cell without an entry is drawn as missing.
     pub cells: Vec<Vec<Cell>>,
 }
 
 /// A dimension and its levels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dimension {
-    /// `workers`.
+    /// Name of the dimension: `workers`.
     pub name: String,
-    /// `1`, `2`, `4`.
+    /// Levels of the dimension: `1`, `2`, `4`.
     pub levels: Vec<String>,
 }
 
-/// One combination.
+/// Cell of one combination of levels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Measured.
+    /// A measured value.
     Value {
-        /// In the unit of the map.
+        /// Value in the unit of the map.
         value: f64,
-        /// More of it, shown when the cell is pointed at: the interval, the arm's name. May be empty.
+        /// Details, shown when the mouse points at the cell: the interval, the arm's name. May be empty.
         note: String,
     },
-    /// Not measured; hatched.
+    /// No value; the cell is hatched.
     Missing {
-        /// A word that stands in the cell: `skipped`, `failed`.
+        /// Text in the cell: `skipped`, `failed`.
         word: String,
-        /// Why, shown when the cell is pointed at.
+        /// Reason, shown when the mouse points at the cell.
         reason: String,
     },
 }
 
-/// Shades from the lowest to the highest value.
+/// Number of shades between the lowest and the highest value.
 const SHADES: usize = 7;
-/// A ratio of highest to lowest from which on shades go by factors, not by differences.
+/// Ratio of the highest to the lowest value from which shades are spaced by factors, not by differences.
 const BY_FACTORS: f64 = 10.0;
-/// Labels of rows are wrapped within this.
+/// Largest width of the labels of rows; longer ones are wrapped.
 const ROW_LABEL: f64 = 126.0;
-/// Bounds of a cell's width.
+/// Smallest and largest width of a cell.
 const CELL: (f64, f64) = (34.0, 100.0);
-/// A label of a column is wrapped within its cell, but makes its cell this wide first.
+/// Width up to which a cell grows for the label of its column, which is then wrapped.
 const COLUMN_LABEL: f64 = 72.0;
-/// Around the text of a cell.
+/// Padding around the text of a cell.
 const PADDING: f64 = 5.0;
 
-/// Where everything lies.
+/// Widths and columns of the map.
 struct Layout {
-    /// Room of the rows' labels.
+    /// Width of the labels of rows.
     left: f64,
     cell: f64,
-    /// Columns beside each other.
+    /// Number of columns next to each other.
     columns: usize,
 }
 
@@ -139,13 +140,13 @@ impl Heatmap {
         format!("{} ({unit}); rows: {}, columns: {}", self.metric, self.rows.name, self.columns.name)
     }
 
-    /// Every combination, row by row.
+    /// Row and column of every combination, row by row.
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let columns = self.columns.levels.len();
         (0..self.rows.levels.len()).flat_map(move |row| (0..columns).map(move |column| (row, column)))
     }
 
-    /// A value that can be drawn.
+    /// The value of a cell; `None` if it cannot be drawn.
     fn value(&self, row: usize, column: usize) -> Option<f64> {
         match self.cells.get(row)?.get(column)? {
             Cell::Value { value, .. } if Kind::Linear.places(*value) => Some(*value),
@@ -153,7 +154,7 @@ impl Heatmap {
         }
     }
 
-    /// Where the highest or the lowest value is.
+    /// Row and column of the highest or the lowest value.
     fn extreme(&self, which: Better) -> Option<(usize, usize)> {
         let known = self.places().filter_map(|(row, column)| Some(((row, column), self.value(row, column)?)));
         let by = |a: &(_, f64), b: &(_, f64)| a.1.total_cmp(&b.1);
@@ -171,7 +172,7 @@ impl Heatmap {
         format!("{}, {}", level(&self.rows, row), level(&self.columns, column))
     }
 
-    /// What stands in a cell.
+    /// Text of a cell.
     fn text(&self, row: usize, column: usize) -> String {
         match (self.value(row, column), self.cells.get(row).and_then(|cells| cells.get(column))) {
             (Some(value), _) => say::value(value, self.unit),
@@ -198,7 +199,7 @@ impl Heatmap {
         let need = texts.chain(labels).fold(CELL.0, f64::max).min(CELL.1) + 2.0 * PADDING;
         let room = WIDTH - left - 2.0;
         let fit = ((room / need).floor() as usize).max(1);
-        // Bands of about as many columns each look better than a full one and a rest.
+        // Bands with about equal numbers of columns look better than a full band and a remainder.
         let bands = self.columns.levels.len().div_ceil(fit).max(1);
         let columns = self.columns.levels.len().div_ceil(bands).max(1);
         Layout { left, cell: (room / columns as f64).min(CELL.1 + 2.0 * PADDING), columns }
@@ -259,7 +260,7 @@ impl Heatmap {
         (markup, y)
     }
 
-    /// From 0, the lowest.
+    /// Index of the shade of a value; 0 is that of the lowest.
     fn shade(&self, value: f64) -> usize {
         let values = self.places().filter_map(|(row, column)| self.value(row, column));
         let Some((low, high)) = Kind::Linear.range(values).filter(|(low, high)| low < high) else { return SHADES / 2 };
@@ -269,7 +270,7 @@ impl Heatmap {
         scale.at(value).map_or(0, |place| (place as usize).min(SHADES - 1))
     }
 
-    /// The shades from the lowest to the highest value, and the other marks.
+    /// Draws the shades from the lowest to the highest value, and the other marks.
     fn legend(&self, hatch: &str, top: f64) -> (Markup, f64) {
         let end = |which| self.extreme(which).map(|(row, column)| self.text(row, column)).unwrap_or_default();
         let (low, high) = (end(Better::Lower), end(Better::Higher));

@@ -1,17 +1,17 @@
-//! Static pictures: SVG with its numbers in words, drawn from plain data.
+//! Static charts: SVG with a description of its numbers in words, drawn from plain data.
 //!
-//! | type | is |
+//! | type | content |
 //! |---|---|
-//! | [`Xy`] | quantities against one horizontal axis: what the figures of a page configure |
+//! | [`Xy`] | quantities over one horizontal axis, configured by the figures of a page |
 //! | [`Forest`] | ratios with intervals, one row each |
 //! | [`Heatmap`] | a metric over two dimensions |
 //! | [`Flame`] | CPU time by call stack |
 //!
-//! Every picture scales with its column (its own width is 440 units, at which text is 13 units high), carries a title
-//! and a description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light
-//! and a dark theme; no picture has a `style` attribute, and none tells by colour alone: series differ in marker and
-//! dash too. What cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. None of them panics,
-//! whatever it is given.
+//! Every chart scales with its column (its own width is 440 units, with text 13 units high), has a title and a
+//! description for screen readers, and names the unit of each axis. Colours are classes of [`CSS`] in a light and a
+//! dark theme. No chart has a `style` attribute, and none relies on colour alone: series differ in marker and dash as
+//! well. A value that cannot be placed (not finite, or not above 0 on a logarithmic axis) is left out. No input makes a
+//! chart panic.
 
 mod draw;
 mod flame;
@@ -36,19 +36,19 @@ pub(crate) use xy::{Lane, Mark, Panel, Xy};
 
 use maud::Markup;
 
-/// What the classes of all charts look like, light and dark: to be put once into the page's `<style>`. It follows the
-/// reader's system; print is light.
+/// Style sheet of the classes of all charts, light and dark, to be included once in the page's `<style>`. It follows
+/// the reader's system; print is light.
 pub const CSS: &str = include_str!("chart.css");
 
-/// A picture.
+/// A chart of plain data.
 pub trait Chart {
-    /// What it shows, in a few words; the page may put it above the picture as well.
+    /// Title in a few words; the page may print it above the chart as well.
     fn title(&self) -> &str;
 
-    /// Its main sentence and what the marks say, for readers who do not see it.
+    /// Main sentence and marks in words, for readers who do not see the chart.
     fn description(&self) -> String;
 
-    /// The picture. `id` is to be unique in the page: the ids of its parts begin with it. Characters that have no
-    /// place in an id are replaced by `-`.
+    /// Draws the chart. `id` must be unique in the page, because the ids of its parts begin with it. Characters that an
+    /// id cannot contain are replaced by `-`.
     fn svg(&self, id: &str) -> Markup;
 }

@@ -1,19 +1,19 @@
-//! A value and how far it may be off.
+//! A value with its interval.
 
 use litelab_stats::Estimate;
 
-/// A measured value, in the unit of its chart, with its interval where there is one.
+/// A measured value in the unit of its chart, with its interval if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The point estimate.
     pub value: f64,
-    /// Ends of the interval, low before high. An infinite end (or, for a ratio, a low end of 0) is open: it is drawn as
-    /// an arrow to the border.
+    /// Ends of the interval, the lower one first. An infinite end, or a lower end of 0 of a ratio, is open: it is drawn
+    /// as an arrow to the border.
     pub range: Option<(f64, f64)>,
 }
 
 impl Reading {
-    /// A value with its interval.
+    /// Creates a value with its interval.
     #[cfg(test)]
     pub(crate) fn within(value: f64, low: f64, high: f64) -> Self {
         Self { value, range: Some((low, high)) }

@@ -1,4 +1,4 @@
-//! Charts in words.
+//! Descriptions of charts in words.
 
 use litelab_model::metric::Unit;
 use litelab_stats::{Bounds, Estimate, Interval};
@@ -7,10 +7,10 @@ use super::Reading;
 use crate::number;
 use crate::style::Tone;
 
-/// Marks that a description names; a table beside the picture has them all.
+/// Number of marks that a description names; the table next to the chart has all of them.
 const NAMED: usize = 10;
 
-/// The main sentence, what is drawn, and the first marks in words.
+/// Joins the main sentence, the sentence on what is drawn, and the first marks in words.
 pub(crate) fn description(summary: &str, drawn: &str, marks: impl ExactSizeIterator<Item = String>) -> String {
     let more = marks.len().saturating_sub(NAMED);
     let marks: Vec<String> = marks.take(NAMED).filter(|mark| !mark.is_empty()).collect();
@@ -24,7 +24,7 @@ pub(crate) fn description(summary: &str, drawn: &str, marks: impl ExactSizeItera
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Class of a tone.
+/// CSS class of a tone.
 pub(crate) fn tone(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
@@ -34,7 +34,7 @@ pub(crate) fn tone(tone: Tone) -> &'static str {
     }
 }
 
-/// A value in its unit; a ratio without one.
+/// Formats a value in its unit, and a ratio with `×`.
 pub(crate) fn value(value: f64, unit: Option<Unit>) -> String {
     match unit {
         Some(unit) => number::value(value, unit),
@@ -43,7 +43,7 @@ pub(crate) fn value(value: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// A value with its interval.
+/// Formats a value with its interval.
 pub(crate) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
     let middle = value(reading.value, unit);
     match reading.range.map(|(low, high)| (closed(low), closed(high))) {
@@ -55,7 +55,7 @@ pub(crate) fn reading(reading: &Reading, unit: Option<Unit>) -> String {
     }
 }
 
-/// As [`reading`], for a ratio, whose low end is open at 0: written as ratios are everywhere else.
+/// Formats a ratio, whose low end is open at 0, in the form of all other ratios; else as [`reading`].
 pub(crate) fn ratio(of: &Reading) -> String {
     let range = of.range.map(|(low, high)| (if low > 0.0 { low } else { f64::NEG_INFINITY }, high));
     let interval = range.and_then(|(low, high)| Interval::new(low, high, 1.0).ok());

@@ -1,4 +1,4 @@
-//! Quantities against one horizontal axis, in panels below each other.
+//! Charts of quantities over one horizontal axis, in panels below each other.
 
 use maud::{Markup, html};
 
@@ -9,73 +9,73 @@ use super::draw::svg::{self, Anchor, Path, WIDTH};
 use super::draw::{mark, text};
 use super::{Chart, Reading, say};
 
-/// A picture that a figure configures. All values are data; what has no place on its axis is left out.
+/// A chart that a figure configures, from data alone. A value that cannot be placed on its axis is left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Xy {
-    /// What is shown.
+    /// Title of the chart.
     pub(crate) title: String,
     /// The answer in a sentence; may be empty.
     pub(crate) summary: String,
-    /// What is drawn against what, in a sentence.
+    /// The quantities that are drawn, in a sentence.
     pub(crate) drawn: String,
     /// The marks in words, in the order of the legend.
     pub(crate) words: Vec<String>,
-    /// Which mark is which; entries without a text are left out.
+    /// Legend; entries without a text are left out.
     pub(crate) legend: Vec<Entry>,
-    /// Of all panels; none where no value has a place on it.
+    /// Horizontal axis of all panels; `None` if no value can be placed on it.
     pub(crate) x: Option<Axis>,
-    /// From top to bottom; the last one has the labels of the horizontal axis.
+    /// Panels from top to bottom; the last one has the labels of the horizontal axis.
     pub(crate) panels: Vec<Panel>,
     /// Lines below the panels; long ones are wrapped.
     pub(crate) caption: Vec<String>,
 }
 
-/// A plot.
+/// One plot of the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Panel {
-    /// Stands above it; may be empty.
+    /// Label above the plot; may be empty.
     pub(crate) label: String,
-    /// None where no value has a place on it: then there is no such panel.
+    /// Vertical axis. The panel is left out if it is `None`, because no value can be placed on it.
     pub(crate) y: Option<Axis>,
-    /// In units of the picture.
+    /// Height in units of the picture.
     pub(crate) height: f64,
-    /// Later ones lie upon earlier ones.
+    /// Marks; later ones are drawn over earlier ones.
     pub(crate) marks: Vec<Mark>,
-    /// Rows below the plot.
+    /// Rows of events below the plot.
     pub(crate) lanes: Vec<Lane>,
 }
 
-/// What is drawn; its class first.
+/// A mark, with its CSS class first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mark {
-    /// A line through points; a gap where one has no place.
+    /// A line through points, with a gap at a point that cannot be placed.
     Line(String, Vec<(f64, f64)>),
     /// A shape at each point.
     Points(String, usize, Vec<(f64, f64)>),
-    /// An upright interval at each place across.
+    /// A vertical interval at each horizontal position.
     Whiskers(String, Vec<(f64, Reading)>),
     /// A line from left to right.
     Across(&'static str, f64),
     /// A line from top to bottom.
     Down(&'static str, f64),
-    /// An area from left to right between two heights; one that is infinite is the plot's border.
+    /// An area from left to right between two heights; an infinite height is the border of the plot.
     Band(&'static str, (f64, f64)),
 }
 
-/// A row of shapes below a plot: things that happened.
+/// A row of shapes below a plot, for events.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lane {
     pub(crate) class: &'static str,
     pub(crate) shape: usize,
-    /// On the horizontal axis.
+    /// Positions on the horizontal axis.
     pub(crate) at: Vec<f64>,
-    /// Whether each has a line through the plot.
+    /// Whether each event has a line through the plot.
     pub(crate) through: bool,
 }
 
 /// Height of a lane.
 const LANE: f64 = 16.0;
-/// Between panels.
+/// Distance between panels.
 const BETWEEN: f64 = 8.0;
 
 impl Chart for Xy {

@@ -1,4 +1,4 @@
-//! Which build of a driver an arm ran with.
+//! Builds of drivers that arms ran with.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,16 +6,16 @@ use std::fmt;
 use litelab_protocol::Description;
 use litelab_record::RunInfo;
 
-/// What runners say of themselves, and fingerprints of their programs: of a run, or of those that are here now.
+/// Descriptions of runners and fingerprints of their programs: those of a run, or those installed now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Builds {
-    /// What each runner said.
+    /// Description of each runner.
     pub runners: Vec<Description>,
-    /// By runner; a run of before they were taken has none.
+    /// Fingerprint of each runner's program; empty for runs recorded before fingerprints were taken.
     pub fingerprints: BTreeMap<String, String>,
 }
 
-/// A driver's build.
+/// Build of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Build {
     driver: String,
@@ -26,13 +26,13 @@ pub(super) struct Build {
 }
 
 impl Builds {
-    /// Those that a run was made with.
+    /// Returns the builds of a run.
     #[must_use]
     pub fn of(info: &RunInfo) -> Self {
         Self { runners: info.runners.clone(), fingerprints: info.builds.clone() }
     }
 
-    /// The build of `driver` or `runner:driver`.
+    /// The build of a driver, given as `driver` or `runner:driver`.
     pub(super) fn build(&self, driver: &str) -> Option<Build> {
         let has = |runner: &Description, name: &str| runner.drivers.iter().position(|d| d.name == name);
         let (runner, at) = self.runners.iter().find_map(|r| Some((r, has(r, driver)?))).or_else(|| {
@@ -52,21 +52,21 @@ impl Builds {
 }
 
 impl Build {
-    /// Whether both are one build as far as can be told.
+    /// Whether no known property distinguishes the two builds.
     pub fn is_like(&self, other: &Self) -> bool {
         let visible = |b: &Self| (b.driver.clone(), b.version.clone(), b.sqlite.clone(), b.runtime.clone());
         let told_apart = self.fingerprint.as_ref().zip(other.fingerprint.as_ref()).is_some_and(|(a, b)| a != b);
         visible(self) == visible(other) && !told_apart
     }
 
-    /// Whether its program was looked at, so that it would be told from another of the same versions.
+    /// Whether the program's fingerprint is known, which distinguishes builds of equal versions.
     pub fn is_certain(&self) -> bool {
         self.fingerprint.is_some()
     }
 }
 
 impl fmt::Display for Build {
-    /// `rusqlite 0.41.0 (SQLite 3.54.0), build 1a2b3c4d`.
+    /// Formats as `rusqlite 0.41.0 (SQLite 3.54.0), build 1a2b3c4d`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.driver, self.version)?;
         if let Some((version, _)) = &self.sqlite {

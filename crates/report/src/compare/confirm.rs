@@ -1,8 +1,8 @@
-//! A regression is run again before it counts.
+//! Confirmation of regressions by a re-run.
 //!
-//! Two runs were made at different times, so that what changed on the machine between them is part of every ratio; and of
-//! many comparisons a few are wrong at any level. So arms that are shown slower are run again, base's and head's in the
-//! same blocks of one new run, and only what shows itself again there is a regression.
+//! Two runs were made at different times, so that changes on the machine between them are part of every ratio; and of
+//! many comparisons some are wrong at any confidence level. Therefore arms that are shown to be slower run again, those
+//! of base and head in the same blocks of one new run. Only a regression that is shown again is confirmed.
 
 use std::collections::BTreeMap;
 
@@ -14,78 +14,79 @@ use super::build::Builds;
 use super::{CompareRow, Comparison, Pairing, Side, unlike, unpaired};
 use crate::analysis::{Analysis, Footing, pair};
 
-/// Blocks of a re-run: as many as either run had, but enough to show something and not so many as to take hours.
+/// Limits of the number of blocks of a re-run, which is otherwise the larger number of the two runs: enough to show a
+/// difference, and too few to take hours.
 const BLOCKS: std::ops::RangeInclusive<u32> = 10..=40;
 
-/// How a regressed arm can be run again here.
+/// Way in which a regressed arm can run again on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// Base's arm and head's in the same blocks.
+    /// The arms of base and head in the same blocks.
     Interleaved,
-    /// Head's arm alone, compared with base's old trials: why base's cannot be run again.
+    /// The arm of head alone, compared with the old trials of base; with the reason for which base cannot run again.
     HeadAlone(String),
-    /// Not at all, and why.
+    /// No re-run is possible; with the reason.
     Impossible(String),
 }
 
-/// What is run again.
+/// Arms to run again, and the plan for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Again {
-    /// Base's and head's indices in their plans, and how that pair is run again. Each pair once.
+    /// Indices of the arms of base and head in their plans, with the way to run the pair again. Each pair occurs once.
     pub pairs: Vec<((usize, usize), Means)>,
-    /// The plan of the re-run; none where nothing can be run again.
+    /// Plan of the re-run; `None` if no arm can run again.
     pub plan: Option<Plan>,
 }
 
-/// A regression looked at again.
+/// A regression with the result of its re-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfirmRow {
-    /// `scenario/label`.
+    /// Name in the form `scenario/label`.
     pub name: String,
-    /// The metric.
+    /// Metric of the regression.
     pub metric: Metric,
-    /// Head over base in the comparison.
+    /// Ratio of head to base in the comparison.
     pub first: Option<Estimate>,
-    /// In the re-run; or why there is none.
+    /// Ratio of head to base in the re-run, or the reason for which there is none.
     pub again: Result<Estimate, String>,
-    /// Whether the re-run shared blocks.
+    /// Whether base and head shared blocks in the re-run.
     pub pairing: Pairing,
-    /// What the re-run shows, at 95 %.
+    /// Verdict of the re-run, at 95 %.
     pub verdict: Verdict,
-    /// The durability of head beside that of base, as in the comparison.
+    /// Durability levels of head and base, as in the comparison.
     pub footing: Footing,
 }
 
-/// What came of looking again.
+/// Results of a re-run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Confirmation {
-    /// Name of the re-run's file; none where nothing was run.
+    /// File name of the re-run; `None` if nothing ran.
     pub run: Option<String>,
-    /// Its blocks.
+    /// Number of blocks of the re-run.
     pub blocks: u32,
-    /// By arm, then by metric.
+    /// Rows by arm, then by metric.
     pub rows: Vec<ConfirmRow>,
-    /// Names of arms that could not be run again, and why.
+    /// Names of the arms that could not run again, with the reasons.
     pub impossible: Vec<(String, String)>,
-    /// What to know when reading it.
+    /// Notes on the results.
     pub notes: Vec<String>,
 }
 
 impl Confirmation {
-    /// Regressions that showed themselves again.
+    /// Number of regressions that the re-run confirms.
     #[must_use]
     pub fn confirmed(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Slower).count()
     }
 
-    /// Regressions of which the re-run showed nothing either way.
+    /// Number of regressions whose re-run is inconclusive.
     #[must_use]
     pub fn open(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Inconclusive { .. })).count()
     }
 }
 
-/// What to run again of a comparison's regressions with the builds that are `here`.
+/// Plans the re-run of a comparison's regressions with the builds that are installed (`here`).
 #[must_use]
 pub fn again(comparison: &Comparison, base: &RunInfo, head: &RunInfo, here: &Builds) -> Again {
     let mut pairs: Vec<((usize, usize), Means)> = Vec::new();
@@ -113,8 +114,8 @@ fn blocks(plan: &Plan, arm: usize) -> u32 {
     scenario.map_or(0, |scenario| scenario.blocks)
 }
 
-/// How a pair of arms can be run again. What is under test may be in the plans (a schema, a query, a profile), then both
-/// are run by the builds that are here; or in the builds, then base's is gone unless it is the one that is here.
+/// Returns how a pair of arms can run again. If the plans are under test (a schema, a query, a profile), the installed
+/// builds run both arms. If the builds are under test, that of base is not available, unless it is the installed one.
 #[must_use]
 pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), here: &Builds) -> Means {
     let (Some(a), Some(b)) = (base.plan.arms.get(ours), head.plan.arms.get(theirs)) else {
@@ -139,7 +140,7 @@ pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), her
         }
         Some(_) => {}
     }
-    // The plans are one and the same: what differs, if anything, is in a program that nobody looked at.
+    // The plans are equal: any difference is in a program without a fingerprint.
     let same_work = unlike::parts(a, b).is_empty();
     if same_work && !(old.is_certain() && new.is_certain()) {
         return Means::HeadAlone(format!(
@@ -149,8 +150,8 @@ pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), her
     Means::Interleaved
 }
 
-/// Judges the re-run of [`again`]: within its blocks, or against base's old trials where head was run alone. Each row was
-/// named by the comparison before the re-run began, so each is judged at 95 % by itself.
+/// Judges the re-run of [`again`]: within its blocks, or against the old trials of base if only head ran again. The
+/// comparison selected each row before the re-run began, so each is judged at 95 % separately.
 #[must_use]
 pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side<'_>) -> Confirmation {
     let tolerance = Tolerance::new(comparison.tolerance).unwrap_or_default();
@@ -162,7 +163,7 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side
         notes: notes(again, base.info, rerun.info),
         ..Confirmation::default()
     };
-    // Head alone says something beside base's old trials only where those were made, on this host.
+    // The old trials of base are comparable with head alone only if they ran on this host.
     let moved = unlike::host(base.info, rerun.info);
     for row in comparison.regressions() {
         match (places.get(&row.arms), moved.first()) {
@@ -180,13 +181,13 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &Again, rerun: Side
     found
 }
 
-/// What is to be said where nothing can be run again.
+/// The confirmation if no arm can run again.
 #[must_use]
 pub fn without_run(comparison: &Comparison, again: &Again) -> Confirmation {
     Confirmation { impossible: impossible(comparison, again), ..Confirmation::default() }
 }
 
-/// What is to be said where the re-run could not begin.
+/// The confirmation if the re-run could not begin.
 #[must_use]
 pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
     let mut impossible: Vec<(String, String)> = Vec::new();
@@ -198,7 +199,7 @@ pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
     Confirmation { impossible, ..Confirmation::default() }
 }
 
-/// Where the arms of a pair are in the plan of the re-run: of base, if it was run again, and of head.
+/// Indices of a pair's arms in the plan of the re-run: that of base, if it runs again, and that of head.
 fn places(again: &Again) -> BTreeMap<(usize, usize), (Option<usize>, usize)> {
     let mut next = 0;
     let mut places = BTreeMap::new();
@@ -244,7 +245,7 @@ fn one(
             None => missing(Pairing::None),
         },
     };
-    // A trial that failed is the reason, not that there was no block.
+    // A failed trial is the reason, not the missing block.
     let failure = arm.and_then(|arm| arm.failures.first()).map(|f| f.reason.clone());
     ConfirmRow {
         name: row.name.clone(),

@@ -1,7 +1,7 @@
-//! Two runs compared, or two arms of one run; and a study run twice.
+//! Comparison of two runs, or of two arms of one run; repetition of a study.
 //!
-//! Arms of one run share blocks and are compared within them. Two runs share none: whatever changed on the machine
-//! between them is part of every ratio, and the comparison says so.
+//! Arms of one run share blocks and are compared within them. Two runs share no blocks: changes on the machine between
+//! them are part of every ratio, and the comparison states that.
 
 mod build;
 pub mod confirm;
@@ -23,75 +23,75 @@ use crate::analysis::{Analysis, ArmAnalysis, Footing, better, judged, pair};
 use crate::error::ReportError;
 use crate::number;
 
-/// A run and what it says.
+/// A run and its analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// What it says.
+    /// Analysis of the run.
     pub analysis: &'a Analysis,
-    /// What was run.
+    /// Plan, environment and builds of the run.
     pub info: &'a RunInfo,
 }
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompareOptions {
-    /// Relative difference that does not matter; that of the base's study unless given.
+    /// Relative difference that does not matter; default: that of the base's study.
     pub tolerance: Option<f64>,
-    /// What is compared; what the scenario is judged by unless given. Metrics of single transactions must have been
-    /// computed ([`crate::analyse_with`]).
+    /// Metrics to compare; default: those by which the scenario is judged. Metrics of single transactions must have
+    /// been computed ([`crate::analyse_with`]).
     pub metrics: Vec<Metric>,
-    /// In what the runs may differ; the comparison says that they do.
+    /// Kinds of differences that are allowed between the runs; the comparison reports them.
     pub allow_unlike: Vec<Unlike>,
 }
 
 /// Whether the compared trials share blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Two arms of one run.
+    /// They do: two arms of one run.
     Blocks,
-    /// Two runs.
+    /// They do not: two runs.
     None,
 }
 
-/// What was compared, and what it shows.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The base: a file, or an arm.
+    /// Name of the base: a file, or an arm.
     pub base: String,
-    /// What is compared with it.
+    /// Name of the head, which is compared with the base.
     pub head: String,
-    /// Whether blocks are shared.
+    /// Whether base and head share blocks.
     pub pairing: Pairing,
-    /// By arm, then by metric.
+    /// Rows by arm, then by metric.
     pub rows: Vec<CompareRow>,
-    /// In what the runs differ, if that was allowed.
+    /// Differences between the runs, which the options allow.
     pub unlike: Vec<Difference>,
     /// Arms that only one of the runs has.
     pub unmatched: Vec<String>,
     /// Relative difference that does not matter.
     pub tolerance: f64,
-    /// Level of each interval: all of one metric hold together at 95 %.
+    /// Confidence level of each interval, a fraction. At this level all intervals of one metric hold together at 95 %.
     pub confidence: f64,
 }
 
-/// An arm in one metric.
+/// Comparison of an arm in one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareRow {
-    /// `scenario/label` of head's arm.
+    /// Name of the head's arm in the form `scenario/label`.
     pub name: String,
-    /// Indices of base's and head's arms in their plans.
+    /// Indices of the arms of base and head in their plans.
     pub arms: (usize, usize),
-    /// The metric.
+    /// Compared metric.
     pub metric: Metric,
-    /// The base's median.
+    /// Median of the base.
     pub base: Option<Estimate>,
-    /// The head's median.
+    /// Median of the head.
     pub head: Option<Estimate>,
-    /// Head over base; or why there is none.
+    /// Ratio of head to base, or the reason for which there is none.
     pub ratio: Result<Estimate, String>,
-    /// Of head, seen from base.
+    /// Verdict on head, relative to base.
     pub verdict: Verdict,
-    /// The durability of head beside that of base.
+    /// Durability levels of head and base.
     pub footing: Footing,
 }
 
@@ -102,17 +102,17 @@ impl Comparison {
         self.rows.iter().filter(|row| row.verdict == Verdict::Slower).collect()
     }
 
-    /// Rows of which nothing is shown.
+    /// Rows without a conclusive verdict.
     #[must_use]
     pub fn inconclusive(&self) -> Vec<&CompareRow> {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Inconclusive { .. })).collect()
     }
 }
 
-/// Compares two runs, arm by arm: arms of the same scenario and dimensions.
+/// Compares the arms of two runs that have the same scenario and dimensions.
 ///
 /// # Errors
-/// When the runs are not alike (other machine, build or workload) and that is not allowed, or share no arm.
+/// If the runs differ in machine, build or workload without permission, share no arm, or the tolerance is invalid.
 pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Result<Comparison, ReportError> {
     let tolerance = tolerance(base, options)?;
     let arms = |side: Side<'_>| side.analysis.arms.iter().filter(|a| !a.is_twin()).cloned().collect::<Vec<_>>();
@@ -154,7 +154,7 @@ pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Resu
 /// Compares two arms of one run, block by block.
 ///
 /// # Errors
-/// When the run does not have such arms.
+/// If the run does not have the arms, both arms are the same, or the tolerance is invalid.
 pub fn compare_arms(
     side: Side<'_>,
     base: usize,
@@ -240,7 +240,7 @@ fn tolerance(side: Side<'_>, options: &CompareOptions) -> Result<Tolerance, Repo
     }
 }
 
-/// A run in a line: its file, when, how many blocks.
+/// Name of a run: its file, its time and its number of blocks.
 pub(crate) fn name(info: &RunInfo) -> String {
     let file = info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
     format!("{file} ({}, {})", info.created, number::counted(info.blocks(), "block"))

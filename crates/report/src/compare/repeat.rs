@@ -1,7 +1,7 @@
-//! Two runs of one plan compared by their verdicts: which stand, and which changed.
+//! Repetition of a study: two runs of one plan, compared by their verdicts.
 //!
-//! Every verdict is that of its own run, from its own blocks; the two runs are never mixed into one estimate. A verdict
-//! that turns into its opposite is the one thing that a repetition on the same machine must not show.
+//! Every verdict comes from the blocks of its own run; the two runs are never combined into one estimate. A repetition
+//! on the same machine must not show a verdict that turns into its opposite.
 
 use std::collections::BTreeMap;
 
@@ -14,78 +14,78 @@ use super::{Difference, Side};
 use crate::analysis::{Analysis, ClaimResult, Footing, Measured, MetricComparison};
 use crate::error::ReportError;
 
-/// Two runs of one study, verdict by verdict.
+/// Verdicts of two runs of one study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repetition {
-    /// The first run: its file, when, how many blocks.
+    /// Name of the first run: its file, its time and its number of blocks.
     pub before: String,
-    /// The second one.
+    /// Name of the second run.
     pub after: String,
-    /// In what machine, builds or drivers differ.
+    /// Differences in machine, builds or drivers.
     pub unlike: Vec<Difference>,
-    /// The seeds, where they differ.
+    /// Seeds of the runs, if they differ.
     pub seeds: Option<(u64, u64)>,
-    /// Those that turned into their opposite first, those that stand last; otherwise in the order of the plan.
+    /// Verdicts: reversed ones first, unchanged ones last; otherwise in the order of the plan.
     pub verdicts: Vec<Repeated>,
 }
 
-/// A verdict before and after.
+/// A verdict in both runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeated {
-    /// Of the arm that is compared with the baseline of its scenario, or of the claim.
+    /// Name of the arm that is compared with the baseline of its scenario, or of the claim.
     pub name: String,
-    /// In what.
+    /// Metric of the verdict.
     pub metric: Metric,
-    /// In the first run.
+    /// Verdict of the first run.
     pub before: Judged,
-    /// In the second one.
+    /// Verdict of the second run.
     pub after: Judged,
-    /// What became of it.
+    /// Change from the first run to the second.
     pub change: Change,
-    /// The durability of the arm beside that of the one it is compared with, or of the arm alone, in the first run.
+    /// Durability levels of the arm and of the one that it is compared with, or of the arm alone, in the first run.
     pub footing: Footing,
 }
 
-/// A verdict and what it rests on.
+/// A verdict with its measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What was measured.
+    /// Measured ratio or value.
     pub measured: Measured,
-    /// What it shows.
+    /// Verdict on the measurement.
     pub verdict: Judgement,
-    /// Why nothing was measured or judged, if so.
+    /// Reason for which nothing was measured or judged.
     pub reason: Option<String>,
 }
 
-/// Of a comparison or of a claim.
+/// Verdict of a comparison or of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// An arm against its baseline.
+    /// Verdict on an arm compared with its baseline.
     Comparison(Verdict),
-    /// A claim.
+    /// Verdict on a claim.
     Claim(ClaimVerdict),
 }
 
-/// The most telling first.
+/// Change of a verdict from one run to the next; the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// Into its opposite: faster and slower, holds and contradicted.
+    /// The verdict turned into its opposite: faster and slower, holds and contradicted.
     Reversed,
-    /// Decided before, inconclusive now.
+    /// The first run decided, the second is inconclusive.
     Lost,
-    /// Decided both times and not alike, yet no opposites: faster or slower the one time, equivalent the other.
+    /// Both runs decided, with different but not opposite verdicts: faster or slower in one, equivalent in the other.
     Moved,
-    /// Inconclusive before, decided now.
+    /// The first run is inconclusive, the second decided.
     Gained,
-    /// The same; inconclusive both times too.
+    /// Both verdicts are the same, possibly inconclusive.
     Unchanged,
 }
 
 impl Change {
-    /// All of them, the most telling first.
+    /// All changes, the most important first.
     pub const ALL: [Self; 5] = [Self::Reversed, Self::Lost, Self::Moved, Self::Gained, Self::Unchanged];
 
-    /// From one verdict to the next.
+    /// The change from one verdict to another.
     #[must_use]
     pub fn of(before: Judgement, after: Judgement) -> Self {
         match (before.sense(), after.sense()) {
@@ -99,7 +99,7 @@ impl Change {
 }
 
 impl Judgement {
-    /// 1 for, −1 against, 0 neither; none where it is open.
+    /// 1 for a positive verdict, −1 for a negative one, 0 for neither; `None` if it is inconclusive.
     fn sense(self) -> Option<i8> {
         match self {
             Self::Comparison(Verdict::Faster) | Self::Claim(ClaimVerdict::Holds) => Some(1),
@@ -111,7 +111,7 @@ impl Judgement {
 }
 
 impl Repetition {
-    /// How many verdicts changed in this way.
+    /// Number of verdicts with this change.
     #[must_use]
     pub fn count(&self, change: Change) -> usize {
         self.verdicts.iter().filter(|verdict| verdict.change == change).count()
@@ -121,12 +121,12 @@ impl Repetition {
 /// Compares the verdicts of two runs.
 ///
 /// # Errors
-/// [`ReportError::NoRepetition`] when the runs are not of one resolved study.
+/// [`ReportError::NoRepetition`] if the runs are not of one resolved study.
 pub fn repetition(before: Side<'_>, after: Side<'_>) -> Result<Repetition, ReportError> {
     same_study(&before.info.plan, &after.info.plan)?;
     let mut verdicts: Vec<Repeated> = comparisons(before.analysis, after.analysis);
     verdicts.extend(before.analysis.claims.iter().map(|claim| repeated_claim(claim, before.analysis, after.analysis)));
-    // Stable: within a kind the plan's order stays.
+    // The sort is stable: verdicts with the same change stay in the plan's order.
     verdicts.sort_by_key(|verdict| verdict.change);
     let seeds = (before.info.plan.seed, after.info.plan.seed);
     Ok(Repetition {
@@ -138,8 +138,8 @@ pub fn repetition(before: Side<'_>, after: Side<'_>) -> Result<Repetition, Repor
     })
 }
 
-/// In what the machine, the builds and the drivers of two runs of one plan differ; arms that the first one skipped are
-/// not asked about.
+/// Differences in machine, builds and drivers between two runs of one plan, without those of arms that the first run
+/// skipped.
 #[must_use]
 pub fn differences(before: &RunInfo, after: &RunInfo) -> Vec<Difference> {
     let run = before.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none());
@@ -147,10 +147,10 @@ pub fn differences(before: &RunInfo, after: &RunInfo) -> Vec<Difference> {
     super::differences(before, after, &arms)
 }
 
-/// Whether two plans are of the same work, whatever their seeds and numbers of blocks.
+/// Checks that two plans have the same work; seeds and numbers of blocks may differ.
 ///
 /// # Errors
-/// [`ReportError::NoRepetition`] with the first thing in which they differ.
+/// [`ReportError::NoRepetition`] with the first difference.
 pub fn same_study(before: &Plan, after: &Plan) -> Result<(), ReportError> {
     let differ = |what: String| Err(ReportError::NoRepetition(what));
     if before.study != after.study {
@@ -186,7 +186,7 @@ fn comparisons(before: &Analysis, after: &Analysis) -> Vec<Repeated> {
     each(before).map(repeated).collect()
 }
 
-/// Every comparison of a run: the arm, its durability beside that of the baseline, and the metric.
+/// Every comparison of a run: the arm, its durability level and that of the baseline, and the metric.
 fn each(analysis: &Analysis) -> impl Iterator<Item = (usize, Footing, &MetricComparison)> {
     let comparisons = analysis.scenarios.iter().flat_map(|scenario| &scenario.comparisons);
     comparisons.flat_map(|of| of.metrics.iter().map(move |metric| (of.arm, of.footing, metric)))
@@ -216,7 +216,7 @@ fn judged(of: &MetricComparison) -> Judged {
     }
 }
 
-/// An arm that the second run had to skip.
+/// The verdict on an arm or claim that the second run does not have.
 fn not_there() -> Judged {
     let verdict = Judgement::Comparison(Verdict::Inconclusive { blocks_needed: None });
     Judged { measured: Measured::Nothing, verdict, reason: Some("it is not in the second run".into()) }
@@ -242,7 +242,7 @@ mod tests {
                 [Gained, Gained, Gained, Unchanged],
             ]
         );
-        // How many blocks are still needed is no change.
+        // A different number of blocks still needed is not a change.
         let other = Judgement::Comparison(Verdict::Inconclusive { blocks_needed: None });
         assert_eq!(Change::of(Judgement::Comparison(open), other), Unchanged);
         let claim = |before, after| Change::of(Judgement::Claim(before), Judgement::Claim(after));

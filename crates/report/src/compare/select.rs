@@ -1,15 +1,15 @@
-//! An arm by what a person writes: `scenario/profile=wal-full access=shared`.
+//! Selection of an arm by text such as `scenario/profile=wal-full access=shared`.
 
 use litelab_model::{Arm, Plan};
 
 use crate::error::ReportError;
 
-/// The only arm that a selector selects: `scenario/dimension=value …`. The scenario may be left out where there is one
-/// only, and dimensions that all of its arms share; values are separated by spaces or commas. The name that a report
-/// shows is always a selector.
+/// The only arm that matches a selector `scenario/dimension=value …`. The scenario and dimensions may be left out as
+/// long as one arm matches. Values are separated by spaces or commas. The name that a report prints is always a
+/// selector.
 ///
 /// # Errors
-/// A line that says which arms there are.
+/// If no arm or several arms match; the message lists arms.
 pub fn select_arm(plan: &Plan, selector: &str) -> Result<usize, ReportError> {
     let exact = (0..plan.arms.len()).find(|index| plan.arm_name(*index) == selector.trim());
     if let Some(index) = exact {
@@ -41,7 +41,7 @@ pub fn select_arm(plan: &Plan, selector: &str) -> Result<usize, ReportError> {
     }
 }
 
-/// At commas and spaces that are not within brackets: `access=pool(2, 3)` is one part.
+/// Splits at commas and spaces outside brackets: `access=pool(2, 3)` is one part.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     text.split(move |c: char| {
@@ -55,7 +55,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
     .filter(|part| !part.is_empty())
 }
 
-/// A dozen names at most: the line is read by a person.
+/// At most a dozen names, because a person reads the line.
 fn names(plan: &Plan, indices: impl IntoIterator<Item = usize>) -> String {
     let all: Vec<String> = indices.into_iter().map(|index| format!("`{}`", plan.arm_name(index))).collect();
     match all.get(..12) {

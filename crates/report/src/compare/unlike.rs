@@ -1,4 +1,4 @@
-//! In what two runs differ besides what they are to show: then a ratio says nothing of the one thing that was changed.
+//! Differences between two runs in anything but the change under test, which make a ratio meaningless.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,22 +8,22 @@ use litelab_protocol::Trial;
 use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
 
-/// What a difference is of.
+/// Kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unlike {
-    /// The machine, its kernel, its file system.
+    /// The machine, its kernel or its file system.
     Host,
-    /// A driver, or the SQLite in it.
+    /// A driver, or its SQLite.
     Driver,
-    /// Schema, data, transactions, settings: what was run.
+    /// The work: schema, data, transactions, settings.
     Work,
 }
 
 impl Unlike {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Host, Self::Driver, Self::Work];
 
-    /// As the command line names it.
+    /// Name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,16 +34,16 @@ impl Unlike {
     }
 }
 
-/// One thing in which two runs differ.
+/// One difference between two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What kind of thing.
+    /// Kind of the difference.
     pub of: Unlike,
-    /// What differs.
+    /// Name of the property that differs.
     pub what: String,
-    /// In the base.
+    /// Value in the base.
     pub base: String,
-    /// In the head.
+    /// Value in the head.
     pub head: String,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Host, builds and workload of two runs. `arms` are the indices of arms that are compared.
+/// Differences between two runs in host, builds, servers and work. `arms` has the indices of the compared arms.
 #[must_use]
 pub fn differences(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
     let mut found = host(base, head);
@@ -94,7 +94,7 @@ fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differ
         let (a, b) = (crate::document::driver(base, name), crate::document::driver(head, name));
         let version = |d: Option<&litelab_protocol::DriverDescription>| d.map(|d| d.version.clone());
         let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Driver, what, a, b);
-        // The source id changes with every check-in: two builds of one version number may differ.
+        // The source id changes with every check-in: two builds of one version may differ.
         let sqlite = |d: Option<&litelab_protocol::DriverDescription>| {
             let build = d?.sqlite.as_ref()?;
             Some(format!("{} ({})", build.version, build.source_id))
@@ -107,7 +107,8 @@ fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differ
     differences.flatten().collect()
 }
 
-/// Versions of the servers that both used, and whose they were. Of one that only one of them used, the arms differ.
+/// Differences in the versions and owners of servers that both runs used. For a server that only one run used, the arms
+/// differ.
 fn servers(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let both = base.servers.iter().filter_map(|(name, a)| Some((name, a, head.servers.get(name)?)));
     let text =
@@ -132,7 +133,7 @@ fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differen
     found
 }
 
-/// Parts of an arm that are not the same. The seed may differ: it changes values, not their distribution.
+/// Names of the parts of an arm that differ. The seed may differ: it changes values, not their distribution.
 pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
     let (s, t): (&Trial, &Trial) = (&a.trial, &b.trial);
     [

@@ -1,4 +1,4 @@
-//! What a host can show.
+//! Document of a host calibration.
 
 use litelab_model::metric::Unit;
 use litelab_record::calibration::{Host, HostCalibration, Noise, SyncQuantiles, Work};
@@ -11,10 +11,10 @@ use crate::calibration::{EXPERIMENT, SIZES};
 use crate::number;
 use crate::style::Tone;
 
-/// False differences beyond which a host is not to be believed: what 95 % intervals are allowed.
+/// Share of false differences above which a host is not trusted: the error rate of 95 % intervals.
 const ALLOWED: f64 = 0.05;
 
-/// A calibration.
+/// Renders a calibration.
 #[must_use]
 pub fn of_calibration(calibration: &HostCalibration) -> Document {
     let mut document = Document::default();
@@ -113,7 +113,7 @@ fn noise(noise: &[Noise]) -> Table {
     Table { keys: 2, columns, rows: noise.iter().map(row).collect() }
 }
 
-/// How often identical arms were told apart, for each metric over all kinds of work, whose trials are others.
+/// Rates of false differences, for each metric over all kinds of work, whose trials are independent.
 fn verdicts(noise: &[Noise]) -> Vec<Marked> {
     let mut metrics: Vec<String> = Vec::new();
     for n in noise {
@@ -145,7 +145,7 @@ fn rate(metric: &str, noise: &[Noise]) -> Option<Marked> {
         number::rough(interval.low()),
         number::rough(interval.high())
     );
-    // Chance alone gives 3.1 % with 6 blocks; a host is at fault where more than is allowed is shown.
+    // Chance alone gives 3.1 % with 6 blocks. The host is at fault only if a rate above the allowed one is shown.
     Some(if interval.low() > ALLOWED {
         Marked::new(
             "!",
@@ -190,7 +190,7 @@ fn runners(calibration: &HostCalibration) -> Table {
     Table { keys: 1, columns, rows: calibration.runners.iter().map(row).collect() }
 }
 
-/// The line of a run's header: how old the calibration is, and what it says of the two kinds of work.
+/// Line of a run's header: the age of the calibration, and the smallest difference for each kind of work.
 pub(super) fn brief(calibration: &HostCalibration, age_seconds: u64) -> String {
     let best = |work: Work| {
         let of_work = calibration.noise.iter().filter(|n| n.work == work);

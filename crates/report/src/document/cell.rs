@@ -1,4 +1,4 @@
-//! Estimates, ratios and verdicts as cells and words.
+//! Cells and words of estimates, ratios and verdicts.
 
 use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_stats::{ClaimVerdict, Estimate, Verdict};
@@ -8,7 +8,7 @@ use crate::analysis::{ArmAnalysis, Footing};
 use crate::number;
 use crate::style::Tone;
 
-/// A median and its interval, `[?]` where there are too few blocks.
+/// A median with its interval, or with `[?]` if there are too few blocks.
 pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
     match estimate {
         Some(estimate) => Cell::plain(number::estimate(estimate, metric.measure.unit())),
@@ -16,18 +16,18 @@ pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
     }
 }
 
-/// As [`estimate`], of an arm: `max of 34: 157 ms [150, 171]` where there are too few observations for a quantile.
+/// The [`estimate`] of an arm; `max of 34: 157 ms [150, 171]` if there are too few observations for a quantile.
 pub(super) fn of_arm(arm: &ArmAnalysis, metric: &Metric) -> Cell {
     let Cell { text, tone } = estimate(arm.estimate(metric), metric);
     Cell::new(tone, max_of(arm, metric) + &text)
 }
 
-/// `max of 34: `, what stands before a value that is no quantile but the longest; else nothing.
+/// Prefix `max of 34: ` of a value that is the longest instead of a quantile; otherwise empty.
 pub(crate) fn max_of(arm: &ArmAnalysis, metric: &Metric) -> String {
     arm.metrics.get(metric).and_then(|values| values.max_of).map_or_else(String::new, |n| format!("max of {n}: "))
 }
 
-/// A ratio with its interval and the verdict's glyph; never without an interval.
+/// A ratio with its interval and the symbol of its verdict; without an interval, the number of blocks that it needs.
 pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict, footing: Footing) -> Cell {
     let Some(ratio) = ratio else { return Cell::new(Tone::Dim, number::NONE) };
     match number::ratio(ratio) {
@@ -45,8 +45,8 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Safety comes first: what keeps less than the other, or an unknown amount, is not good, however fast, and what keeps more
-/// is not bad.
+/// Tone of a verdict, where safety comes first: an arm with a lower or unknown durability level is not good, however
+/// fast, and one with a higher level is not bad.
 pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
     match verdict {
         Verdict::Faster | Verdict::Equivalent if footing.is_loss() => Tone::Warn,
@@ -60,7 +60,7 @@ pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
     }
 }
 
-/// `▲ faster`, `▼ more CPU`, `≈ equivalent`, `~ 12 more blocks`.
+/// Formats a verdict as `▲ faster`, `▼ more CPU`, `≈ equivalent`, `~ 12 more blocks`.
 pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
     let (better, worse) = match (metric.measure, metric.measure.unit()) {
         (Measure::Cpu, _) => ("less CPU", "more CPU"),
@@ -78,7 +78,7 @@ pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
     format!("{} {word}", glyph(verdict))
 }
 
-/// `12 more blocks`.
+/// Formats as `12 more blocks`.
 fn more(blocks: Option<u32>) -> String {
     blocks.map_or_else(|| "inconclusive".into(), |n| number::counted(n, "more block"))
 }
@@ -91,7 +91,7 @@ pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone)
     }
 }
 
-/// Raised digits: the mark of a footnote.
+/// Superscript digits, the mark of a footnote.
 pub(super) fn raised(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     number.to_string().chars().filter_map(|c| DIGITS.get(c.to_digit(10)? as usize)).collect()

@@ -1,4 +1,4 @@
-//! Published claims and what became of them here.
+//! Document of claims with their verdicts.
 
 use litelab_stats::ClaimVerdict;
 
@@ -7,28 +7,28 @@ use crate::analysis::{Analysis, ClaimResult, Measured};
 use crate::number;
 use crate::style::Tone;
 
-/// A claim as it is shown.
+/// A claim as printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimBlock {
-    /// `✔`, `✘` or `?`.
+    /// Symbol of the verdict: `✔`, `✘` or `?`.
     pub glyph: String,
-    /// `HOLDS`, `CONTRADICTED` or `INCONCLUSIVE`.
+    /// Word of the verdict: `HOLDS`, `CONTRADICTED` or `INCONCLUSIVE`.
     pub word: String,
-    /// Of both.
+    /// Tone of symbol and word.
     pub tone: Tone,
-    /// The published sentence.
+    /// Published sentence.
     pub text: String,
-    /// The source's own figures; may be empty.
+    /// Figures of the source; may be empty.
     pub published: String,
-    /// What was measured, with its interval.
+    /// Measured value with its interval.
     pub measured: String,
-    /// What the claim asks for.
+    /// Bounds of the claim.
     pub asked: String,
-    /// What is compared.
+    /// Metric, arms and durability levels of the comparison.
     pub about: String,
-    /// Why it is open; may be empty.
+    /// Reason for which the claim is open; may be empty.
     pub reason: String,
-    /// What to know when reading it; may be empty.
+    /// Note for the reader; may be empty.
     pub note: String,
 }
 

@@ -1,4 +1,4 @@
-//! Two runs, or two arms, side by side.
+//! Document of a comparison of two runs, or of two arms.
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell};
@@ -6,7 +6,7 @@ use crate::compare::{CompareRow, Comparison, Pairing};
 use crate::number;
 use crate::style::Tone;
 
-/// A comparison.
+/// Renders a comparison.
 #[must_use]
 pub fn of_comparison(comparison: &Comparison) -> Document {
     let mut document = Document::default();
@@ -69,7 +69,7 @@ fn table(comparison: &Comparison) -> Table {
     Table { keys: 3, columns, rows: comparison.rows.iter().map(row).collect() }
 }
 
-/// A line for each arm that does not keep the same on both sides.
+/// One line for each arm whose durability levels differ between base and head.
 fn unequal(comparison: &Comparison) -> Vec<Marked> {
     let mut rows: Vec<&CompareRow> = comparison.rows.iter().collect();
     rows.dedup_by_key(|row| row.arms);

@@ -1,4 +1,4 @@
-//! Regressions that were run again.
+//! Document of regressions that ran again.
 
 use litelab_stats::Verdict;
 
@@ -9,7 +9,7 @@ use crate::compare::{Confirmation, Pairing};
 use crate::number;
 use crate::style::Tone;
 
-/// A confirmation.
+/// Renders a confirmation.
 #[must_use]
 pub fn of_confirmation(confirmation: &Confirmation) -> Document {
     let mut document = Document::default();

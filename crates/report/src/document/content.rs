@@ -1,14 +1,14 @@
-//! What arms with the same work left in the database.
+//! Notes on the content that arms with the same work left.
 
 use super::Marked;
 use crate::analysis::{ArmAnalysis, ContentCheck, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
 
-/// Digits of a hash that are shown: enough to tell contents apart by eye.
+/// Number of printed digits of a hash, enough to distinguish contents by eye.
 const DIGITS: usize = 12;
 
-/// What is to be said beside the numbers of an arm that left something else than the others.
+/// Note on an arm that left a different content than the others.
 pub(super) fn remark(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> {
     let checks: Vec<&ContentCheck> = scenario.content.iter().filter(|c| c.odd.contains(&arm.index)).collect();
     let first = checks.first()?;
@@ -28,7 +28,7 @@ pub(super) fn remark(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<S
     })
 }
 
-/// A line for each table: that all left the same, or how many did not.
+/// One line for each table: whether all arms left the same content, or how many did not.
 pub(super) fn lines(scenario: &ScenarioAnalysis) -> Vec<Marked> {
     let noun = if scenario.dimensions == ["driver"] { "driver" } else { "arm" };
     let mut tables: Vec<&str> = scenario.content.iter().map(|c| c.table.as_str()).collect();

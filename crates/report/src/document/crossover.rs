@@ -1,4 +1,4 @@
-//! From which number on one way overtakes another: a row for each two, a table for each thing that grows.
+//! Tables of crossovers: a row for each pair of variants, a table for each dimension.
 
 use litelab_stats::{Crossover, Place, Reach};
 
@@ -16,7 +16,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     document.blocks.extend(tabled(analysis));
 }
 
-/// The tables and what is said below them; nothing where there is none.
+/// The tables and the explanations below them; empty without crossovers.
 pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
     let mut document = Document::default();
     let mut groups: Vec<Vec<&CrossoverResult>> = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
     document.blocks
 }
 
-/// Whether they can share a table: the same grows, to the same end, in the same metrics.
+/// Whether two crossovers can share a table: same dimension, same last level, same metrics.
 fn alike(a: &CrossoverResult, b: &CrossoverResult) -> bool {
     let metrics = |of: &CrossoverResult| of.metrics.iter().map(|m| m.metric.clone()).collect::<Vec<_>>();
     a.over == b.over && a.levels.last() == b.levels.last() && metrics(a) == metrics(b)
@@ -66,7 +66,7 @@ fn table(group: &[&CrossoverResult], analysis: &Analysis) -> Table {
     Table { keys: 4, columns, rows: group.iter().map(row).collect() }
 }
 
-/// The durability of both lines, each the worst of its arms: `D4`, or `D4 → D2`.
+/// Durability levels of both variants, each the lowest of its arms: `D4`, or `D4 → D2`.
 fn footing(of: &CrossoverResult, analysis: &Analysis) -> String {
     let worst = |arms: &[usize]| arms.iter().map(|index| analysis.arms.get(*index)?.durability).min().flatten();
     Footing { against: worst(&of.arms.0), arm: worst(&of.arms.1) }.to_string()
@@ -82,7 +82,7 @@ fn place(of: &CrossoverResult, metric: &MetricCrossover) -> Cell {
     }
 }
 
-/// `5.2 [4.1, 7.7]`, and whether it is shown that there is one, or none.
+/// Formats as `5.2 [4.1, 7.7]`; returns also whether the crossover, or that there is none, is shown.
 pub(crate) fn words(found: &Crossover, levels: &[u32]) -> (String, bool) {
     let (first, last) = (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default());
     let name = |place: Place| match place {
@@ -94,13 +94,13 @@ pub(crate) fn words(found: &Crossover, levels: &[u32]) -> (String, bool) {
     let at = if found.at == Place::BeyondLast { format!("none up to {last}") } else { name(found.at) };
     match found.reach {
         Reach::NeedsAtLeast(_) => (format!("{at} [?]"), false),
-        // Nothing is left open.
+        // The interval is a single point.
         Reach::Between { from, to, .. } if from == to && to == found.at => (at, true),
         Reach::Between { from, to, .. } => (format!("{at} [{}, {}]", name(from), name(to)), to != Place::BeyondLast),
     }
 }
 
-/// Why some are not known: each reason once, with how many it is of.
+/// Reasons for which crossovers are not known: each once, with their number.
 fn reasons(analysis: &Analysis) -> Vec<Marked> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for why in analysis.crossovers.iter().flat_map(|of| &of.metrics).filter_map(|m| m.found.as_ref().err()) {

@@ -1,4 +1,4 @@
-//! The drivers of a run: their languages, and the SQLite inside each.
+//! Table of a run's drivers: their languages, and the SQLite inside each.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::{Block, Document};
 use crate::number;
 use crate::style::Tone;
 
-/// Beginnings of the compile options that bear on the speed of every statement: those that
-/// <https://sqlite.org/compile.html> recommends for it, and features that work beside all others. Defaults of settings are
-/// not among them: what is in force is read back.
+/// Beginnings of the compile options that affect the speed of every statement: those that
+/// <https://sqlite.org/compile.html> recommends for it, and features that are active during every statement. Defaults
+/// of PRAGMAs are not among them, because the values in effect are read back.
 const TELLING: [&str; 15] = [
     "DEFAULT_MEMSTATUS",
     "DIRECT_OVERFLOW_READ",
@@ -31,8 +31,8 @@ const TELLING: [&str; 15] = [
     "USE_ALLOCA",
 ];
 
-/// A driver and its runner, by `driver` or `runner:driver`. A driver's own name may hold a colon (`node:sqlite`), so that
-/// is looked for first.
+/// Finds a driver and its runner by `driver` or `runner:driver`. The name of a driver may contain a colon
+/// (`node:sqlite`), so it is compared first.
 pub(super) fn find<'a>(info: &'a RunInfo, name: &str) -> Option<(&'a Description, &'a DriverDescription)> {
     let all = || info.runners.iter().flat_map(|r| r.drivers.iter().map(move |d| (r, d)));
     all().find(|(_, driver)| driver.name == name).or_else(|| {
@@ -41,12 +41,12 @@ pub(super) fn find<'a>(info: &'a RunInfo, name: &str) -> Option<(&'a Description
     })
 }
 
-/// A driver's own description, by `driver` or `runner:driver`.
+/// Finds a driver by `driver` or `runner:driver`.
 pub(crate) fn driver<'a>(info: &'a RunInfo, name: &str) -> Option<&'a DriverDescription> {
     find(info, name).map(|(_, driver)| driver)
 }
 
-/// Names of the drivers that were run, as the study names them, in its order.
+/// Names of the drivers that ran, as in the study and in its order.
 pub(super) fn used(info: &RunInfo) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for arm in info.plan.arms.iter().filter(|arm| arm.skipped.is_none()) {
@@ -57,29 +57,29 @@ pub(super) fn used(info: &RunInfo) -> Vec<&str> {
     names
 }
 
-/// What tells a driver's users most about it, as cells: its language, and the version of its SQLite.
+/// Cells for tables of drivers: the language, and the version of SQLite.
 pub(super) fn cells(info: &RunInfo, name: &str) -> [Cell; 2] {
     [language_of(info, name), sqlite_of(info, name)].map(text)
 }
 
-/// The language that a driver is of, as people write it.
+/// Display name of a driver's language.
 pub(crate) fn language_of(info: &RunInfo, name: &str) -> Option<String> {
     find(info, name).map(|(runner, _)| language(&runner.language).to_owned())
 }
 
-/// The version of the SQLite inside a driver.
+/// Version of the SQLite inside a driver.
 pub(crate) fn sqlite_of(info: &RunInfo, name: &str) -> Option<String> {
     find(info, name)?.1.sqlite.as_ref().map(|build| build.version.clone())
 }
 
-/// Titles of [`cells`].
+/// Titles of the columns of [`cells`].
 pub(super) const COLUMNS: [&str; 2] = ["language", "SQLite"];
 
 fn text(of: Option<String>) -> Cell {
     of.map_or_else(|| Cell::new(Tone::Dim, number::NONE), Cell::plain)
 }
 
-/// The table, where there are several drivers.
+/// Adds the table if there are several drivers.
 pub(super) fn add(document: &mut Document, info: &RunInfo) {
     let names = used(info);
     if names.len() < 2 {
@@ -108,7 +108,7 @@ pub(super) fn add(document: &mut Document, info: &RunInfo) {
     document.text(Tone::Dim, full);
 }
 
-/// Telling options that more than half of the builds have, and those that fewer have.
+/// Options of [`TELLING`]: those that more than half of the builds have, and the others.
 fn telling<'a>(builds: &[&'a SqliteBuild]) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
     let all = builds.iter().flat_map(|b| &b.compile_options).map(String::as_str);
     let bears = all.filter(|option| TELLING.iter().any(|start| option.starts_with(start)));
@@ -116,7 +116,8 @@ fn telling<'a>(builds: &[&'a SqliteBuild]) -> (BTreeSet<&'a str>, BTreeSet<&'a s
     bears.partition(|option| 2 * have(option) > builds.len())
 }
 
-/// What a build has that most do not, and what it lacks that most have; of an option with a value only its own.
+/// Options that a build has unlike most, and options that it lacks unlike most. Of an option with a value, only its own
+/// value.
 fn unlike(build: &SqliteBuild, (most, few): &(BTreeSet<&str>, BTreeSet<&str>)) -> String {
     let has = |option: &str| build.compile_options.iter().any(|o| o == option);
     let own: Vec<&str> = few.iter().copied().filter(|option| has(option)).collect();
@@ -127,7 +128,7 @@ fn unlike(build: &SqliteBuild, (most, few): &(BTreeSet<&str>, BTreeSet<&str>)) -
     if all.is_empty() { "as most".into() } else { all.join(", ") }
 }
 
-/// As people write it.
+/// Display name of a language.
 fn language(name: &str) -> &str {
     match name {
         "c" => "C",

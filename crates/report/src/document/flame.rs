@@ -1,4 +1,4 @@
-//! The functions in which an arm spends its CPU time.
+//! Table of the functions in which an arm spends its CPU time.
 
 use litelab_record::RunInfo;
 use litelab_record::stacks;
@@ -8,17 +8,17 @@ use super::{Block, Tone};
 use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::{number, symbol};
 
-/// Arms of which functions are told.
+/// Largest number of arms in the table.
 pub(crate) const MOST_ARMS: usize = 4;
-/// Functions of each.
+/// Largest number of functions of each arm.
 const MOST: usize = 5;
-/// Letters of a name; the rest is in the picture.
+/// Largest number of letters of a name; the chart has the rest.
 const LETTERS: usize = 48;
 
-/// What was sampled and what a sample cannot show, for table and picture alike.
+/// Source and limits of the samples, for table and chart.
 const CAVEAT: &str = "From one further trial under `perf`, which is in no other figure here. A thread that waits (for a lock, the disk, a retry) uses no CPU, so that waiting is in none of it.";
 
-/// A sentence and a table; nothing where no call stacks were taken.
+/// A sentence and a table; empty if no call stacks were sampled.
 pub(super) fn blocks(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Block> {
     let arms = scenario.leading(analysis, usize::MAX);
     let all = arms.iter().filter_map(|arm| Some((arm, info.stacks.get(&arm.index)?)));
@@ -56,7 +56,7 @@ pub(super) fn blocks(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &Ru
     vec![Block::Text(Tone::Dim, text), Block::Table(Table { keys: 2, columns, rows })]
 }
 
-/// A function's name as a cell has room for it.
+/// Name of a function, shortened to fit a cell.
 fn name(function: &str) -> String {
     let (plain, kernel) = stacks::plain(function);
     let short = symbol::short(plain);

@@ -3,7 +3,7 @@
 use super::{Marked, cell};
 use crate::style::Tone;
 
-/// Lines of a table's footnotes; what has the same remark shares a number.
+/// Footnotes of a table; equal remarks share a number.
 #[derive(Default)]
 pub(super) struct Footnotes(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! What was run, when, and where.
+//! Header of a run: study, time, machine and warnings.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     document.marked(skipped(info));
 }
 
-/// The file's name and not its path, which may name a person.
+/// Name of the run's file, without its path, which may contain the name of a person.
 pub(crate) fn file_name(info: &RunInfo) -> String {
     info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
 }
@@ -139,7 +139,7 @@ fn calibrated(info: &RunInfo) -> String {
     info.host.as_ref().map_or_else(String::new, |h| calibration::brief(&h.calibration, h.age_seconds))
 }
 
-/// Scenarios that ask for more than the host showed in its calibration; three, and how many more there are.
+/// Scenarios that require more than the calibration of the host showed: the first three, and the number of the others.
 fn beyond(info: &RunInfo) -> Vec<Marked> {
     const SHOWN: usize = 3;
     let all = crate::calibration::forecasts(info);
@@ -156,7 +156,7 @@ fn beyond(info: &RunInfo) -> Vec<Marked> {
     lines
 }
 
-/// The driver of the plan with the SQLite inside; several have a table of their own.
+/// Driver of the plan with its SQLite; empty for several drivers, which have a table.
 fn builds(info: &RunInfo) -> String {
     let used = drivers::used(info);
     let [name] = used.as_slice() else { return String::new() };
@@ -165,13 +165,13 @@ fn builds(info: &RunInfo) -> String {
         Some(driver) => match &driver.sqlite {
             Some(build) => format!("{name} {}: SQLite {}", driver.version, build.version),
             None if driver.dialect.is_sqlite() => format!("{name} {}", driver.version),
-            // Its server has a line of its own.
+            // The server has a line of its own.
             None => String::new(),
         },
     }
 }
 
-/// Work that did nothing: one line for each transaction of each arm, alike ones together.
+/// Transactions that did nothing: one line for each, with all arms of the same text.
 fn idle(analysis: &Analysis) -> Vec<Marked> {
     let mut lines: Vec<(&String, Vec<&str>)> = Vec::new();
     for arm in &analysis.arms {
@@ -192,7 +192,7 @@ fn idle(analysis: &Analysis) -> Vec<Marked> {
     lines.into_iter().map(marked).collect()
 }
 
-/// One line for each reason why arms were left out.
+/// One line for each reason for which arms were skipped.
 fn skipped(info: &RunInfo) -> Vec<Marked> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for reason in info.plan.arms.iter().filter_map(|arm| arm.skipped.as_deref()) {

@@ -1,4 +1,4 @@
-//! What the signs mean.
+//! Legend of the symbols.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! An analysis in words and tables, of no format yet: what the terminal, Markdown and HTML have in common.
+//! An analysis as words and tables, independent of the format: the common source of terminal, Markdown and HTML.
 
 mod calibration;
 mod cell;
@@ -40,27 +40,28 @@ pub use table::{Align, Cell, Column, Table};
 use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::style::Tone;
 
-/// Blocks in order.
+/// A sequence of blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// What is read from top to bottom.
+    /// Blocks from top to bottom.
     pub blocks: Vec<Block>,
 }
 
-/// A piece of a document. Texts may hold anything that a study or a runner wrote; renderers clean and escape them.
+/// A piece of a document. Its texts may contain anything that a study or a runner wrote; renderers clean and escape
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// The document's title.
+    /// Title of the document.
     Title(String),
-    /// A section's title, and what stands beside it.
+    /// Title of a section, and the text next to it.
     Heading(String, String),
     /// A paragraph.
     Text(Tone, String),
-    /// Names and values.
+    /// Pairs of name and value.
     Facts(Vec<(String, String)>),
-    /// Rows and columns.
+    /// A table.
     Table(Table),
-    /// Lines that begin with a mark: a glyph, a number.
+    /// Lines that begin with a mark: a symbol or a number.
     Marked(Vec<Marked>),
     /// Claims with their verdicts.
     Claims(Vec<ClaimBlock>),
@@ -69,11 +70,11 @@ pub enum Block {
 /// A line with a mark before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked {
-    /// A glyph or number.
+    /// Symbol or number before the line.
     pub mark: String,
-    /// The line.
+    /// Text of the line.
     pub text: String,
-    /// Of the mark.
+    /// Tone of the mark.
     pub tone: Tone,
 }
 
@@ -99,7 +100,8 @@ impl Document {
     }
 }
 
-/// A whole run. Holds the name of its file and not its path, which may name a person.
+/// Renders a whole run. The document has the name of the run's file, without its path, which may contain the name of a
+/// person.
 #[must_use]
 pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
@@ -119,23 +121,23 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     document
 }
 
-/// A part of [`of_run`], for a page that has an order of its own.
+/// A part of [`of_run`], for pages with another order.
 pub(crate) enum Part<'a> {
     /// Title, facts and warnings.
     Header,
-    /// The drivers, where there are several.
+    /// Table of the drivers, if there are several.
     Drivers,
-    /// One scenario; its heading first.
+    /// One scenario with its heading.
     Scenario(&'a ScenarioAnalysis),
-    /// Scenarios beside each other, where several vary the same.
+    /// Table of the scenarios that vary the same dimension, if there are several.
     Overview,
-    /// Where one way overtakes another, if the study asks.
+    /// Crossovers, if the study requests them.
     Crossovers,
-    /// What the signs mean.
+    /// Legend of the symbols.
     Legend,
 }
 
-/// One part of a run.
+/// Renders one part of a run.
 #[must_use]
 pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
@@ -150,28 +152,28 @@ pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Docum
     document
 }
 
-/// The table of one scenario of a run, and its footnotes.
+/// Renders the table of one scenario with its footnotes.
 #[must_use]
 pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Document {
     Document { blocks: scenario::tabled(scenario, analysis, info) }
 }
 
-/// The claims of a run without their heading.
+/// Renders the claims of a run without their heading.
 #[must_use]
 pub(crate) fn of_claims(analysis: &Analysis) -> Document {
     Document { blocks: vec![claims::listed(analysis)] }
 }
 
-/// The crossovers of a run without their heading.
+/// Renders the crossovers of a run without their heading.
 #[must_use]
 pub(crate) fn of_crossovers(analysis: &Analysis) -> Document {
     Document { blocks: crossover::tabled(analysis) }
 }
 
-/// Holds a number and its unit together while a text is wrapped.
+/// No-break space, which keeps a number and its unit on one line.
 pub(crate) const GLUE: char = '\u{a0}';
 
-/// Replaces the spaces at which a line must not end: before a unit, and within an interval.
+/// Replaces the spaces at which a line must not break: before a unit, and within an interval.
 #[must_use]
 pub(crate) fn glue(text: &str) -> String {
     const UNITS: [&str; 11] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "KiB/s"];

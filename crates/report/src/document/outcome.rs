@@ -1,4 +1,4 @@
-//! What stands below a scenario's table: the law of its scalability, and its alerts.
+//! Lines below a scenario's table: scalability, effects and alerts.
 
 use litelab_model::condition::LimitPlan;
 use litelab_stats::Estimate;
@@ -8,7 +8,7 @@ use crate::analysis::{AlertResult, Analysis, Scalability, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
 
-/// A line for each combination of the other dimensions.
+/// Laws of scalability: one line for each combination of the other dimensions.
 pub(super) fn scalability(scenario: &ScenarioAnalysis) -> Vec<Marked> {
     scenario.scalability.iter().map(law).collect()
 }
@@ -48,10 +48,10 @@ fn law(of: &Scalability) -> Marked {
     Marked::new("∿", Tone::Plain, text)
 }
 
-/// Interactions whose interval has 1 in it: listed by number only.
+/// Ratio of no effect. Interactions whose interval contains it are counted, not listed.
 const NO_EFFECT: f64 = 1.0;
 
-/// A line for each effect of a factorial.
+/// One line for each effect of a factorial scenario.
 pub(super) fn effects(scenario: &ScenarioAnalysis) -> Vec<Marked> {
     let effects = match &scenario.effects {
         None => return Vec::new(),
@@ -86,7 +86,7 @@ pub(super) fn effects(scenario: &ScenarioAnalysis) -> Vec<Marked> {
     lines
 }
 
-/// A line for each alert and arm in which it fired; one line for all that did not.
+/// One line for each alert and arm in which it fired, and one line for all alerts that did not fire.
 pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
     let mut lines = Vec::new();
     for alert in &scenario.alerts {
@@ -116,7 +116,7 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
     lines
 }
 
-/// When it fires: `errors > 5.00 %`.
+/// Condition under which the alert fires: `errors > 5.00 %`.
 fn condition(limit: &LimitPlan) -> String {
     let unit = limit.metric.measure.unit();
     let above = limit.at_most.map(|high| format!("{} > {}", limit.metric, number::value(high, unit)));

@@ -1,4 +1,4 @@
-//! Scenarios that vary the same one dimension, beside each other: a row for each of its values.
+//! Table of scenarios that vary the same single dimension, with a row for each of its values.
 
 use litelab_model::Scalar;
 use litelab_record::RunInfo;
@@ -9,10 +9,10 @@ use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
 use crate::number;
 use crate::style::Tone;
 
-/// Fewer scenarios are read as easily one by one.
+/// Smallest number of scenarios; fewer are as easy to read one by one.
 const LEAST: usize = 3;
 
-/// The table, where there are several scenarios with the same only dimension.
+/// Adds the table if there are enough scenarios with the same single dimension.
 pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
     let Some(dimension) = shared(analysis) else { return };
     let scenarios: Vec<&ScenarioAnalysis> = analysis.scenarios.iter().filter(|s| s.dimensions == [dimension]).collect();
@@ -51,7 +51,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     document.text(Tone::Dim, format!("shown is of {}", metrics.join(" · ")));
 }
 
-/// The dimension that most scenarios have as their only one.
+/// The dimension that is most often the only one of a scenario.
 fn shared(analysis: &Analysis) -> Option<&str> {
     let only = |s: &&ScenarioAnalysis| s.dimensions.len() == 1;
     let names: Vec<&str> = analysis.scenarios.iter().filter(only).map(|s| s.dimensions[0].as_str()).collect();
@@ -60,7 +60,7 @@ fn shared(analysis: &Analysis) -> Option<&str> {
     (count(most) >= LEAST).then_some(*most)
 }
 
-/// Values of the dimension in order of first appearance, of arms that were run.
+/// Values of the dimension in arms that were run, in order of first appearance.
 fn values(scenarios: &[&ScenarioAnalysis], analysis: &Analysis, dimension: &str) -> Vec<Scalar> {
     let mut values: Vec<Scalar> = Vec::new();
     for arm in scenarios.iter().flat_map(|s| arms(s, analysis)).filter(|arm| arm.skipped.is_none()) {
@@ -76,7 +76,7 @@ fn arms<'a>(scenario: &ScenarioAnalysis, analysis: &'a Analysis) -> Vec<&'a ArmA
     scenario.arms.iter().filter_map(|index| analysis.arms.get(*index)).collect()
 }
 
-/// The rung of all arms of a scenario, if they have the same.
+/// The durability level of all measured arms of a scenario, if they share it.
 fn common_rung(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<String> {
     let measured = arms(scenario, analysis).into_iter().filter(|arm| arm.measured > 0);
     let mut rungs = measured.map(|arm| arm.durability);

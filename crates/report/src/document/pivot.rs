@@ -1,4 +1,4 @@
-//! A run's arms in rows and columns: values, ratios, settings and footnotes in one table.
+//! Tables of a run's arms: values, ratios, settings and footnotes in rows and columns.
 
 use litelab_record::RunInfo;
 
@@ -10,7 +10,7 @@ use crate::number::{self, Shared};
 use crate::pivot::{Grid, GridCell, Line, Pivot};
 use crate::style::Tone;
 
-/// Tables of a run.
+/// Renders the tables of a run.
 #[must_use]
 pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
@@ -52,7 +52,7 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     document.marked(missing_means(grid));
 }
 
-/// A line for each reason why columns have no mean.
+/// One line for each reason for which columns have no mean.
 fn missing_means(grid: &Grid) -> Vec<Marked> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for (mean, head) in grid.means.iter().zip(grid.heads.iter().skip(1)) {
@@ -68,11 +68,11 @@ fn missing_means(grid: &Grid) -> Vec<Marked> {
     reasons.into_iter().map(line).collect()
 }
 
-/// Trials behind the cells.
+/// Numbers of trials behind the cells.
 enum Counts {
-    /// The same everywhere.
+    /// The same number in every cell.
     Same(u64),
-    /// A column for each.
+    /// Different numbers, each in a column of its own.
     Each,
 }
 
@@ -117,7 +117,7 @@ fn head_name(head: &[String]) -> String {
 
 fn table(grid: &Grid, unit: Shared, counts: &Counts, analysis: &Analysis, footnotes: &mut Footnotes) -> Table {
     let each = matches!(counts, Counts::Each);
-    // Where all dimensions are columns, a row still has a place for its name.
+    // If all dimensions are columns, rows still have a cell for their name.
     let keys = grid.rows.len().max(1);
     let mut columns: Vec<Column> = grid.rows.iter().map(|name| Column::left(name, 0)).collect();
     columns.resize(keys, Column::left("", 0));
@@ -158,15 +158,15 @@ fn ratio(change: &MetricComparison, footing: Footing) -> Cell {
     cell::ratio(change.ratio.as_ref().ok().map(|r| &r.ratio), change.verdict, footing)
 }
 
-/// The durability of a column's arm beside that of the first column's, in the same row.
+/// Durability levels of a column's arm and of the first column's arm, in the same row.
 fn footing(line: &Line, column: usize, analysis: &Analysis) -> Footing {
     let arm = |column: usize| line.cells.get(column).and_then(|cell| Some(cell.as_ref()?.arm));
     arm(column).zip(arm(0)).map_or_else(Footing::default, |(arm, against)| analysis.footing(arm, against))
 }
 
-/// The mean, and what was read back and differs between the columns.
+/// Rows below the table: the mean, and the settings that were read back and differ between columns.
 fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Analysis) -> Vec<Vec<Cell>> {
-    // Where the value of a column stands, and its ratio, if it is not the first.
+    // Number of columns from a value to its ratio, and the position of a value. The first value has no ratio.
     let first = 1 + usize::from(each);
     let at = |column: usize| keys + if column == 0 { 0 } else { first + (column - 1) * (first + 1) };
     let line = |name: &str| {
@@ -182,7 +182,7 @@ fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Anal
         for (column, mean) in grid.means.iter().enumerate() {
             if let Some(cell) = row.get_mut(at(column + 1) + first) {
                 let footings = || grid.lines.iter().map(|line| footing(line, column + 1, analysis));
-                // One row that gives something up is enough for the mean not to be good.
+                // A single row with a lower durability level prevents the mean from being good.
                 let of_rows = footings().find(|footing| footing.is_loss()).or_else(|| footings().next());
                 let of_rows = of_rows.unwrap_or_default();
                 *cell = mean.as_ref().map_or_else(|_| none(), |mean| ratio(mean, of_rows));
@@ -202,7 +202,7 @@ fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Anal
     rows
 }
 
-/// The median, and marks of what is to be said beside it.
+/// The median, with the marks of its footnotes.
 fn value(of: &GridCell, unit: Shared, analysis: &Analysis, (footing, footnotes): (Footing, &mut Footnotes)) -> Cell {
     let Some(arm) = analysis.arms.get(of.arm) else { return none() };
     let mut remarks = scenario::remarks(arm);

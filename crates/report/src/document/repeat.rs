@@ -1,4 +1,4 @@
-//! Two runs compared by their verdicts: how many stand, and each of them before and after.
+//! Document of a repetition: the counts of changes, and the verdicts of both runs.
 
 use super::table::{Cell, Column, Table};
 use super::{Block, Document, Marked, cell};
@@ -7,7 +7,7 @@ use crate::compare::repeat::{Change, Judged, Judgement, Repeated, Repetition};
 use crate::number;
 use crate::style::Tone;
 
-/// A repetition.
+/// Renders a repetition.
 #[must_use]
 pub fn of_repetition(repetition: &Repetition) -> Document {
     let mut document = Document::default();
@@ -33,14 +33,14 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
         }
     }
     let all = counted(repetition.verdicts.len(), |change| repetition.count(change));
-    // The most telling stands first.
+    // The first verdict has the most important change.
     let worst = repetition.verdicts.first().map_or(Change::Unchanged, |verdict| verdict.change);
     let (glyph, _, tone) = look(worst);
     document.marked(vec![Marked::new(glyph, tone, all)]);
     document
 }
 
-/// `✘ REVERSED: p50 of sync/profile=wal-full: 4.00× [3.99, 4.02] ▼ before, 0.500× [0.498, 0.503] ▲ after`.
+/// Formats as `✘ REVERSED: p50 of sync/profile=wal-full: 4.00× [3.99, 4.02] ▼ before, 0.500× [0.498, 0.503] ▲ after`.
 fn opposite(verdict: &Repeated) -> Marked {
     let (glyph, words, tone) = look(verdict.change);
     let name = &verdict.name;
@@ -57,7 +57,8 @@ fn count(verdicts: &[&Repeated], change: Change) -> usize {
     verdicts.iter().filter(|verdict| verdict.change == change).count()
 }
 
-/// `of 12 verdicts: 0 REVERSED, 1 no longer decided, …`; what must not be is said even where there is none.
+/// Formats as `of 12 verdicts: 0 REVERSED, 1 no longer decided, …`. Reversed verdicts are printed even if there are
+/// none.
 fn counted(all: usize, count: impl Fn(Change) -> usize) -> String {
     let parts = Change::ALL.into_iter().filter_map(|change| {
         let n = count(change);
@@ -99,7 +100,7 @@ fn table(first: &str, verdicts: &[&Repeated]) -> Table {
     Table { keys: 3, columns, rows: verdicts.iter().map(row).collect() }
 }
 
-/// The quantity, its interval, and the verdict's glyph.
+/// The ratio or value, its interval, and the symbol of the verdict.
 fn judged(judged: &Judged, of: &Repeated) -> Cell {
     let measured = match &judged.measured {
         Measured::Ratio(paired) => number::ratio(&paired.ratio).unwrap_or_else(|| number::needs(&paired.ratio)),
@@ -117,7 +118,7 @@ fn judged(judged: &Judged, of: &Repeated) -> Cell {
     Cell::new(tone, format!("{measured} {glyph}"))
 }
 
-/// Why a verdict is not there any more.
+/// Reason for which the second run does not decide any more.
 fn why(verdict: &Repeated) -> Option<Marked> {
     let reason = verdict.after.reason.as_ref().filter(|_| verdict.change == Change::Lost)?;
     Some(Marked::new("?", Tone::Warn, format!("{}: {reason}", verdict.name)))

@@ -1,4 +1,4 @@
-//! A scenario: one table, and what has to be said beside it.
+//! Document of a scenario: its table, footnotes and checks.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::analysis::{
 use crate::number;
 use crate::style::Tone;
 
-/// Groups of columns, kept together where the width allows.
+/// Groups of columns, kept together if the width allows.
 const VALUES: u8 = 1;
 const RATIOS: u8 = 2;
 const SETTINGS: u8 = 3;
@@ -36,7 +36,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     document.marked(harness(scenario, analysis));
 }
 
-/// The table and its footnotes; nothing where all arms were skipped, which is said once for the whole run.
+/// The table and its footnotes; empty if all arms were skipped, which the header reports for the whole run.
 pub(super) fn tabled(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Block> {
     let arms = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i));
     let arms: Vec<&ArmAnalysis> = arms.filter(|arm| arm.skipped.is_none()).collect();
@@ -88,8 +88,8 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     text
 }
 
-/// The blocks that ratios need, where several arms are to be compared and none has enough: said once in place of a table
-/// that says it in each cell.
+/// Number of blocks that ratios need, if several arms are compared and none has enough. The caption then reports it
+/// once, instead of every cell.
 fn short_of_blocks(scenario: &ScenarioAnalysis) -> Option<usize> {
     let ratios = || scenario.comparisons.iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().ok());
     let short = scenario.comparisons.len() > 1 && ratios().all(|r| r.ratio.needs().is_some());
@@ -100,7 +100,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     let names = dimensions(scenario, arms);
     let settings = differing(arms);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::left(name, 0)).collect();
-    // A key column: it is repeated in every part of a table that is too wide.
+    // A key column: every part of a table that is too wide repeats it.
     columns.push(Column::left("durability", 0));
     let keys = columns.len();
     let of_drivers = names.iter().any(|name| name == "driver");
@@ -120,8 +120,8 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     let rows = arms.iter().map(|arm| {
         let comparison = scenario.comparisons.iter().find(|c| c.arm == arm.index);
         let mut remarks = remarks(arm);
-        // A failed trial has a line of its own; that there is nothing to compare then goes without saying.
-        // Trials that are too short have a footnote of their own.
+        // A failed trial has a line of its own, which explains the missing comparison. Trials that are too short have a
+        // footnote.
         let short = |arm: &ArmAnalysis, metric: &Metric| arm.metrics.get(metric).is_some_and(|values| values.short);
         let against = |metric: &Metric| baseline.is_some_and(|baseline| short(baseline, metric));
         let metrics = comparison.into_iter().flat_map(|c| &c.metrics).filter(|m| !short(arm, &m.metric));
@@ -148,7 +148,7 @@ fn table(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis], footnotes: &mut Foo
     Table { keys, columns, rows: rows.collect() }
 }
 
-/// The scenario's metrics, and the shares of transactions that failed or ended empty where there is one.
+/// Metrics of the scenario, and the shares of failed and empty transactions if there are any.
 fn shown(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<Metric> {
     let mut metrics = scenario.metrics.clone();
     for measure in [Measure::FailedShare, Measure::EmptyShare] {
@@ -163,11 +163,11 @@ fn shown(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<Metric> {
     metrics
 }
 
-/// The column of labels, in place of one for each dimension.
+/// Title of the column of labels, which replaces one column for each dimension.
 const ARM: &str = "arm";
 
-/// Dimensions with more than one value. `arm` for a scenario of one, and where most arms have no value in most of them:
-/// one change at a time of many.
+/// Dimensions that get a column. A single column [`ARM`] replaces them if there are none, or if at least half of their
+/// values are absent, as in a scenario with one change at a time.
 fn dimensions(scenario: &ScenarioAnalysis, arms: &[&ArmAnalysis]) -> Vec<String> {
     let names = &scenario.dimensions;
     let given: usize =
@@ -192,7 +192,7 @@ fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnote
     cells
 }
 
-/// What only some runners can see of their runtime, and this arm's did not.
+/// Note on metrics that only some runners report of their runtime, and this arm's runner does not.
 fn unreported(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> {
     let of_runtime = |metric: &&Metric| {
         matches!(metric.measure, Measure::Utilization | Measure::Latency(Timing::Scheduler | Timing::PoolWait, _))
@@ -202,7 +202,7 @@ fn unreported(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> 
     (arm.measured > 0 && !names.is_empty()).then(|| format!("its runner does not report {}", names.join(", ")))
 }
 
-/// What is to be said beside an arm's numbers.
+/// Notes on an arm's numbers.
 pub(super) fn remarks(arm: &ArmAnalysis) -> Vec<String> {
     let mut remarks = arm.notes.clone();
     if let (Some(caveat), Some(rung)) = (arm.caveat, arm.durability) {
@@ -234,8 +234,8 @@ fn ratio_cells(
     cells
 }
 
-/// The verdict, and by which metric if not by the first. Where a sharper one decides and another contradicts it, both
-/// are said; and where the arms do not keep the same, what is given up for it.
+/// The verdict, with its metric unless that is the first one. If a later metric decides and another shows the opposite,
+/// both are printed. If the durability levels differ, a footnote has the difference.
 fn decision(comparison: &ArmComparison, footnotes: &mut Footnotes) -> Cell {
     let footing = comparison.footing;
     let Some(first) = comparison.metrics.first() else { return Cell::default() };
@@ -261,8 +261,8 @@ fn decision(comparison: &ArmComparison, footnotes: &mut Footnotes) -> Cell {
     Cell::new(cell::tone(decided.verdict, footing), text)
 }
 
-/// Settings that are not the same in all arms of one kind of database, and are not a dimension's own name already. That
-/// SQLite and a server have different ones goes without saying.
+/// Names of the settings whose values differ between arms of the same kind of database. SQLite and a server have
+/// different settings anyway.
 fn differing(arms: &[&ArmAnalysis]) -> Vec<String> {
     let read: Vec<&&ArmAnalysis> = arms.iter().filter(|a| !a.settings.is_empty()).collect();
     let names: BTreeSet<&String> = read.iter().flat_map(|a| a.settings.keys()).collect();
@@ -282,7 +282,7 @@ fn setting(arm: &ArmAnalysis, name: &str) -> String {
     }
 }
 
-/// Why trials of arms are missing: a line for each reason, whatever its figures and however many arms it is of.
+/// Reasons for failed trials: one line for each, whatever its digits and the number of its arms.
 fn failures(arms: &[&ArmAnalysis]) -> Vec<Marked> {
     let mut groups: Vec<(&FailureCount, Vec<&ArmAnalysis>, usize, bool)> = Vec::new();
     for &arm in arms {
@@ -309,7 +309,7 @@ fn failures(arms: &[&ArmAnalysis]) -> Vec<Marked> {
     groups.into_iter().map(line).collect()
 }
 
-/// `batch=10: 1 of 4 trials failed (invariant): …`.
+/// Formats as `batch=10: 1 of 4 trials failed (invariant): …`.
 pub(super) fn failure(arm: &ArmAnalysis, failure: &FailureCount) -> String {
     failed(&arm.label, (failure.blocks.len(), arm.measured + arm.failed()), failure, failure.varies)
 }

@@ -1,62 +1,62 @@
-//! A table of no format yet, and how it is cut into tables that fit a width.
+//! A table, independent of the format, and its division into tables that fit a width.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::style::Tone;
 
-/// Space between two columns.
+/// Number of blanks between two columns.
 pub(crate) const GAP: usize = 2;
-/// A key column is wrapped beyond this width where space is short.
+/// Width to which a key column is wrapped if the table does not fit.
 const KEY_WIDTH: usize = 24;
 
-/// Rows and columns.
+/// Rows and columns of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The first columns, which tell the rows apart; repeated wherever the table is cut.
+    /// Number of key columns: the first columns, which identify a row. Every part of a divided table repeats them.
     pub keys: usize,
-    /// In order.
+    /// Columns in order.
     pub columns: Vec<Column>,
-    /// One cell per column.
+    /// Rows, with one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A column.
+/// Column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its title.
+    /// Title of the column.
     pub title: String,
-    /// Which side its cells keep to.
+    /// Alignment of its cells.
     pub align: Align,
-    /// Columns of one group are kept together where there is space.
+    /// Group of the column; columns of one group are kept together if there is room.
     pub group: u8,
 }
 
-/// Which side a cell keeps to.
+/// Alignment of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Texts.
+    /// Left, for texts.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
-/// A cell.
+/// Cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// One line.
+    /// Text of one line.
     pub text: String,
-    /// How it is meant.
+    /// Tone of the text.
     pub tone: Tone,
 }
 
 impl Cell {
-    /// A cell in a tone.
+    /// Creates a cell in a tone.
     #[must_use]
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: super::clean(&text.into()), tone }
     }
 
-    /// A plain cell.
+    /// Creates a plain cell.
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(Tone::Plain, text)
@@ -64,13 +64,13 @@ impl Cell {
 }
 
 impl Column {
-    /// A column of texts.
+    /// Creates a column of texts.
     #[must_use]
     pub fn left(title: impl Into<String>, group: u8) -> Self {
         Self { title: super::clean(&title.into()), align: Align::Left, group }
     }
 
-    /// A column of numbers.
+    /// Creates a column of numbers.
     #[must_use]
     pub fn right(title: impl Into<String>, group: u8) -> Self {
         Self { align: Align::Right, ..Self::left(title, group) }
@@ -78,15 +78,15 @@ impl Column {
 }
 
 impl Table {
-    /// Width of a column's widest cell.
+    /// Width of a column's widest cell or of its title.
     #[must_use]
     pub fn width_of(&self, column: usize) -> usize {
         let title = self.columns.get(column).map_or(0, |c| c.title.width());
         self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0).max(title)
     }
 
-    /// Tables that fit `width`, with all columns among them: as one; else one per group of columns; else as many as it
-    /// takes. What does not fit even alone is left to the renderer to wrap.
+    /// Divides the table into tables that fit `width` and contain all columns together: one table if possible, else one
+    /// per group of columns, else more. The renderer wraps a column that is too wide alone.
     #[must_use]
     pub fn fit(&self, width: usize) -> Vec<Table> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|c| self.width_of(c)).collect();
@@ -99,7 +99,7 @@ impl Table {
         let mut parts: Vec<Vec<usize>> = Vec::new();
         let (mut left, mut group) = (0, None);
         for (column, described) in self.columns.iter().enumerate().skip(keys) {
-            // A group begins where all of it has space.
+            // A group begins where there is room for all of it.
             let together = self.columns.iter().zip(&widths).skip(keys).filter(|(c, _)| c.group == described.group);
             let needed = match group == Some(described.group) {
                 true => widths[column] + GAP,
@@ -122,13 +122,13 @@ impl Table {
         parts.iter().map(|columns| self.part(keys, columns).without_empty_rows(keys)).collect()
     }
 
-    /// A row that has nothing in these columns says something about others only.
+    /// Removes rows that are empty in the columns of this part.
     fn without_empty_rows(mut self, keys: usize) -> Table {
         self.rows.retain(|row| row.iter().skip(keys).any(|cell| !cell.text.is_empty()));
         self
     }
 
-    /// The keys and these columns.
+    /// The table of the keys and these columns.
     pub(crate) fn part(&self, keys: usize, columns: &[usize]) -> Table {
         let pick = |column: &usize| self.columns[*column].clone();
         let chosen: Vec<usize> = (0..keys).chain(columns.iter().copied()).collect();

@@ -1,11 +1,11 @@
-//! A scenario over its time: one table, a row for each arm and window.
+//! Table of a scenario's time series, with a row for each arm and window.
 
 use super::table::{Cell, Column, Table};
 use crate::analysis::timeline::QUANTITIES;
 use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::number;
 
-/// None where the scenario asks for no timeline, or nothing was measured.
+/// The table; `None` if the scenario requests no timeline, or nothing was measured.
 pub(super) fn table(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<Table> {
     let mut rows = Vec::new();
     for timeline in &scenario.timelines {

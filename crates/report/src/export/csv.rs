@@ -1,7 +1,8 @@
-//! Trials as CSV: one row for each role and transaction of each trial, one row for a failed trial.
+//! Trials as CSV: one row for each role and transaction of each trial; one row for a failed trial.
 //!
-//! Times are nanoseconds, sizes bytes, rates per second. Columns from `cpu_ns` on are of the trial as a whole and stand
-//! in each of its rows; a field without a value is empty, as is that of a quantile q of fewer than 10/(1 − q) observations.
+//! Times are in nanoseconds, sizes in bytes, rates per second. Columns from `cpu_ns` on describe the whole trial and
+//! are repeated in each of its rows. A field without a value is empty, as is that of a quantile q of fewer than
+//! 10/(1 − q) observations.
 
 use std::io::Write;
 
@@ -70,7 +71,7 @@ const COLUMNS: [&str; 50] = [
 /// Writes all trials of a run, one at a time.
 ///
 /// # Errors
-/// When the run file is damaged or the output cannot be written.
+/// If the run file cannot be read or is damaged, or the output cannot be written.
 pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
     let mut writer = csv::Writer::from_writer(out);
     let mut done = writer.write_record(COLUMNS).map_err(ReportError::from);
@@ -173,7 +174,7 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
 
 fn whole(measurement: &Measurement) -> Vec<String> {
     let summary = &measurement.summary;
-    // Nobody looks at a server's files.
+    // The sizes of a server's files are not measured.
     let of_files = |bytes: Option<u64>| text(bytes.filter(|_| !measurement.on_server));
     vec![
         measurement.cpu_ns.to_string(),

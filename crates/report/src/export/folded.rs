@@ -1,4 +1,4 @@
-//! Call stacks for tools that draw or compare them.
+//! Call stacks as folded lines, for tools that draw or compare them.
 
 use std::io::Write;
 
@@ -8,13 +8,13 @@ use litelab_record::RunInfo;
 use crate::document::clean;
 use crate::error::ReportError;
 
-/// Lines of `arm;thread;function;function samples`, of all arms that were sampled; nothing where none was.
+/// Writes lines of `arm;thread;function;function samples` for all sampled arms; nothing without samples.
 ///
 /// # Errors
-/// When they cannot be written.
+/// If the output cannot be written.
 pub fn stacks(info: &RunInfo, out: &mut dyn Write) -> Result<(), ReportError> {
     for (arm, stacks) in &info.stacks {
-        // What separates frames must not stand in the arm's name.
+        // The name of an arm must not contain the separator of frames.
         let arm = clean(&info.plan.arm_name(*arm)).replace(';', ",");
         for line in stacks.folded().lines() {
             writeln!(out, "{arm};{}", printable(line)).map_err(ReportError::Write)?;

@@ -1,4 +1,4 @@
-//! An analysis as JSON: everything that was computed, as [`Analysis`] has it, with the run that it is of.
+//! An analysis as JSON: every computed value of [`Analysis`], and the run.
 
 use std::collections::BTreeMap;
 
@@ -13,59 +13,60 @@ use serde::Serialize;
 use crate::analysis::Analysis;
 use crate::error::ReportError;
 
-/// Version of the format: counts up when a field is removed or changes its meaning; new fields may come without.
+/// Version of the format. It increases if a field is removed or changes its meaning; new fields do not change it.
 pub const SCHEMA: u32 = 3;
 
-/// A run analysed. Values are in base units (`metrics` says which), ratios are arm over the arm compared with.
+/// The analysis of a run. Values are in base units, listed in `metrics`; ratios are the arm over the arm that it is
+/// compared with.
 #[derive(Serialize)]
 pub struct Export<'a> {
-    /// [`SCHEMA`].
+    /// Version of the format: [`SCHEMA`].
     schema: u32,
-    /// What was run and when.
+    /// Study and times of the run.
     run: Run<'a>,
-    /// The machine before the run.
+    /// Environment of the machine before the run.
     environment: &'a Environment,
-    /// The machine's load during each block.
+    /// Load of the machine during each block.
     loads: &'a [LoadWindow],
-    /// The runners and the builds of SQLite in them.
+    /// Descriptions of the runners, with their builds of SQLite.
     runners: &'a [Description],
-    /// The servers of its arms, by name.
+    /// Servers of the run's arms, by name.
     servers: &'a BTreeMap<Server, ServerRecord>,
-    /// Every metric of which an arm has a value.
+    /// Metrics of which an arm has a value.
     metrics: BTreeMap<&'a Metric, Described>,
     #[serde(flatten)]
     analysis: &'a Analysis,
 }
 
-/// What was run and when.
+/// Study and times of a run.
 #[derive(Serialize)]
 struct Run<'a> {
-    /// Version of litelab that made it.
+    /// Version of litelab that made the run.
     litelab: &'a str,
     study: &'a str,
-    /// The study's question.
+    /// Question of the study.
     title: &'a str,
-    /// Where its claims come from.
+    /// Source of the study's claims.
     source: &'a str,
-    /// UTC, ISO 8601.
+    /// Beginning of the run: UTC, ISO 8601.
     created: &'a str,
-    /// When its last block ended, if it is complete.
+    /// End of the last block, if the run is complete.
     finished: Option<&'a str>,
-    /// Blocks that are complete.
+    /// Number of complete blocks.
     blocks: u32,
     quick: bool,
-    /// Of orders and values.
+    /// Seed of the order of trials and of the values.
     seed: u64,
 }
 
-/// How a metric's values are to be read.
+/// Unit and direction of a metric.
 #[derive(Serialize)]
 struct Described {
     unit: &'static str,
     more_is_better: bool,
 }
 
-/// The analysis of a run, to be serialised.
+/// Combines the analysis of a run with the run, for serialisation.
 #[must_use]
 pub fn export<'a>(analysis: &'a Analysis, info: &'a RunInfo) -> Export<'a> {
     let plan = &info.plan;
@@ -104,22 +105,22 @@ fn unit(metric: &Metric) -> &'static str {
     }
 }
 
-/// The analysis as indented JSON.
+/// The analysis of a run as indented JSON.
 ///
 /// # Errors
-/// When a value cannot be written as JSON.
+/// If a value cannot be written as JSON.
 pub fn text(analysis: &Analysis, info: &RunInfo) -> Result<String, ReportError> {
     pretty(&export(analysis, info)).map_err(|e| ReportError::Write(e.into()))
 }
 
-/// Indented JSON in which every character that [`litelab_model::text::printable`] replaces is a `\u` escape: the value
-/// stays exact, and a terminal shows it as text.
+/// Formats a value as indented JSON in which every character that [`litelab_model::text::printable`] replaces is a `\u`
+/// escape: the value stays exact, and a terminal shows it as text.
 ///
 /// # Errors
-/// When a value cannot be written as JSON.
+/// If a value cannot be written as JSON.
 pub fn pretty(value: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(value)?;
-    // Outside of strings JSON has line ends and spaces only, and serde_json escapes C0 within them.
+    // Outside strings JSON has only line ends and spaces, and serde_json escapes C0 characters inside them.
     if text.chars().all(|c| c == '\n' || shown(c) == c) {
         return Ok(text);
     }
@@ -128,7 +129,7 @@ pub fn pretty(value: &impl Serialize) -> serde_json::Result<String> {
         if c == '\n' || shown(c) == c {
             out.push(c);
         } else {
-            // All of them are in the Basic Multilingual Plane.
+            // All these characters are in the Basic Multilingual Plane.
             out.push_str(&format!("\\u{:04x}", u32::from(c)));
         }
     }

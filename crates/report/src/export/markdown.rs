@@ -1,4 +1,4 @@
-//! A document as GitHub flavoured Markdown: tables as in the terminal, never cut, no escapes of a terminal.
+//! Documents as GitHub Flavored Markdown: the tables of the terminal, not divided, without terminal escapes.
 
 use std::fmt::Write as _;
 
@@ -9,31 +9,31 @@ use crate::compare::{Comparison, Confirmation};
 use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
 use crate::pivot::Pivot;
 
-/// A run as Markdown.
+/// Renders a run as Markdown.
 #[must_use]
 pub fn run(analysis: &Analysis, info: &RunInfo) -> String {
     render(&document::of_run(analysis, info))
 }
 
-/// A comparison as Markdown.
+/// Renders a comparison as Markdown.
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
     render(&document::of_comparison(comparison))
 }
 
-/// Tables of a run as Markdown.
+/// Renders the tables of a run as Markdown.
 #[must_use]
 pub fn pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> String {
     render(&document::of_pivot(pivot, analysis, info))
 }
 
-/// Regressions run again as Markdown.
+/// Renders a confirmation of regressions as Markdown.
 #[must_use]
 pub fn confirmation(confirmation: &Confirmation) -> String {
     render(&document::of_confirmation(confirmation))
 }
 
-/// A document as Markdown.
+/// Renders a document as Markdown.
 #[must_use]
 pub fn render(document: &Document) -> String {
     let parts: Vec<String> = document.blocks.iter().map(block).filter(|part| !part.is_empty()).collect();
@@ -98,7 +98,7 @@ fn lines(rows: impl Iterator<Item = Vec<String>>) -> String {
     })
 }
 
-/// On one line, with nothing in it that Markdown or HTML would read as its own.
+/// The text in one line, with the characters escaped that are special in Markdown or HTML.
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in clean(text).chars() {

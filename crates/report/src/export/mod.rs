@@ -1,4 +1,4 @@
-//! A run in formats for other programs and other pages.
+//! Exports of a run for other programs and pages.
 
 pub mod csv;
 pub mod folded;

@@ -1,7 +1,7 @@
-//! Time series of all trials as CSV: one row for each sample, with the ticks since the one before.
+//! Time series of all trials as CSV: one row for each sample, with the ticks since the previous one.
 //!
-//! `seconds` count from `go`; sizes are bytes; frames, restarts and CPU are totals; committed and errors are counts since
-//! the row before; the host's lag is the longest since then, and empty without a probe.
+//! `seconds` count from `go`; sizes are in bytes; frames, restarts and CPU are totals; transactions and errors are
+//! counts since the previous row; the lag of the host is the longest since then, and empty without a probe.
 
 use std::io::Write;
 
@@ -31,10 +31,10 @@ const COLUMNS: [&str; 17] = [
     "cpu_ns",
 ];
 
-/// Writes the series of all trials that were measured, one trial at a time.
+/// Writes the time series of all measured trials, one trial at a time.
 ///
 /// # Errors
-/// When the run file is damaged or the output cannot be written.
+/// If the run file cannot be read or is damaged, or the output cannot be written.
 pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS)?;
@@ -68,7 +68,7 @@ fn rows(series: &Series) -> Vec<[String; 13]> {
         let last = samples.peek().is_none();
         let mut counts = [0_u64; 5];
         let mut lag: Option<u64> = None;
-        // The last tick is said after the last sample was taken.
+        // The last tick is emitted after the last sample, so the last row takes all remaining ticks.
         while let Some(tick) = ticks.next_if(|tick| last || tick.t_ms.saturating_mul(1_000_000) <= nanos) {
             lag = lag.max(tick.lag_ns);
             for count in &tick.counts {

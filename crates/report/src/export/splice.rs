@@ -1,4 +1,4 @@
-//! Tables of a run put into a page, between two comments, so that they can always be made again.
+//! Tables of a run in a page, between two comments, so that they can be generated again.
 //!
 //! ```text
 //! <!-- splice STUDY/SCENARIO: COLUMN, COLUMN -->
@@ -6,9 +6,9 @@
 //! <!-- end of splice -->
 //! ```
 //!
-//! Columns are named by their titles; without them the table has all. `STUDY/claims` is the table of claims,
-//! `STUDY/crossovers` those of crossovers. What lies between the comments is replaced, and the second one says how it was
-//! made.
+//! Columns are selected by their titles; default: all. `STUDY/claims` is the table of claims, `STUDY/crossovers` are
+//! those of crossovers. The text between the comments is replaced, and the second comment records the command that made
+//! the run.
 
 use litelab_model::unknown;
 use litelab_record::RunInfo;
@@ -22,11 +22,12 @@ const BEGIN: &str = "<!-- splice ";
 const END: &str = "<!-- end of splice";
 const CLOSE: &str = "-->";
 
-/// The page with every table of the run's study made anew, and how many there were. Other studies' stay as they are.
+/// Generates every table of the run's study in a page; returns the page and the number of tables. Tables of other
+/// studies stay unchanged.
 ///
 /// # Errors
-/// [`ReportError::Splice`] where a marker has no end, names no scenario of the run or no column of its table, or the page
-/// has no marker of this study.
+/// [`ReportError::Splice`] if a marker has no end, names no scenario of the run or no column of its table, or if the
+/// page has no marker of this study.
 pub fn splice(page: &str, analysis: &Analysis, info: &RunInfo) -> Result<(String, usize), ReportError> {
     let mut out = String::new();
     let mut made = 0;
@@ -61,7 +62,7 @@ pub fn splice(page: &str, analysis: &Analysis, info: &RunInfo) -> Result<(String
     Ok((out, made))
 }
 
-/// How the table is made again.
+/// Command, size and date of the run.
 fn origin(info: &RunInfo) -> String {
     let plan = &info.plan;
     let quick = if plan.quick { " --quick" } else { "" };
@@ -78,7 +79,7 @@ struct Marker<'a> {
 impl<'a> Marker<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let inner = line.trim().strip_prefix(BEGIN)?.strip_suffix(CLOSE)?.trim();
-        // A metric of one transaction has a colon too, but no space after it.
+        // A metric of one transaction has a colon as well, but without a space after it.
         let (name, columns) = inner.split_once(": ").unwrap_or((inner, ""));
         let (study, scenario) = name.split_once('/')?;
         let columns = columns.split(',').map(str::trim).filter(|c| !c.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! The first screen: what was asked, what was found, what became of the claims, where it was measured.
+//! First screen of a page: the answer, the claims, the environment, and what would contradict the answer.
 
 use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Verdict};
@@ -10,12 +10,12 @@ use crate::analysis::{Analysis, ArmComparison, MetricComparison, ScenarioAnalysi
 use crate::document::{self, Block, Part, clean, verdict_words};
 use crate::number;
 
-/// Arms that a sentence names one by one.
+/// Number of arms that a sentence names.
 const NAMED: usize = 3;
 
 pub(super) fn screen(analysis: &Analysis, info: &RunInfo) -> Markup {
     let header = document::of_part(&Part::Header, analysis, info);
-    // The title stands at the top of the page already.
+    // The page has the title at its top already.
     let blocks = header.blocks.split_first().map_or(&[][..], |(_, rest)| rest);
     let document::Document { blocks: claims } = document::of_claims(analysis);
     html! {
@@ -47,7 +47,7 @@ pub(super) fn screen(analysis: &Analysis, info: &RunInfo) -> Markup {
     }
 }
 
-/// The study's own sentences, then every scenario's verdicts in one.
+/// The findings of the study, then one sentence for the verdicts of each scenario.
 fn answer(analysis: &Analysis) -> Markup {
     html! {
         @if !analysis.findings.is_empty() {
@@ -75,15 +75,15 @@ fn counts(analysis: &Analysis) -> String {
     text
 }
 
-/// The verdict of a comparison: by the metric that decides, or open.
+/// The comparison that decides, else the first one, which is inconclusive.
 fn deciding(comparison: &ArmComparison) -> Option<&MetricComparison> {
     comparison.decided().or_else(|| comparison.metrics.first())
 }
 
-/// What kind of verdict it is.
+/// Test for a kind of verdict.
 type Kind = fn(&Verdict) -> bool;
 
-/// A scenario in one sentence.
+/// The verdicts of a scenario in one sentence.
 fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
     let measured = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).filter(|arm| arm.measured > 0).count();
     if measured == 0 {
@@ -114,13 +114,13 @@ fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
     }
 }
 
-/// Those farthest from the baseline first.
+/// Sorts by distance from the baseline, the farthest first.
 fn farthest(group: &mut [&(&ArmComparison, &MetricComparison)]) {
     let distance = |cell: &MetricComparison| cell.ratio.as_ref().map_or(0.0, |r| r.ratio.value.ln().abs());
     group.sort_by(|(_, a), (_, b)| distance(b).total_cmp(&distance(a)));
 }
 
-/// `▲ faster: wal-off (p50 0.96× [0.95, 0.97]), …`. Arms of one kind may be decided by different metrics.
+/// Formats as `▲ faster: wal-off (p50 0.96× [0.95, 0.97], D4), …`. Different metrics may decide arms of one kind.
 fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
     let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
     let Some((_, cell)) = group.first() else { return html! {} };
@@ -144,7 +144,7 @@ fn ratio(cell: &MetricComparison) -> String {
     cell.ratio.as_ref().ok().and_then(|paired| number::ratio(&paired.ratio)).unwrap_or_default()
 }
 
-/// A scenario without anything to compare with: its first metric.
+/// The first metric of a scenario without comparisons.
 fn alone(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     let Some(metric) = scenario.metrics.first() else { return "nothing is compared.".into() };
     let arms: Vec<_> = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).collect();

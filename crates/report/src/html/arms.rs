@@ -1,4 +1,4 @@
-//! What each arm of a scenario was: settings read back, durability, and how to run it again.
+//! Table of a scenario's arms: settings read back, durability, and the command that repeats them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use crate::analysis::ArmAnalysis;
 use crate::document::clean;
 use crate::number;
 
-/// The id of an arm's row.
+/// Id of an arm's row.
 pub(super) fn anchor(arm: usize) -> String {
     format!("arm-{arm}")
 }
 
-/// A column of the table: its title, and each arm's text.
+/// Column of the table: its title, and the text of each arm.
 type Column<'a> = (&'static str, Box<dyn Fn(&ArmAnalysis) -> String + 'a>);
 
 pub(super) fn table(source: Source<'_>, place: Place<'_>) -> Markup {
@@ -33,10 +33,10 @@ pub(super) fn table(source: Source<'_>, place: Place<'_>) -> Markup {
         ("durability", Box::new(durability)),
         ("settings of its own", Box::new(own)),
     ];
-    // A dimension's value stands in the label already.
+    // The label has the values of the dimensions already.
     let named = |column: &Column| !source.scenario.dimensions.iter().any(|dimension| dimension == column.0);
     let first = |of: &Column| arms.first().map_or_else(String::new, |arm| of.1(arm));
-    // What is the same in all of them is said once, above the table.
+    // Columns with one value in all arms are printed once, above the table.
     let (same, told): (Vec<Column>, Vec<Column>) = columns
         .into_iter()
         .filter(named)
@@ -82,7 +82,7 @@ fn rows(arms: &[&ArmAnalysis], told: &[Column], id: &str) -> Markup {
     }
 }
 
-/// Settings that are the same in all arms that have any.
+/// Settings that are the same in all arms that reported any.
 fn shared<'a>(arms: &[&'a ArmAnalysis]) -> BTreeMap<&'a str, &'a BTreeSet<String>> {
     let mut read = arms.iter().filter(|arm| !arm.settings.is_empty());
     let Some(first) = read.next() else { return BTreeMap::new() };
@@ -108,7 +108,7 @@ fn trials(arm: &ArmAnalysis) -> String {
     }
 }
 
-/// The rung in words: a letter and a digit are looked up in the legend, and nobody should have to.
+/// The durability level with its meaning, so that the reader does not have to look it up in the legend.
 fn durability(arm: &ArmAnalysis) -> String {
     match arm.durability {
         Some(rung) => match arm.caveat {

@@ -6,16 +6,16 @@ use super::line;
 use crate::document::{Align, Block, Cell, ClaimBlock, Document, Marked, Table, clean};
 use crate::style::Tone;
 
-/// What tells the tables and footnotes of one part of a page from those of the others.
+/// Identity of a part of a page, which distinguishes its tables and footnotes from those of other parts.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// Begins the ids in it.
+    /// Prefix of the ids in this part.
     pub(super) id: &'a str,
-    /// Names its tables for those who do not see them.
+    /// Name of the part, for readers who do not see the tables.
     pub(super) name: &'a str,
 }
 
-/// A section of its own: the document's first heading is its title. Nothing of a document without blocks.
+/// A section whose title is the document's first heading; empty for a document without blocks.
 pub(super) fn section(id: &str, document: &Document) -> Markup {
     let Some((Block::Heading(title, beside), rest)) = document.blocks.split_first() else { return html! {} };
     html! {
@@ -27,7 +27,7 @@ pub(super) fn section(id: &str, document: &Document) -> Markup {
     }
 }
 
-/// Blocks in order. Headings in them are of the third level.
+/// Renders blocks in order. Their headings are of the third level.
 pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
     let mut tables = 0;
     html! {
@@ -45,21 +45,21 @@ pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
     }
 }
 
-/// Names and values.
+/// Renders pairs of name and value.
 pub(super) fn facts(facts: &[(String, String)]) -> Markup {
     html! {
         dl { @for (name, value) in facts { div { dt { (clean(name)) } dd { (line(value)) } } } }
     }
 }
 
-/// Characters of a cell that is never wrapped.
+/// Largest number of characters in the cells of a table that is not wrapped.
 const ONE_LINE: usize = 44;
 
-/// Rows and columns, in a region of its own that scrolls where it is wider than the page.
+/// Renders a table in a region that scrolls if the table is wider than the page.
 pub(super) fn table(table: &Table, place: Place<'_>, number: usize) -> Markup {
     let id = format!("{}-t{number}", place.id);
     let side = |align: Align| (align == Align::Right).then_some("n");
-    // Short cells are read faster on one line; the region scrolls.
+    // Short cells are easier to read on one line; the region scrolls.
     let short = table.rows.iter().flatten().all(|cell| cell.text.chars().count() <= ONE_LINE);
     html! {
         div.scroll role="region" tabindex="0" aria-labelledby=(id) {
@@ -84,7 +84,7 @@ pub(super) fn table(table: &Table, place: Place<'_>, number: usize) -> Markup {
     }
 }
 
-/// Raised digits at the end of a cell lead to their footnotes.
+/// Renders the text of a cell, with superscript digits at its end as links to footnotes.
 fn text(cell: &Cell, place: Place<'_>) -> Markup {
     let text = clean(&cell.text);
     let mut words: Vec<&str> = text.split(' ').collect();
@@ -100,7 +100,7 @@ fn text(cell: &Cell, place: Place<'_>) -> Markup {
     }
 }
 
-/// The number that raised digits write.
+/// The number in superscript digits; `None` for other text.
 fn lowered(word: &str) -> Option<u64> {
     const DIGITS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     if word.is_empty() {
@@ -112,7 +112,7 @@ fn lowered(word: &str) -> Option<u64> {
     })
 }
 
-/// Lines that begin with a mark.
+/// Renders lines that begin with a mark.
 pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
     html! {
         ul.marks {
@@ -126,7 +126,7 @@ pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
     }
 }
 
-/// A line in which what stands between backticks is code.
+/// Renders a line with the text between backticks as code.
 fn rich(text: &str) -> Markup {
     let text = line(text);
     let parts: Vec<&str> = text.split('`').collect();
@@ -136,7 +136,7 @@ fn rich(text: &str) -> Markup {
     html! { @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
-/// What a mark says to those who do not see it.
+/// Words in place of a mark, for readers who do not see it.
 fn said(of: &Marked) -> Option<String> {
     if let Some(number) = lowered(&of.mark) {
         return Some(format!("Note {number}: "));
@@ -149,7 +149,7 @@ fn said(of: &Marked) -> Option<String> {
     }
 }
 
-/// Claims with their verdicts.
+/// Renders claims with their verdicts.
 pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
     html! {
         div.scroll role="region" tabindex="0" aria-labelledby="claims-t" {
@@ -183,7 +183,7 @@ pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
     }
 }
 
-/// The class of a tone.
+/// CSS class of a tone.
 pub(super) fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "plain",
@@ -216,7 +216,7 @@ mod tests {
         );
         let line = Marked { mark: "²".into(), text: "x".into(), tone: Tone::Warn };
         assert!(marked(&[line], PLACE).into_string().contains("<li id=\"s1-n2\">"));
-        // A cell of raised digits only is no cell of footnotes.
+        // A cell of only superscript digits has no footnotes.
         assert_eq!(text(&Cell::plain("²"), PLACE).into_string(), "²");
     }
 
@@ -257,8 +257,8 @@ mod tests {
         ];
         let html = all(&blocks, Place { id: "s", name: hostile }).into_string();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'));
-        // One for the title, two of the heading, one of the text, two of the facts; caption, two columns and two cells of
-        // the table; mark and text; seven of the claim.
+        // One for the title, two for the heading, one for the text, two for the facts; caption, two columns and two
+        // cells of the table; mark and text; seven for the claim.
         assert_eq!(html.matches("&lt;script&gt;").count(), 20);
     }
 }

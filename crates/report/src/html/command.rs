@@ -1,4 +1,4 @@
-//! How a part of a run is run again.
+//! Commands that repeat parts of a run.
 
 use litelab_model::library::Kind;
 use litelab_record::RunInfo;
@@ -6,18 +6,18 @@ use litelab_record::RunInfo;
 use crate::analysis::ScenarioAnalysis;
 use crate::document::clean;
 
-/// The command that runs one scenario again with the same seed: the same values, in the same order of trials.
+/// The command that runs one scenario again with the same seed, and so with the same values and order of trials.
 pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
     format!("{} --only {} --blocks {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
 }
 
-/// The command that tries to refute a scenario: other values, and more blocks where so many are needed.
+/// The command that tries to refute a scenario, with other values and this number of blocks.
 pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, blocks: u32) -> String {
     let seed = info.plan.seed.wrapping_add(1);
     format!("{} --only {} --blocks {blocks} --seed {seed}", run(info), quoted(&scenario.name))
 }
 
-/// The run's file by its name.
+/// Name of the run's file, quoted for a shell.
 pub(super) fn file(info: &RunInfo) -> String {
     let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());
     quoted(&name)
@@ -28,18 +28,18 @@ fn run(info: &RunInfo) -> String {
     format!("litelab run {}{quick}", study(info))
 }
 
-/// Its name, or a file of its own beside the page.
+/// Name of the study, or of a file with its text in the reader's directory.
 fn study(info: &RunInfo) -> String {
     let name = &info.plan.study;
     quoted(&if is_built_in(info) { name.clone() } else { format!("{name}.toml") })
 }
 
-/// Whether litelab has the study; the text of any other is in the run file.
+/// Whether the study is built into litelab; the text of any other study is in the run file.
 pub(super) fn is_built_in(info: &RunInfo) -> bool {
     Kind::Study.built_in().contains(&info.plan.study.as_str())
 }
 
-/// As one word of a shell, whatever is in it; control characters are left out.
+/// A text as one word of a shell, without control characters.
 pub(super) fn quoted(word: &str) -> String {
     let word = &clean(word);
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);

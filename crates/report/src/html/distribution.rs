@@ -3,14 +3,14 @@
 use hdrhistogram::Histogram as Counts;
 use litelab_protocol::histogram::Histogram;
 
-/// Significant digits: a value is known within 1 %, less than the width of a line. Three digits would take a quarter of a
-/// megabyte for each latency of each arm.
+/// Number of significant digits: values are exact within 1 %, which is less than the width of a line. Three digits
+/// would take a quarter of a megabyte for each latency of each arm.
 const DIGITS: u8 = 2;
 
-/// Points of a curve for each further nine of its percentiles.
+/// Number of points of a curve for each further nine of its percentiles.
 const PER_NINE: u32 = 6;
 
-/// Counts of latencies in nanoseconds.
+/// Histogram of latencies in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Distribution(Counts<u64>);
 
@@ -24,20 +24,20 @@ impl Default for Distribution {
 impl Distribution {
     pub(super) fn add(&mut self, histogram: &Histogram) {
         for (nanos, count) in histogram.recorded() {
-            // It grows as far as values reach, so that none is refused.
+            // The histogram resizes itself, so that it rejects no value.
             let _recorded = self.0.record_n(nanos, count);
         }
     }
 
-    /// Latencies counted.
+    /// Number of recorded latencies.
     pub(super) fn total(&self) -> u64 {
         self.0.len()
     }
 
-    /// Quantiles and nanoseconds, evenly spread on the axis log(1/(1 − q)), and the maximum as quantile 1. A quantile is
-    /// there only if ten latencies or more lie beyond it: a tail of fewer says nothing of the next trial.
+    /// Pairs of quantile and nanoseconds, evenly spaced on the axis log(1/(1 − q)), and the maximum as quantile 1.
+    /// Quantiles have at least ten latencies beyond them: a smaller tail does not predict the next trial.
     pub(super) fn curve(&self) -> Vec<(f64, f64)> {
-        // A little less than ten, for a share of the total is seldom a whole number in floating point.
+        // A little less than ten, because a share of the total is seldom a whole number in floating point.
         const BEYOND: f64 = 9.999;
         if self.0.is_empty() {
             return Vec::new();

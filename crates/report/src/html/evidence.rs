@@ -1,4 +1,4 @@
-//! What a page shows beside the analysis: whole distributions, trials over their time, and every rate of a search.
+//! Data of a page in addition to the analysis: distributions, time series of trials, and the rates that searches tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,31 +13,31 @@ use super::timing::{self, Course};
 use crate::analysis::{Analysis, ArmAnalysis, Collector};
 use crate::error::ReportError;
 
-/// Which latencies: of what, and of which transaction if of one.
+/// Latency of a scenario's metrics: its timing, and its transaction if it is that of one transaction.
 pub(super) type Latency = (Timing, Option<String>);
 
-/// What is kept of a run file's trials; see [`read`].
+/// Data that a page keeps of a run file's trials; see [`read`].
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// By arm.
+    /// Data of each arm.
     arms: Vec<OfArm>,
-    /// One trial of each of the leading arms of each scenario, by arm.
+    /// Time series of one trial of each leading arm of a scenario, by arm.
     pub(super) courses: BTreeMap<usize, Course>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct OfArm {
     latencies: BTreeMap<Latency, Distribution>,
-    /// Every rate that a search tried, of all blocks.
+    /// Every rate that a search tried, over all blocks.
     probes: Vec<Probe>,
     /// Number in the file of the trial of each block.
     trials: BTreeMap<u32, i64>,
 }
 
-/// Analyses a run file and keeps what its page shows; trials are read one at a time, and once.
+/// Analyses a run file and keeps the data of its page; each trial is read once, one at a time.
 ///
 /// # Errors
-/// When the file is damaged.
+/// If the file cannot be read or is damaged.
 pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), ReportError> {
     let plan = &info.plan;
     let mut collector = Collector::new(plan, &[]);
@@ -72,8 +72,7 @@ pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), Repo
     Ok((analysis, evidence))
 }
 
-/// Latencies whose distribution is shown: those of which a scenario's metrics name a quantile; service time where none
-/// does.
+/// Latencies whose distribution a page shows: those with a quantile among a scenario's metrics; default: service time.
 pub(super) fn latencies(metrics: &[Metric]) -> BTreeSet<Latency> {
     let named = metrics.iter().filter_map(|metric| match metric.measure {
         Measure::Latency(timing, quantile) if quantile != Quantile::Mean => Some((timing, metric.transaction.clone())),
@@ -101,12 +100,12 @@ impl Evidence {
         arm.probes.extend(measurement.search.iter().flat_map(|search| search.probes.iter().cloned()));
     }
 
-    /// All latencies of an arm; none where nothing was measured.
+    /// All latencies of an arm; `None` if nothing was measured.
     pub(super) fn latency(&self, arm: usize, latency: &Latency) -> Option<&Distribution> {
         self.arms.get(arm)?.latencies.get(latency)
     }
 
-    /// Every rate that was tried.
+    /// Every rate that the searches of an arm tried.
     pub(super) fn probes(&self, arm: usize) -> &[Probe] {
         self.arms.get(arm).map_or(&[], |arm| &arm.probes)
     }

@@ -1,5 +1,5 @@
-//! What would show that the page is wrong: for what was decided the interval that carries it, for what is open the blocks
-//! that it takes, and the command that tries.
+//! Results that would contradict the page: for a decision its interval, for an open comparison the number of blocks
+//! that it needs, and the command that tests it.
 
 use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Interval, Tolerance, Verdict};
@@ -10,7 +10,7 @@ use crate::analysis::{Analysis, ClaimResult, Noise, ScenarioAnalysis};
 use crate::document::{clean, verdict_words};
 use crate::number;
 
-/// Claims and verdicts that are named, those nearest to falling.
+/// Number of claims and of verdicts to name, those with the smallest margin.
 const NAMED: usize = 3;
 
 pub(super) fn list(analysis: &Analysis, info: &RunInfo) -> Markup {
@@ -38,15 +38,16 @@ pub(super) fn list(analysis: &Analysis, info: &RunInfo) -> Markup {
     }
 }
 
-/// A decision and how near it is to falling.
+/// A decision with its margin.
 struct Weak {
-    /// Distance of the interval's nearer end from where the decision falls, as a logarithm; 0 is on it.
+    /// Distance of the interval's nearer end from the value at which the decision changes, as a logarithm; 0 at that
+    /// value.
     margin: f64,
     scenario: usize,
     text: Markup,
 }
 
-/// |ln(a / b)|, and what is not positive is as far as can be.
+/// |ln(a / b)|; infinite if it is not a number.
 fn apart(a: f64, b: f64) -> f64 {
     let distance = (a / b).ln().abs();
     if distance.is_nan() { f64::INFINITY } else { distance }
@@ -138,7 +139,7 @@ fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Weak> {
     all
 }
 
-/// How far the nearer end is from 1.
+/// Distance of the interval's nearer end from 1, as a logarithm.
 fn beside_one(interval: Interval) -> f64 {
     apart(interval.low(), 1.0).min(apart(interval.high(), 1.0))
 }
@@ -147,7 +148,7 @@ fn blocks(n: usize) -> String {
     number::counted(n as u64, "block")
 }
 
-/// What is open: how much, and what the cheapest of it takes.
+/// Number of open comparisons, and the blocks that the nearest of them needs.
 fn open(analysis: &Analysis, info: &RunInfo) -> Option<Markup> {
     let all = analysis.scenarios.iter().flat_map(|s| s.comparisons.iter().map(move |c| (s, c)));
     let all: Vec<_> = all.filter_map(|(s, c)| Some((s, c.decided().or_else(|| c.metrics.first())?))).collect();
@@ -171,7 +172,7 @@ fn open(analysis: &Analysis, info: &RunInfo) -> Option<Markup> {
     })
 }
 
-/// What identical arms say of it.
+/// Results of A/A checks.
 fn noise(analysis: &Analysis) -> Vec<Markup> {
     let checks: Vec<_> = analysis.scenarios.iter().flat_map(|s| s.aa.iter().map(move |check| (s, check))).collect();
     if checks.is_empty() {

@@ -1,17 +1,18 @@
-//! A run as one page: no network, no file beside it, readable without scripts.
+//! A run as one HTML page: without network access or other files, readable without scripts.
 //!
-//! | file | is |
+//! | file | content |
 //! |---|---|
-//! | [`evidence`](self::read) | what is read from the run file beside the analysis |
-//! | `distribution`, `timing` | latencies of many trials, and a trial over its time |
-//! | `answer`, `falsify` | the first screen: what was found, and what would contradict it |
-//! | `section`, `arms` | a scenario: tables, pictures, settings, the command that runs it again |
-//! | `figure` | the pictures of a scenario |
+//! | [`evidence`](self::read) | data of the run file in addition to the analysis |
+//! | `distribution`, `timing` | latencies of many trials; one trial over time |
+//! | `answer`, `falsify` | the first screen: the answer, and what would contradict it |
+//! | `section`, `arms` | a scenario: tables, charts, settings, the command that repeats it |
+//! | `figure` | charts of a scenario |
 //! | `block` | blocks of a document as HTML |
-//! | `shell` | what is around it all: policy, style, script |
+//! | `shell` | the page around it: policy, style, script |
 //!
-//! The page allows nothing but its own style and script, each by its hash, and has no `style` attribute and no handler in
-//! its markup. Names and sentences of a study are hostile until they are escaped, which maud does wherever one is put in.
+//! The page's policy allows only its own style and script, each by its hash. Its markup has no `style` attributes and
+//! no event handlers. Names and sentences of a study are hostile until maud escapes them, which it does wherever they
+//! are inserted.
 
 mod answer;
 mod arms;
@@ -35,7 +36,8 @@ use crate::document::{self, Part, clean};
 use figure::Source;
 use section::Section;
 
-/// The page of a run. Holds the name of the run's file and not its path, which may name a person.
+/// Renders the page of a run. It has the name of the run's file, without its path, which may contain the name of a
+/// person.
 #[must_use]
 pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String {
     let sections = analysis.scenarios.iter().enumerate();
@@ -64,8 +66,8 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     shell::page(&name, &body, live)
 }
 
-/// An arm by what tells it from the others of its scenario: `wal-full` where only the profile varies, `access=shared
-/// workers=8` where the profile is one of three dimensions that a small scale left with one value.
+/// Name of an arm that distinguishes it from the others of its scenario: `wal-full` if only the profile varies,
+/// `access=shared workers=8` if the profile is one of three dimensions but has only one value in a quick run.
 fn name(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, analysis: &Analysis) -> String {
     let value = |arm: &ArmAnalysis, dimension: &String| arm.dimensions.get(dimension).map(ToString::to_string);
     let own = |dimension: &&String| {
@@ -85,17 +87,17 @@ fn name(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, analysis: &Analysis) -> 
     }
 }
 
-/// The arm that others are compared with, by the dimension too: nothing else says what varies.
+/// Label of the baseline, with the names of its dimensions, because nothing else names what varies.
 fn baseline(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     analysis.arms.get(scenario.baseline).map_or_else(|| "?".into(), |arm| clean(&arm.label))
 }
 
-/// Text of one line in which no interval and no number with its unit is torn.
+/// A text without control characters, in which no line breaks within an interval or before a unit.
 fn line(text: &str) -> String {
     document::glue(&clean(text))
 }
 
-/// Where what is.
+/// Table of contents.
 fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
     let link = |id: &str, text: &str| html! { li { a href={ "#" (id) } { (text) } } };
     html! {

@@ -1,4 +1,4 @@
-//! A scenario of a page: its tables, its pictures, its arms.
+//! Section of a scenario: its tables, charts and arms.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -7,28 +7,28 @@ use super::figure::{self, Figure, Source};
 use super::{arms, command};
 use crate::document::{self, Part, clean};
 
-/// Arms that a picture links to one by one.
+/// Largest number of arms that a chart links to one by one.
 const MOST_LINKS: usize = 4;
 
-/// A scenario as it stands in the page.
+/// Section of a scenario in a page.
 pub(super) struct Section {
-    /// Unique in the page; nothing that a study wrote.
+    /// Id of the section, unique in the page, without text of the study.
     pub(super) id: String,
-    /// The scenario's.
+    /// Name of the scenario.
     pub(super) name: String,
     pub(super) markup: Markup,
-    /// Whether it has a chart that the page's script draws.
+    /// Whether the section has a chart that the page's script draws.
     pub(super) live: bool,
 }
 
 impl Section {
-    /// The scenario at a place of the analysis.
+    /// Renders the scenario with this index in the analysis.
     pub(super) fn new(at: usize, source: Source<'_>) -> Self {
         let id = format!("s{}", at + 1);
         let name = clean(&source.scenario.name);
         let document = document::of_part(&Part::Scenario(source.scenario), source.analysis, source.info);
         let place = Place { id: &id, name: &name };
-        // The heading is the section's own.
+        // The section has its own heading.
         let blocks = document.blocks.split_first().map_or(&[][..], |(_, rest)| rest);
         let figures = figure::all(source);
         let live = figures.iter().any(|figure| figure.course.is_some());
@@ -49,11 +49,11 @@ impl Section {
     }
 }
 
-/// A picture, and for one over time its numbers for the page's script.
+/// Renders a chart, and for one over time its numbers for the page's script.
 fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) -> Markup {
     let id = format!("{section}-f{number}");
     let title = clean(figure.chart.title());
-    // The section says already which scenario it is.
+    // The section names the scenario already.
     let short = title.strip_prefix(&format!("{}: ", clean(&source.scenario.name))).unwrap_or(&title);
     let labels = |index: &usize| {
         source.analysis.arms.get(*index).map(|arm| (arm.index, super::name(source.scenario, arm, source.analysis)))
@@ -80,7 +80,7 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
             }
         }
         @if let Some(numbers) = numbers {
-            // No tag can begin inside the numbers.
+            // The numbers must not contain the beginning of a tag.
             script type="application/json" data-figure=(id) data-group=(section) {
                 (PreEscaped(numbers.to_string().replace('<', "\\u003c")))
             }
@@ -88,7 +88,7 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
     }
 }
 
-/// How the scenario is run again, in words and as a command.
+/// Renders the command that runs the scenario again, with an explanation.
 pub(super) fn again(source: Source<'_>) -> Markup {
     let command = command::scenario(source.scenario, source.info);
     html! {

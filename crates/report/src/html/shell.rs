@@ -1,4 +1,4 @@
-//! What is around a page: its policy, its style and its script.
+//! Frame of a page: its policy, its style and its script.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -22,12 +22,12 @@ fn script() -> String {
     format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_JS}\n{PAGE_JS}")
 }
 
-/// A source of a Content-Security-Policy: exactly this text.
+/// Source expression of a Content-Security-Policy that allows exactly this text.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-/// The whole page. Without `live` it has no script at all.
+/// Renders the whole page. Without `live` it has no script.
 pub(super) fn page(title: &str, body: &Markup, live: bool) -> String {
     let style = style(live);
     let script = live.then(script);
@@ -47,7 +47,7 @@ pub(super) fn page(title: &str, body: &Markup, live: bool) -> String {
                 meta name="referrer" content="no-referrer";
                 meta name="generator" content="litelab";
                 title { (title) }
-                // Asks for nothing where the page is served by something.
+                // Avoids a request for `favicon.ico` if a server delivers the page.
                 link rel="icon" href="data:,";
                 style { (PreEscaped(&style)) }
             }
@@ -69,7 +69,7 @@ mod tests {
     fn what_is_put_in_whole_cannot_end_its_element() {
         assert!(!style(true).contains("</"));
         assert!(!script().to_ascii_lowercase().contains("</script") && !script().contains("<!--"));
-        // The comment of the licence ends where it should.
+        // The comment with the licence must not end early.
         assert!(!UPLOT_LICENCE.contains("*/"));
     }
 
@@ -86,7 +86,7 @@ mod tests {
         );
         let script = hash(between("<script>", "</script>"));
         assert!(page.contains(&script), "{script}");
-        // As `printf 'a' | openssl dgst -sha256 -binary | base64` says.
+        // The output of `printf 'a' | openssl dgst -sha256 -binary | base64`.
         assert_eq!(hash("a"), "'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='");
     }
 }

@@ -1,38 +1,38 @@
-//! One trial over its time, in windows of equal length.
+//! One trial over time, in windows of equal length.
 
 use litelab_record::outcome::Series;
 
-/// More lines in one picture are hard to follow.
+/// Largest number of lines of a chart; more are hard to follow.
 pub(super) const MOST_ARMS: usize = 4;
-/// Points that a line may have: as many as a picture has room for.
+/// Largest number of points of a line, for which a chart has room.
 const MOST_WINDOWS: f64 = 120.0;
-/// With fewer there is no course to see.
+/// Smallest number of windows of a chart.
 const LEAST_WINDOWS: usize = 5;
-/// Length of the shortest window in seconds: that between two ticks of a runner.
+/// Length of the shortest window in seconds: the interval between two ticks of a runner.
 const SHORTEST: f64 = 0.1;
 
-/// A trial in windows.
+/// Time series of a trial in windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Course {
-    /// Block of the trial, from 0.
+    /// Block of the trial, counted from 0.
     pub(super) block: u32,
     /// Length of a window in seconds.
     pub(super) step: f64,
     /// Committed transactions per second.
     pub(super) throughput: Vec<f64>,
-    /// Errors per second, cured ones included: those at SQLite's locks, and all others.
+    /// Errors per second, including those that a retry resolved: busy errors, and all others.
     pub(super) busy: Vec<f64>,
     pub(super) other: Vec<f64>,
-    /// The longest that a timer of the host program ran late, in nanoseconds; not a number without a probe.
+    /// Longest lateness of a timer of the host program, in nanoseconds; NaN without a probe.
     pub(super) lag: Vec<f64>,
-    /// Largest size of the log in bytes; not a number where there is no sample.
+    /// Largest size of the log in bytes; NaN without a sample.
     pub(super) wal: Vec<f64>,
-    /// Windows in which pages went from the log into the database.
+    /// Windows in which pages were moved from the log into the database.
     pub(super) checkpoints: Vec<usize>,
 }
 
 impl Course {
-    /// None of a trial too short, or without ticks.
+    /// Divides a trial into windows; `None` if it is too short or has no ticks.
     pub(super) fn new(block: u32, series: &Series) -> Option<Self> {
         let end = series.ticks.iter().map(|tick| tick.t_ms as f64 / 1000.0).fold(0.0, f64::max);
         let step = (end / MOST_WINDOWS).max(SHORTEST);
@@ -65,12 +65,12 @@ impl Course {
         (window as f64 + 0.5) * self.step
     }
 
-    /// Counts of ticks, spread evenly over the time that each tells of.
+    /// Adds the counts of ticks, spread evenly over the interval of each tick.
     fn count(&mut self, series: &Series) {
         let mut before = 0.0;
         for tick in &series.ticks {
             let at = tick.t_ms as f64 / 1000.0;
-            // Ticks of several processes stand one process after the other.
+            // The ticks of several processes are stored one process after the other.
             let from = if at > before { before } else { 0.0 };
             before = at;
             let length = (at - from).max(f64::EPSILON);
@@ -81,14 +81,14 @@ impl Course {
             let last = ((at / self.step) as usize).min(self.throughput.len() - 1);
             for window in first..=last {
                 let (low, high) = (window as f64 * self.step, (window + 1) as f64 * self.step);
-                // What comes after the last window's end belongs to it.
+                // Counts after the end of the last window belong to it.
                 let high = if window + 1 == self.throughput.len() { high.max(at) } else { high };
                 let share = ((at.min(high) - from.max(low)) / length).max(0.0);
                 self.throughput[window] += committed * share / self.step;
                 self.busy[window] += busy * share / self.step;
                 self.other[window] += other * share / self.step;
             }
-            // Told at the end of its time: the window is that in which the tick was said.
+            // The lag belongs to the window in which the tick was emitted, at the end of its interval.
             if let Some(lag) = tick.lag_ns {
                 self.lag[last] = self.lag[last].max(lag as f64);
             }
@@ -139,11 +139,11 @@ mod tests {
         assert!((sum(&course.throughput) - 980.0).abs() < 1e-6, "{course:?}");
         assert!((sum(&course.busy) - 70.0).abs() < 1e-6);
         assert!((sum(&course.other) - 28.0).abs() < 1e-6);
-        // The longest of its ticks; none was said in the first window.
+        // The longest of the window's ticks; the first window has none.
         assert_eq!((course.lag[3], course.lag[9]), (333.0, 1000.0));
         assert!(course.lag[0].is_nan());
         assert_eq!((course.block, course.throughput.len()), (3, 10));
-        // 70 in the first 150 ms, of two processes.
+        // 70 in the first 150 ms, from each of two processes.
         assert!((course.throughput[0] - 2.0 * 70.0 / 0.15).abs() < 1e-6);
     }
 

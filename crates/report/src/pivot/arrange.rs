@@ -1,4 +1,4 @@
-//! Units laid out in rows and columns.
+//! Arrangement of units in rows and columns.
 
 use litelab_model::Metric;
 use litelab_record::RunInfo;
@@ -10,7 +10,7 @@ use super::unit::{ALL, Unit};
 use super::{Grid, GridCell, Line, PivotOptions, mean, settings};
 use crate::analysis::Analysis;
 
-/// The table of one metric.
+/// Builds the table of one metric.
 pub(super) fn grid(
     units: &[Unit<'_>],
     metric: &Metric,
@@ -63,7 +63,7 @@ pub(super) fn grid(
     Ok(grid)
 }
 
-/// Rows that a mean is taken over: single transactions where there are some, for all together hold them again.
+/// Rows that a mean covers: single transactions if there are any, because all transactions together contain them again.
 fn parts(grid: &Grid) -> Vec<usize> {
     let at = grid.rows.iter().position(|name| name == TRANSACTION);
     let is_whole = |line: &Line| at.and_then(|at| line.keys.get(at)).is_some_and(|key| key == ALL);
@@ -72,7 +72,7 @@ fn parts(grid: &Grid) -> Vec<usize> {
     rows.map(|(index, _)| index).collect()
 }
 
-/// Unless given: whatever is not the same everywhere, the scenario first and the transaction last.
+/// Names of the row dimensions; default: all that vary, the scenario first and the transaction last.
 fn row_names(units: &[Unit<'_>], columns: &[String], analysis: &Analysis, options: &PivotOptions) -> Vec<String> {
     if !options.rows.is_empty() {
         return options.rows.clone();
@@ -85,7 +85,7 @@ fn row_names(units: &[Unit<'_>], columns: &[String], analysis: &Analysis, option
             }
         }
     }
-    // Where every arm has but one, its other dimensions tell it apart already.
+    // If every arm has only one transaction, its other dimensions identify it already.
     if units.iter().any(|unit| units.iter().filter(|u| u.arm.index == unit.arm.index).count() > 1) {
         names.push(TRANSACTION.into());
     }
@@ -99,8 +99,8 @@ fn row_names(units: &[Unit<'_>], columns: &[String], analysis: &Analysis, option
     if varying.is_empty() { names.into_iter().take(1).collect() } else { varying }
 }
 
-/// Columns in the order in which a filter names them, else in that of the plan; the value of the scenarios' baseline
-/// first then, where they have the same.
+/// Columns in the order in which a filter names them, else in the order of the plan; then with the value of the
+/// baseline first, if all scenarios have the same one.
 fn heads(
     units: &[Unit<'_>],
     columns: &[String],
@@ -136,7 +136,7 @@ fn heads(
     heads
 }
 
-/// What to do where two arms share a place: name a dimension that tells them apart.
+/// Message for two arms in one cell, which names a dimension that distinguishes them.
 fn crowded(unit: &Unit<'_>, other: &GridCell, rows: &[String], columns: &[String], analysis: &Analysis) -> String {
     let Some(theirs) = analysis.arms.get(other.arm) else { return "two arms share a cell".into() };
     let named = |name: &&str| !rows.iter().chain(columns).any(|n| n == name);

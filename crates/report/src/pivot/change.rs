@@ -1,4 +1,4 @@
-//! Every column against the first one.
+//! Comparison of every column with the first one.
 
 use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
@@ -6,11 +6,12 @@ use litelab_stats::{Confidence, Tolerance};
 use super::{GridCell, Line};
 use crate::analysis::{Analysis, Values, pair_values};
 
-/// Fills in the changes. Returns the least and greatest level of their intervals, and the size of the largest family.
+/// Fills in the comparisons. Returns the least and the greatest confidence level of their intervals, and the size of
+/// the largest family.
 pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, f64)>, usize) {
     let tolerance = Tolerance::new(analysis.tolerance).unwrap_or_default();
     let scenario = |cell: &GridCell| analysis.arms.get(cell.arm).map(|arm| arm.scenario);
-    // As in the scenario's own table, where the metric is one of those that decide it.
+    // The same family as in the scenario's own table, if the metric is one of those that are judged.
     let together = |cell: &GridCell| {
         let judged = scenario(cell).and_then(|index| Some(&analysis.scenarios.get(index)?.judged));
         judged.filter(|judged| judged.contains(&cell.metric)).map_or(1, Vec::len)

@@ -1,4 +1,4 @@
-//! Which scenarios share a table.
+//! Assignment of scenarios to tables.
 
 use litelab_model::Metric;
 use litelab_record::RunInfo;
@@ -12,13 +12,13 @@ use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
 /// Scenarios that vary the same dimensions.
 struct Group {
     columns: Vec<String>,
-    /// Dimensions that tell rows apart.
+    /// Dimensions that identify rows.
     rows: Vec<String>,
-    /// Their indices.
+    /// Indices of the scenarios.
     scenarios: Vec<usize>,
 }
 
-/// The tables, and a line for each reason why something is in none.
+/// Builds the tables, and one line for each reason for which a scenario or metric is in none.
 pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
     let arms = select::arms(analysis, &options.filters);
     let mut left_out = skipped(analysis);
@@ -76,7 +76,7 @@ fn groups(
     groups
 }
 
-/// What is asked for, or else what the scenarios' study shows; each once.
+/// Requested metrics, default: those of the scenarios; each once.
 fn metrics<'a>(group: &Group, analysis: &'a Analysis, options: &'a PivotOptions) -> Vec<&'a Metric> {
     let of_study = group.scenarios.iter().filter_map(|index| analysis.scenarios.get(*index)).flat_map(|s| &s.metrics);
     let asked: Vec<&Metric> =
@@ -90,12 +90,12 @@ fn metrics<'a>(group: &Group, analysis: &'a Analysis, options: &'a PivotOptions)
     metrics
 }
 
-/// The dimension under question: a scenario's first, unless a row is to have it.
+/// Default of the column dimensions: the first dimension of a scenario that is not a row.
 fn first_column(scenario: &ScenarioAnalysis, options: &PivotOptions) -> Vec<String> {
     scenario.dimensions.iter().find(|name| !options.rows.contains(name)).cloned().into_iter().collect()
 }
 
-/// A line for each reason.
+/// One line for each reason for which arms were skipped.
 fn skipped(analysis: &Analysis) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (arm, reason) in analysis.arms.iter().filter_map(|arm| Some((arm, arm.skipped.as_ref()?))) {

@@ -1,5 +1,6 @@
-//! The geometric mean of a column's ratios over all rows: within a block the mean of the logarithms of its ratios, then
-//! estimated over blocks as every ratio is. Of ratios only: a mean of the values themselves would be of unlike work.
+//! Geometric mean of a column's ratios over all rows: within a block the mean of the logarithms of its ratios, then an
+//! estimate over blocks as for every ratio. Only ratios have a mean: one of the values themselves would combine
+//! different work.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use litelab_stats::{Confidence, PairedRatio, Tolerance, Verdict};
 use super::{Grid, GridCell};
 use crate::analysis::{Analysis, MetricComparison, better, planner};
 
-/// The means of all columns but the first. An error where one would hide something: a row that is missing or failed, or
-/// rows that go opposite ways. Nothing where there are fewer than two rows.
+/// The means of all columns but the first. An error where a mean would hide something: a missing or failed row, or rows
+/// with opposite verdicts. Empty with fewer than two rows or columns.
 pub(super) fn means(
     grid: &Grid,
     rows: &[usize],
@@ -32,7 +33,7 @@ fn of_column(
     (confidence, tolerance): (Confidence, Tolerance),
 ) -> Result<MetricComparison, String> {
     let (mut seen_better, mut seen_worse) = (false, false);
-    // By block: the sum of the logarithms, and of how many rows.
+    // The sum of the logarithms and the number of rows, by block.
     let mut blocks: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
     for row in rows {
         let cells = grid.lines.get(*row).map(|line| &line.cells);

@@ -1,19 +1,21 @@
-//! A run's arms as tables whose rows and columns are the dimensions that the reader names.
+//! Tables of a run's arms, whose rows and columns are dimensions that the user names.
 //!
-//! | file | is |
+//! | file | content |
 //! |---|---|
-//! | `select` | which arms, by name and value, and what is said to a name that is not known |
-//! | `group` | which scenarios share a table |
+//! | `select` | selection of arms by name and value, and messages for unknown names |
+//! | `group` | assignment of scenarios to tables |
 //! | `unit` | an arm in one metric, of all its transactions or of one |
-//! | `arrange` | units laid out in rows and columns |
-//! | `change` | every column against the first |
-//! | `settings` | what was read back and is not the same everywhere |
-//! | `mean` | the geometric mean of a column's ratios, where it hides nothing |
+//! | `arrange` | arrangement of units in rows and columns |
+//! | `change` | comparison of every column with the first |
+//! | `settings` | settings that were read back and differ |
+//! | `mean` | geometric mean of a column's ratios, if it hides nothing |
 //!
-//! **What is compared.** Every column with the first one, row by row and block by block, as [`crate::analysis`] does.
-//! **Families.** The comparisons of one scenario in one metric within one table are one family, with those in the other
-//! metrics that decide the scenario where it is one of them: each interval is at 1 − α/m, so that all m hold together at
-//! 95 %.
+//! **Comparisons.** Every column is compared with the first one, row by row and block by block, as in
+//! [`crate::analysis`].
+//!
+//! **Families.** The comparisons of one scenario in one metric within one table are one family, together with those in
+//! the other judged metrics if the metric is judged: each interval has the level 1 − α/m, so that all m hold together
+//! at 95 %.
 
 mod arrange;
 mod change;
@@ -33,26 +35,26 @@ pub use settings::Settings;
 use crate::analysis::{Analysis, MetricComparison};
 use crate::error::ReportError;
 
-/// What is asked for. Empty lists leave the choice to the run.
+/// Rows, columns, filters and metrics of the tables. An empty list selects the default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PivotOptions {
-    /// Dimensions that tell rows apart; `scenario` and `transaction` are two. Unless given: all that vary and are no
-    /// column.
+    /// Dimensions that identify rows; `scenario` and `transaction` are two of them. Default: all dimensions that vary
+    /// and are not columns.
     pub rows: Vec<String>,
-    /// Dimensions that tell columns apart; each scenario's first one unless given.
+    /// Dimensions that identify columns; default: the first one of each scenario.
     pub columns: Vec<String>,
-    /// Arms that are shown: those that pass every filter.
+    /// Filters; an arm is shown if it passes all of them.
     pub filters: Vec<Filter>,
-    /// What is shown, a table for each; what each scenario's study shows unless given.
+    /// Metrics to show, one table for each; default: those of each scenario.
     pub metrics: Vec<Metric>,
 }
 
 /// Tables of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pivot {
-    /// By column dimensions, then by metric.
+    /// Tables by column dimensions, then by metric.
     pub grids: Vec<Grid>,
-    /// What is in no table, and why, a line each.
+    /// Lines that name what is in no table, with the reason.
     pub left_out: Vec<String>,
     /// Relative difference below which two arms count as equivalent.
     pub tolerance: f64,
@@ -61,9 +63,9 @@ pub struct Pivot {
 /// A table of one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// What its cells show; of one transaction only where its rows do not name them.
+    /// Metric of the cells; that of one transaction only if the rows do not name transactions.
     pub metric: Metric,
-    /// Indices of the scenarios that its arms are of.
+    /// Indices of the arms' scenarios.
     pub scenarios: Vec<usize>,
     /// Names of the row dimensions.
     pub rows: Vec<String>,
@@ -71,26 +73,26 @@ pub struct Grid {
     pub columns: Vec<String>,
     /// Values of the column dimensions, for each column.
     pub heads: Vec<Vec<String>>,
-    /// In the order of the plan.
+    /// Rows in the order of the plan.
     pub lines: Vec<Line>,
-    /// Least and greatest level of the ratios' intervals; with each, all of one scenario hold together at 95 %. None
-    /// where nothing is compared.
+    /// Least and greatest confidence level of the ratios' intervals, fractions. At these levels all intervals of one
+    /// scenario hold together at 95 %. `None` without comparisons.
     pub confidence: Option<(f64, f64)>,
-    /// The most comparisons of one scenario, those in the other metrics that decide it included.
+    /// Largest number of comparisons of one scenario, including those in the other judged metrics.
     pub family: usize,
-    /// Of each column but the first, over all rows; or why there is no mean that could be shown. Empty where there are
-    /// no rows to take one of.
+    /// Means over all rows for each column but the first, or the reason for which there is none. Empty with fewer than
+    /// two rows or columns.
     pub means: Vec<Result<MetricComparison, String>>,
-    /// What was read back.
+    /// Settings that were read back.
     pub settings: Settings,
 }
 
-/// A row.
+/// Row of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Values of the row dimensions.
     pub keys: Vec<String>,
-    /// One for each column; none where the run has no such arm.
+    /// One cell for each column; `None` if the run has no such arm.
     pub cells: Vec<Option<GridCell>>,
 }
 
@@ -99,15 +101,15 @@ pub struct Line {
 pub struct GridCell {
     /// Index of the arm.
     pub arm: usize,
-    /// The metric, its transaction named where it is of one.
+    /// Metric, with its transaction if it is that of one.
     pub metric: Metric,
-    /// Median over blocks and its 95 % interval.
+    /// Median over blocks with its 95 % interval.
     pub estimate: Option<Estimate>,
-    /// Against the first column of its row; none in the first one, and where that has no arm.
+    /// Comparison with the first column of the row; `None` in the first column, and if that has no arm.
     pub change: Option<MetricComparison>,
 }
 
-/// Metrics that a table of these options shows and that are computed only when asked for
+/// Metrics that a table with these options shows and that are computed only on request
 /// ([`crate::analysis::analyse_with`]).
 #[must_use]
 pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
@@ -124,11 +126,11 @@ pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
     needed
 }
 
-/// The tables.
+/// Builds the tables.
 ///
 /// # Errors
-/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no arm passes, and for rows and
-/// columns that would put several arms into one cell: medians of different arms are never mixed.
+/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no arm passes, and for rows
+/// and columns that would put several arms into one cell: medians of different arms are never combined.
 pub fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, ReportError> {
     select::check(analysis, info, options).map_err(ReportError::Pivot)?;
     group::pivot(analysis, info, options).map_err(ReportError::Pivot)

@@ -1,4 +1,4 @@
-//! Dimensions, values and transactions by name.
+//! Selection of dimensions, values and transactions by name.
 
 use std::str::FromStr;
 
@@ -8,24 +8,24 @@ use litelab_record::RunInfo;
 use super::PivotOptions;
 use crate::analysis::{Analysis, ArmAnalysis};
 
-/// Dimensions that every arm has, whatever varies.
+/// Dimensions that every arm has, even if they do not vary.
 pub(super) const SCENARIO: &str = "scenario";
 pub(super) const TRANSACTION: &str = "transaction";
 const DRIVER: &str = "driver";
 const PROFILE: &str = "profile";
 
-/// `name=value`: a dimension and the values that pass.
+/// Filter `name=value`: a dimension and the values that pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// The dimension.
+    /// Name of the dimension.
     pub name: String,
-    /// Any of these.
+    /// Values, any of which passes.
     pub values: Vec<String>,
 }
 
 impl FromStr for Filter {
     type Err = String;
-    /// `profile=wal-full`, `access=shared,pool(2)`.
+    /// Parses `profile=wal-full` or `access=shared,pool(2)`.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}`: write NAME=VALUE, or NAME=VALUE,VALUE for any of several");
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;
@@ -37,7 +37,7 @@ impl FromStr for Filter {
     }
 }
 
-/// Parts between commas that are not within brackets.
+/// Parts between commas outside brackets.
 fn list(text: &str) -> Vec<String> {
     let mut depth = 0_i32;
     let parts = text.split(move |c: char| {
@@ -54,7 +54,7 @@ pub(super) fn transactions_of(arm: &Arm) -> Vec<&str> {
     named.filter(|(index, _)| runs(*index)).map(|(_, transaction)| transaction.name.as_str()).collect()
 }
 
-/// Those of all arms, each once.
+/// Transactions of all arms, each once.
 pub(super) fn transactions(plan: &Plan) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for name in plan.arms.iter().flat_map(transactions_of) {
@@ -65,7 +65,7 @@ pub(super) fn transactions(plan: &Plan) -> Vec<&str> {
     names
 }
 
-/// An arm's value in a dimension other than `transaction`; none where it has none.
+/// Value of an arm in a dimension other than `transaction`; `None` if it has none.
 pub(super) fn value(arm: &ArmAnalysis, analysis: &Analysis, name: &str) -> Option<String> {
     let varied = || arm.dimensions.get(name).map(ToString::to_string);
     match name {
@@ -76,7 +76,7 @@ pub(super) fn value(arm: &ArmAnalysis, analysis: &Analysis, name: &str) -> Optio
     }
 }
 
-/// Arms that can be shown: run, no twin, and past every filter but that of transactions.
+/// Arms to show: those that ran, are not twins and pass every filter. The filter of transactions is not applied.
 pub(super) fn arms<'a>(analysis: &'a Analysis, filters: &[Filter]) -> Vec<&'a ArmAnalysis> {
     let passes = |arm: &ArmAnalysis, filter: &Filter| {
         filter.name == TRANSACTION || value(arm, analysis, &filter.name).is_some_and(|v| filter.values.contains(&v))
@@ -97,7 +97,7 @@ fn dimensions(analysis: &Analysis) -> Vec<&str> {
     names
 }
 
-/// Whether every name and value that is asked for is one of the run's.
+/// Checks that the run has every requested name and value.
 pub(super) fn check(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<(), String> {
     let known = dimensions(analysis);
     let all = |option: &'static str, names: &[String]| -> Result<(), String> {
@@ -131,7 +131,7 @@ pub(super) fn check(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
     Ok(())
 }
 
-/// One line with the nearest known name and all of them.
+/// Message with the nearest known name and all known names.
 fn unknown(what: &str, given: &str, known: &[&str]) -> String {
     let mut each: Vec<&str> = Vec::new();
     for name in known {

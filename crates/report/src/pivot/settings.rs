@@ -1,5 +1,5 @@
-//! Settings that were read back and are not the same in all cells of a table: what else than its dimensions its columns
-//! and rows differ in.
+//! Settings that were read back and differ between the cells of a table: differences of its columns and rows besides
+//! the dimensions.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use crate::analysis::{Analysis, ArmAnalysis};
 use crate::document;
 use crate::number;
 
-/// What its arms' settings buy; stands first, and is said even where it is the same everywhere.
+/// Name of the durability level, which comes first and is given even if it is the same everywhere.
 const DURABILITY: &str = "durability";
 
-/// Settings of a table's arms, as they are shown.
+/// Settings of a table's arms, as printed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// The same in all arms: durability only, for all else is of no use then.
+    /// Durability level shared by all arms; other settings are not given if they are the same everywhere.
     pub common: Option<String>,
-    /// Not the same in all columns: the name, and what each column's arms have.
+    /// Settings that differ between columns: the name, and the values of each column's arms.
     pub by_column: Vec<(String, Vec<String>)>,
-    /// Not the same in all rows of one column: the name, and what each row's arms have.
+    /// Settings that differ between the rows of a column: the name, and the values of each row's arms.
     pub by_row: Vec<(String, Vec<String>)>,
 }
 
 type Values = BTreeSet<String>;
 
-/// Of the arms in the cells. `dimensions` are named already.
+/// Collects the settings of the arms in the cells, without the `dimensions` that the table has already.
 pub(super) fn settings(
     lines: &[Line],
     columns: usize,
@@ -45,7 +45,7 @@ pub(super) fn settings(
         if dimensions.iter().any(|d| d == name) {
             continue;
         }
-        // That SQLite and a server have different settings goes without saying.
+        // SQLite and a server have different settings anyway.
         let told = arms.iter().any(|arm| {
             let first = arms.iter().find(|first| first.dialect == arm.dialect);
             first.is_some_and(|first| values(first, name, info) != values(arm, name, info))
@@ -80,7 +80,7 @@ fn values(arm: &ArmAnalysis, name: &str, info: &RunInfo) -> Values {
         DURABILITY => [arm.durability.map_or_else(|| "?".to_owned(), |rung| rung.to_string())].into(),
         "language" => document::language_of(info, &arm.driver).into_iter().collect(),
         "SQLite" => document::sqlite_of(info, &arm.driver).into_iter().collect(),
-        // A driver that does not report it.
+        // A driver that does not report the setting.
         _ => arm.settings.get(name).cloned().unwrap_or_else(|| [number::NONE.to_owned()].into()),
     }
 }

@@ -1,4 +1,4 @@
-//! An arm in one metric: of all its transactions together, or of one.
+//! Units of a table: an arm in one metric, of all its transactions together or of one.
 
 use litelab_model::Metric;
 use litelab_model::metric::{Measure, Timing};
@@ -8,27 +8,27 @@ use super::PivotOptions;
 use super::select::{self, TRANSACTION};
 use crate::analysis::{Analysis, ArmAnalysis};
 
-/// All transactions of an arm together.
+/// Name of all transactions of an arm together.
 pub(super) const ALL: &str = "all";
 
-/// An arm in one metric, as yet in no row.
+/// An arm in one metric, before it is arranged.
 pub(super) struct Unit<'a> {
     /// The arm.
     pub arm: &'a ArmAnalysis,
-    /// The metric, its transaction named where it is of one.
+    /// Metric, with its transaction if it is that of one.
     pub metric: Metric,
-    /// What its value is of; [`ALL`] where it is of several.
+    /// Name of the transaction; [`ALL`] for several.
     pub transaction: String,
 }
 
 impl Unit<'_> {
-    /// Its value in a dimension.
+    /// Value of the unit in a dimension.
     pub(super) fn value(&self, analysis: &Analysis, name: &str) -> Option<String> {
         if name == TRANSACTION { Some(self.transaction.clone()) } else { select::value(self.arm, analysis, name) }
     }
 }
 
-/// Whether a metric has a value of each transaction: the process as a whole has no parts.
+/// Whether a metric has a value for each transaction; metrics of the whole process do not.
 pub(super) fn is_of_each(metric: &Metric) -> bool {
     let of_each = match metric.measure {
         Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Scheduler),
@@ -48,7 +48,7 @@ pub(super) fn of(metric: &Metric, transaction: &str) -> Metric {
     Metric { measure: metric.measure, transaction: Some(transaction.to_owned()) }
 }
 
-/// The units of arms that a table has.
+/// Units of the arms for a table.
 pub(super) fn units<'a>(
     arms: &[&'a ArmAnalysis],
     metric: &Metric,
@@ -66,7 +66,7 @@ pub(super) fn units<'a>(
         let unit = |metric: Metric, of: &str| Unit { arm, metric, transaction: of.to_owned() };
         match (&metric.transaction, names.as_slice()) {
             (Some(own), _) => units.push(unit(metric.clone(), own)),
-            // What the one transaction has is what all have.
+            // The value of all transactions is that of the only one.
             (None, [only]) => units.push(unit(metric.clone(), only)),
             (None, several) => {
                 units.push(unit(metric.clone(), ALL));

@@ -1,4 +1,4 @@
-//! A document as text for a terminal: as wide as asked, coloured if asked.
+//! Documents as text for a terminal, with the width and colours of a [`Style`].
 
 mod table;
 
@@ -15,7 +15,7 @@ use crate::document::{self, Block, ClaimBlock, Document, GLUE, Marked, clean, gl
 use crate::pivot::Pivot;
 use crate::style::{Style, Tone};
 
-/// A run as text for a terminal. At its end stands where the run file lies.
+/// Renders a run as text for a terminal. The last line is the path of the run file.
 #[must_use]
 pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
     let mut document = document::of_run(analysis, info);
@@ -23,37 +23,37 @@ pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
     render(&document, style)
 }
 
-/// A comparison as text for a terminal.
+/// Renders a comparison as text for a terminal.
 #[must_use]
 pub fn show_comparison(comparison: &Comparison, style: Style) -> String {
     render(&document::of_comparison(comparison), style)
 }
 
-/// Tables of a run as text for a terminal.
+/// Renders the tables of a run as text for a terminal.
 #[must_use]
 pub fn show_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo, style: Style) -> String {
     render(&document::of_pivot(pivot, analysis, info), style)
 }
 
-/// A repetition as text for a terminal.
+/// Renders a repetition as text for a terminal.
 #[must_use]
 pub fn show_repetition(repetition: &Repetition, style: Style) -> String {
     render(&document::of_repetition(repetition), style)
 }
 
-/// Regressions run again as text for a terminal.
+/// Renders a confirmation of regressions as text for a terminal.
 #[must_use]
 pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
     render(&document::of_confirmation(confirmation), style)
 }
 
-/// A calibration as text for a terminal.
+/// Renders a calibration as text for a terminal.
 #[must_use]
 pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
     render(&document::of_calibration(calibration), style)
 }
 
-/// A document as text for a terminal; ends with a line feed.
+/// Renders a document as text for a terminal; the text ends with a line feed.
 #[must_use]
 pub fn render(document: &Document, style: Style) -> String {
     let mut out = Page { text: String::new(), style };
@@ -81,7 +81,7 @@ impl Page {
                 let indent = " ".repeat(3);
                 let text = if beside.is_empty() { rule.clone() } else { format!("{rule}─ {beside}") };
                 for (i, line) in self.wrap("", &indent, &text).into_iter().enumerate() {
-                    // The rule and the title only; the question reads better plain.
+                    // Only the rule and the title are bold; the question is easier to read plain.
                     let painted = match line.strip_prefix(rule.as_str()).filter(|_| i == 0) {
                         Some(rest) => format!("{}{rest}", self.style.paint(Tone::Strong, &rule)),
                         None => line,

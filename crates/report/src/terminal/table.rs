@@ -1,17 +1,17 @@
-//! A table without borders.
+//! Tables without borders.
 
 use comfy_table::{Cell as ComfyCell, CellAlignment, ContentArrangement, Row, Table as ComfyTable, presets};
 
 use crate::document::{Align, Table};
 use crate::style::{Style, Tone};
 
-/// The table's lines. What is still too wide is wrapped within its column.
+/// Lines of a table. A column that is too wide is wrapped.
 pub(super) fn lines(table: &Table, style: Style) -> Vec<String> {
     if table.columns.is_empty() {
         return Vec::new();
     }
     let mut comfy = ComfyTable::new();
-    // Dimmed or coloured already where it is to be; whether there is a terminal is not the table's business.
+    // The style has coloured the cells already; comfy-table must not check for a terminal.
     comfy.load_style(presets::NOTHING).force_no_tty().set_content_arrangement(ContentArrangement::Dynamic);
     comfy.set_width(u16::try_from(style.columns() - 2).unwrap_or(u16::MAX));
     comfy.set_header(row(table.columns.iter().map(|column| style.paint(Tone::Dim, &column.title))));

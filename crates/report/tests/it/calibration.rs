@@ -1,4 +1,4 @@
-//! What a calibration says, alone and in the header of a run.
+//! Calibrations, alone and in the header of a run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -16,11 +16,11 @@ use litelab_report::terminal::show_calibration;
 use litelab_report::{Analysis, Style, analyse, show};
 use litelab_stats::{Aa, Confidence, Planner, Spread};
 
-/// A host whose identical arms scatter by `spread` in logs, exactly.
+/// A host whose identical arms have exactly the spread `spread` in logarithms.
 fn calibration(spread: f64) -> HostCalibration {
     let rows = Work::ALL.into_iter().flat_map(|work| ["throughput", "p50"].map(|metric| (work, metric)));
     let noise = rows.map(|(work, metric)| {
-        // Queries are half as noisy again, commits twice, throughput three times.
+        // Scale of the noise: queries 1.5, commits 2, throughput 3 times as much.
         let of_work = [1.0, 1.5, 2.0][work as usize];
         let factor = of_work * if metric == "p50" { 1.0 } else { 3.0 };
         let s = spread * factor;
@@ -82,7 +82,7 @@ fn calibration(spread: f64) -> HostCalibration {
     }
 }
 
-/// The made-up study, on a host that was calibrated before it.
+/// The test study, on a host that was calibrated before it.
 fn calibrated(spread: f64) -> (RunInfo, Analysis) {
     let directory = tempfile::tempdir().unwrap();
     let stored = StoredCalibration { age_seconds: 7260, calibration: calibration(spread) };
@@ -114,7 +114,7 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
     let (info, analysis) = calibrated(0.05);
     let found = forecasts(&info);
     let commits = found.iter().find(|f| f.scenario == "sync").unwrap();
-    // Two comparisons in three metrics share 95 %; of throughput and p50 the latter scatters less.
+    // Two comparisons in three metrics share 95 %; p50 scatters less than throughput.
     let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
     assert_eq!(commits.metric.to_string(), "p50");
     assert_eq!(commits.needed, planner.total_for_tolerance(Spread::normal(0.1), litelab_stats::Tolerance::DEFAULT));
@@ -133,7 +133,7 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
 fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor() {
     let directory = tempfile::tempdir().unwrap();
     let stored = StoredCalibration { age_seconds: 1, calibration: calibration(0.1) };
-    // The transactions of the study's arms are none, so that nothing is written.
+    // The arms of the study have no transactions, so that nothing is written.
     let prepare = |recorder: &Recorder| recorder.host(&stored).unwrap();
     let (_, info) = record(&directory.path().join("run.db"), &study(), prepare, outcome);
     let found = forecasts(&info);
@@ -151,7 +151,7 @@ fn a_quiet_host_is_not_warned_of_and_three_times_the_noise_takes_nine_times_the_
         let found = forecasts(&calibrated(spread).0);
         f64::from(found.iter().find(|f| f.scenario == "sync").unwrap().needed.unwrap())
     };
-    // But for the few blocks that an unknown spread costs.
+    // Except for the few blocks that an unknown spread costs.
     let factor = needed(0.6) / needed(0.2);
     assert!((8.8..9.01).contains(&factor), "{factor}");
 }
@@ -164,7 +164,7 @@ fn without_a_calibration_nothing_is_forecast() {
     assert!(!show(&analysis, &info, Style::PLAIN).contains("calibrated"));
 }
 
-/// A file of a litelab that knew neither calibrations of hosts nor builds of runners.
+/// A file of a litelab version without calibrations of hosts and builds of runners.
 #[test]
 fn an_older_file_still_opens() {
     let directory = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn an_older_file_still_opens() {
         rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         RunFile::open(&path).unwrap().info().unwrap()
     };
-    // Nor does one whose calibration another version wrote in its own way.
+    // A file whose calibration has the format of another version opens as well.
     let foreign =
         changed("UPDATE run SET value = json_remove(value, '$.calibration.noise') WHERE key = 'host_calibration'");
     assert_eq!(foreign.host, None);
@@ -187,7 +187,7 @@ fn an_older_file_still_opens() {
 fn noise_is_read_off_arms_and_their_twins() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = study();
-    // Two arms of a scenario become an arm and its twin, in a scenario that calibrations know.
+    // Two arms of a scenario become an arm and its twin, in a scenario that calibrations recognise.
     plan.arms.truncate(2);
     plan.scenarios.truncate(1);
     plan.claims.clear();
@@ -197,18 +197,18 @@ fn noise_is_read_off_arms_and_their_twins() {
     let mut twin = plan.arms[0].dimensions.clone();
     twin.insert(litelab_model::resolve::AA.into(), litelab_model::Scalar::Text("twin".into()));
     plan.arms[1].dimensions = twin;
-    // As different as two arms of the study are: a biased pair.
+    // As different as two arms of the study: a biased pair.
     let (file, info) = record(&directory.path().join("aa.db"), &plan, |_| (), outcome);
     let biased = noise(&analyse(&file, &info).unwrap());
     let p50 = biased.iter().find(|n| n.metric.to_string() == "p50").unwrap();
     assert_eq!((p50.work, p50.blocks, p50.experiments, p50.false_differences), (Work::Commits, 13, 2, 2));
     assert!(!p50.ratio.interval().unwrap().contains(1.0));
-    // The same numbers twice: nothing to tell apart.
+    // The same numbers twice: no difference.
     let (file, info) = record(&directory.path().join("same.db"), &plan, |_| (), |block, _| outcome(block, 0));
     let fair = noise(&analyse(&file, &info).unwrap());
     let p50 = fair.iter().find(|n| n.metric.to_string() == "p50").unwrap();
     assert_eq!((p50.false_differences, p50.spread), (0, Spread::normal(0.0)));
-    // Of a scenario that it does not know, a calibration says nothing.
+    // A calibration contains nothing about an unknown scenario.
     plan.scenarios[0].name = "other".into();
     let (file, info) = record(&directory.path().join("other.db"), &plan, |_| (), outcome);
     assert_eq!(noise(&analyse(&file, &info).unwrap()), []);

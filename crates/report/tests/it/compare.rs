@@ -1,4 +1,4 @@
-//! Two runs, and two arms of one.
+//! Comparisons of two runs, and of two arms of one run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -14,7 +14,7 @@ use litelab_report::{
 };
 use litelab_stats::Verdict;
 
-/// The study once more, with median latencies times `factor`.
+/// A further run of the study, with median latencies multiplied by `factor`.
 fn again(plan: &Plan, factor: f64) -> (RunInfo, Analysis) {
     let directory = tempfile::tempdir().unwrap();
     let (file, mut info) = record(
@@ -100,7 +100,7 @@ fn unlike_runs_are_refused_by_name_and_allowed_by_request() {
     assert!(matches!(compare(side(&base), side(&head), &other), Err(ReportError::Unlike(_))));
     let compared = compare(side(&base), side(&head), &allowed).unwrap();
     assert!(show_comparison(&compared, Style::PLAIN).contains("unlike: the roles differ"));
-    // Other values, same distribution.
+    // Other values with the same distribution.
     let mut head = common::study();
     head.0.plan.arms.iter_mut().for_each(|arm| arm.trial.seed = 7);
     assert!(compare(side(&base), side(&head), &CompareOptions::default()).is_ok());

@@ -1,4 +1,4 @@
-//! Which regressions can be run again, and what a re-run makes of them.
+//! Confirmation: which regressions can run again, and the verdicts of the re-run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -12,10 +12,10 @@ use litelab_report::terminal::show_confirmation;
 use litelab_report::{Analysis, CompareOptions, Side, Style, analyse, compare};
 use litelab_stats::Verdict;
 
-/// A plan's run with median latencies times `factor` in the arms that `slow` names.
+/// A run of a plan, with median latencies multiplied by `factor` in the arms that `slow` selects.
 fn ran(plan: &Plan, factor: f64, slow: impl Fn(&Plan, usize) -> bool) -> (RunInfo, Analysis) {
     let directory = tempfile::tempdir().unwrap();
-    // Arms of a re-run give what the arm of the study gives that they were made of.
+    // An arm of a re-run has the outcomes of the study's arm that it was made from.
     let origin = |arm: usize| {
         let name = plan.arm_name(arm).replace(" side=base", "").replace(" side=head", "").replace("sync-2/", "sync/");
         (0..study().arms.len()).find(|i| study().arm_name(*i) == name.replace("sync-3/", "sync/"))
@@ -44,7 +44,7 @@ fn side<'a>((info, analysis): &'a (RunInfo, Analysis)) -> Side<'a> {
     Side { analysis, info }
 }
 
-/// The study, and the study with everything half as slow again.
+/// The study, and the study with everything 1.5 times as slow.
 fn compared() -> ((RunInfo, Analysis), (RunInfo, Analysis), Comparison) {
     let (base, head) = (ran(&study(), 1.0, |_, _| false), ran(&study(), 1.5, |_, _| true));
     let comparison = compare(side(&base), side(&head), &CompareOptions::default()).unwrap();
@@ -60,13 +60,13 @@ fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_blocks() {
     let plan = again.plan.clone().unwrap();
     assert_eq!(plan.arms.len(), 2 * again.pairs.len());
     assert!(plan.scenarios.iter().all(|s| (10..=40).contains(&s.blocks)));
-    // It comes again in the arms that are head's.
+    // The regression occurs again in the arms of head.
     let rerun = ran(&plan, 1.5, |plan, arm| plan.arm_name(arm).ends_with("side=head"));
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!((found.confirmed(), found.rows.len()), (comparison.regressions().len(), comparison.regressions().len()));
     assert!(found.rows.iter().all(|row| row.pairing == Pairing::Blocks));
     insta::assert_snapshot!("confirmed", show_confirmation(&found, Style::PLAIN));
-    // It does not.
+    // The regression does not occur again.
     let rerun = ran(&plan, 1.0, |_, _| false);
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!(found.confirmed(), 0);
@@ -92,7 +92,7 @@ fn a_base_whose_build_is_gone_leaves_head_alone() {
     assert!(found.rows.iter().all(|row| row.pairing == Pairing::None));
     let text = show_confirmation(&found, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("only head was run again") && text.contains("drift is not controlled"), "{text}");
-    // Elsewhere, base's old trials are nothing to compare with.
+    // On another host, the old trials of base are not comparable.
     let mut elsewhere = rerun.clone();
     elsewhere.0.environment.cpu.model = Some("Another CPU".into());
     let found = confirm::judge(&comparison, side(&base), &again, side(&elsewhere));
@@ -116,16 +116,16 @@ fn what_cannot_tell_base_from_head_is_not_taken_for_both() {
     let (base, head, comparison) = compared();
     let arms = comparison.regressions()[0].arms;
     let here = Builds::of(&head.0);
-    // Two builds of one version number, told apart by their fingerprints.
+    // Two builds of one version, distinguished by their fingerprints.
     let mut other = base.0.clone();
     other.builds.insert("rust".into(), "9988776655".into());
     let Means::HeadAlone(why) = confirm::means(&other, &head.0, arms, &here) else { panic!("taken for head's") };
     assert!(why.contains("build 99887766"), "{why}");
-    // Without fingerprints, the same plan by the same versions may be another program.
+    // Without fingerprints, the same plan with the same versions may have run with another program.
     let mut unknown = base.0.clone();
     unknown.builds.clear();
     assert!(matches!(confirm::means(&unknown, &head.0, arms, &here), Means::HeadAlone(_)));
-    // Where the plans differ, that is what is under test.
+    // If the plans differ, the plan is under test.
     unknown.plan.arms[arms.0].schema = "CREATE TABLE other(a)".into();
     assert_eq!(confirm::means(&unknown, &head.0, arms, &here), Means::Interleaved);
 }

@@ -1,4 +1,4 @@
-//! Arms with the same rows to leave: a lie about one hash is found, and nothing is compared that may differ rightly.
+//! Content checks: one false hash is found, and contents that may differ are not compared.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -12,7 +12,7 @@ use litelab_report::{Style, analyse, show};
 const HONEST: &str = "a11ce0a11ce0a11ce0";
 const LIE: &str = "0b0b0b0b0b0b0b0b0b";
 
-/// An arm of one driver that ends by count, with one worker.
+/// An arm of one driver with one worker, which ends by count.
 fn loading(driver: &str) -> Arm {
     let mut arm = arm(0, &[("driver", text(driver))]);
     arm.driver = driver.into();
@@ -36,7 +36,8 @@ fn plan(arms: Vec<Arm>) -> Plan {
     Plan { scenarios: vec![scenario("load", 3, &["driver"], 0, &["p50"])], arms, ..empty() }
 }
 
-/// Every trial leaves what `hash` says of its block and arm. Gives the checks and the text.
+/// Runs a plan whose trials leave the content with the hash that `hash` returns for block and arm; returns the checks
+/// and the text.
 fn run(plan: &Plan, hash: impl Fn(u32, usize) -> &'static str, failed: u64) -> (Vec<ContentCheck>, String) {
     let directory = tempfile::tempdir().unwrap();
     let (file, info) = record(
@@ -109,9 +110,9 @@ fn what_may_differ_rightly_is_not_compared() {
         let (checks, shown) = run(&plan, |_, arm| [HONEST, LIE][arm], 0);
         assert!(checks.is_empty() && !shown.contains("content:"), "{what}: {shown}");
     }
-    // A negative control of the exclusions: without them the same hashes are a failed self-check.
+    // Negative control of the exclusions: without them the same hashes are a failed self-check.
     assert_eq!(run(&drivers(&["c", "mattn"]), |_, arm| [HONEST, LIE][arm], 0).0[0].odd, [1]);
-    // A transaction that was given up leaves its rows out.
+    // The rows of a transaction that was given up are missing.
     assert!(run(&drivers(&["c", "mattn"]), |_, arm| [HONEST, LIE][arm], 1).0.is_empty());
 }
 
@@ -120,7 +121,7 @@ fn how_a_transaction_begins_is_no_other_work() {
     let mut plan = drivers(&["c", "mattn"]);
     let inserts = plan.arms[0].trial.transactions[0].clone();
     for (arm, writes) in plan.arms.iter_mut().zip([true, false]) {
-        // Only the first of several plans of the same data is marked by the compiler.
+        // The compiler marks only the first of several plans of the same data.
         let transaction = Some(Transaction { writes, ..inserts.clone() });
         arm.data = Some(DataPlan { from: None, transaction, rows: 3, then: None });
         arm.trial.transactions[0].begin = if writes { Begin::Immediate } else { Begin::Deferred };
@@ -140,7 +141,7 @@ fn arms_that_only_read_are_compared_however_they_end() {
     assert!(run(&plan, |_, _| HONEST, 0).0[0].odd.is_empty());
 }
 
-/// Arms of SQLite and of servers: the same values by their own SQL.
+/// Arms of SQLite and of servers, which write the same values with different SQL.
 fn on_servers(dialects: &[Dialect]) -> Plan {
     let mut plan = drivers(&["lite", "post", "maria"]);
     for (arm, dialect) in plan.arms.iter_mut().zip(dialects) {
@@ -157,7 +158,7 @@ fn databases_that_understand_other_sql_are_compared_by_their_rows() {
     assert_eq!((checks.len(), checks[0].arms.len(), checks[0].odd.len()), (1, 3, 0), "{shown}");
     let lie = |_, arm| if arm == 1 { LIE } else { HONEST };
     assert_eq!(run(&plan, lie, 0).0[0].odd, [1]);
-    // One dialect and two schemas are two kinds of rows.
+    // One dialect with two schemas has two kinds of rows.
     assert!(run(&on_servers(&[Dialect::Sqlite; 3]), lie, 0).0[0].arms.len() == 3);
     let mut other = on_servers(&[Dialect::Sqlite; 3]);
     other.arms[1].schema = "CREATE TABLE item(id TEXT)".into();

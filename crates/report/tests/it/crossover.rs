@@ -1,4 +1,4 @@
-//! Crossovers of a run: what is said where there is one, none, or no way to know; and that what is not there is not said.
+//! Crossovers of a run: the report if there is one, none, or no way to know.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -16,7 +16,7 @@ use serde_json::json;
 
 const LEVELS: [u32; 3] = [1, 4, 16];
 
-/// Two drivers over three numbers of workers; arms 0 to 2 are of the one, 3 to 5 of the other.
+/// Two drivers over three numbers of workers; arms 0 to 2 have the first driver, 3 to 5 the second.
 fn plan(blocks: u32) -> Plan {
     let arms = ["lite", "server"]
         .iter()
@@ -53,7 +53,8 @@ fn jitter(block: u32, arm: usize) -> f64 {
     1.0 + f64::from((block as i32 * 5 + arm as i32 * 3) % 8 - 4) / 200.0
 }
 
-/// SQLite does 1,000 whatever the workers; the server 500, 1,000 × `at_four`, 2,000. Its P99 is twice SQLite's throughout.
+/// SQLite does 1,000 per second with any number of workers; the server 500, 1,000 × `at_four` and 2,000. The server's
+/// P99 is always twice SQLite's.
 fn rising(at_four: f64) -> impl Fn(u32, usize) -> Option<Gives> {
     move |block, arm| {
         let rate = [1000.0, 1000.0, 1000.0, 500.0, 1000.0 * at_four, 2000.0][arm] * jitter(block, arm);
@@ -71,13 +72,13 @@ fn row(text: &str) -> &str {
     lines.find(|line| line.contains("server")).unwrap_or_else(|| panic!("no row in:\n{text}")).trim()
 }
 
-/// The metrics of the only crossover.
+/// Metrics of the only crossover.
 fn metrics(analysis: &Analysis) -> &[MetricCrossover] {
     let [only] = analysis.crossovers.as_slice() else { panic!("{:?}", analysis.crossovers) };
     &only.metrics
 }
 
-/// Where throughput crosses, and the earliest and latest place.
+/// The crossover of throughput, with its earliest and latest place.
 fn places(analysis: &Analysis) -> (Place, Place, Place) {
     let found = metrics(analysis)[0].found.as_ref().unwrap();
     let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
@@ -89,7 +90,7 @@ fn a_crossover_stands_in_text_page_markdown_and_json() {
     let (analysis, info, page) = analysed(&plan(8), rising(1.0));
     let text = seen(&analysis, &info);
     let row = row(&text);
-    // Level at four workers, where the blocks scatter by 4 %.
+    // Equal at four workers, where the blocks scatter by 4 %.
     let mut words = row.split_whitespace().skip(3);
     assert_eq!(words.next(), Some("D2"), "both sides keep the same: {row}");
     let from: f64 = words.next().unwrap().parse().unwrap();
@@ -124,7 +125,7 @@ fn where_the_lead_is_from_the_first_value_on_it_is_said() {
     assert_eq!(places(&analysis).2, Place::UpToFirst);
 }
 
-/// Negative control: twins, which differ by noise alone, have no crossover that is shown, nor the lack of one.
+/// Negative control: twins, which differ by noise alone, show neither a crossover nor that there is none.
 #[test]
 fn identical_ways_leave_it_open() {
     let (analysis, ..) = analysed(&plan(8), |block, arm| {

@@ -1,4 +1,4 @@
-//! Drivers of several languages in one run: which SQLite each has, and all of them in one table.
+//! Drivers of several languages in one run: the SQLite of each, and one table of all of them.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -10,7 +10,7 @@ use litelab_protocol::{Description, SqliteBuild};
 use litelab_record::Recorder;
 use litelab_report::{Style, analyse, show};
 
-/// The runner of the other tests under another name, its first driver with this SQLite and these options.
+/// The runner of the other tests under another name, whose first driver has this SQLite and these options.
 fn runner(name: &str, language: &str, driver: &str, version: &str, options: &[&str]) -> Description {
     let mut description = environment::runner();
     (description.runner, description.language) = (name.into(), language.into());
@@ -45,7 +45,7 @@ fn shown(plan: &Plan, settings: impl Fn(usize) -> (&'static str, i64)) -> String
     let prepare = |recorder: &Recorder| {
         recorder.runner(&runner("go", "go", "mattn", "3.53.4", &["THREADSAFE=1", "ENABLE_STAT4", "SOUNDEX"])).unwrap();
         recorder.runner(&runner("python", "python", "sqlite3", "3.40.1", &["THREADSAFE=1", "SECURE_DELETE"])).unwrap();
-        // Its name begins like that of a runner.
+        // The name of the driver `node:sqlite` begins like that of a runner.
         for name in ["go", "node"] {
             recorder.calibration(0, name, &common::measurement::noop()).unwrap();
         }
@@ -76,13 +76,13 @@ fn each_driver_has_its_language_and_the_sqlite_inside() {
     assert!(has_line(&shown, &node.split(' ').collect::<Vec<_>>()), "{shown}");
     assert!(!shown.contains("SOUNDEX") && shown.contains("litelab export --format json"), "{shown}");
     assert!(!shown.contains("\n  SQLite "), "said in the table, and not a second time");
-    // What five runners cost would otherwise be five lines in each scenario.
+    // The costs of several runners are one line, not one line each.
     let harness = "harness: per transaction, and its share of that of the runner's fastest arm: go 500 ns (";
     assert!(
         shown.contains(harness) && shown.contains("), node 500 ns (") && shown.contains("; not subtracted"),
         "{shown}"
     );
-    // In the scenario's own table, too, with the durability.
+    // The table of the scenario has language, SQLite and durability level as well.
     let row = shown.lines().find(|line| line.starts_with("  node:sqlite ") && line.contains("µs")).unwrap();
     assert!(row.contains("Node.js") && row.contains("3.54.1") && row.contains("D4"), "{row}");
 }
@@ -100,7 +100,7 @@ fn scenarios_that_vary_only_the_driver_stand_in_one_table() {
     let words: Vec<&str> = mattn.split_whitespace().collect();
     assert_eq!(&words[..3], ["mattn", "Go", "3.53.4"]);
     assert_eq!(mattn.matches('±').count(), 3, "every value has its interval: {mattn}");
-    // Only where the rungs differ does each cell say its own.
+    // Cells have a durability level only if the levels differ.
     assert!(mattn.contains("% D4") && overview.contains("% D2"), "{overview}");
     assert!(!overview.contains('×'), "no ratio without its interval");
     assert!(!shown(&plan(&["load", "insert"]), |_| ("wal", 2)).contains("Overview"), "two are read one by one");

@@ -1,4 +1,4 @@
-//! Exports, to the letter, and read back.
+//! Exports: snapshots, and values that are read back.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -27,7 +27,7 @@ fn json_comes_back_and_keeps_its_shape() {
     assert_eq!(export, common::exported(&analysis, &info));
     assert_eq!(export["schema"], json::SCHEMA);
     assert!(!text.contains("runs/"), "a path may name a person");
-    // Three metrics of one arm say as much of the shape as fifteen of seven.
+    // Three metrics of one arm show as much of the format as fifteen of seven.
     for (list, length) in [("arms", 1), ("scenarios", 2), ("loads", 1)] {
         export[list].as_array_mut().unwrap().truncate(length);
     }

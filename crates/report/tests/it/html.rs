@@ -1,4 +1,4 @@
-//! The page of a run: what it says, and what it must not let through.
+//! The page of a run: its contents, and that no text of a study becomes markup.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -26,13 +26,13 @@ fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     page.split(&begin).skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
 }
 
-/// The words of a page.
+/// Text of a page, with single spaces.
 fn words(page: &str) -> String {
     let (_, body) = page.split_once("<body>").unwrap();
     let mut out = String::new();
     for part in body.split('<') {
         let (tag, text) = part.split_once('>').unwrap_or(("", part));
-        // Between blocks words end; within a line they do not.
+        // A block element ends a word, an inline element does not.
         let name = tag.trim_start_matches('/').split(' ').next().unwrap();
         out.push_str(if ["a", "b", "i", "code", "span"].contains(&name) { "" } else { " " });
         out.push_str(&text.replace('\u{a0}', " "));
@@ -86,7 +86,7 @@ fn the_first_screen_answers_and_says_what_would_falsify_it() {
     // A footnote and its failed self-check.
     assert!(words.contains("Little's law misses 12 % of the workers' time"));
     assert!(page.contains("href=\"#s2-n1\"") && page.contains("<li id=\"s2-n1\">"));
-    // What was measured is what `show` says of it, to the letter.
+    // The page has the same values as `show`, to the letter.
     let shown = litelab_report::show(&analysis, &info, litelab_report::Style { color: false, width: 240 });
     let estimate = shown.lines().find(|l| l.contains("wal-full") && l.contains("k/s [")).unwrap();
     let estimate: Vec<&str> = estimate.split("  ").map(str::trim).filter(|cell| cell.contains(" [")).collect();
@@ -117,7 +117,7 @@ fn links_lead_somewhere_and_no_id_is_there_twice() {
     for labelled in values(&page, "aria-labelledby").iter().flat_map(|ids| ids.split(' ')) {
         assert!(known.contains(labelled), "{labelled}");
     }
-    // Every picture links to its arms, with settings, rung and command.
+    // Every chart links to its arms, with settings, durability level and command.
     let figures = page.matches("<figure ").count();
     assert!(figures >= 5 && page.matches("Settings, durability").count() >= figures, "{figures}");
 }
@@ -187,7 +187,7 @@ fn what_a_study_wrote_is_text_and_never_markup() {
         let at = page.find(markup);
         assert_eq!(at.map(|at| &page[at.saturating_sub(200)..at + 20]), None);
     }
-    // Only our own script and the numbers of the pictures over time.
+    // Only litelab's own script, and the numbers of the charts over time.
     assert_eq!(page.matches("<script>").count(), 1);
     assert_eq!(page.matches("</script>").count(), page.matches("<script").count());
     assert_eq!(page.matches("<script").count() - 1, page.matches("<script type=\"application/json\"").count());
@@ -234,7 +234,7 @@ fn the_rates_of_a_search_are_a_picture() {
     assert!(words.contains("a rate is kept while response_p95 ≤ 20.0 ms and all arrivals are served"));
 }
 
-/// A page in whose run every arm has these call stacks.
+/// The page of a run whose arms all have these call stacks, and the report of `show`.
 fn with_stacks(plan: &Plan, folded: &str) -> (String, String) {
     let directory = tempfile::tempdir().unwrap();
     let store = |recorder: &litelab_record::Recorder| {
@@ -262,7 +262,7 @@ fn call_stacks_are_a_picture_a_table_and_no_markup() {
     assert_eq!(page.matches("<style").count(), 1);
     assert!(!page.contains(" style=") && !page.contains(" onmouseover="), "nothing inline");
     assert!(shown.contains("Where CPU time goes, by function") && shown.contains("do_fsync (kernel)"), "{shown}");
-    // In itself 60 %, and all of it below the step that called it.
+    // 60 % in itself, which is all of the step that called it.
     let step = shown.lines().find(|line| line.contains("do_fsync")).unwrap();
     assert_eq!(step.matches("60 %").count(), 2, "{step}");
 }

@@ -1,4 +1,4 @@
-//! Each metric of a trial with known counts.
+//! Every metric of a trial with known counts.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -11,14 +11,14 @@ use litelab_protocol::{ErrorCount, Operation, Part, Probe, Unfinished, WorkerRes
 use litelab_record::measure::{Meter, cost};
 use litelab_record::outcome::{Fault, Measurement};
 
-/// HdrHistogram keeps what is below 2048 ns exactly.
+/// A histogram, which stores values below 2048 ns exactly.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
     let mut histogram = Histogram::new();
     values.into_iter().for_each(|ns| histogram.record(ns));
     histogram
 }
 
-/// Two roles, two transactions, a warm-up, errors; measured for two seconds.
+/// A measurement of two seconds with two roles, two transactions, a warm-up and errors.
 fn measurement() -> Measurement {
     let mut measurement = Numbers::default().measurement(&arm(0, &[]));
     let write = Operation {
@@ -128,15 +128,15 @@ fn value(measurement: &Measurement, name: &str) -> Option<f64> {
 #[test]
 fn throughput_is_what_ended_in_the_window_over_its_length() {
     let mut measurement = measurement();
-    // Of 150 commits 100 ended in the second of the writers' window; 40 more than that began in it.
+    // Of 150 commits, 100 ended in the second of the writers' window; 40 more began in it.
     measurement.timed_ns = [("writers".to_owned(), 1_000_000_000)].into();
     (measurement.result.operations[0].measured, measurement.result.operations[0].rows) = (140, 420);
     assert_eq!(value(&measurement, "throughput:write"), Some(100.0));
     assert_eq!(value(&measurement, "rows_per_second:write"), Some(300.0));
-    // The readers did a number of transactions, until the last of them ended.
+    // The readers ended after a number of transactions, when the last of them ended.
     assert_eq!(value(&measurement, "throughput:read"), Some(25.0));
     assert_eq!(value(&measurement, "throughput"), Some(125.0));
-    // A worker that is in a transaction for long after changes nothing of that, and no more does what a runner says of time.
+    // A transaction that continues long after the window changes nothing, nor do the times that the runner reports.
     measurement.result.measured_ns = 60_000_000_000;
     measurement.result.workers[0].inside_ns = 1;
     assert_eq!(value(&measurement, "throughput:write"), Some(100.0));
@@ -148,12 +148,12 @@ fn who_has_not_ended_is_in_the_latencies_and_in_fairness() {
     let operation = &mut measurement.result.operations[0];
     operation.unfinished = vec![Unfinished { service_ns: 2_000, response_ns: None }; 2];
     assert_eq!(value(&measurement, "max:write"), Some(2_000.0));
-    // 1 to 100, and two more: 98 % lie below.
+    // 1 to 100, and two more: 98 % are lower.
     assert_eq!(value(&measurement, "p99:write"), Some(2_000.0));
     assert_eq!(value(&measurement, "p95:write"), Some(97.0));
     measurement.result.workers[0].ended = 0;
     assert_eq!(value(&measurement, "fairness"), Some(0.0));
-    // Arrivals that were begun and never ended were not served.
+    // Arrivals that began and did not end were not served.
     measurement.result.operations[1].unfinished = vec![Unfinished { service_ns: 5, response_ns: Some(9) }; 40];
     assert_eq!(value(&measurement, "served:read"), Some(0.5));
     assert_eq!(value(&measurement, "response_max:read"), Some(2_000.0));

@@ -1,4 +1,4 @@
-//! What stands below a scenario's table: alerts, laws of scalability, and what a search found.
+//! Lines below a scenario's table: alerts, laws of scalability, and results of searches.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -14,14 +14,14 @@ use litelab_report::analysis::{AlertResult, Scalability};
 use litelab_report::{Analysis, Collector, Style, analyse, show};
 use serde_json::{Value, json};
 
-/// The analysis of a plan whose trials give this.
+/// Analyses a plan whose trials have these outcomes.
 fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (Analysis, RunInfo) {
     let directory = tempfile::tempdir().unwrap();
     let (file, info) = common::record(&directory.path().join("run.db"), plan, |_| {}, trial);
     (analyse(&file, &info).unwrap(), info)
 }
 
-/// What a person sees, each line in one.
+/// The text that a person sees, without wrapped lines.
 fn seen(analysis: &Analysis, info: &RunInfo) -> String {
     show(analysis, info, Style { color: false, width: 1_000 })
 }
@@ -45,7 +45,7 @@ fn limit(name: &str, at_least: Option<f64>, at_most: Option<f64>) -> LimitPlan {
     LimitPlan { metric: metric(name), at_least, at_most, text: String::new() }
 }
 
-/// Two profiles, eight blocks; `p99` of the second is 9 ms in blocks 2, 4 and 6, and the trial of block 7 fails.
+/// Two profiles over eight blocks: `p99` of the second is 9 ms in blocks 2, 4 and 6, and its trial of block 7 fails.
 fn alerted(limit: LimitPlan) -> (AlertResult, String, Value) {
     let plan = Plan {
         scenarios: vec![litelab_model::plan::ScenarioPlan {
@@ -64,7 +64,7 @@ fn alerted(limit: LimitPlan) -> (AlertResult, String, Value) {
     });
     let exported = exported(&analysis, &info)["scenarios"][0]["alerts"][0].clone();
     let text = seen(&analysis, &info);
-    // Whatever an alert says, it fails no trial.
+    // No alert fails a trial.
     assert_eq!(analysis.arms.iter().map(|a| (a.measured, a.failed())).collect::<Vec<_>>(), [(8, 0), (7, 1)]);
     (analysis.scenarios[0].alerts[0].clone(), text, exported)
 }
@@ -90,7 +90,7 @@ fn the_scenarios_own_ceiling_stands_below_what_was_reached() {
 #[test]
 fn an_alert_that_fired_says_where_how_often_and_how_far() {
     let (alert, text, exported) = alerted(limit("p99", None, Some(5e6)));
-    // The trial that failed has no value.
+    // The failed trial has no value.
     assert_eq!(alert.trials, 15);
     let [fired] = alert.fired.as_slice() else { panic!("{:?}", alert.fired) };
     assert_eq!((fired.arm, fired.trials, fired.of), (1, 3, 7));
@@ -106,11 +106,11 @@ fn an_alert_that_fired_says_where_how_often_and_how_far() {
 
 #[test]
 fn the_worst_is_the_farthest_beyond_the_bound_on_either_side() {
-    // Lower bound alone: 500 is below, and in the second arm only.
+    // A lower bound alone: 500 is below it, in the second arm only.
     let (alert, text, _) = alerted(limit("throughput", Some(800.0), None));
     assert_eq!(alert.fired.iter().map(|f| (f.arm, f.trials, f.worst)).collect::<Vec<_>>(), [(1, 3, 500.0)]);
     assert!(line(&text, "alert: ").ends_with("throughput < 800/s: profile=jumpy: in 3 of 7 trials, down to 500/s"));
-    // Both: 900 lies 40 below the one, 970 is 20 above the other.
+    // Both bounds: 900 is 40 below the lower, 970 is 20 above the upper.
     let (alert, ..) = alerted(limit("throughput", Some(940.0), Some(950.0)));
     let calm = &alert.fired[0];
     assert_eq!((calm.arm, calm.trials, calm.of, calm.worst), (0, 6, 8, 900.0));
@@ -147,7 +147,7 @@ fn law(n: u32, sigma: f64, kappa: f64) -> f64 {
     100_000.0 * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }
 
-/// A scenario over workers, each with the dimensions of `beside`.
+/// A scenario over workers, combined with each of the dimensions `beside`.
 fn scaled(blocks: u32, beside: &[(&str, Scalar)]) -> Plan {
     let dimensions: Vec<&str> = beside.iter().take(1).map(|(name, _)| *name).chain(["workers"]).collect();
     let workers = |n: u32| ("workers", Scalar::Integer(n.into()));
@@ -174,7 +174,7 @@ fn only(analysis: &Analysis) -> &Scalability {
     only
 }
 
-/// The only law as it is exported.
+/// The only law as exported JSON.
 fn exported_law(analysis: &Analysis, info: &RunInfo) -> Value {
     exported(analysis, info)["scenarios"][0]["scalability"][0].clone()
 }
@@ -191,7 +191,7 @@ fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
         assert!(interval.low() <= truth && truth <= interval.high(), "{name}: {estimate:?} and {truth}");
         assert!(interval.high() / interval.low() < 1.5, "{name}: {estimate:?} says nothing");
     }
-    // √((1 − σ)/κ) = 6.7; of the levels measured 8 is the best, and at 16 it is a fifth less.
+    // √((1 − σ)/κ) = 6.7; of the measured levels 8 is the best, and at 16 it is a fifth less.
     assert!(fit.peak().is_some_and(|peak| (6.0..7.5).contains(&peak)), "{:?}", fit.peak());
     assert_eq!(found.best.map(|(level, _)| level), Some(8));
     let (level, ratio) = found.falls.unwrap();
@@ -222,7 +222,7 @@ fn what_only_grows_has_no_peak_and_no_fall() {
 
 #[test]
 fn a_fall_that_the_interval_does_not_bear_is_not_said() {
-    // At 16 a fifth less in the median, and in three blocks of eight as much more.
+    // At 16 a fifth less in the median, and in three of eight blocks as much more.
     let noise = [0.6, 1.5, 0.8, 0.7, 1.4, 0.8, 1.6, 0.75];
     let flat = |noisy: bool| {
         analysed(&scaled(8, &[]), move |block, arm| {
@@ -236,7 +236,7 @@ fn a_fall_that_the_interval_does_not_bear_is_not_said() {
     assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(8), None));
     let median = |arm: usize| analysis.arms[arm].estimate(&metric("throughput")).unwrap().value;
     assert!(median(4) < median(3) * 0.85, "the median alone would say that it falls");
-    // Without the noise the same fall is there.
+    // Without the noise the same fall is shown.
     let (analysis, _) = flat(false);
     assert_eq!(only(&analysis).falls.map(|(level, _)| level), Some(16));
 }
@@ -273,7 +273,7 @@ fn arms_that_failed_leave_too_few_levels_and_that_is_said() {
     assert!(line(&text, "scalability").contains(expected), "{text}");
     let law = exported_law(&analysis, &info)["law"].clone();
     assert_eq!(law, json!({ "reason": "it needs 3 levels, and 2 were measured" }));
-    // One level more is enough; none at all has no best.
+    // One level more is enough; without any level there is no best.
     assert!(only(&measured(4).0).law.is_ok());
     let (analysis, info) = measured(0);
     assert_eq!(only(&analysis).best, None);
@@ -299,7 +299,7 @@ fn each_combination_of_the_other_dimensions_has_a_law_of_its_own() {
 
 // Searches.
 
-/// Two arms whose searches ended at these rates, by block; what broke the next rate is `condition`.
+/// Two arms whose searches ended at these rates, by block; `condition` was violated by the next rate.
 fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, RunInfo) {
     let plan = Plan {
         scenarios: vec![scenario("limit", 8, &["profile"], 0, &["sustainable", "throughput"])],
@@ -319,7 +319,7 @@ fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, Ru
             ..Probe::default()
         };
         let mut measurement = Numbers::default().measurement(&plan.arms[index]);
-        // A rate farther off was broken by something else: it is the nearest that limits.
+        // A higher rate violated another condition: the nearest rate is the limit.
         let far = Probe { condition: "memory".into(), ..probe(sustainable.max(1.0) * 9.0, 0) };
         let probes = vec![probe(sustainable, 2), far, probe(sustainable.max(1.0) * 1.1, 0)];
         measurement.search = Some(SearchOutcome { sustainable, probes });
@@ -352,7 +352,7 @@ fn a_rate_that_was_never_kept_has_no_ratio() {
     let (analysis, _) = searched("errors", |block, arm| if (block, arm) == (3, 1) { 0.0 } else { 100.0 });
     let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is 0 in block 4");
-    // It counts as the rate it is: the median bears one such block of eight, its interval reaches down to it.
+    // It counts as the rate 0: with one such block of eight the median stays, and its interval extends to 0.
     let estimate = analysis.arms[1].estimate(&metric("sustainable")).unwrap();
     assert_eq!((estimate.value, estimate.low(), estimate.high()), (100.0, Some(0.0), Some(100.0)));
 }
@@ -366,7 +366,7 @@ fn a_study_without_any_of_it_says_nothing_of_it() {
     }
     assert!(analysis.scenarios.iter().all(|s| s.alerts.is_empty() && s.scalability.is_empty()));
     assert!(analysis.arms.iter().all(|a| !a.metrics.contains_key(&metric("sustainable"))));
-    // The other runs of this file have it in the same places.
+    // Negative control: other runs of this file have these fields.
     let (analysis, _) = searched("errors", |_, _| 100.0);
     assert!(analysis.arms.iter().all(|a| a.metrics.contains_key(&metric("sustainable"))));
 }

@@ -1,4 +1,4 @@
-//! A run's arms in rows and columns: what a person sees, to the letter, and what must hold for any rows and columns.
+//! Tables of a run's arms: snapshots, and properties of any rows and columns.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -53,14 +53,14 @@ fn queue() -> Plan {
     }
 }
 
-/// Against `per-worker`: `shared` takes 2 times with one worker and 8 times with eight; `split(2)` half and three times.
-/// The other transaction takes the same everywhere.
+/// Latency relative to `per-worker`: `shared` takes 2 times as long with one worker and 8 times with eight; `split(2)`
+/// half and three times. The other transaction takes the same time everywhere.
 fn factor(arm: usize) -> f64 {
     [2.0, 8.0, 1.0, 1.0, 0.5, 3.0, 2.0, 8.0, 1.0, 1.0][arm]
 }
 
 fn queue_gives(block: u32, arm: usize) -> Gives {
-    // Small, of both signs, and not the same in any two blocks.
+    // Small, of both signs, and different in any two blocks.
     let jitter = 1.0 + f64::from((block as i32 * 5 + arm as i32 * 3) % 8 - 4) / 2000.0;
     let others = if arm < 6 { vec![("done", 60, (20_000.0 * jitter) as u64)] } else { vec![] };
     Numbers { p50_ns: (100_000.0 * factor(arm) * jitter) as u64, others, ..Numbers::default() }.into()
@@ -154,7 +154,7 @@ fn columns_stand_as_the_filter_has_them_and_transactions_as_it_names_them() {
     assert_eq!(tables.grids[0].heads, [["shared"], ["per-worker"]]);
     let faster = |workers: &str| (vec![workers.to_owned()], Verdict::Faster);
     assert_eq!(changes(&tables, "per-worker"), [faster("1"), faster("8")]);
-    // A transaction beside the other: of the same arm, in the same blocks.
+    // One transaction compared with another of the same arm, in the same blocks.
     let options = asked(
         &["workers"],
         &["transaction"],
@@ -197,11 +197,11 @@ fn a_mean_is_of_ratios_and_hides_nothing() {
     };
     let honest = |block: u32, arm: usize| Some(queue_gives(block, arm));
     let shared = mean("shared", &honest).unwrap();
-    // Of 2 and 8 times.
+    // The mean of 2 and 8.
     let ratio = shared.ratio.as_ref().unwrap().ratio;
     assert!((ratio.value - 4.0).abs() < 0.01 && ratio.interval().unwrap().contains(4.0), "{ratio:?}");
     assert_eq!(shared.verdict, Verdict::Slower);
-    // Of a half and 3 times: one number would say that it is slower, and hide where it is faster.
+    // The mean of a half and 3 would show only that it is slower, and hide that it is faster in some rows.
     assert_eq!(mean("split(2)", &honest).unwrap_err(), "it is better in some rows and worse in others");
     let failing = |block: u32, arm: usize| match (block, arm) {
         (3, 1) => Some(Gives::Failure(FailureKind::Runner, "it died")),
@@ -245,7 +245,7 @@ fn names_that_are_not_known_are_refused_with_those_that_are() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is asked for: every arm that passes stands in exactly one place of each table, or the tables are refused.
+    /// For any options, every arm that passes is in exactly one cell of each table, or the tables are refused.
     #[test]
     fn no_arm_is_lost_or_mixed(
         rows in proptest::sample::subsequence(vec!["scenario", "access", "workers", "driver"], 0..=4).prop_shuffle(),
@@ -253,7 +253,7 @@ proptest! {
         workers in proptest::option::of(prop_oneof![Just("workers=1"), Just("workers=8"), Just("workers=8,1")]),
     ) {
         let options = asked(&rows, &columns, &workers.into_iter().collect::<Vec<_>>(), &["cpu"]);
-        // CPU time is always computed: one run serves all cases.
+        // CPU time is always computed, so that one run serves all cases.
         static RUN: std::sync::LazyLock<(RunInfo, Analysis)> = std::sync::LazyLock::new(|| queue_run(&PivotOptions::default()));
         let (info, analysis) = &*RUN;
         match pivot(analysis, info, &options) {

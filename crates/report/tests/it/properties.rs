@@ -1,4 +1,4 @@
-//! Whatever trials say, a report is made of it; and no ratio stands without its interval.
+//! Any trials result in a report, in which no ratio is without its interval.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -44,7 +44,7 @@ fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(0.0), -1e300..1e300, 0.0..1.0_f64]
 }
 
-/// Anything but the sign that the test looks for.
+/// Any text without the sign `×`, which the test searches for.
 fn any_text() -> impl Strategy<Value = String> {
     any::<String>().prop_map(|text| text.replace('×', ""))
 }
@@ -84,7 +84,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
                 Numbers { committed, p50_ns, cpu_ns, flags, settings: vec![("wal", level)], ..Numbers::default() };
             let mut measurement = numbers.measurement(&study().arms[0]);
             measurement.result.measured_ns = measured_ns;
-            // Twice, so that sums of the largest counts are made.
+            // Two of them, so that the largest counts are summed.
             let again = measurement.result.operations[0].clone();
             measurement.result.operations.push(again);
             Outcome::Measured(Box::new(measurement))
@@ -92,7 +92,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![1 => failure, 4 => measured]
 }
 
-/// Up to eight blocks of some of the arms.
+/// Trials of up to eight blocks of some of the arms.
 fn any_trials() -> impl Strategy<Value = Vec<(u32, usize, Outcome)>> {
     prop::collection::vec((0..8_u32, 0..7_usize, any_outcome()), 0..40)
 }
@@ -110,7 +110,7 @@ fn analysis(info: &RunInfo, trials: Vec<(u32, usize, Outcome)>) -> Analysis {
     collector.finish(info)
 }
 
-/// The sign of a ratio is followed by its interval, wherever it stands.
+/// Whether every `×` is followed by an interval.
 fn ratios_have_intervals(text: &str) -> bool {
     text.match_indices('×').all(|(at, sign)| {
         let rest = text[at + sign.len()..].trim_start();

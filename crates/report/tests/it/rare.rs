@@ -1,4 +1,4 @@
-//! Rare events are counts over all trials, and quantiles of a few are no quantiles.
+//! Rare events are counted over all trials, and quantiles of too few observations are not judged.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -12,7 +12,7 @@ use litelab_stats::{ClaimVerdict, Verdict};
 
 const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { blocks_needed: None };
 
-/// Two arms, and a claim about the second one.
+/// A run of two arms, with a claim about the second one.
 fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize) -> Numbers) -> (RunInfo, Analysis) {
     let claim = ClaimPlan {
         name: "c".into(),
@@ -41,7 +41,7 @@ fn wide(info: &RunInfo, analysis: &Analysis) -> String {
     show(analysis, info, Style { color: false, width: 300 })
 }
 
-/// 38 transactions in each trial of both arms, of which so many fail.
+/// 38 transactions in each trial of both arms, of which `failed` fail.
 fn failing(failed: impl Fn(u32, usize) -> u64) -> impl Fn(u32, usize) -> Numbers {
     move |block, arm| {
         let failed = failed(block, arm);
@@ -63,10 +63,10 @@ fn none_of_304_neither_holds_that_none_fails_nor_contradicts_that_few_do() {
         "not shown otherwise: none in 304 transactions shows 1.21 % at the most, and no number of them shows never";
     assert_eq!(reason, says);
     assert_eq!(judged((None, Some(0.013)), |_, _| 0).0, ClaimVerdict::Holds);
-    // What is published of 0.34 % (0.1 to 1 %) lies within what 304 leave possible.
+    // A published 0.34 % (0.1 to 1 %) lies within the interval of 0 in 304.
     assert_eq!(judged((Some(0.001), Some(0.01)), |_, _| 0).0, ClaimVerdict::Inconclusive { blocks_needed: Some(89) });
     assert_eq!(judged((Some(0.02), None), |_, _| 0).0, ClaimVerdict::Contradicted);
-    // One is enough against never, and not against rarely.
+    // One failure contradicts "never", and does not contradict "rarely".
     let one = |block, arm| u64::from(arm == 1 && block == 3);
     assert_eq!(judged((None, Some(0.0)), one).0, ClaimVerdict::Contradicted);
     assert_eq!(judged((None, Some(0.002)), one).0, OPEN);
@@ -92,7 +92,7 @@ fn arms_are_compared_by_their_counts_and_not_by_medians_of_zeros() {
         let (_, analysis) = run("failed", (None, Some(0.5)), failing(failed));
         analysis.scenarios[0].comparisons[0].metrics[0].clone()
     };
-    // 12 against 4 of 304, but in four blocks of eight only.
+    // 12 against 4 of 304, but in only four of eight blocks.
     let few = compare(&|block, arm| if block % 2 == 0 { [1, 3][arm] } else { 0 });
     assert!(matches!(few.verdict, Verdict::Inconclusive { .. }), "{few:?}");
     assert!(few.ratio.unwrap_err().contains("12 of 304 against 4 of 304 happened in too few blocks"));
@@ -141,7 +141,7 @@ fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
     assert!(text.contains("max of n  the longest of the n observations of a trial"), "{text}");
     assert!(text.contains("It is 4.00 µs [4.00, 4.00], the longest of 999."), "{text}");
     assert_eq!(exported(&analysis, &info)["arms"][1]["metrics"]["p99"]["max_of"], 999);
-    // Each of the same trials has enough for another quantile.
+    // The same trials have enough observations for another quantile.
     assert_eq!(analysis.arms[1].metrics[&metric("p95")].max_of, None);
 
     let (info, analysis) = run("p99", (None, Some(1e9)), few(1000));
@@ -175,11 +175,11 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
     assert!(text.contains("too short to be judged in 4 of 8 trials"), "{text}");
     let short = |arm: usize| exported(&analysis, &info)["arms"][arm]["metrics"]["throughput"]["short"].clone();
     assert_eq!((short(0), short(1)), (serde_json::Value::Null, true.into()));
-    // Fewer than half leave the arm what it is: without them it would look faster.
+    // Fewer than half of the trials are short: without them the arm would appear faster.
     let (_, analysis) = first(3, "throughput");
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
-    // None that failed of so many has the bound of so many, however short the trials.
+    // No failure in n transactions has the bound of n transactions, however short the trials are.
     let (_, analysis) = first(8, "failed");
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
 }

@@ -1,4 +1,4 @@
-//! A study run twice: every verdict before and after, and what became of it.
+//! A study run twice: every verdict of both runs, and its change.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -15,7 +15,7 @@ use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, ana
 
 type Run = (RunInfo, Analysis);
 
-/// The study once more; `change` makes of each trial's numbers what it likes, or nothing at all.
+/// A further run of the study; `change` modifies the numbers of each trial or replaces them by an outcome.
 fn again(plan: &Plan, change: impl Fn(u32, usize, &mut Numbers) -> Option<Gives>) -> Run {
     let directory = tempfile::tempdir().unwrap();
     let trial = |block: u32, arm: usize| {
@@ -36,7 +36,7 @@ fn judged(before: &Run, after: &Run) -> Repetition {
 }
 
 fn of(repetition: &Repetition, change: Change) -> Vec<String> {
-    // An arm's name has its scenario before it.
+    // The name of an arm begins with its scenario.
     let name = |verdict: &Repeated| match verdict.name.contains('/') {
         true => format!("{} {}", verdict.name, verdict.metric),
         false => verdict.name.clone(),
@@ -47,7 +47,7 @@ fn of(repetition: &Repetition, change: Change) -> Vec<String> {
 #[test]
 fn the_same_numbers_again_change_no_verdict() {
     let before = common::study();
-    // The seed and the number of blocks may differ, and the trials' small noise with them.
+    // The seed, the number of blocks and the small noise of the trials may differ.
     let mut plan = study();
     plan.reseed(7);
     plan.raise_blocks(8);
@@ -63,14 +63,14 @@ fn the_same_numbers_again_change_no_verdict() {
     assert!(text.contains("of 12 verdicts: 0 REVERSED, 12 unchanged"), "{text}");
 }
 
-/// FULL is four times slower in the first run; here it is twice as fast.
+/// FULL is four times slower in the first run, and twice as fast in this one.
 fn reversed() -> Run {
     again(&study(), |block, arm, numbers| {
         if arm == 1 {
             numbers.committed *= 8;
             numbers.p50_ns /= 8;
         }
-        // DELETE: quiet now, and a failure of the batch takes a verdict away.
+        // DELETE has almost no noise in this run.
         if arm == 2 {
             numbers.committed = 12_000 + u64::from(block);
         }
@@ -85,7 +85,7 @@ fn a_verdict_that_turned_into_its_opposite_is_called_reversed_and_stands_first()
     assert_eq!(of(&repetition, Change::Reversed), names);
     assert!(repetition.verdicts[..4].iter().all(|verdict| verdict.change == Change::Reversed));
     insta::assert_snapshot!("repeat", show_repetition(&repetition, Style { color: false, width: 140 }));
-    // The other way round it is the same.
+    // In the other order the same verdicts are reversed.
     assert_eq!(judged(&reversed(), &common::study()).count(Change::Reversed), 4);
 }
 

@@ -1,5 +1,5 @@
-//! A row has one verdict and three metrics by which it may come: how often it is wrong where nothing differs, and how often
-//! it finds a tenth.
+//! A row has one verdict, which comes from one of three metrics: its rate of errors if nothing differs, and its power
+//! to find a difference of a tenth.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -11,10 +11,10 @@ use litelab_stats::{Confidence, Planner, Spread, Tolerance, Verdict};
 
 const EXPERIMENTS: u64 = 1000;
 
-/// Scatter of ln(B/A) between blocks, of throughput, p50 and CPU time, on a busy machine.
+/// Spread of ln(B/A) between blocks on a busy machine: throughput, p50 and CPU time.
 const SPREADS: [f64; 3] = [0.2, 0.06, 0.04];
 
-/// SplitMix64 (Steele, Lea and Flood 2014); the sum of twelve uniform numbers is normal enough.
+/// SplitMix64 (Steele, Lea and Flood 2014). The sum of twelve uniform numbers is close enough to a normal distribution.
 struct Noise(u64);
 
 impl Noise {
@@ -34,7 +34,7 @@ fn metrics() -> Vec<Metric> {
     judged(&["throughput".parse().unwrap()])
 }
 
-/// A baseline and `others`, which do everything in `slower` times as long.
+/// A baseline and `others`, which take `slower` times as long in every metric.
 fn arms(others: usize, blocks: u32, slower: f64, seed: u64) -> Vec<ArmAnalysis> {
     let names = (0..=others).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
     let plan =
@@ -53,14 +53,14 @@ fn arms(others: usize, blocks: u32, slower: f64, seed: u64) -> Vec<ArmAnalysis> 
     (0..=others).map(of_arm).collect()
 }
 
-/// The verdict of each row, as the report has it.
+/// The verdict of each row of the report.
 fn rows(arms: &[ArmAnalysis]) -> Vec<Option<Verdict>> {
     let others: Vec<&ArmAnalysis> = arms[1..].iter().collect();
     let comparisons = compare(&arms[0], &others, &metrics(), Tolerance::DEFAULT);
     comparisons.iter().map(|row| row.decided().map(|decided| decided.verdict)).collect()
 }
 
-/// As if each metric were the only one.
+/// The verdict of each row without the correction for several metrics.
 fn uncorrected(arms: &[ArmAnalysis]) -> Vec<Option<Verdict>> {
     let alone = Confidence::P95.shared_by(arms.len() - 1).unwrap();
     let row = |arm: &ArmAnalysis| {
@@ -102,7 +102,7 @@ fn a_tenth_slower_is_found_in_nine_of_ten_rows_with_the_blocks_planned_for_it() 
         let blocks = planner.total_for_tolerance(Spread::normal(sharpest), Tolerance::new(0.1).unwrap()).unwrap();
         let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
         assert!(found >= 0.9 - margin(0.9), "{others} arms in {blocks} blocks: {found}");
-        // What a report asks for: the blocks for its tolerance of 5 %, found in four of five.
+        // The blocks that a report requests for its tolerance of 5 %, with a power of 80 %.
         let blocks = Planner::new(confidence, 0.8)
             .unwrap()
             .total_for_tolerance(Spread::normal(sharpest), Tolerance::DEFAULT)

@@ -1,4 +1,4 @@
-//! Settings that arms differ in: a column each; those that only another kind of database has are none.
+//! Columns of settings in which arms differ, without the settings of another kind of database.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -8,7 +8,7 @@ use litelab_model::Plan;
 use litelab_protocol::Dialect;
 use litelab_report::{Style, analyse, show};
 
-/// Titles of the first scenario's table, of two arms whose connections have other settings.
+/// Titles of the first scenario's table, for two arms whose connections have different settings.
 fn titles(dialects: [Dialect; 2]) -> String {
     let mut arms = ["one", "two"].map(|name| arm(0, &[("driver", text(name))])).to_vec();
     for (arm, dialect) in arms.iter_mut().zip(dialects) {

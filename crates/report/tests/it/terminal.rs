@@ -1,4 +1,4 @@
-//! What a person sees, to the letter.
+//! Snapshots of the text for a terminal.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 

@@ -1,4 +1,4 @@
-//! What is said of runs whose truth is known.
+//! Verdicts of runs whose true difference is known.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -23,7 +23,7 @@ fn run(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, An
     (info, analysis)
 }
 
-/// `arms` arms in one scenario, judged by throughput.
+/// A scenario of `arms` arms, judged by throughput.
 fn flat(arms: usize, blocks: u32) -> Plan {
     let arms = (0..arms).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
     Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput"])], arms, ..empty() }
@@ -43,7 +43,7 @@ fn claim(arm: usize, against: Option<usize>, of: &str, at_least: Option<f64>, at
     }
 }
 
-/// A disturbance of each block that is far larger than any difference between arms.
+/// Disturbance of each block, far larger than any difference between arms.
 fn storm(block: u32) -> f64 {
     [1.0, 0.3, 1.9, 0.8, 1.2, 0.5, 1.5, 0.9, 1.1, 0.7][block as usize % 10]
 }
@@ -52,7 +52,7 @@ fn throughput(committed: f64) -> Option<Gives> {
     Some(Numbers { committed: committed as u64, ..Numbers::default() }.into())
 }
 
-/// The others' intervals are as narrow as they would be without it.
+/// The intervals of the other arms are as narrow as without it.
 #[test]
 fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
     let broken = || Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 1"));
@@ -67,7 +67,7 @@ fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correctio
     assert!(shown.contains("profile=p2: 12 of 12 trials failed (invariant)"), "{shown}");
     let row = shown.lines().find(|line| line.trim_start().starts_with("p2 ")).unwrap();
     assert!(!row.contains('~'), "{row}");
-    // Nothing is compared with a baseline of which there is nothing.
+    // Without measurements of the baseline there are no comparisons.
     let (info, analysis) = run(&flat(3, 12), |_, arm| if arm == 0 { broken() } else { throughput(1e6) });
     assert_eq!(analysis.scenarios[0].comparisons, []);
     let shown = show(&analysis, &info, Style { color: false, width: 200 });
@@ -81,7 +81,7 @@ fn what_a_block_has_in_common_cancels() {
     assert_eq!(first.verdict, Verdict::Faster);
     let ratio = first.ratio.as_ref().unwrap().ratio;
     assert!((ratio.value - 1.1).abs() < 1e-4, "{ratio:?}");
-    // The medians alone could not have told.
+    // The medians alone do not show the difference.
     let [a, b] = [0, 1].map(|i| *analysis.arms[i].estimate(&metric("throughput")).unwrap());
     assert!(a.high() > b.low());
 }
@@ -151,7 +151,7 @@ fn a_twin_that_differs_is_told() {
     let (wrong, text) = noise(|_| 1.02);
     assert_eq!(wrong, Noise::False);
     assert!(text.contains("which excludes 1: environment too noisy"));
-    // A twin is nobody's rival.
+    // A twin is not compared with the baseline.
     let (_, analysis) = run(&plan(), |_, _| throughput(1e6));
     assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
     assert!((analysis.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
@@ -238,7 +238,7 @@ fn an_arm_on_a_server_says_what_was_not_seen_of_it() {
     let (_, analysis) = run(&plan, |_, arm| Some(Numbers { on_server: arm == 0, ..Numbers::default() }.into()));
     let notes = |arm: usize| analysis.arms[arm].notes.iter().filter(|n| n.contains("the runner's alone")).count();
     assert_eq!((notes(0), notes(1)), (1, 0));
-    // SQLite's journal mode and level say nothing of a server.
+    // SQLite's journal mode and synchronous level have no meaning for a server.
     assert_eq!(analysis.arms[0].durability, None);
     assert!(analysis.arms[1].durability.is_some());
 }

@@ -1,4 +1,4 @@
-//! The connection and its statements, as what they own.
+//! The connection and its statements as owned values.
 
 use std::ffi::{CStr, CString, c_int};
 use std::ptr::{self, NonNull};
@@ -10,22 +10,22 @@ use rusqlite::ffi;
 use super::driver::*;
 use super::row::Cells;
 
-/// Owned; closed when dropped.
+/// Owned connection; closed when dropped.
 pub struct Connection(*mut RawConnection);
 
-/// Owned; finalized when dropped, which has to be before its connection is.
+/// Owned statement; finalized when dropped, which must be before its connection is dropped.
 pub struct Statement(NonNull<ffi::sqlite3_stmt>);
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: made by `open`, and null is allowed; the statements are dropped first.
+        // SAFETY: created by `open`, and null is allowed; the statements are dropped first.
         unsafe { litelab_c_close(self.0) }
     }
 }
 
 impl Drop for Statement {
     fn drop(&mut self) {
-        // SAFETY: made by `prepare`. Its result is that of the last step, which was seen there.
+        // SAFETY: created by `prepare`. Its result is that of the last step, which has returned it already.
         unsafe { ffi::sqlite3_finalize(self.0.as_ptr()) };
     }
 }
@@ -37,12 +37,12 @@ pub fn text(sql: impl Into<Vec<u8>>) -> Result<CString, Fault> {
 impl Connection {
     pub fn open(name: &CStr) -> Result<Self, Fault> {
         let mut connection = Self(ptr::null_mut());
-        // SAFETY: a C string, and a place for the connection, which is null or one that can be closed.
+        // SAFETY: a C string, and a place for the connection, which is null or can be closed.
         let code = unsafe { litelab_c_open(name.as_ptr(), &raw mut connection.0) };
         connection.ok(code).map(|()| connection)
     }
 
-    /// The fault of a code, with the message that SQLite has for it now.
+    /// The fault of a result code, with SQLite's present message.
     #[cold]
     #[inline(never)]
     fn fault(&self, code: c_int) -> Fault {
@@ -56,7 +56,7 @@ impl Connection {
         if code == ffi::SQLITE_OK { Ok(()) } else { Err(self.fault(code)) }
     }
 
-    /// Whether a step has come to a row.
+    /// Whether a step has reached a row.
     #[inline]
     fn is_row(&self, code: c_int) -> Result<bool, Fault> {
         match code {
@@ -86,7 +86,7 @@ impl Connection {
             Begin::Immediate => 1,
             Begin::Exclusive => 2,
         };
-        // SAFETY: the connection is open, and these are the kinds that there are.
+        // SAFETY: the connection is open, and 0 to 2 are the valid kinds.
         self.ok(unsafe { litelab_c_begin(self.0, kind) })
     }
 
@@ -101,7 +101,7 @@ impl Connection {
         self.ok(unsafe { litelab_c_rollback(self.0) })
     }
 
-    /// Runs what is in a text to its end, and drops the rows.
+    /// Runs all statements of a text to their ends, and discards the rows.
     pub fn exec(&self, sql: &str) -> Result<(), Fault> {
         let sql = text(sql)?;
         // SAFETY: the connection is open; a C string.
@@ -120,13 +120,13 @@ impl Connection {
 
 impl Statement {
     pub fn parameters(&self) -> usize {
-        // SAFETY: the statement is there.
+        // SAFETY: the statement is not finalized.
         unsafe { ffi::sqlite3_bind_parameter_count(self.0.as_ptr()) as usize }
     }
 
     pub fn column_names(&self, connection: &Connection) -> Result<Vec<String>, Fault> {
         let statement = self.0.as_ptr();
-        // SAFETY: the statement is there. A name is a C string, or null without memory, and copied at once.
+        // SAFETY: the statement is not finalized. A name is a C string, or null without memory, and is copied at once.
         let name = |at| unsafe {
             let name = ffi::sqlite3_column_name(statement, at);
             (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
@@ -138,11 +138,11 @@ impl Statement {
 
     #[cfg(test)]
     pub fn handle(&self) -> *mut ffi::sqlite3 {
-        // SAFETY: the statement is there.
+        // SAFETY: the statement is not finalized.
         unsafe { ffi::sqlite3_db_handle(self.0.as_ptr()) }
     }
 
-    /// Executes one that returns no rows. Returns how many it has changed.
+    /// Executes a statement that returns no rows. Returns the number of rows that it changed.
     #[inline]
     pub fn run(&mut self, connection: &Connection, bound: &[Value]) -> Result<u64, Fault> {
         let (statement, mut changed) = (self.0.as_ptr(), 0);
@@ -154,27 +154,27 @@ impl Statement {
 
     #[inline]
     fn execute(&mut self, connection: &Connection, bound: &[Value]) -> Result<bool, Fault> {
-        // SAFETY: `count` values with pointers to texts that outlive the execution. There are as many as parameters,
-        // of which SQLite allows 32,766 at the most.
+        // SAFETY: `count` values with pointers to texts that outlive the execution. Their number is that of the
+        // parameters, of which SQLite allows at most 32,766.
         connection.is_row(unsafe { litelab_c_execute(self.0.as_ptr(), bound.as_ptr(), bound.len() as c_int) })
     }
 
     #[inline]
     fn step(&mut self, connection: &Connection) -> Result<bool, Fault> {
-        // SAFETY: it is not finalized yet.
+        // SAFETY: the statement is not finalized.
         connection.is_row(unsafe { litelab_c_step(self.0.as_ptr()) })
     }
 
-    /// The row that it stands on; the next step takes its bytes away.
+    /// Reads the current row; the next step invalidates its bytes.
     #[inline]
     fn read<'a>(&'a self, connection: &Connection, row: &'a mut [Value]) -> Result<Cells<'a>, Fault> {
-        // SAFETY: `columns` values to write to; SQLite has NULL for a column that is not there.
+        // SAFETY: `columns` values to write to; SQLite returns NULL for a column that does not exist.
         connection.ok(unsafe { litelab_c_read(self.0.as_ptr(), row.as_mut_ptr(), row.len() as c_int) })?;
         Ok(Cells(row))
     }
 
-    /// Executes one that returns rows, and fetches and resets it. Returns how many were fetched. `row` has a place for each
-    /// column.
+    /// Executes a statement that returns rows, fetches them and resets the statement. Returns the number of fetched
+    /// rows. `row` has an element for each column.
     #[inline]
     pub fn fetch(
         &mut self,
@@ -186,7 +186,7 @@ impl Statement {
         effect: &mut Effect<'_>,
     ) -> Result<u64, Fault> {
         let fetched = self.rows(connection, job, bound, row, call, effect);
-        // SAFETY: the statement is there.
+        // SAFETY: the statement is not finalized.
         let reset = unsafe { litelab_c_reset(self.0.as_ptr()) };
         let fetched = fetched?;
         connection.ok(reset).map(|()| fetched)
@@ -202,7 +202,7 @@ impl Statement {
         call: &Call<'_>,
         effect: &mut Effect<'_>,
     ) -> Result<u64, Fault> {
-        // In this API the call that executes is the first step.
+        // In this API the call that executes a statement is the first step.
         let mut is_row = self.execute(connection, bound)?;
         if call.spec.fetch == Fetch::Buffer {
             let all = if is_row { self.fetch_all(connection, row.len())? } else { Rows::new(row.len()) };
@@ -248,7 +248,7 @@ impl Statement {
 
     fn fetch_all(&mut self, connection: &Connection, columns: usize) -> Result<Rows, Fault> {
         let mut rows = Rows::new(columns);
-        // SAFETY: it stands on a row; `rows` is empty.
+        // SAFETY: the statement is at a row; `rows` is empty.
         connection.is_row(unsafe { litelab_c_fetch_all(self.0.as_ptr(), &raw mut rows) })?;
         Ok(rows)
     }

@@ -1,16 +1,16 @@
-//! The declarations of `c/driver.c`, which is the contract of each function.
+//! Declarations of `c/driver.c`, which documents the contract of each function.
 
 use std::ffi::{c_char, c_int};
 
 use rusqlite::ffi;
 
-/// `Connection` of driver.c.
+/// The type `Connection` of driver.c.
 #[repr(C)]
 pub struct RawConnection {
     _opaque: [u8; 0],
 }
 
-/// `Value` of driver.c.
+/// The type `Value` of driver.c.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Value {
@@ -20,7 +20,7 @@ pub struct Value {
     pub content: Content,
 }
 
-/// The union inside.
+/// The union inside `Value`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union Content {
@@ -29,7 +29,7 @@ pub union Content {
     pub bytes: *const u8,
 }
 
-/// `Rows` of driver.c.
+/// The type `Rows` of driver.c.
 #[repr(C)]
 pub struct Rows {
     pub values: *mut Value,

@@ -1,5 +1,5 @@
-//! The driver `c`: SQLite's API called from C, in `c/driver.c`, without a binding between. What is here hands it the values of
-//! an execution and reads its rows.
+//! The driver `c`: SQLite's API called from C, in `c/driver.c`, without a binding. This module passes the values of an
+//! execution to it and reads its rows.
 
 mod connection;
 mod driver;
@@ -16,7 +16,7 @@ use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transac
 use connection::{Connection, Statement, text};
 use driver::Value;
 
-/// A connection, the statements prepared on it, and what is used again by each execution.
+/// A connection, its prepared statements, and the buffers that executions reuse.
 pub struct C {
     // Dropped before the connection, as are the statements of one execution.
     statements: Vec<Vec<Prepared>>,
@@ -26,21 +26,21 @@ pub struct C {
 }
 
 // SAFETY: the connection is reached only through this value and its statements, which move together; it is opened for
-// use by one thread at a time. What the values point to is read only in the call that has put it there.
+// use by one thread at a time. Pointers in the values are read only in the call that has set them.
 unsafe impl Send for C {}
 
 /// One statement of a transaction.
 struct Prepared {
-    /// What [`Prepare::Each`] compiles.
+    /// SQL that [`Prepare::Each`] compiles.
     sql: CString,
-    /// None under [`Prepare::Each`].
+    /// `None` with [`Prepare::Each`].
     statement: Option<Statement>,
     columns: usize,
     job: Job,
 }
 
 impl C {
-    /// Compiles a statement, and compares it with what the trial says of it.
+    /// Compiles a statement, and compares its parameters and columns with those of the trial.
     fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
         let sql = text(&*spec.sql)?;
         let statement = self.connection.prepare(&sql, mode)?;
@@ -115,7 +115,7 @@ impl Session for C {
         bound.clear();
         bound.extend(call.slots.iter().map(|slot| {
             let value = Value::from(call.values.bound(slot, effect.yielded));
-            // The first row may yield under the same name, while the statement goes on.
+            // The first row may yield under the same name, while the statement continues.
             Value { is_volatile: c_int::from(matches!(slot, Slot::Yielded(_))), ..value }
         }));
         let mut compiled;

@@ -1,4 +1,4 @@
-//! What is bound, and what was read.
+//! Values that are bound, and rows that were read.
 
 use std::ffi::c_int;
 use std::hint::black_box;
@@ -22,14 +22,14 @@ impl From<Bound<'_>> for Value {
     }
 }
 
-/// A row that was read; its bytes are there as long as it is.
+/// A row that was read; its bytes are valid for the lifetime of this value.
 pub struct Cells<'a>(pub &'a [Value]);
 
 impl Row for Cells<'_> {
     #[inline]
     fn column(&self, at: usize) -> Result<Column<'_>, Fault> {
         let Value { kind, length, content, .. } = &self.0[at];
-        // SAFETY: the kind says which it is. Bytes are null only where there are none.
+        // SAFETY: `kind` selects the field. Bytes are null only if `length` is 0.
         unsafe {
             let bytes = || if *length == 0 { &[] } else { slice::from_raw_parts(content.bytes, *length) };
             Ok(match *kind {
@@ -42,7 +42,7 @@ impl Row for Cells<'_> {
         }
     }
 
-    /// C has read it already, and looks at no text's encoding.
+    /// C has read the column already. It does not validate the encoding of text.
     #[inline]
     fn read(&self, at: usize) -> Result<(), Fault> {
         black_box(&self.0[at]);
@@ -59,7 +59,7 @@ impl Rows {
         let columns = self.columns as usize;
         let values = match self.count {
             0 => &[],
-            // SAFETY: so many were written.
+            // SAFETY: `litelab_c_fetch_all` has written `count` rows of `columns` values.
             count => unsafe { slice::from_raw_parts(self.values, count * columns) },
         };
         values.chunks_exact(columns).map(Cells)
@@ -68,7 +68,7 @@ impl Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        // SAFETY: filled by `litelab_c_fetch_all`, or empty still.
+        // SAFETY: filled by `litelab_c_fetch_all`, or still empty.
         unsafe { litelab_c_free_rows(self) }
     }
 }

@@ -1,4 +1,4 @@
-//! Every access, every begin, every kind of database: the counts are those of the rows.
+//! Every access, every kind of BEGIN, every kind of database: the counts agree with the rows.
 
 use crate::common::*;
 use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Prepare, Source};
@@ -14,7 +14,7 @@ const ACCESSES: [Access; 7] = [
 ];
 
 fn counts_are_those_of_the_rows(driver: &str) {
-    // The layer is rusqlite's.
+    // Only rusqlite has the layer.
     let accesses = ACCESSES.iter().filter(|access| driver == "rusqlite" || access.kind() != "group-commit");
     for (access, executor) in accesses.flat_map(|access| EXECUTORS.map(|executor| (*access, executor))) {
         for begin in [Begin::None, Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
@@ -84,14 +84,14 @@ fn one_writer_at_a_time_needs_no_busy_handler() {
         write.hold_us = 2_000;
         let mut trial = trial("rusqlite", vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
         trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
-        // Three at once, also of those that block a thread of the runtime.
+        // Three at the same time, including workers that block a thread of the runtime.
         (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(3));
         tries(|_| {
             let outcome = run(&trial);
             let busy = outcome.only().errors.contains_key("SQLITE_BUSY");
             assert_eq!(outcome.only().failed > 0, busy, "{access} on {executor}");
             assert!(meet || !busy, "{access} on {executor}");
-            // On a busy machine one may be over before the next begins.
+            // On a busy machine one may end before the next begins.
             timely(busy == meet, format_args!("{access} on {executor}: they never met"))
         });
     }
@@ -139,7 +139,7 @@ fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
             trial.connection.settings = pragmas(&[("journal_mode", journal)]);
             trial.connection.read_back = vec!["journal_mode".into()];
             (trial.access, trial.executor) = (access, executor);
-            // Shared cache knows no busy handler for its table locks.
+            // The table locks of a shared cache do not use the busy handler.
             (trial.retry.attempts, trial.retry.on) = (100_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
             (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
             let outcome = run(&trial);
@@ -189,7 +189,8 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
     let mut again = statement("INSERT INTO t(id, b) VALUES (500, 'lost')", &[]);
     again.repeat = 2;
     let failing = [
-        // The second row is refused, and the first goes with it: of two statements, of one that is executed twice, of one.
+        // The second row is refused, and the first is rolled back with it: in two statements, in one executed twice, in
+        // one.
         vec![statement("INSERT INTO t(b) VALUES ('lost')", &[]), statement("INSERT INTO t(id) VALUES (1)", &[])],
         vec![again],
         vec![statement("INSERT INTO t(id, b) VALUES (500, 'lost'), (1, 'refused')", &[])],

@@ -1,4 +1,4 @@
-//! What the runner says of itself, of its connections, and of what it cannot do.
+//! Output of the runner: its description, its connections, and its refusals.
 
 use crate::common::*;
 use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Line, Until, VERSION, Value, Work};
@@ -35,8 +35,7 @@ fn settings_are_those_in_effect(driver: &str) {
     assert_eq!(ready.connections.len(), 2);
     for connection in ready.connections {
         assert_eq!((connection.database, connection.label.as_str()), (0, "w"));
-        // Synchronous FULL is what this build has in WAL mode when nobody says otherwise; 5 s are rusqlite's own, and
-        // SQLite has none.
+        // Synchronous FULL is the default of this build in WAL mode; 5 s is rusqlite's default, SQLite's is 0.
         let expected = [
             ("busy_timeout", Value::Integer(if driver == "c" { 0 } else { 5000 })),
             ("cache_size", Value::Integer(-777)),
@@ -110,7 +109,7 @@ fn what_is_no_sqlite_error_ends_the_trial(driver: &str) {
             let mut read = select("SELECT a FROM t", &[], fetch);
             read.yields = vec!["a".into()];
             let read = transaction("read", Begin::None, vec![], vec![read]);
-            // The other worker would go on for an hour.
+            // The other worker would continue for an hour.
             let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
             let failed = fail(&trial(driver, vec![scratch.database()], vec![read, insert(Begin::None)], roles));
             assert!(failed.reason.contains(reason) && failed.code.is_none(), "{fetch:?}: {failed:?}");

@@ -9,7 +9,7 @@ fn no_wait(trial: &mut Trial) {
     trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
 }
 
-/// Holds the write lock for so long from when the runner is started.
+/// Holds the write lock for the time `held` from the start of the runner.
 fn run_against_a_lock(scratch: &Scratch, trial: &Trial, held: Duration) -> Outcome {
     scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
     std::thread::scope(|scope| {
@@ -21,7 +21,7 @@ fn run_against_a_lock(scratch: &Scratch, trial: &Trial, held: Duration) -> Outco
 }
 
 fn a_retry_cures_a_busy_database(driver: &str) {
-    // Held longer with each try: on a busy machine the runner may come when the lock is free again.
+    // Held longer with each try: on a busy machine the runner may start when the lock is free again.
     tries(|tried| {
         let scratch = Scratch::new();
         let roles = vec![role("w", 1, &[0], count(1))];
@@ -39,7 +39,7 @@ fn a_retry_cures_a_busy_database(driver: &str) {
         assert_eq!(ticked, busy.seen);
         assert_eq!(scratch.number("SELECT count(*) FROM t"), 1);
         timely(busy.seen > 20, format_args!("{busy:?}"))?;
-        // Over all tries: a pause of 2 ms after each of them, but for the first few.
+        // Over all attempts: a pause of 2 ms after each of them, except for the first few.
         let (longest, paused) = (only.service.max(), (busy.seen - 6) * 2_000_000);
         assert!(longest.is_some_and(|max| max > paused), "{longest:?} {busy:?}");
         Ok(())
@@ -53,7 +53,7 @@ fn without_a_retry_it_fails(driver: &str) {
         let mut trial = trial(driver, vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
         no_wait(&mut trial);
         trial.retry = Retry { attempts: 5, multiplier: 1.0, on, ..Retry::default() };
-        // Held for as long as it runs.
+        // Held until the run ends.
         scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
         let outcome = run(&trial);
         scratch.run("COMMIT");
@@ -67,7 +67,7 @@ fn without_a_retry_it_fails(driver: &str) {
 fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(1);
-    // Both read, pause, and write: one commits while the other still has the snapshot from before.
+    // Both read, pause, and write: one commits while the other still has the earlier snapshot.
     let mut upgrade = transaction(
         "upgrade",
         Begin::Deferred,
@@ -80,12 +80,12 @@ fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     upgrade.statements[0].hold_us = 10_000;
     let mut trial = trial(driver, vec![scratch.database()], vec![upgrade], vec![role("w", 2, &[0], count(20))]);
     let mut sum = 1;
-    // On a busy machine one of them may be over before the other begins.
+    // On a busy machine one may end before the other begins.
     let met = |only: &Operation| timely(only.errors.contains_key("SQLITE_BUSY_SNAPSHOT"), "they never met");
     tries(|_| {
         let outcome = run(&trial);
         let only = outcome.only();
-        // Where the other one is still committing, its lock is met instead of the stale snapshot.
+        // If the other one is still committing, the error is its lock instead of the stale snapshot.
         let seen: u64 = only.errors.values().map(|e| e.seen).sum();
         assert_eq!(only.failed, seen, "{:?}", only.errors);
         let named = only.errors.iter().all(|(name, e)| name.starts_with("SQLITE_BUSY") && e.cured == 0);
@@ -102,7 +102,7 @@ fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
         let only = outcome.only();
         assert!(only.errors.values().all(|e| e.cured == e.seen), "{:?}", only.errors);
         assert_eq!((only.committed, only.failed), (20, 0));
-        // Fetched and changed by the tries that committed, and by no other.
+        // Rows that the committed attempts fetched and changed, without those of failed attempts.
         assert_eq!(only.rows, 40);
         sum += 20;
         assert_eq!(scratch.number("SELECT a FROM t"), sum);
@@ -130,7 +130,7 @@ fn a_failed_transaction_leaves_nothing_behind(driver: &str) {
 fn a_commit_that_fails_after_the_first_row_is_seen(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(1);
-    // Under a rollback journal a reader keeps the writer from committing, and `RETURNING` has given its row by then.
+    // Under a rollback journal a reader prevents the commit, and `RETURNING` has returned its row before.
     scratch.run("BEGIN; SELECT count(*) FROM t");
     let statements = vec![select("UPDATE t SET a = 99 WHERE id = 1 RETURNING id", &[], Fetch::First)];
     let update = transaction("update", Begin::None, vec![], statements);
@@ -163,7 +163,7 @@ fn without_a_row_it_is_empty(driver: &str) {
         trial.access = Access::Shared;
         let outcome = run(&trial);
         let take = outcome.operation("w", "take");
-        // Three pairs; then only the first step, for one that ends empty starts the cycle again.
+        // Three pairs; then only the first step, because a transaction that ends empty restarts the cycle.
         assert_eq!((take.committed, take.empty, take.measured, take.rows), (3, 4, 3, 3));
         assert_eq!(outcome.operation("w", "note").committed, 3);
         assert_eq!(scratch.number("SELECT sum(id) * 10 + count(*) FROM seen"), 63);
@@ -174,7 +174,7 @@ fn what_was_rolled_back_has_yielded_nothing(driver: &str) {
     let scratch = Scratch::new();
     scratch.fill(1);
     scratch.run("CREATE TABLE seen(id); CREATE TABLE never(id CHECK (id < 0))");
-    // Yields, and then violates a constraint: the next transaction must not see the value.
+    // It yields a value, and then violates a constraint: the next transaction must not receive the value.
     let mut get = select("SELECT id FROM t", &[], Fetch::First);
     get.yields = vec!["id".into()];
     let fails = vec![get, statement("INSERT INTO never VALUES (1)", &[])];

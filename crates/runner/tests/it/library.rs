@@ -1,4 +1,4 @@
-//! async-sqlite, by what every library that keeps its connections itself has to do.
+//! The tests of every library with its own connections, on async-sqlite.
 
 use litelab_harness::testing::Program;
 use litelab_harness::testing::library::Libraries;

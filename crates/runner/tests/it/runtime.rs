@@ -1,11 +1,11 @@
-//! An asynchronous program on real files: several databases, each with readers beside a writer that takes long.
+//! An asynchronous program on real files: several databases, each with readers and a slow writer.
 
 use crate::common::*;
 use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Trial, Until};
 
 const MS: u64 = 1_000_000;
 
-/// On each database one write that holds its lock for `hold` milliseconds, and three readers until it is done.
+/// On each database one write that holds its lock for `hold` milliseconds, and three readers until it ends.
 fn long_writes(databases: Vec<Database>, hold: u64) -> Trial {
     let mut write = insert(Begin::Immediate);
     write.hold_us = hold * 1_000;
@@ -17,7 +17,7 @@ fn long_writes(databases: Vec<Database>, hold: u64) -> Trial {
     Trial { runtime_threads: Some(2), probe_ms: 5, ..trial("rusqlite", databases, vec![write, read], roles) }
 }
 
-/// What the slowest read and the slowest timer took, in nanoseconds.
+/// Duration of the slowest read and lateness of the slowest timer, in nanoseconds.
 fn slowest(trial: &Trial) -> (u64, u64) {
     let outcome = run(trial);
     let (write, read) = (outcome.operation("w", "insert"), outcome.operation("r", "read"));
@@ -33,7 +33,7 @@ fn a_read_beside_a_long_write_takes_what_a_read_takes() {
     scratches.iter().for_each(|scratch| scratch.fill(100));
     let mut trial = long_writes(scratches.iter().map(Scratch::database).collect(), 1_000);
     trial.access = Access::Split { readers: 3 };
-    // Half of the write would be a read that waited for it; a read takes microseconds.
+    // A read that waited for the write would take half of it; a read takes microseconds.
     for executor in [Executor::Dedicated, Executor::Offload] {
         trial.executor = executor;
         tries(|_| {
@@ -41,7 +41,7 @@ fn a_read_beside_a_long_write_takes_what_a_read_takes() {
             timely(read < 300 * MS && late < 300 * MS, format_args!("{executor}: {read} {late}"))
         });
     }
-    // Three writes on two threads: nothing else runs meanwhile.
+    // Three writes on two threads: nothing else runs during them.
     trial.executor = Executor::Inline;
     tries(|_| {
         let (_, late) = slowest(&trial);

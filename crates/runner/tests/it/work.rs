@@ -1,4 +1,4 @@
-//! What is done with which values: draws, yields, rows fetched and changed.
+//! Values and work: draws, yields, rows fetched and changed.
 
 use crate::common::*;
 use litelab_protocol::draw::{Drawer, Value};
@@ -74,8 +74,8 @@ fn what_is_bound_stays_while_the_same_is_yielded(driver: &str) {
     }
 }
 
-/// A virtual table has statements of its own on the connection, and finalizes them itself when the connection is closed: a
-/// driver that finalizes all that `sqlite3_next_stmt` gives frees them twice.
+/// A virtual table has statements of its own on the connection, and finalizes them itself when the connection is
+/// closed: a driver that finalizes every statement of `sqlite3_next_stmt` frees them twice.
 fn virtual_tables_outlive_the_statements(driver: &str) {
     for (prepare, access) in [(Prepare::Once, Access::PerWorker), (Prepare::Each, Access::Pool { connections: 2 })] {
         let scratch = Scratch::new();
@@ -98,7 +98,7 @@ fn virtual_tables_outlive_the_statements(driver: &str) {
 }
 
 fn rows_of_every_kind_are_fetched(driver: &str) {
-    // More than what a buffer begins with, and texts of all lengths, none among them.
+    // More than the initial size of a buffer, and texts of all lengths, including empty ones.
     let sql = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
                SELECT hex(zeroblob(i)), NULL, i, i / 2.0, zeroblob(i) FROM n";
     for fetch in [Fetch::All, Fetch::Buffer, Fetch::None] {
@@ -170,10 +170,10 @@ fn only_changes_are_counted_of_writes(driver: &str) {
     scratch.fill(10);
     let statements = vec![
         statement("UPDATE t SET a = 0 WHERE id <= 4", &[]),
-        // Changes nothing, and must not repeat what the one before it changed.
+        // Changes nothing, and must not repeat the count of the previous statement.
         statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
         statement("DELETE FROM t WHERE id > 1000", &[]),
-        // Changes one and returns it, which the next must not repeat either.
+        // Changes one row and returns it; the next statement must not repeat this count either.
         select("UPDATE t SET a = 1 WHERE id = 9 RETURNING id", &[], Fetch::All),
         statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
     ];
@@ -193,7 +193,7 @@ fn memory_does_not_grow_with_the_operations() {
     let peak = |driver: &str, operations: u64| {
         let read = vec![select("SELECT * FROM t WHERE id = ?1", &[0], Fetch::All)];
         let read = transaction("read", Begin::None, vec![uniform("id", 1, 1_000)], read);
-        // A second role keeps the process alive while the test looks at it, however long that takes.
+        // A second role keeps the process alive while the test inspects it, however long that takes.
         let roles = vec![role("r", 1, &[0], count(operations)), role("last", 1, &[1], Until::Time { ms: 600_000 })];
         let mut idle = transaction("idle", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::First)]);
         idle.hold_us = 1;

@@ -1,4 +1,4 @@
-//! What `describe` says of apalis-sqlite.
+//! Description of the driver apalis-sqlite.
 
 use apalis_sqlite::SqlitePool;
 use litelab_harness::{About, Fault, locked_version, waiting};
@@ -6,7 +6,7 @@ use litelab_protocol::SqliteBuild;
 
 use super::fault;
 
-/// Asks the SQLite inside for its build, on a database in memory.
+/// Reads the build of the SQLite inside from a database in memory.
 pub fn about() -> Result<About, Fault> {
     let sqlite = Some(waiting()?.block_on(sqlite_build()).map_err(fault::fault)?);
     let version = locked_version(include_str!("../../Cargo.lock"), "apalis-sqlite").unwrap_or("unknown").into();

@@ -1,11 +1,11 @@
-//! The errors of sqlx and of the library as the harness counts them.
+//! Conversion of errors of sqlx and of apalis-sqlite into faults of the harness.
 
 use apalis_core::backend::TaskSinkError;
 use litelab_harness::Fault;
 
 pub use crate::fault::fault;
 
-/// Of the library's own.
+/// Converts an error of the library.
 pub fn apalis(error: apalis_sqlite::Error) -> Fault {
     match error {
         apalis_sqlite::Error::Database(error) => fault(error),
@@ -13,7 +13,7 @@ pub fn apalis(error: apalis_sqlite::Error) -> Fault {
     }
 }
 
-/// Of enqueuing.
+/// Converts an error of enqueuing.
 pub fn sink(error: TaskSinkError<apalis_sqlite::Error>) -> Fault {
     match error {
         TaskSinkError::PushError(error) => apalis(error),

@@ -1,8 +1,8 @@
-//! The driver `apalis-sqlite`, a task queue for asynchronous Rust. It takes no SQL: the library keeps its own tables, and
+//! The driver `apalis-sqlite`, a task queue for asynchronous Rust. It takes no SQL: the library has its own tables and
 //! offers the operations of interface `queue` of `docs/PROTOCOL.md`.
 //!
-//! [`queue`] is the library as an application would call it, [`pool`] opens its connections, [`session`] brings it and
-//! the harness together.
+//! [`queue`] calls the library as an application would, [`pool`] opens its connections, [`session`] connects it to the
+//! harness.
 
 mod describe;
 mod fault;
@@ -15,10 +15,11 @@ use litelab_protocol::Executor;
 
 use self::session::Apalis;
 
-/// The driver.
+/// Creates the driver.
 pub fn driver() -> Driver {
-    // Of the accesses these two: every operation writes, so readers apart would have nothing to do, and the library's own
-    // pool is what a pool of the harness would be. Its calls are waited for in a runtime of their own, so it is for threads.
+    // It supports only two accesses: every operation writes, so that separate readers would have no work, and the
+    // library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so that
+    // it runs in threads.
     let apalis =
         Driver::new::<Apalis>("apalis-sqlite", describe::about).executors(&[Executor::Threads, Executor::Processes]);
     apalis.interface("queue").accesses(&["per-worker", "shared"])

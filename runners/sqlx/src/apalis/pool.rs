@@ -1,4 +1,4 @@
-//! The connection that the library works on, and what is in effect there.
+//! The connection of the library, and the settings in effect on it.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,14 @@ use sqlx::{AssertSqlSafe, Executor};
 use super::fault;
 use crate::row::Fetched;
 
-/// A pool of one, for `per-worker` is a connection for each worker. It is opened with sqlx's defaults (foreign keys, 5 s
-/// busy timeout), except that the file may be absent and that the connection is never replaced by a younger one, which
-/// would come without its settings; apalis-sqlite's own `SqliteStorageFactory` asks for the latter, too.
+/// A pool of one connection, because `per-worker` has a connection for each worker. It is opened with sqlx's defaults
+/// (foreign keys, 5 s busy timeout), except that the file may be absent and that the connection is never replaced by a
+/// newer one, which would lack its settings; apalis-sqlite's own `SqliteStorageFactory` disables the replacement as
+/// well.
 ///
-/// `SqliteStorage::setup` then makes the tables and sets PRAGMAs of its own, `synchronous = OFF` among them, on the one
-/// connection that it is given: in a pool of several the others would have sqlx's. The trial's come after that.
+/// `SqliteStorage::setup` then creates the tables and sets PRAGMAs, including `synchronous = OFF`, on the one
+/// connection that it receives: in a larger pool the others would have sqlx's. The trial's settings are applied after
+/// it.
 pub async fn open(database: &Database, settings: &Connection) -> Result<SqlitePool, Fault> {
     let Database::File { path, .. } = database else {
         return Err(Fault::Other("a queue is kept in a file, and not in memory".into()));
@@ -36,7 +38,7 @@ pub async fn run(pool: &SqlitePool, sql: &str) -> Result<(), Fault> {
     ran.map(drop).map_err(|e| fault::fault(e).during(sql))
 }
 
-/// The value of each PRAGMA on the pool's own connection, after one read transaction.
+/// The value of each PRAGMA on the pool's connection, after a read transaction.
 pub async fn read_back(pool: &SqlitePool, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
     run(pool, "SELECT count(*) FROM sqlite_schema").await?;
     let mut settings = BTreeMap::new();

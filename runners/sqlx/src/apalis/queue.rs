@@ -1,9 +1,9 @@
-//! The library as an application would call it: each operation is one transaction of apalis-sqlite.
+//! Calls of the library as an application would make them: each operation is one transaction of apalis-sqlite.
 //!
-//! An application leaves claiming to apalis's worker, which polls and calls a handler. What that worker does with the
-//! database is public (`apalis_sqlite::queries`), and is done here in the same order and the same transactions, so that
-//! an operation is a call and not an event. Heartbeats, one small transaction every 30 s, are left out: nobody here looks
-//! for workers that have died.
+//! In an application apalis's worker claims tasks: it polls and calls a handler. Its calls of the database are public
+//! (`apalis_sqlite::queries`); this module makes them in the same order and the same transactions, so that an operation
+//! is a call instead of an event. Heartbeats, one small transaction every 30 s, are left out, because no process
+//! searches for dead workers here.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,17 +20,17 @@ use litelab_harness::Fault;
 
 use super::fault;
 
-/// Name of the queue, and beginning of every worker's.
+/// Name of the queue, and prefix of the names of workers.
 const NAME: &str = "litelab";
 
-/// A worker's way to the queue.
+/// The queue as one worker uses it.
 pub struct Queue {
     pool: SqlitePool,
     storage: SqliteStorage<String>,
     worker: WorkerContext,
-    /// Taken from the file, and not yet handed over.
+    /// Tasks that were fetched from the file and not yet claimed by the harness.
     fetched: VecDeque<SqliteTask>,
-    /// Handed over, by their ids: the attempt each is at.
+    /// Claimed tasks by their ids, with the current attempt.
     held: HashMap<String, (TaskId, usize)>,
 }
 
@@ -41,8 +41,8 @@ pub struct Claimed {
 }
 
 impl Queue {
-    /// Registers a worker: a claim writes its name, and the tables demand that it is known. `batch` is how many tasks a
-    /// claim takes from the file at once.
+    /// Registers a worker, because a claim writes its name and the tables require that it exists. `batch` is the number
+    /// of tasks that a claim fetches from the file at once.
     pub async fn register(pool: SqlitePool, batch: usize) -> Result<Self, Fault> {
         let config = Config::default().queue(NAME).batch_size(batch);
         let worker = WorkerContext::new(&unique());
@@ -60,7 +60,7 @@ impl Queue {
         self.storage.push_task(task).await.map_err(fault::sink)
     }
 
-    /// The next task, by priority and then by age. The payload is decoded, as for a handler.
+    /// Claims the next task, by priority and then by age. The payload is decoded, as for a handler.
     pub async fn claim(&mut self) -> Result<Option<Claimed>, Fault> {
         if self.fetched.is_empty() {
             self.fetched.extend(self.fetch().await.map_err(fault::apalis)?);
@@ -80,8 +80,8 @@ impl Queue {
         Ok(tasks)
     }
 
-    /// The task is done; or it has failed, and may be claimed again at once until its 25 attempts are used up. False for
-    /// one that is not held any more.
+    /// Marks a task as done, or as failed: it may then be claimed again at once, up to 25 attempts. Returns `false` for
+    /// a task that this worker does not hold.
     pub async fn finish(&mut self, id: &str, done: bool) -> Result<bool, Fault> {
         let Some((task_id, attempt)) = self.held.get(id).cloned() else { return Ok(false) };
         let (status, result) = match done {
@@ -94,7 +94,7 @@ impl Queue {
         Ok(true)
     }
 
-    /// A worker that was quicker than its next look at the queue writes that it began and that it ended in one go.
+    /// Writes the beginning and the end in one transaction, as a worker does for a task that ends before its next poll.
     async fn acknowledge(&self, id: &str, result: &queries::AckPayload) -> Result<(), sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
         queries::lock_tasks(&mut *transaction, &[id.to_owned()], self.worker.name()).await?;
@@ -102,19 +102,19 @@ impl Queue {
         transaction.commit().await
     }
 
-    /// Gives back what was taken and not handed over, as a worker that is stopped does, and closes the pool.
+    /// Returns fetched tasks that were not claimed, as a stopping worker does, and closes the pool.
     pub async fn close(&mut self) {
         let left: Vec<String> =
             self.fetched.drain(..).filter_map(|task| task.task_id().map(ToString::to_string)).collect();
         if !left.is_empty() {
-            // Nobody is left to tell; they stay with this worker then, as after a crash.
+            // An error here has no receiver; the tasks then stay with this worker, as after a crash.
             let _given_back = queries::reenqueue_abandoned(&self.pool, NAME, self.worker.name(), &left).await;
         }
         self.pool.close().await;
     }
 }
 
-/// The library refuses the name of a worker that was seen a short while ago.
+/// A new name for each worker: the library refuses the name of a worker that was active recently.
 fn unique() -> String {
     static WORKERS: AtomicU32 = AtomicU32::new(0);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The driver `apalis-sqlite`: operations of interface `queue` as calls of the library, each waited for.
+//! The driver `apalis-sqlite`: operations of interface `queue` as calls of the library, each of which the worker
+//! awaits.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +10,26 @@ use tokio::runtime::Runtime;
 use super::pool;
 use super::queue::{Claimed, Queue};
 
-/// Option: how many tasks a claim takes from the file at once, to hand them over one by one. The library's own default
-/// is 10; the interface's claim is of one task, and of the others no other worker would get any.
+/// Option: number of tasks that a claim fetches from the file at once, to return them one by one; default: 1. The
+/// library's default is 10. A claim of the interface is of one task, and no other worker can claim the further ones.
 const BATCH_SIZE: &str = "batch_size";
 
-/// A queue and the runtime it needs: that of an application with nothing else to do meanwhile. sqlx runs SQLite in a
-/// thread of its own for each connection.
+/// A queue and its runtime, which is that of an application without other work. sqlx runs SQLite in a thread for each
+/// connection.
 pub struct Apalis {
     runtime: Runtime,
     queue: Queue,
     operations: Vec<Vec<Option<Operation>>>,
 }
 
-/// What a statement asks for.
+/// Operation of a statement.
 enum Operation {
     Enqueue,
     Claim(Job),
     Finish { done: bool },
 }
 
-/// The columns of a claim, in the interface's order.
+/// Columns of a claim, in the order of the interface.
 const COLUMNS: [&str; 2] = ["id", "payload"];
 
 impl Row for Claimed {
@@ -38,7 +39,7 @@ impl Row for Claimed {
 }
 
 impl Operation {
-    /// The harness has compared the statement with the interface's definition.
+    /// Parses the operation. The harness has compared the statement with the definition of the interface.
     fn new(statement: &Statement) -> Result<Option<Self>, Fault> {
         let invocation = Invocation::parse(&statement.sql).map_err(Fault::Other)?;
         Ok(match invocation.as_ref().map(|i| i.operation.as_str()) {
@@ -131,7 +132,7 @@ impl Drop for Apalis {
     }
 }
 
-/// Payloads and ids are text here; what was yielded by no claim is none.
+/// Formats a value as text, the type of payloads and ids; a value that no claim yielded is empty.
 fn text(value: Bound<'_>) -> String {
     match value {
         Bound::Null => String::new(),

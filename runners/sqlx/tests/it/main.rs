@@ -1,4 +1,4 @@
-//! The libraries, by what every such library has to do.
+//! The tests of every library with its own connections, on both drivers.
 
 mod queue;
 

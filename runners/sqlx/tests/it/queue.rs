@@ -1,4 +1,4 @@
-//! What the operations leave in the library's own table, and with which settings.
+//! Contents of the library's own tables after operations, and its settings.
 
 use std::path::PathBuf;
 
@@ -38,13 +38,13 @@ impl Scratch {
     }
 }
 
-/// Of operations that have no begin.
+/// A transaction of one operation, without BEGIN.
 fn operation(name: &str, statement: Statement, params: Vec<(&str, Source)>) -> Transaction {
     let params = params.into_iter().map(|(name, source)| param(name, source)).collect();
     transaction(name, Begin::None, params, vec![statement])
 }
 
-/// All four; priorities are 0, 1, 2, …
+/// All four operations; priorities are 0, 1, 2, …
 fn operations() -> Vec<Transaction> {
     let yielded = || vec![("id", Source::Yielded { name: "id".into() })];
     let mut claim = select(CLAIM, &[], Fetch::First);
@@ -65,7 +65,7 @@ const TAKE: u32 = 1;
 const COMPLETE: u32 = 2;
 const FAIL: u32 = 3;
 
-/// One worker does these in turn.
+/// One worker that executes these steps in turn.
 fn turns(scratch: &Scratch, steps: &[u32], times: u64) -> Trial {
     trial("apalis-sqlite", scratch.database(), operations(), vec![role("r", 1, steps, count(times))])
 }
@@ -130,7 +130,7 @@ fn one_given_back_is_claimed_again_with_its_next_attempt() {
 #[test]
 fn what_is_not_held_is_not_finished() {
     let scratch = Scratch::new();
-    // The second of both does nothing, and nothing was ever claimed for the first.
+    // The first completion has no claimed task, and the last one has a task that was given back already.
     let outcome = RUNNER.run(&turns(&scratch, &[COMPLETE, ENQUEUE, TAKE, FAIL, COMPLETE], 5));
     let rows = |name| (outcome.operation("r", name).committed, outcome.operation("r", name).rows);
     assert_eq!((rows("complete"), rows("fail")), ((2, 0), (1, 1)));

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared parts of the tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use litelab_bulk::{BulkError, GenerateOptions, GenerateReport, VerifyOptions, VerifyReport, generate, verify};
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// A folder that goes with the test, and the path of a database in it.
+/// A folder that is deleted with the test, and the path of a database in it.
 pub fn scratch() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("bench.db");
     (folder, path)
 }
 
-/// The variants of the schema of `sqlite3perf`.
+/// Variants of the schema of `sqlite3perf`.
 pub const SCHEMAS: [&str; 3] = ["int", "integer", "without-rowid"];
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A flag that may be set.
+/// A cancel flag that the test may set.
 pub fn flag() -> &'static AtomicBool {
     Box::leak(Box::new(AtomicBool::new(false)))
 }
@@ -36,13 +36,13 @@ pub fn of_schema(schema: &str, path: impl AsRef<Path>, rows: u64) -> GenerateOpt
     GenerateOptions::new(path, workload, wal_normal())
 }
 
-/// The settings of the profile `wal-normal`.
+/// Settings of the profile `wal-normal`.
 pub fn wal_normal() -> Vec<Setting> {
     let (profile, text) = library::profile("wal-normal", None).expect("is there");
     resolve::check_profile(&profile, &text, None).expect("is valid").settings
 }
 
-/// The settings of some PRAGMAs, in any order.
+/// Settings of some PRAGMAs, in any order.
 pub fn settings(pragmas: &[(&str, Scalar)]) -> Vec<Setting> {
     pragmas.iter().map(|(name, value)| pragma::parse(name, value).expect("is valid").into()).collect()
 }
@@ -70,7 +70,7 @@ pub fn rows(path: &Path) -> Vec<(i64, String, String)> {
         .expect("reads")
 }
 
-/// Runs SQL on a database from outside the crate under test.
+/// Runs SQL on a database, without the crate under test.
 pub fn alter(path: &Path, sql: &str) {
     Connection::open(path).and_then(|conn| conn.execute_batch(sql)).expect(sql);
 }

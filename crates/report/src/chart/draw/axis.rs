@@ -1,4 +1,4 @@
-//! A range, its ticks and its title.
+//! An axis: its range, its ticks and its title.
 
 use litelab_model::metric::Unit;
 
@@ -7,10 +7,10 @@ use super::svg::WIDTH;
 use super::unit::{self, Scaled};
 use super::{text, ticks};
 
-/// Least distance of labels beside each other, and of baselines below each other.
+/// Smallest horizontal distance between labels, and smallest vertical distance between baselines.
 const APART: (f64, f64) = (6.0, 14.5);
 
-/// An axis that has no place yet.
+/// An axis that is not placed in a picture yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     kind: Kind,
@@ -24,17 +24,17 @@ pub(crate) struct Axis {
 enum Labels {
     /// Multiples of a unit.
     Of(Scaled),
-    /// Times, each with its unit.
+    /// Times, each label with its unit.
     Times,
-    /// Ratios.
+    /// Ratios, such as `2×`.
     Ratios,
-    /// Whole numbers of what the title says.
+    /// Whole numbers of the quantity that the title names.
     Whole,
-    /// Given, the most important first.
+    /// Given labels, the most important first.
     Given(Vec<(f64, String)>),
 }
 
-/// A value that is marked on an axis.
+/// A marked value of an axis, with its position and label.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) place: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Tick {
 }
 
 impl Axis {
-    /// A linear axis over these values, and 0 if asked for; none if no value has a place.
+    /// Creates a linear axis over these values, and over 0 if `from_zero`; `None` if no value can be placed.
     pub(crate) fn linear(
         what: &str,
         unit: Option<Unit>,
@@ -56,7 +56,7 @@ impl Axis {
         Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) })
     }
 
-    /// As [`Axis::linear`] from 0, and then on to the next tick.
+    /// Creates an axis like [`Axis::linear`] from 0, extended to the next tick.
     pub(crate) fn rounded(what: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut axis = Self::linear(what, unit, true, values)?;
         if let Labels::Of(unit) = axis.labels {
@@ -70,62 +70,63 @@ impl Axis {
         Some(axis)
     }
 
-    /// Exactly this range, which is finite; widened if it is next to empty.
+    /// Creates an axis of exactly this finite range, widened if it is almost empty.
     pub(crate) fn between(what: &str, unit: Option<Unit>, range: (f64, f64)) -> Self {
         let (low, high) = scale::widened(range);
         let unit = unit::choose(unit, low.abs().max(high.abs()));
         Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) }
     }
 
-    /// Seconds from 0 on, never in another unit.
+    /// Creates an axis of seconds from 0, which uses no other unit.
     pub(crate) fn seconds(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let axis = Self::linear(what, None, true, values)?;
         Some(Self { labels: Labels::Of(unit::SECONDS), ..axis })
     }
 
-    /// From the lowest to the highest value.
+    /// The lowest and the highest value of the axis.
     pub(crate) fn range(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// Whole numbers.
+    /// Creates an axis of whole numbers.
     pub(crate) fn whole(what: &str, values: impl IntoIterator<Item = u32>) -> Option<Self> {
         let (low, high) = Kind::Linear.range(values.into_iter().map(f64::from))?;
         let (low, high) = if low == high { (low - 1.0, high + 1.0) } else { (low, high) };
         Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Whole })
     }
 
-    /// Times in nanoseconds on a logarithmic axis, at least a factor of 4 from end to end.
+    /// Creates a logarithmic axis of times in nanoseconds, with at least a factor of 4 between its ends.
     pub(crate) fn times(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let range = Kind::Logarithmic.range(values)?;
         let (low, high) = scale::widened_by((range.0 / 1.1, range.1 * 1.1), 4.0);
         Some(Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Times })
     }
 
-    /// Ratios on a logarithmic axis of exactly this range, 0 < low < high.
+    /// Creates a logarithmic axis of ratios with exactly this range, 0 < low < high.
     pub(crate) fn ratios(what: &str, (low, high): (f64, f64)) -> Self {
         Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Ratios }
     }
 
-    /// Given ticks, the most important first; those that do not fit are left out. The title is taken as it is.
+    /// Creates an axis with given ticks, the most important first; those without room are left out. The title is used
+    /// unchanged.
     pub(crate) fn given(what: &str, kind: Kind, (low, high): (f64, f64), ticks: Vec<(f64, String)>) -> Self {
         Self { kind, low, high, what: what.into(), labels: Labels::Given(ticks) }
     }
 
-    /// The axis between two places.
+    /// Places the axis between two positions.
     pub(crate) fn scale(&self, from: f64, to: f64) -> Scale {
         Scale { kind: self.kind, low: self.low, high: self.high, from, to }
     }
 
-    /// As many ticks as there is room for beside each other.
+    /// As many ticks as have room next to each other.
     pub(crate) fn ticks_across(&self, scale: &Scale) -> Vec<Tick> {
         let apart = |a: &Tick, b: &Tick| (left(b) - right(a)).max(left(a) - right(b)) >= APART.0;
         self.ticks(scale, 9, &apart)
     }
 
-    /// As many ticks as there is room for below each other.
+    /// As many ticks as have room above each other.
     pub(crate) fn ticks_up(&self, scale: &Scale) -> Vec<Tick> {
-        // Uneven steps need more ticks to be read.
+        // A logarithmic axis needs more ticks to be readable.
         let most = if self.kind == Kind::Logarithmic { 9 } else { 7 };
         self.ticks(scale, most, &|a, b| (a.place - b.place).abs() >= APART.1)
     }
@@ -180,7 +181,7 @@ impl Axis {
         }
     }
 
-    /// What is measured, and its unit.
+    /// Title of the axis: the measured quantity and its unit.
     pub(crate) fn title(&self, ticks: &[Tick]) -> String {
         let what = &self.what;
         match &self.labels {
@@ -200,7 +201,7 @@ impl Axis {
 }
 
 impl Tick {
-    /// Where the middle of the label lies so that all of it is in the picture.
+    /// Position of the label's middle, such that the whole label is inside the picture.
     pub(crate) fn middle(&self) -> f64 {
         let half = (text::width(&self.label) / 2.0).min(WIDTH / 2.0);
         self.place.clamp(half, WIDTH - half)

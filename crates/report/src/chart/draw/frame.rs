@@ -1,4 +1,4 @@
-//! The rectangle between two axes.
+//! The frame of a plot: the rectangle between two axes.
 
 use maud::{Markup, html};
 
@@ -7,39 +7,39 @@ use super::scale::Scale;
 use super::svg::{self, Anchor, Path, WIDTH};
 use super::text;
 
-/// Free of labels on the right.
+/// Free width to the right of the plot.
 const MARGIN: f64 = 8.0;
-/// Between the ends of an axis and the outermost marks.
+/// Distance between the ends of an axis and the outermost marks.
 const INSET: f64 = 8.0;
-/// Half the height of a figure, from the middle of a label down to its baseline.
+/// Half the height of a digit: the distance from the middle of a label down to its baseline.
 const HALF: f64 = 4.5;
 
-/// The place of a plot.
+/// Position and size of a plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::chart) struct Space {
-    /// Where its title begins.
+    /// Position at which the title begins.
     pub(in crate::chart) above: f64,
     /// Height of the plot alone.
     pub(in crate::chart) height: f64,
-    /// Kept free below the plot for marks of other kinds.
+    /// Height below the plot that is reserved for other marks.
     pub(in crate::chart) lanes: f64,
-    /// Least room for labels on the left, so that plots below each other begin at the same place.
+    /// Least width for labels on the left, so that plots below each other are aligned.
     pub(in crate::chart) left: f64,
-    /// Whether the horizontal axis has labels and a title; a plot that stands above another with the same axis has none.
+    /// Whether the horizontal axis has labels and a title; a plot above another with the same axis has none.
     pub(in crate::chart) labelled: bool,
 }
 
-/// A plot that has its place, its title above and ticks on both sides.
+/// A placed plot with its title above it and ticks on both axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::chart) struct Frame {
     pub(in crate::chart) x: Scale,
     pub(in crate::chart) y: Scale,
-    /// Borders.
+    /// Positions of the four borders.
     pub(in crate::chart) left: f64,
     pub(in crate::chart) right: f64,
     pub(in crate::chart) top: f64,
     pub(in crate::chart) bottom: f64,
-    /// Below everything that belongs to it.
+    /// Position below everything that belongs to the plot.
     pub(in crate::chart) end: f64,
     across: Vec<Tick>,
     up: Vec<Tick>,
@@ -50,7 +50,7 @@ pub(in crate::chart) struct Frame {
 impl Frame {
     pub(in crate::chart) fn new(x: &Axis, y: &Axis, space: Space) -> Self {
         let Space { above, height, lanes, .. } = space;
-        // Labels do not depend on where the scale lies, only on how long it is.
+        // Labels depend on the length of the scale only, not on its position.
         let up = y.ticks_up(&y.scale(height, 0.0));
         let title_up = text::wrap(&y.title(&up), WIDTH);
         let top = above + title_up.len() as f64 * text::LINE + 8.0;
@@ -77,17 +77,17 @@ impl Frame {
         }
     }
 
-    /// Room that labels need on the left of a plot of this height.
+    /// Width of the labels on the left of a plot of this height.
     pub(in crate::chart) fn left(y: &Axis, height: f64) -> f64 {
         left_of(&y.ticks_up(&y.scale(height, 0.0)))
     }
 
-    /// Where a pair of values lies.
+    /// Position of a pair of values.
     pub(in crate::chart) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.at(x)?, self.y.at(y)?))
     }
 
-    /// Grid, ticks and titles; to be drawn before the marks.
+    /// Draws grid, ticks and titles, to be placed before the marks.
     pub(in crate::chart) fn markup(&self) -> Markup {
         let mut grid = Path::default();
         for tick in &self.up {

@@ -1,35 +1,35 @@
-//! Which mark is which.
+//! Legends: samples of marks with their meaning.
 
 use maud::{Markup, html};
 
 use super::svg::{self, Anchor, Path, WIDTH};
 use super::{mark, text};
 
-/// Width of a sample, and of the gaps after it and between entries.
+/// Width of a sample, of the gap after it and of the gap between entries.
 const SAMPLE: f64 = 26.0;
 const GAP: f64 = 6.0;
 const BETWEEN: f64 = 16.0;
 
-/// A sample of a mark.
+/// Sample of a mark.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Sample {
-    /// A series' line with its marker.
+    /// Line of a series with its marker.
     Series(usize),
-    /// A series' line.
+    /// Line of a series.
     Line(usize),
-    /// A series' marker.
+    /// Marker of a series.
     Marker(usize),
-    /// A line of a class.
+    /// Line of a CSS class.
     Rule(&'static str),
-    /// An area of a class.
+    /// Area of a CSS class.
     Area(&'static str),
-    /// An area filled with the pattern of this id.
+    /// Area filled with the pattern of this id.
     Hatch(String),
-    /// A shape of a class.
+    /// Shape of a CSS class.
     Shape(usize, String),
 }
 
-/// A mark and what it says.
+/// Sample of a mark with its meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) sample: Sample,
@@ -42,7 +42,8 @@ impl Entry {
     }
 }
 
-/// Entries beside each other as far as they go, from `top` on; and where they end. Without entries there is nothing.
+/// Draws entries next to each other, wrapped into rows, from `top` on; returns also the position where they end.
+/// Without entries it draws nothing.
 pub(crate) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
     let mut placed = Vec::new();
     let (mut x, mut y) = (0.0, top);

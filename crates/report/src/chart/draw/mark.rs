@@ -1,4 +1,4 @@
-//! What tells series apart: colour, shape and dash.
+//! Marks that distinguish series: colour, shape and dash.
 
 use maud::Markup;
 
@@ -6,20 +6,20 @@ use super::scale::Scale;
 use super::svg::Path;
 use crate::chart::Reading;
 
-/// Series beyond this many have the colours and shapes of earlier ones, with another dash.
+/// Number of colours and shapes. Series beyond it reuse them with another dash.
 pub(crate) const SERIES: usize = 8;
 
 const DASHES: usize = 4;
 
-/// Half the width of a whisker's end.
+/// Half the width of a whisker's cap.
 const CAP: f64 = 3.5;
 
-/// The shape that is a cross.
+/// Index of the cross.
 pub(crate) const CROSS: usize = 5;
-/// The shape that is a line of no length: a dot where lines have round ends.
+/// Index of the shape that is a line of no length: a dot if lines have round ends.
 pub(crate) const DOT: usize = SERIES;
 
-/// Outlines that begin at their middle, 8 units wide: circle, square, triangle, diamond, triangle upside down, cross,
+/// Outlines that begin at their middle, 8 units wide: circle, square, triangle, diamond, inverted triangle, cross,
 /// upright cross, hourglass; and the dot.
 const SHAPES: [&str; SERIES + 1] = [
     "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
@@ -33,27 +33,27 @@ const SHAPES: [&str; SERIES + 1] = [
     "h0",
 ];
 
-/// Class of a series' colour.
+/// CSS class of a series' colour.
 pub(crate) fn colour(series: usize) -> String {
     format!("s{}", series % SERIES)
 }
 
-/// Classes of a series' line.
+/// CSS classes of a series' line.
 pub(crate) fn line(series: usize) -> String {
     format!("line d{} {}", (series + series / SERIES) % DASHES, colour(series))
 }
 
-/// Classes of a series' markers.
+/// CSS classes of a series' markers.
 pub(crate) fn marker(series: usize) -> String {
     format!("mark {}", colour(series))
 }
 
-/// Adds a shape; beyond the last they begin anew.
+/// Adds a shape to a path; indices beyond the last shape begin again with the first.
 pub(in crate::chart) fn shape(path: &mut Path, shape: usize, (x, y): (f64, f64)) {
     path.start(x, y).then(if shape == DOT { SHAPES[DOT] } else { SHAPES[shape % SERIES] });
 }
 
-/// A series' marker at each of these places.
+/// Draws a series' marker at each position, without a colour.
 pub(in crate::chart) fn shapes(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Path {
     let mut path = Path::default();
     for place in places {
@@ -62,13 +62,14 @@ pub(in crate::chart) fn shapes(series: usize, places: impl IntoIterator<Item = (
     path
 }
 
-/// As [`shapes`], in the series' colour.
+/// Draws [`shapes`] in the series' colour.
 pub(in crate::chart) fn markers(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Markup {
     shapes(series, places).markup(&marker(series))
 }
 
-/// Where the ends of an interval lie on an axis, and whether each is closed there: an open end, and one beyond the
-/// axis, lies at the axis's end and is not. None without an interval, or if its ends are out of order.
+/// Positions of an interval's ends on an axis, each with whether it is closed there. An open end, or one outside the
+/// axis, is placed at the end of the axis and is not closed. `None` without an interval, or if its ends are out of
+/// order.
 pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, bool); 2]> {
     let (low, high) = reading.range.filter(|(low, high)| low <= high)?;
     let closed = |end: f64| axis.at(end).filter(|_| axis.has(end)).map(|place| (place, true));
@@ -79,7 +80,7 @@ pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, b
     ])
 }
 
-/// Adds an upright whisker.
+/// Adds a vertical whisker to a path.
 pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
     let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
     path.start(x, low).down(high);
@@ -95,7 +96,7 @@ pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis
     }
 }
 
-/// A lying whisker for each reading, at its height.
+/// Draws a horizontal whisker for each reading, at its height.
 pub(in crate::chart) fn lying_whiskers<'a>(
     readings: impl IntoIterator<Item = (f64, &'a Reading)>,
     axis: &Scale,
@@ -107,7 +108,7 @@ pub(in crate::chart) fn lying_whiskers<'a>(
     path
 }
 
-/// Adds a lying whisker.
+/// Adds a horizontal whisker to a path.
 fn lying_whisker(path: &mut Path, y: f64, reading: &Reading, axis: &Scale) {
     let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
     path.start(low, y).across(high);

@@ -1,16 +1,16 @@
-//! What charts are drawn with.
+//! Drawing tools of the charts.
 //!
-//! | file | is |
+//! | file | content |
 //! |---|---|
 //! | [`svg`] | the picture around a drawing; numbers, texts and paths in it |
-//! | [`text`] | how wide a text is, and where it is broken |
-//! | [`ticks`] | values that are worth a tick, and their labels |
+//! | [`text`] | width and line breaks of a text |
+//! | [`ticks`] | values of ticks, and their labels |
 //! | [`unit`] | the unit of an axis |
-//! | [`scale`] | from values to places |
+//! | [`scale`] | mapping from values to positions |
 //! | [`axis`] | a range, its ticks and its title |
 //! | [`frame`] | the rectangle between two axes |
-//! | [`mark`] | what tells series apart: colour, shape and dash |
-//! | [`legend`] | which mark is which |
+//! | [`mark`] | colour, shape and dash of series |
+//! | [`legend`] | samples of marks with their meaning |
 
 pub(super) mod axis;
 pub(super) mod frame;

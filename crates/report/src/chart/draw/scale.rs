@@ -1,17 +1,17 @@
-//! From values to places.
+//! Mapping from values to positions.
 
-/// How an axis counts.
+/// Kind of scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Linear,
     Logarithmic,
 }
 
-/// Magnitudes beyond which nothing is placed: no measurement comes near, and the arithmetic below them cannot overflow.
+/// Largest magnitude that is placed. No measurement comes near it, and the arithmetic below it cannot overflow.
 const GREATEST: f64 = 1e100;
 
 impl Kind {
-    /// Whether a value has a place on such an axis at all.
+    /// Whether a value can be placed on an axis of this kind.
     pub(crate) fn places(self, value: f64) -> bool {
         match self {
             Self::Linear => value.abs() <= GREATEST,
@@ -26,7 +26,7 @@ impl Kind {
         }
     }
 
-    /// The range of those that have a place; none if none has.
+    /// Range of the values that can be placed; `None` if there are none.
     pub(crate) fn range(self, values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
         let values = values.into_iter().filter(|value| self.places(*value));
         values.fold(None, |range, value| match range {
@@ -36,20 +36,20 @@ impl Kind {
     }
 }
 
-/// A range of values laid over a range of places.
+/// Range of values mapped to a range of positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) kind: Kind,
-    /// Values; low < high.
+    /// Range of values, low < high.
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// Where they lie; `from` is above `to` on an axis that goes up.
+    /// Range of positions; `from` is greater than `to` on a vertical axis.
     pub(crate) from: f64,
     pub(crate) to: f64,
 }
 
 impl Scale {
-    /// Where a value lies; one beyond an end lies at that end. None if it has no place on such an axis.
+    /// Position of a value; a value beyond an end is placed at that end. `None` if it cannot be placed.
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
         if !self.kind.places(value) {
             return None;
@@ -59,14 +59,14 @@ impl Scale {
         Some(self.from + share * (self.to - self.from))
     }
 
-    /// Whether a value lies on the axis, ends included.
+    /// Whether a value is on the axis, ends included.
     pub(crate) fn has(&self, value: f64) -> bool {
         self.kind.places(value) && (self.low..=self.high).contains(&value)
     }
 }
 
-/// A range no narrower than a thousandth of its magnitude, so that ticks can be told apart; all-equal values come to
-/// lie in the middle.
+/// Widens a range to at least a thousandth of its magnitude, so that its ticks differ. Values that are all equal are
+/// then in the middle.
 pub(crate) fn widened((low, high): (f64, f64)) -> (f64, f64) {
     let magnitude = low.abs().max(high.abs());
     if magnitude == 0.0 {
@@ -76,7 +76,7 @@ pub(crate) fn widened((low, high): (f64, f64)) -> (f64, f64) {
     if missing > 0.0 { (low - missing / 2.0, high + missing / 2.0) } else { (low, high) }
 }
 
-/// A range of positive values no narrower than `factor` from end to end.
+/// Widens a range of positive values to at least `factor` between its ends.
 pub(crate) fn widened_by((low, high): (f64, f64), factor: f64) -> (f64, f64) {
     let missing = factor / (high / low);
     if missing > 1.0 { (low / missing.sqrt(), high * missing.sqrt()) } else { (low, high) }

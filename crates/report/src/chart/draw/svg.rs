@@ -1,4 +1,4 @@
-//! The picture around a drawing; numbers, texts and paths in it.
+//! SVG elements: the picture around a drawing; numbers, texts and paths in it.
 
 use std::fmt::{self, Display, Write};
 
@@ -8,26 +8,26 @@ use maud::{Markup, PreEscaped, html};
 use super::text;
 use crate::chart::Chart;
 
-/// Units from left to right in every picture.
+/// Width of every picture, in user units.
 pub(in crate::chart) const WIDTH: f64 = 440.0;
 
-/// A place, to a tenth of a unit: finer than a screen shows.
+/// A coordinate, formatted to a tenth of a unit, which is finer than a screen shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::chart) struct N(pub(in crate::chart) f64);
 
 impl Display for N {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 0.0 + −0.0 is 0.0.
+        // Avoids a minus zero: 0.0 + −0.0 is 0.0.
         write!(f, "{}", 0.0 + (self.0 * 10.0).round() / 10.0)
     }
 }
 
-/// An id in which nothing has to be escaped, neither in markup nor in `url(#…)`.
+/// An id of characters that need no escape in markup and in `url(#…)`.
 pub(in crate::chart) fn ident(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-/// The picture with its title and description.
+/// Wraps a drawing into a picture with title and description.
 pub(in crate::chart) fn figure(chart: &dyn Chart, id: &str, height: f64, inner: &Markup) -> Markup {
     let id = ident(id);
     let (title, description) = (printable(chart.title()).into_owned(), printable(&chart.description()).into_owned());
@@ -41,15 +41,15 @@ pub(in crate::chart) fn figure(chart: &dyn Chart, id: &str, height: f64, inner: 
     }
 }
 
-/// A picture of nothing, which says so.
+/// A picture with the text [`NOTHING`].
 pub(in crate::chart) fn empty(chart: &dyn Chart, id: &str) -> Markup {
     figure(chart, id, 30.0, &label(0.0, 20.0, Anchor::Start, "dim", NOTHING))
 }
 
-/// Stands where there is nothing to draw.
+/// Text of a picture without anything to draw.
 pub(in crate::chart) const NOTHING: &str = "Nothing was measured that could be drawn here.";
 
-/// Which end of a text its place is.
+/// End of a text that its position refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::chart) enum Anchor {
     Start,
@@ -67,7 +67,7 @@ impl Anchor {
     }
 }
 
-/// One line of text upon its baseline.
+/// Draws one line of text on its baseline.
 pub(in crate::chart) fn label(x: f64, baseline: f64, anchor: Anchor, class: &str, content: &str) -> Markup {
     let anchor = anchor.attribute();
     let class = (!class.is_empty()).then_some(class);
@@ -76,7 +76,7 @@ pub(in crate::chart) fn label(x: f64, baseline: f64, anchor: Anchor, class: &str
     }
 }
 
-/// Texts of one class, each with its place and baseline.
+/// Draws texts of one class, each at its position and baseline.
 pub(in crate::chart) fn labels<'a>(
     class: &str,
     anchor: Anchor,
@@ -89,7 +89,7 @@ pub(in crate::chart) fn labels<'a>(
     }
 }
 
-/// Lines below each other, the first upon `baseline`.
+/// Draws lines below each other, the first on `baseline`.
 pub(in crate::chart) fn lines(x: f64, baseline: f64, anchor: Anchor, class: &str, lines: &[String]) -> Markup {
     html! {
         @for (i, line) in lines.iter().enumerate() {
@@ -98,7 +98,7 @@ pub(in crate::chart) fn lines(x: f64, baseline: f64, anchor: Anchor, class: &str
     }
 }
 
-/// The data of a path.
+/// Data of an SVG path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::chart) struct Path(String);
 
@@ -119,17 +119,17 @@ impl Path {
         self.push(format_args!("V{}", N(y)))
     }
 
-    /// A rectangle from its upper left to its lower right corner.
+    /// Adds a rectangle from its upper left to its lower right corner.
     pub(in crate::chart) fn area(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64)) -> &mut Self {
         self.start(left, top).across(right).down(bottom).across(left).then("z")
     }
 
-    /// Commands relative to where the path has come to, which are data of this program. A [`Path::start`] has to follow.
+    /// Adds commands relative to the current point, which come from this program. A [`Path::start`] must follow.
     pub(in crate::chart) fn then(&mut self, commands: &str) -> &mut Self {
         self.push(format_args!("{commands}"))
     }
 
-    /// Lines through all places; a gap where there is no place.
+    /// Adds lines through all positions, with a gap at each `None`.
     pub(in crate::chart) fn through(&mut self, places: impl IntoIterator<Item = Option<(f64, f64)>>) -> &mut Self {
         let mut gap = true;
         for place in places {
@@ -143,7 +143,7 @@ impl Path {
         self
     }
 
-    /// Nothing if the path is empty.
+    /// Draws the path; empty if the path is empty.
     pub(in crate::chart) fn markup(&self, class: &str) -> Markup {
         html! {
             @if !self.0.is_empty() { path class=(class) d=(PreEscaped(&self.0)) {} }
@@ -157,12 +157,12 @@ impl Path {
     }
 }
 
-/// A rectangle.
+/// Draws a rectangle.
 pub(in crate::chart) fn rect(class: &str, (x, y): (f64, f64), width: f64, height: f64) -> Markup {
     html! { rect class=(class) x=(N(x)) y=(N(y)) width=(N(width.max(0.0))) height=(N(height.max(0.0))) {} }
 }
 
-/// A rectangle filled with the pattern of this id, which the picture defines.
+/// Draws a rectangle filled with the pattern of this id, which the picture must define.
 pub(in crate::chart) fn hatched(id: &str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Markup {
     html! {
         rect class="missing" x=(N(x)) y=(N(y)) width=(N(width)) height=(N(height)) fill={ "url(#" (id) ")" } {}

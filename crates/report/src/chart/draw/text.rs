@@ -1,16 +1,16 @@
-//! How wide a text is, and where it is broken.
+//! Width and line breaks of texts.
 
 use litelab_model::text::{printable, shown};
 use unicode_width::UnicodeWidthChar;
 
-/// Height of every text, in units of the picture. A picture 350 pixels wide, on a telephone, shows it 10 pixels high.
+/// Font size, in units of the picture. A picture 350 pixels wide, on a telephone, shows it 10 pixels high.
 pub(in crate::chart) const SIZE: f64 = 13.0;
 
-/// From one baseline to the next.
+/// Distance from one baseline to the next.
 pub(in crate::chart) const LINE: f64 = 16.0;
 
 /// Width in units of the picture. The reader's font is not known: these are the widths of DejaVu Sans, one of the
-/// widest in use, so that a text is narrower than this rather than wider.
+/// widest in use, so that a text is rather narrower than this than wider.
 pub(in crate::chart) fn width(text: &str) -> f64 {
     text.chars().map(char_width).sum::<f64>() * SIZE
 }
@@ -32,18 +32,18 @@ fn char_width(c: char) -> f64 {
     }
 }
 
-/// Bold letters are wider.
+/// Width of a bold text, whose letters are wider.
 pub(in crate::chart) fn bold_width(text: &str) -> f64 {
     width(text) * 1.13
 }
 
-/// Lines no wider than `room`, broken at blanks, else after punctuation (settings read `key=value,key=value`), else
-/// within a word. Nothing is left out.
+/// Breaks a text into lines no wider than `room`: at blanks, else after punctuation (settings read
+/// `key=value,key=value`), else within a word. Nothing is left out.
 pub(in crate::chart) fn wrap(text: &str, room: f64) -> Vec<String> {
     wrap_by(text, room, width)
 }
 
-/// As [`wrap`], for a bold text.
+/// Breaks a bold text as [`wrap`] does.
 pub(in crate::chart) fn wrap_bold(text: &str, room: f64) -> Vec<String> {
     wrap_by(text, room, bold_width)
 }
@@ -75,7 +75,8 @@ fn wrap_by(text: &str, room: f64, width: fn(&str) -> f64) -> Vec<String> {
     lines
 }
 
-/// In bytes, above 0: after the last punctuation that fits, else after the last character that fits.
+/// Number of bytes before the break, above 0: after the last punctuation that fits, else after the last character that
+/// fits.
 fn place_to_break(word: &str, room: f64, width: fn(&str) -> f64) -> usize {
     let ends = word.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
     let fits: Vec<(usize, char)> = ends.take_while(|(end, _)| width(&word[..*end]) <= room).collect();
@@ -102,7 +103,7 @@ mod tests {
     fn what_cannot_be_shown_is_replaced() {
         let hostile = "a\u{0}b\nc\u{ffff}";
         assert_eq!(printable(hostile), "a b c\u{fffd}");
-        // And is as wide as what stands in its place.
+        // The replaced text has the same width.
         assert_eq!(width(hostile), width(&printable(hostile)));
     }
 

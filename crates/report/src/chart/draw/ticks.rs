@@ -1,7 +1,7 @@
-//! Values that are worth a tick, and their labels.
+//! Values of ticks, and their labels.
 
-/// Multiples of 1, 2 or 5 times a power of ten within the range: at most `most`, and at least one where `most` is 2 or
-/// more. None for an empty range.
+/// Multiples of 1, 2 or 5 times a power of ten within the range: at most `most`, and at least one if `most` is 2 or
+/// more. Empty for an empty range.
 pub(in crate::chart) fn linear(low: f64, high: f64, most: usize) -> Vec<f64> {
     let span = high - low;
     if !(span > 0.0 && span.is_finite() && most > 0) {
@@ -9,24 +9,24 @@ pub(in crate::chart) fn linear(low: f64, high: f64, most: usize) -> Vec<f64> {
     }
     let start = (span / most as f64).log10().floor() as i32 - 1;
     let steps = (start..).flat_map(|exponent| [1.0, 2.0, 5.0].map(|mantissa| (mantissa, exponent)));
-    // Four decades are more than the rounding above can be off by.
+    // Fifteen steps span over four decades, more than the rounding above can be off by.
     let mut all = steps.take(15).map(|step| multiples(low, high, step, most));
     all.find(|ticks| ticks.len() <= most).unwrap_or_default()
 }
 
-/// Multiples within the range, of which no more than one beyond `most` is needed to know that they are too many.
+/// Multiples within the range; one beyond `most` is enough to show that there are too many.
 fn multiples(low: f64, high: f64, (mantissa, exponent): (f64, i32), most: usize) -> Vec<f64> {
     let first = (low / (mantissa * 10_f64.powi(exponent))).ceil() - 1.0;
     let values = (0..most + 3).map(|i| {
         let n = (first + i as f64) * mantissa;
-        // Dividing by a whole power of ten rounds once: 3/10 is 0.3, whereas 3 × 0.1 is not. And 0.0 + −0.0 is 0.0.
+        // Division by a whole power of ten rounds once: 3/10 is 0.3, whereas 3 × 0.1 is not. And 0.0 + −0.0 is 0.0.
         0.0 + if exponent < 0 { n / 10_f64.powi(-exponent) } else { n * 10_f64.powi(exponent) }
     });
     values.filter(|value| (low..=high).contains(value)).take(most + 1).collect()
 }
 
-/// For a logarithmic axis: 1, 2 and 5 in each decade, or decades, or every second, third, fifth … decade; within less
-/// than a decade what [`linear`] gives, if that is more. At most `most`. None unless 0 < low < high.
+/// Ticks of a logarithmic axis, at most `most`: 1, 2 and 5 in each decade, or decades, or every second, third, fifth …
+/// decade. Within less than a decade the result of [`linear`], if that has more. Empty unless 0 < low < high.
 pub(in crate::chart) fn logarithmic(low: f64, high: f64, most: usize) -> Vec<f64> {
     if !(low > 0.0 && high > low && high.is_finite() && most > 0) {
         return Vec::new();
@@ -56,7 +56,7 @@ fn power(mantissa: f64, exponent: i32) -> f64 {
     if exponent < 0 { mantissa / 10_f64.powi(-exponent) } else { mantissa * 10_f64.powi(exponent) }
 }
 
-/// Labels with as many decimal places as the one that needs the most: `0.5`, `1.0`, `1.5`.
+/// Labels with as many decimal places as the longest one needs: `0.5`, `1.0`, `1.5`.
 pub(in crate::chart) fn even_labels(values: &[f64]) -> Vec<String> {
     let far = values.iter().any(|value| is_far(*value));
     let shown = |places: usize| -> Vec<String> { values.iter().map(|value| digits(*value, places, far)).collect() };
@@ -64,15 +64,15 @@ pub(in crate::chart) fn even_labels(values: &[f64]) -> Vec<String> {
     (0..=PLACES).map(shown).find(exact).unwrap_or_else(|| shown(PLACES))
 }
 
-/// A label with as many decimal places as it needs itself: `0.5`, `1`, `20`.
+/// A label with only the decimal places that it needs: `0.5`, `1`, `20`.
 pub(in crate::chart) fn own_label(value: f64) -> String {
     even_labels(&[value]).concat()
 }
 
-/// Decimal places beyond which no label goes.
+/// Most decimal places of a label.
 const PLACES: usize = 9;
 
-/// Whether a number is better read with an exponent.
+/// Whether a number is easier to read with an exponent.
 fn is_far(value: f64) -> bool {
     value != 0.0 && !(1e-4..1e7).contains(&value.abs())
 }
@@ -81,7 +81,7 @@ fn digits(value: f64, places: usize, far: bool) -> String {
     if far && value != 0.0 { format!("{value:.places$e}") } else { format!("{value:.places$}") }
 }
 
-/// Whether a label is its value, but for rounding.
+/// Whether a label gives its value, except for rounding.
 fn says(label: &str, value: f64) -> bool {
     label.parse::<f64>().is_ok_and(|read| (read - value).abs() <= value.abs() * 1e-9)
 }

@@ -1,14 +1,14 @@
-//! The unit of an axis.
+//! Units of axes.
 
 use litelab_model::metric::Unit;
 
 use super::ticks;
 
-/// A unit and what a value is divided by to be in it.
+/// A unit, and the divisor that converts a value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::chart) struct Scaled {
     pub(in crate::chart) divisor: f64,
-    /// As it stands in an axis's title.
+    /// Name of the unit in the title of an axis.
     pub(in crate::chart) name: &'static str,
 }
 
@@ -35,7 +35,7 @@ const COUNTS: [Scaled; 3] = [scaled(1.0, "number"), scaled(1e3, "thousands"), sc
 const PER_TRANSACTION: [Scaled; 1] = [scaled(1.0, "per transaction")];
 const RATIOS: [Scaled; 1] = [scaled(1.0, "×")];
 
-/// Of an axis of time that is always in seconds.
+/// Unit of a time axis that is always in seconds.
 pub(in crate::chart) const SECONDS: Scaled = scaled(1.0, "s");
 
 /// The largest unit of which the greatest value on the axis, by magnitude, has at least one.
@@ -52,12 +52,12 @@ pub(in crate::chart) fn choose(unit: Option<Unit>, greatest: f64) -> Scaled {
     all.iter().rev().find(|scaled| greatest.abs() >= scaled.divisor).copied().unwrap_or(all[0])
 }
 
-/// The unit of a tick of a logarithmic axis of time.
+/// Unit of a tick of a logarithmic time axis.
 pub(in crate::chart) fn of_time(nanos: f64) -> Scaled {
     choose(Some(Unit::Nanos), nanos * (1.0 + 1e-9))
 }
 
-/// `200 µs`.
+/// Formats a time as `200 µs`.
 pub(in crate::chart) fn time(nanos: f64) -> String {
     let unit = of_time(nanos);
     format!("{} {}", ticks::own_label(nanos / unit.divisor), unit.name)

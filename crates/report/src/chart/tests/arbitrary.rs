@@ -1,4 +1,4 @@
-//! Charts of any data at all.
+//! Properties of charts of arbitrary data.
 
 use litelab_model::metric::Unit;
 use litelab_record::stacks::Stacks;
@@ -13,7 +13,7 @@ use crate::chart::{
 };
 use crate::style::Tone;
 
-/// Anything a double can be, and what is likely.
+/// Any `f64`, with typical values more frequent.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         2 => proptest::num::f64::ANY,
@@ -25,7 +25,7 @@ fn number() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Texts with all that markup, layout and fonts may stumble over; without the letters of `NaN` and `inf`.
+/// Texts with characters that are special in markup, layout or fonts, and without the letters of `NaN` and `inf`.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[a-hA-H0-9=_,.]{0,12}",
@@ -53,7 +53,7 @@ fn verdict() -> impl Strategy<Value = Verdict> {
     (text(), text(), tone).prop_map(|(glyph, word, tone)| Verdict { glyph, word, tone })
 }
 
-/// Title, sentence and two further texts.
+/// Title, summary and two further texts.
 fn texts() -> impl Strategy<Value = [String; 4]> {
     [text(), text(), text(), text()]
 }

@@ -1,10 +1,10 @@
-//! Whether colours can be told from what they lie upon, in both themes (WCAG 2.2, 1.4.3 and 1.4.11).
+//! Contrast of colours with their background, in both themes (WCAG 2.2, 1.4.3 and 1.4.11).
 
 use std::collections::BTreeMap;
 
 use crate::chart::CSS;
 
-/// The variables of the light theme, and of the dark one.
+/// Variables of the light and of the dark theme.
 fn themes() -> Vec<BTreeMap<&'static str, &'static str>> {
     let blocks = CSS.split('{').filter(|block| block.trim_start().starts_with("--"));
     let theme = |block: &'static str| {

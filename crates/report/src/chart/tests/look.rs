@@ -1,4 +1,4 @@
-//! What is to be seen in each chart, and what is not.
+//! Contents of each chart.
 
 use litelab_model::metric::Unit;
 use litelab_stats::Better;
@@ -8,7 +8,7 @@ use super::sound::check;
 use crate::chart::{Cell, Chart, Dimension, Flame, Forest, ForestRow, Heatmap, Reading, Verdict, Xy};
 use crate::style::Tone;
 
-/// A sound picture.
+/// Draws a chart and checks that it is sound.
 pub(crate) fn draw(chart: &dyn Chart) -> String {
     let svg = chart.svg("c").into_string();
     assert_eq!(check(&svg), Ok(()), "{svg}");
@@ -21,7 +21,7 @@ pub(crate) fn texts(svg: &str) -> Vec<String> {
     texts.map(|node| node.text().unwrap_or_default().to_owned()).collect()
 }
 
-/// The data of the paths with a class, and that of rectangles as `rect`.
+/// Data of the paths with a class; `rect` for a rectangle.
 pub(crate) fn marks(svg: &str, class: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap();
     let has =

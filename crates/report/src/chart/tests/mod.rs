@@ -1,4 +1,4 @@
-//! Every chart, whatever it is given: sound SVG that says what it shows.
+//! Every chart, for any data: sound SVG with the expected contents.
 
 mod arbitrary;
 mod contrast;

@@ -1,15 +1,15 @@
-//! Whether a picture is sound: XML, titled, without inline style, no number that is none, all within the picture, and no
-//! text upon another.
+//! Check of a chart: it is XML, titled, without inline styles, with finite numbers only, all of it inside the picture,
+//! and no text overlaps another.
 
 use roxmltree::{Document, Node};
 
 use crate::chart::draw::svg::WIDTH;
 use crate::chart::draw::text;
 
-/// Places are rounded to a tenth.
+/// Positions are rounded to a tenth.
 const ROUNDING: f64 = 0.11;
 
-/// What is wrong with a picture, in a line.
+/// The first defect of a chart, in one line.
 pub(crate) fn check(svg: &str) -> Result<(), String> {
     let document = Document::parse(svg).map_err(|error| format!("not XML: {error}"))?;
     let root = document.root_element();
@@ -87,7 +87,7 @@ fn inside(x: f64, y: f64, height: f64) -> Result<(), String> {
     if within(x, WIDTH) && within(y, height) { Ok(()) } else { Err(format!("({x}, {y}) lies outside")) }
 }
 
-/// All places that a path goes to.
+/// All positions of a path.
 pub(crate) fn places(data: &str) -> Result<Vec<(f64, f64)>, String> {
     let mut places = Vec::new();
     let (mut x, mut y, mut start) = (0.0, 0.0, (0.0, 0.0));
@@ -120,7 +120,7 @@ pub(crate) fn places(data: &str) -> Result<Vec<(f64, f64)>, String> {
     Ok(places)
 }
 
-/// A text, and its left, top, right and bottom.
+/// A text with its left, top, right and bottom.
 type Extent = (String, [f64; 4]);
 
 fn extent(node: Node<'_, '_>, height: f64) -> Result<Extent, String> {
@@ -155,7 +155,7 @@ fn overlaps(texts: &[Extent]) -> Result<(), String> {
     Ok(())
 }
 
-/// A picture that is sound but for what is put into it.
+/// A sound picture around these elements.
 fn around(inner: &str) -> String {
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 440 100" aria-labelledby="a-title a-desc"><title id="a-title">t</title><desc id="a-desc">d</desc>{inner}</svg>"#

@@ -1,4 +1,4 @@
-//! The first metric block by block: drift and outliers.
+//! Charts of the first metric block by block, which show drift and outliers.
 
 use litelab_model::metric::Unit;
 
@@ -8,12 +8,12 @@ use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, sa
 use crate::document::max_of;
 use crate::number;
 
-/// Panels of a picture that is still seen at once.
+/// Largest number of panels of a chart.
 const MOST: usize = 6;
-/// Dots of a panel that do not lie upon each other.
+/// Number of dots of a panel above which small ones are drawn, so that they do not overlap.
 const LARGE: usize = 80;
 
-/// One panel: values by block, which begin at 1 and stand in order, and their median.
+/// One panel: values by block in order, counted from 1, and their median.
 struct Arm {
     label: String,
     values: Vec<(u32, f64)>,
@@ -23,7 +23,7 @@ struct Arm {
 pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let metric = source.scenario.metrics.first()?;
     let shown = source.scenario.leading(source.analysis, MOST);
-    // A block or two show no drift.
+    // One or two blocks show no drift.
     let most = shown.iter().map(|arm| arm.values(metric).len()).max()?;
     if most < 3 {
         return None;
@@ -46,8 +46,8 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }
 
-/// Each panel has its own ticks, yet all reach equally far from their median in proportion, so that a wide scatter looks
-/// wide.
+/// A chart whose panels have their own ticks, but reach equally far from their median in proportion, so that a wide
+/// scatter looks wide.
 fn chart(metric: &str, unit: Unit, arms: &[Arm]) -> Xy {
     let ratios = arms.iter().flat_map(|arm| {
         let centre = arm.centre();
@@ -81,25 +81,25 @@ fn chart(metric: &str, unit: Unit, arms: &[Arm]) -> Xy {
 }
 
 impl Arm {
-    /// All that is to be seen: values, median and interval.
+    /// All values to draw: values, median and interval.
     fn shown(&self) -> Vec<f64> {
         let ends = self.median.and_then(|median| median.range).map(|(low, high)| [low, high]);
         let median = self.median.map(|median| median.value).into_iter().chain(ends.into_iter().flatten());
         self.values.iter().map(|(_, value)| *value).chain(median).filter(|value| Kind::Linear.places(*value)).collect()
     }
 
-    /// The median, if values can be measured against it: beyond that, ratios would be without meaning.
+    /// The median, if ratios to it are meaningful: extreme magnitudes are excluded.
     fn centre(&self) -> Option<f64> {
         self.median.map(|median| median.value).filter(|median| (1e-12..1e80).contains(median))
     }
 
-    /// None where nothing is to be seen.
+    /// Range of the vertical axis; `None` without values.
     fn range(&self, reach: (f64, f64)) -> Option<(f64, f64)> {
         let own = Kind::Linear.range(self.shown())?;
         Some(match self.centre() {
             Some(centre) => {
                 let low = own.0.min(centre * reach.0);
-                // What cannot be negative has no axis below 0.
+                // A quantity that cannot be negative has no axis below 0.
                 (if own.0 >= 0.0 { low.max(0.0) } else { low }, own.1.max(centre * reach.1))
             }
             None => {

@@ -1,4 +1,4 @@
-//! Single trials over their time: a picture for every reader, and the same numbers for a chart to zoom into.
+//! Charts of single trials over time: a static chart for every reader, and the same numbers for an interactive one.
 
 use litelab_model::metric::Unit;
 use serde_json::{Value, json};
@@ -9,17 +9,17 @@ use crate::chart::{Axis, Entry, Kind, Lane, Mark, Panel, Sample, Xy, mark, say};
 use crate::html::timing::{Course, MOST_ARMS};
 use crate::number;
 
-/// A quantity: its title, the word on its axis, its unit, its values, and what one of them has to be above.
+/// A quantity: its title, its name on the axis, its unit, its values, and the value that one of them must exceed.
 type Quantity = (&'static str, &'static str, Unit, fn(&Course) -> &Vec<f64>, f64);
 
-/// Name, and points of seconds since the beginning, in order, and the value; one that is not finite is a gap.
+/// A name, and points of seconds since the beginning and value, in order; a value that is not finite is a gap.
 type Line = (String, Vec<(f64, f64)>);
-/// What happened, and the seconds at which it did.
+/// A kind of event, and the seconds at which it occurred.
 type Events = (String, Vec<f64>);
 
-/// Events of a kind beyond this many have no line through the plot: it would be a grey area.
+/// Number of events of a kind above which they have no line through the plot, because the lines would form a grey area.
 const THROUGH: usize = 40;
-/// Nanoseconds: as late as the next timer is due, by the usual period of the probe.
+/// Lateness of timers, in nanoseconds, from which it is drawn: the usual period of the probe.
 const LATE: f64 = 10e6;
 
 const QUANTITIES: [Quantity; 5] = [
@@ -35,10 +35,10 @@ const QUANTITIES: [Quantity; 5] = [
         LATE,
     ),
 ];
-/// Of the sizes, which have checkpoints marked below them.
+/// Index of the log's size, which has checkpoints marked below it.
 const WAL: usize = 1;
 
-/// The arms of which there is a course.
+/// Arms of which there is a time series.
 fn shown<'a>(source: Source<'a>) -> Vec<(&'a ArmAnalysis, &'a Course)> {
     let leading = source.scenario.leading(source.analysis, MOST_ARMS);
     leading.into_iter().filter_map(|arm| Some((arm, source.evidence.courses.get(&arm.index)?))).collect()
@@ -51,7 +51,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     let (title, quantity, unit, values, least) = QUANTITIES[at];
     let shown = shown(source);
-    // A log that is never there, errors that never come and timers that are in time need no picture.
+    // No chart for a log that does not exist, errors that do not occur, or timers that are in time.
     if !shown.iter().any(|(_, course)| values(course).iter().any(|value| *value > least)) {
         return None;
     }
@@ -81,8 +81,8 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     Some(Figure { chart: Box::new(chart), note, arms, course: Some(at) })
 }
 
-/// One quantity, several arms, with what happened marked below. Stands for readers without scripts where the page draws a
-/// chart to zoom into.
+/// A static chart of one quantity of several arms, with events marked below. The page's script replaces it by an
+/// interactive one.
 fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
     let points = || lines.iter().flat_map(|(_, points)| points).filter(|(_, value)| value.is_finite());
     let lane = |(i, (_, at)): (usize, &Events)| Lane {
@@ -119,12 +119,12 @@ fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
     }
 }
 
-/// The shape of a kind of events, beginning with the triangle.
+/// Shape of a kind of event, from the triangle on.
 fn event(kind: usize) -> usize {
     2 + kind % (mark::SERIES - 2)
 }
 
-/// The numbers of a picture for the page's script: one time for all lines, which `null` where a line has no value.
+/// Numbers of a chart for the page's script: one list of times for all lines, with `null` where a line has no value.
 pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
     let (_, quantity, unit, values, _) = QUANTITIES.get(at)?;
     let shown = shown(source);
@@ -153,7 +153,7 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
     )
 }
 
-/// To four significant digits: more are not seen.
+/// Rounds to four significant digits, more than a chart shows.
 fn round(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! Where CPU time goes: a flame graph for each of the leading arms.
+//! Flame graphs of CPU time, one for each of the leading arms.
 
 use super::{Figure, Source};
 use crate::chart::Flame;

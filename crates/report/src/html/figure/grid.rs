@@ -1,4 +1,4 @@
-//! The first metric over two dimensions.
+//! Heat map of the first metric over two dimensions.
 
 use super::{Figure, Source};
 use crate::analysis::{ArmAnalysis, better};
@@ -6,7 +6,7 @@ use crate::chart::{Cell, Dimension, Heatmap};
 use crate::document::max_of;
 use crate::number;
 
-/// Levels of a dimension that are still read as a map.
+/// Largest number of levels of a dimension in a heat map.
 const MOST: usize = 24;
 
 pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
@@ -25,7 +25,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     };
     let (down, across) = (levels(rows), levels(columns));
     let size = 2..=MOST;
-    // With half of the combinations missing it is a list and no map.
+    // With more than half of the combinations missing, a list is clearer than a map.
     if !size.contains(&down.len()) || !size.contains(&across.len()) || arms.len() * 2 < down.len() * across.len() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Latencies by percentile.
+//! Charts of latencies by percentile.
 
 use litelab_model::metric::{Timing, Unit};
 
@@ -7,14 +7,14 @@ use crate::chart::{Axis, Entry, Kind, Mark, Panel, Sample, Xy, mark, say};
 use crate::html::evidence::{Latency, latencies};
 use crate::number;
 
-/// Curves that can be told apart.
+/// Largest number of curves that remain distinguishable.
 const MOST: usize = 6;
-/// Room behind the last finite quantile for the maximum and its label, as a share of the room before it.
+/// Width after the last finite quantile for the maximum and its label, as a share of the width before it.
 const TO_MAX: f64 = 0.2;
-/// From one marker of a curve to the next, in points.
+/// Distance between the markers of a curve, in points.
 const BETWEEN_MARKERS: usize = 3;
 
-/// Name, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
+/// A name, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
 type Curve = (String, Vec<(f64, f64)>);
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
@@ -42,9 +42,9 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     Some(Figure { chart: Box::new(chart), note, arms: known.iter().map(|(arm, _)| arm.index).collect(), course: None })
 }
 
-/// Latency against log₁₀(1/(1 − q)), which gives each further nine the same room.
+/// Latency over log₁₀(1/(1 − q)), an axis on which each further nine has the same width.
 fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
-    // −log₁₀ 1 is −0.
+    // Avoids a minus zero: −log₁₀ 1 is −0.
     let nines = |(q, nanos): &(f64, f64)| (0.0 - (1.0 - q).log10(), *nanos);
     let placed: Vec<Vec<(f64, f64)>> = curves.iter().map(|(_, points)| points.iter().map(nines).collect()).collect();
     let all = || placed.iter().flatten();
@@ -60,7 +60,8 @@ fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
     let axis = Axis::given(&format!("percentile of {of} (%, log scale)"), Kind::Linear, (0.0, end), ticks);
     let marks = placed.iter().enumerate().flat_map(|(i, points)| {
         let points: Vec<(f64, f64)> = points.iter().map(|(nines, nanos)| (nines.min(end), *nanos)).collect();
-        // Each curve's begin a little later than those of the one before, so that curves that lie upon each other are seen.
+        // The markers of each curve are offset from those of the previous one, so that overlapping curves remain
+        // visible.
         let marked = |at: usize| (at + i).is_multiple_of(BETWEEN_MARKERS) || at + 1 == points.len();
         let markers = points.iter().enumerate().filter(|(at, _)| marked(*at)).map(|(_, point)| *point).collect();
         [Mark::Points(mark::marker(i), i, markers), Mark::Line(mark::line(i), points.clone())]
@@ -82,7 +83,7 @@ fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
     }
 }
 
-/// `99.9 %` of 3.
+/// Formats 3 nines as `99.9 %`.
 fn percentile(nines: i32) -> String {
     match usize::try_from(nines).unwrap_or(0) {
         0 => "0 %".into(),
@@ -92,7 +93,7 @@ fn percentile(nines: i32) -> String {
     }
 }
 
-/// A curve's latency at the percentiles that people ask for, where it has a point there.
+/// Latencies of a curve at the usual percentiles, if it has a point there.
 fn sentence((name, points): &Curve) -> String {
     let asked = [(0.5, "P50"), (0.95, "P95"), (0.99, "P99"), (0.999, "P99.9"), (1.0, "max")];
     let at = |q: f64| points.iter().find(|(have, _)| (have - q).abs() < 1e-9).map(|(_, nanos)| *nanos);

@@ -1,4 +1,4 @@
-//! Response time against the rate of arrivals, where the highest rate that is kept was sought.
+//! Charts of response time over the rate of arrivals, for searches of the highest sustainable rate.
 
 use litelab_model::condition::{LimitPlan, SearchPlan};
 use litelab_model::metric::{Measure, Metric, Timing, Unit};
@@ -9,10 +9,10 @@ use crate::analysis::ArmAnalysis;
 use crate::chart::{Axis, Entry, Lane, Mark, Panel, Sample, Xy, mark, say};
 use crate::number;
 
-/// Arms of a scenario that have a picture of their own.
+/// Largest number of arms of a scenario with a chart.
 const MOST: usize = 4;
 
-/// A quantile's name and how a trial tells it.
+/// Name of a quantile, and its value in a probe.
 type Quantile = (&'static str, fn(&ResponseTimes) -> f64);
 
 const QUANTILES: [Quantile; 3] = [("P50", |times| times.p50), ("P95", |times| times.p95), ("P99", |times| times.p99)];
@@ -47,7 +47,7 @@ fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
     Some(Figure { chart: Box::new(chart), note, arms: vec![arm.index], course: None })
 }
 
-/// With a bound in nanoseconds and its name, and the highest rate that was kept.
+/// A chart with a bound in nanoseconds and its name, and with the highest sustained rate.
 fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64>) -> Xy {
     let mut probes: Vec<&Probe> = probes.iter().collect();
     probes.sort_by(|a, b| a.rate.total_cmp(&b.rate));
@@ -118,7 +118,7 @@ fn sentence(probe: &Probe) -> String {
     }
 }
 
-/// The bound on response time that is sought to be kept.
+/// The bound on response time that the search must keep.
 fn limit(search: &SearchPlan) -> Option<(f64, String)> {
     search.holds.iter().find_map(|hold| match hold.metric.measure {
         Measure::Latency(Timing::Response, _) => Some((hold.at_most?, format!("limit of {}", hold.metric))),

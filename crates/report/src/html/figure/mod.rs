@@ -1,15 +1,15 @@
-//! The pictures of a scenario, from its analysis.
+//! Charts of a scenario, from its analysis.
 //!
 //! | file | draws |
 //! |---|---|
-//! | `ratios` | a forest plot for each metric in which arms are judged |
+//! | `ratios` | a forest plot for each judged metric |
 //! | `latency` | percentile curves for each latency among the metrics |
-//! | `grid` | a heat-map, where there are two dimensions |
-//! | `workers` | throughput and P99 against workers, where scalability is asked for |
-//! | `load` | response time against the rate, where one was sought |
+//! | `grid` | a heat map, with two dimensions |
+//! | `workers` | throughput and P99 over workers, if the scenario requests scalability |
+//! | `load` | response time over the rate of arrivals, for searches |
 //! | `blocks` | the first metric by block |
-//! | `course` | single trials over their time |
-//! | `flame` | CPU time by call stack, where it was sampled |
+//! | `course` | single trials over time |
+//! | `flame` | CPU time by call stack, if it was sampled |
 
 mod blocks;
 mod course;
@@ -28,19 +28,19 @@ use crate::chart::Chart;
 
 pub(super) use course::live;
 
-/// A picture and what the page says of it.
+/// A chart with its note.
 pub(super) struct Figure {
-    /// What it shows.
+    /// The chart.
     pub(super) chart: Box<dyn Chart>,
-    /// How it came about: what is pooled, what is left out.
+    /// Note on the data: what is pooled, what is left out.
     pub(super) note: String,
-    /// Those in it, as far as they are told apart.
+    /// Arms of the chart that are distinguished in it.
     pub(super) arms: Vec<usize>,
-    /// For a picture of single trials over their time, which quantity it is of.
+    /// Index of the quantity, for a chart of single trials over time.
     pub(super) course: Option<usize>,
 }
 
-/// What a scenario's pictures are made of.
+/// Source of a scenario's charts.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) scenario: &'a ScenarioAnalysis,
@@ -54,19 +54,19 @@ impl<'a> Source<'a> {
         self.analysis.arms.get(index)
     }
 
-    /// An arm by what tells it from the others.
+    /// Name of an arm that distinguishes it from the others.
     fn name(&self, arm: &ArmAnalysis) -> String {
         super::name(self.scenario, arm, self.analysis)
     }
 
-    /// Its arms that were measured, in order.
+    /// Measured arms of the scenario, in order.
     fn measured(&self) -> impl Iterator<Item = &'a ArmAnalysis> {
         let analysis = self.analysis;
         self.scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).filter(|arm| arm.measured > 0)
     }
 }
 
-/// All pictures of a scenario, in the order in which they are read.
+/// All charts of a scenario, in reading order.
 pub(super) fn all(source: Source<'_>) -> Vec<Figure> {
     let mut figures = ratios::figures(source);
     figures.extend(latency::figures(source));
@@ -79,7 +79,7 @@ pub(super) fn all(source: Source<'_>) -> Vec<Figure> {
     figures
 }
 
-/// What was left out of a picture: `the 6 of 40 arms that …`; empty where nothing was.
+/// Note on arms that are left out of a chart: `6 of 40 arms: …. `; empty if there are none.
 fn left_out(shown: usize, of: usize, which: &str) -> String {
     if shown < of { format!("{shown} of {of} arms: {which}. ") } else { String::new() }
 }

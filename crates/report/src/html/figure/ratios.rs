@@ -1,4 +1,4 @@
-//! Every arm against the baseline, in each metric in which arms are judged.
+//! Forest plots of every arm compared with the baseline, one for each judged metric.
 
 use litelab_stats::{Better, Tolerance, Verdict};
 
@@ -8,10 +8,10 @@ use crate::chart::{Forest, ForestRow, Reading, Verdict as Word};
 use crate::document::{verdict_tone, verdict_words};
 use crate::number;
 
-/// Rows of a picture that is still seen at once.
+/// Largest number of rows of a chart.
 const MOST: usize = 24;
 
-/// An arm in one metric.
+/// Comparison of an arm, and its part in one metric.
 type Compared<'a> = (&'a ArmComparison, &'a MetricComparison);
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
@@ -24,7 +24,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     let metric = scenario.judged.get(at)?;
     let mut cells: Vec<Compared> =
         scenario.comparisons.iter().filter_map(|of| Some((of, of.metrics.get(at)?))).collect();
-    // Ratios that no arm has make no picture.
+    // No chart without a ratio that has an interval.
     let drawn = |cell: &MetricComparison| cell.ratio.as_ref().is_ok_and(|r| r.ratio.interval().is_some());
     if !cells.iter().any(|(_, cell)| drawn(cell)) {
         return None;
@@ -42,7 +42,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     let tolerance = Tolerance::new(source.analysis.tolerance).unwrap_or_default();
     let delta = 1.0 + tolerance.delta();
     let good = better(metric);
-    // A neutral verdict of each kind gives the metric's own words for it.
+    // The metric's words for better and worse.
     let word =
         |verdict| verdict_words(verdict, metric).split_once(' ').map(|(_, word)| word.to_owned()).unwrap_or_default();
     let (faster, slower) = (word(Verdict::Faster), word(Verdict::Slower));

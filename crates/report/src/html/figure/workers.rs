@@ -1,4 +1,4 @@
-//! Throughput and P99 against workers, with the Universal Scalability Law.
+//! Charts of throughput and P99 over workers, with the Universal Scalability Law.
 
 use litelab_model::Scalar;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing, Unit};
@@ -9,22 +9,22 @@ use crate::analysis::{ArmAnalysis, Scalability};
 use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, say};
 use crate::number;
 
-/// Curves that can be told apart.
+/// Largest number of curves that remain distinguishable.
 const MOST: usize = 6;
-/// Points of a fitted curve.
+/// Number of segments of a fitted curve.
 const STEPS: u32 = 64;
-/// Before the first and behind the last number of workers, as a factor.
+/// Factor of free width before the first and after the last number of workers.
 const MARGIN: f64 = 1.05;
-/// Between the points of several series at the same number of workers, as a share of the axis.
+/// Distance between points of several series at the same number of workers, as a share of the axis.
 const DODGE: f64 = 0.008;
-/// An interval's end farther from the value than this, as a factor, does not count for an axis: it gets an arrow.
+/// Factor between a value and an interval's end above which the end does not extend the axis and is drawn as an arrow.
 const FAR: f64 = 10.0;
 
-/// Arms that differ in the number of workers only.
+/// Arms that differ only in the number of workers.
 struct Series {
-    /// May be empty where it is the only one.
+    /// Name of the series; may be empty if it is the only one.
     name: String,
-    /// Workers with throughput and latency, ascending.
+    /// Numbers of workers with throughput and latency, ascending.
     points: Vec<(u32, Option<Reading>, Option<Reading>)>,
     law: Result<Usl, String>,
 }
@@ -59,7 +59,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     Some(Figure { chart: Box::new(chart), note, arms, course: None })
 }
 
-/// The arms of one curve with their workers, the fewest first.
+/// Arms of one curve with their numbers of workers, the fewest first.
 fn arms<'a>(source: Source<'a>, law: &Scalability) -> Vec<(u32, &'a ArmAnalysis)> {
     let of = |arm: &'a ArmAnalysis| {
         let Some(Scalar::Integer(level)) = arm.dimensions.get(&law.dimension) else { return None };
@@ -72,7 +72,7 @@ fn arms<'a>(source: Source<'a>, law: &Scalability) -> Vec<(u32, &'a ArmAnalysis)
     arms
 }
 
-/// Two panels over the same workers: throughput with the fitted law above, latency below.
+/// A chart of two panels over the same workers: throughput with the fitted law above, latency below.
 fn chart(workers: &str, throughput: &Metric, latency: &str, series: &[Series]) -> Xy {
     let unit = throughput.measure.unit();
     let mut levels: Vec<u32> = series.iter().flat_map(|series| &series.points).map(|(level, ..)| *level).collect();
@@ -80,7 +80,7 @@ fn chart(workers: &str, throughput: &Metric, latency: &str, series: &[Series]) -
     levels.dedup();
     let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return Xy::default() };
     let range = (f64::from(*first) / MARGIN, f64::from(*last) * MARGIN);
-    // First and last have the right of way; those between stand where there is room.
+    // The first and last labels have priority; those between are drawn if there is room.
     let between = levels.iter().skip(1).take(levels.len().saturating_sub(2));
     let ticks = [first, last].into_iter().chain(between).map(|n| (f64::from(*n), n.to_string())).collect();
     let x = Axis::given(&format!("{workers} (number, log scale)"), Kind::Logarithmic, range, ticks);
@@ -110,7 +110,7 @@ fn chart(workers: &str, throughput: &Metric, latency: &str, series: &[Series]) -
     }
 }
 
-/// Of each series its readings, each a little beside those of the others at the same number of workers.
+/// Readings of each series, offset from those of the others at the same number of workers.
 fn readings(
     series: &[Series],
     (low, high): (f64, f64),
@@ -125,7 +125,7 @@ fn readings(
     series.iter().enumerate().map(of_one).collect()
 }
 
-/// What of readings is to be on the axis.
+/// Values that the axis must contain.
 fn ends(readings: &[Vec<(f64, Reading)>]) -> impl Iterator<Item = f64> {
     readings.iter().flatten().flat_map(|(_, reading)| {
         let (low, high) = reading.range.unwrap_or((reading.value, reading.value));
@@ -133,7 +133,7 @@ fn ends(readings: &[Vec<(f64, Reading)>]) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Whiskers and markers, joined by a line where there is no law.
+/// Whiskers and markers, joined by a line if there is no law.
 fn marks(readings: &[Vec<(f64, Reading)>], joined: impl Fn(usize) -> bool) -> impl Iterator<Item = Mark> {
     readings.iter().enumerate().flat_map(move |(i, readings)| {
         let points: Vec<(f64, f64)> = readings.iter().map(|(x, reading)| (*x, reading.value)).collect();
@@ -143,7 +143,7 @@ fn marks(readings: &[Vec<(f64, Reading)>], joined: impl Fn(usize) -> bool) -> im
     })
 }
 
-/// From the fewest to the most workers measured, with a gap where it leaves the plot.
+/// Points of the fitted law from the fewest to the most measured workers, with a gap where it leaves the plot.
 fn curve(law: &Usl, (low, high): (f64, f64), top: f64) -> Vec<(f64, f64)> {
     let (first, last) = ((low * MARGIN).ln(), (high / MARGIN).ln());
     let point = |step: u32| {

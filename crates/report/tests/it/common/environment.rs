@@ -1,4 +1,4 @@
-//! A machine and a runner that do not exist.
+//! Environment and runner of a fictitious machine.
 
 use litelab_protocol::{Description, DriverDescription, SqliteBuild};
 use litelab_record::environment::{

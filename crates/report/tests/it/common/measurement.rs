@@ -1,4 +1,4 @@
-//! A trial's measurement from the few numbers a test is about.
+//! Measurements of trials, from the few numbers that a test sets.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use litelab_protocol::{ConnectionSettings, ErrorCount, Operation, TrialResult, W
 use litelab_record::Summary;
 use litelab_record::outcome::{Flag, Measurement, Probe, ResponseTimes, SearchOutcome, Series};
 
-/// The numbers of a trial of one role and one transaction, measured for one second.
+/// Numbers of a trial with one role and one transaction, measured for one second.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     pub committed: u64,
     pub p50_ns: u64,
     pub p99_ns: u64,
-    /// Latencies, of which one in twenty is of `p99_ns`.
+    /// Number of latencies, of which one in twenty is `p99_ns`.
     pub observations: u64,
-    /// Per committed transaction.
+    /// CPU time per committed transaction.
     pub cpu_ns: u64,
     pub wal_peak: u64,
     pub flags: Vec<Flag>,
-    /// Further transactions: name, how many committed, and what each took.
+    /// Further transactions: name, number of commits, and latency.
     pub others: Vec<(&'static str, u64, u64)>,
-    /// Transactions given up.
+    /// Number of transactions that were given up.
     pub failed: u64,
-    /// Times that the database was busy.
+    /// Number of busy errors.
     pub busy: u64,
-    /// Hash of each table.
+    /// Table and hash of its content.
     pub content: Vec<(&'static str, &'static str)>,
     /// `journal_mode` and `synchronous` of each connection.
     pub settings: Vec<(&'static str, i64)>,
-    /// Whether a search found it at the second of three rates.
+    /// Whether a search sustained the second of three rates.
     pub searched: bool,
-    /// Whether its database is a server's.
+    /// Whether the database is a server's.
     pub on_server: bool,
-    /// The trial over its time.
+    /// Time series of the trial.
     pub series: Series,
 }
 
@@ -129,7 +129,7 @@ impl Numbers {
     }
 }
 
-/// The third of three rates was too much.
+/// A search that did not sustain the third of three rates.
 fn search() -> SearchOutcome {
     let probe = |rate: f64, kept: u32| Probe {
         rate,
@@ -157,7 +157,7 @@ pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation
     Operation { role: role.into(), transaction: transaction.into(), service, ..Operation::default() }
 }
 
-/// 400 ns inside and 100 ns outside of each of 1000 transactions.
+/// 400 ns inside and 100 ns outside each of 1000 transactions.
 pub fn noop() -> TrialResult {
     let mut service = Histogram::new();
     (0..1000).for_each(|_| service.record(400));

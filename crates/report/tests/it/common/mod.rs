@@ -1,4 +1,4 @@
-//! Runs made by hand, with known numbers, through the real recorder.
+//! Runs with given numbers, written by the real recorder.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 pub use measurement::Numbers;
 
-/// What a trial gave.
+/// Outcome of a trial.
 pub enum Gives {
     Numbers(Box<Numbers>),
     Failure(FailureKind, &'static str),
@@ -31,8 +31,8 @@ impl From<Numbers> for Gives {
     }
 }
 
-/// A run file of `plan` in which the trial of an arm in a block gives what `trial` says; what it leaves out was not run.
-/// What depends on the clock or the machine is replaced by constants.
+/// Records a run of `plan` whose trials have the outcomes that `trial` returns for block and arm; `None` is a trial
+/// that did not run. Values that depend on the clock or the machine are replaced by constants.
 pub fn record(
     path: &Path,
     plan: &Plan,
@@ -83,14 +83,14 @@ fn trial_record(plan: &Plan, block: u32, arm: usize, gives: Gives) -> TrialRecor
     TrialRecord { block, arm, position: arm as u32, started: "2026-01-02T03:04:05Z".into(), seconds: 1.5, outcome }
 }
 
-/// The run that most tests look at; see [`plan::study`].
+/// The run of most tests; see [`plan::study`].
 pub fn study() -> (RunInfo, Analysis) {
     let (file, info, _keep) = study_file();
     let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
 }
 
-/// With the file itself, which lives as long as the directory.
+/// The run of [`study`] with its file, which exists as long as the directory.
 pub fn study_file() -> (RunFile, RunInfo, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let plan = plan::study();
@@ -99,7 +99,7 @@ pub fn study_file() -> (RunFile, RunInfo, tempfile::TempDir) {
     (file, info, directory)
 }
 
-/// An analysis as it is exported.
+/// An analysis as exported JSON.
 pub fn exported(analysis: &Analysis, info: &RunInfo) -> Value {
     serde_json::to_value(json::export(analysis, info)).unwrap()
 }

@@ -11,7 +11,7 @@ use litelab_record::outcome::{FailureKind, Flag};
 
 use super::{Gives, Numbers};
 
-/// A made-up disturbance of each block, common to all its arms.
+/// Disturbance of each block, the same for all its arms.
 const NOISE: [f64; 8] = [1.0, 1.02, 0.99, 1.4, 0.7, 1.01, 1.03, 0.98];
 
 pub fn metric(name: &str) -> Metric {
@@ -110,7 +110,7 @@ pub fn empty() -> Plan {
     }
 }
 
-/// | arm | of | is |
+/// | arm | scenario | role |
 /// |---|---|---|
 /// | 0 | sync | the baseline |
 /// | 1 | sync | four times slower |
@@ -182,7 +182,7 @@ fn claim(
     }
 }
 
-/// What the trial of an arm of [`study`] gives in a block.
+/// Outcome of an arm of [`study`] in a block.
 pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
     if (arm == 4 || arm == 5) && block >= 4 {
         return None;
