@@ -152,7 +152,7 @@ impl RunnerProcess {
             if !poll() {
                 return Err("stopped".into());
             }
-            silent.lasts(since.elapsed(), silence)?;
+            silent.lasts(since.elapsed(), silence, SILENT)?;
         }
     }
 
@@ -226,19 +226,22 @@ impl RunnerProcess {
     }
 }
 
-/// How long a runner has said nothing.
+/// What a runner that hangs did.
+pub(crate) const SILENT: &str = "it said nothing";
+
+/// How long a runner has not done what is waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence(Duration);
 
 impl Silence {
-    /// Nothing was heard in this time.
+    /// It was not done in this time.
     ///
     /// # Errors
-    /// Silence for `most`.
-    pub(crate) fn lasts(&mut self, time: Duration, most: Duration) -> Result<(), String> {
+    /// After `most`; `what` is the reason.
+    pub(crate) fn lasts(&mut self, time: Duration, most: Duration, what: &str) -> Result<(), String> {
         self.0 += time.min(WAIT);
         if self.0 > most {
-            return Err(format!("the runner hung: it said nothing for {:.0} s", most.as_secs_f64()));
+            return Err(format!("the runner hung: {what} for {:.0} s", most.as_secs_f64()));
         }
         Ok(())
     }

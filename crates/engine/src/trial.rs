@@ -17,7 +17,7 @@ use crate::kills::Kills;
 use crate::merge::merge;
 use crate::noop;
 use crate::placed::{Placed, place};
-use crate::process::{POLL, RunnerProcess, Silence};
+use crate::process::{POLL, RunnerProcess, SILENT, Silence};
 use crate::runner::Runner;
 use crate::servers::{NodeFault, Servers};
 use crate::stall;
@@ -30,13 +30,17 @@ pub struct Patience {
     pub ready: Duration,
     /// For the next line after `go`; ticks come every 100 ms.
     pub silence: Duration,
+    /// For the next transaction to end, where a role ends by count: a worker may hang while its process ticks. Longer than
+    /// any transaction, pause or wait for a lock that is measured.
+    pub progress: Duration,
     /// For a trial that ends by count; one that ends by time has three times that, and a minute.
     pub trial: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { ready: Duration::from_secs(600), silence: Duration::from_secs(20), trial: Duration::from_secs(3600) }
+        let seconds = Duration::from_secs;
+        Self { ready: seconds(600), silence: seconds(20), progress: seconds(600), trial: seconds(3600) }
     }
 }
 
@@ -334,6 +338,7 @@ fn drive(
     });
     let mut heard: Vec<Heard> = processes.iter().map(|_| Heard::default()).collect();
     let mut open: Vec<usize> = (0..processes.len()).collect();
+    let mut idle = Silence::default();
     while !open.is_empty() {
         kills.due(begun.elapsed());
         fault.iter_mut().for_each(NodeFault::poll);
@@ -351,6 +356,9 @@ fn drive(
             match process.line_within(wait) {
                 Ok(None) => open.push(index),
                 Ok(Some(Line::Tick(tick))) => {
+                    if is_progress(&arm.trial, &tick) {
+                        idle = Silence::default();
+                    }
                     heard.ticks.push(tick);
                     heard.silent = Silence::default();
                     open.push(index);
@@ -373,7 +381,11 @@ fn drive(
             }
         }
         for index in &open {
-            let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence);
+            let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence, SILENT);
+            lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
+        }
+        if arm.duration_ms.is_none() {
+            let lasts = idle.lasts(round.elapsed(), bench.patience.progress, "no transaction ended");
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
         }
     }
@@ -395,6 +407,12 @@ fn drive(
     evidence.series.ticks.append(&mut ticks_of_killed);
     evidence.result = Some(result);
     Ok(())
+}
+
+/// Whether anything has ended, were it with an error, in a role that does not itself wait for another one to end.
+fn is_progress(trial: &Trial, tick: &Tick) -> bool {
+    let waits = |name: &str| trial.roles.iter().any(|r| r.name == name && matches!(r.until, Until::Role { .. }));
+    tick.counts.iter().any(|c| c.committed + c.empty + c.failed + c.errors > 0 && !waits(&c.role))
 }
 
 /// Ticks may stop short of the end, but never exceed it.

@@ -34,7 +34,7 @@ const BY_COUNT: &str = r#"role.w = { run = "insert", workers = 2, count = 20 }"#
 /// Little with those that hang, and much with all others, whom a busy machine may hold up.
 fn patience(driver: &str) -> Patience {
     let second = Duration::from_secs(1);
-    let usual = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second };
+    let usual = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
     match driver {
         "hangs" => Patience { silence: second, ..usual },
         "hangs-before-ready" => Patience { ready: 3 * second, ..usual },

@@ -203,8 +203,15 @@ fn of_several_processes_each_is_noticed_when_it_hangs() {
         run.execute(&mut |_| {}).expect("executes")
     });
     assert_eq!((ended.blocks, ended.failed), (1, 1));
+    // And not that the trial was not over, which the first process alone would have made of it.
+    let reason = reason(&options.file);
+    assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
+}
+
+/// Why the only trial of a run failed.
+fn reason(file: &Path) -> String {
     let mut reason = String::new();
-    RunFile::open(&options.file)
+    RunFile::open(file)
         .and_then(|file| {
             file.trials(&mut |trial| {
                 if let Outcome::Failed(failure) = trial.record.outcome {
@@ -214,8 +221,25 @@ fn of_several_processes_each_is_noticed_when_it_hangs() {
             })
         })
         .expect("readable");
-    // And not that the trial was not over, which the first process alone would have made of it.
-    assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
+    reason
+}
+
+/// Its first thread ticks on, and so does a role that ends with the one that hangs.
+#[test]
+fn a_worker_that_hangs_in_a_trial_by_count_is_noticed() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let endless = "\n[transaction.endless]\nsql = \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n\"\n\
+        [transaction.read]\nsql = \"SELECT count(*) FROM t\"\n";
+    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+        profile = \"wal-normal\"\nrole.w = { run = \"endless\", count = 1 }\nrole.r = { run = \"read\", until = \"w\" }";
+    let plan = common::plan(folder.path(), &format!("{}{endless}", common::INSERTS), study);
+    let second = Duration::from_secs(1);
+    let patience = Patience { progress: 2 * second, trial: 100 * second, ..Patience::default() };
+    let options = RunOptions { patience, ..options(folder.path()) };
+    let run = Run::new(plan, "", options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {}));
+    assert_eq!(run.expect("executes").failed, 1);
+    let reason = reason(&options.file);
+    assert!(reason.contains("the runner hung: no transaction ended for 2 s"), "{reason}");
 }
 
 #[test]
