@@ -335,6 +335,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_question_that_is_not_answered_in_time_is_given_up() {
+        let mut command = Command::new("sleep");
+        command.arg("30");
+        let ended = output(command, Duration::from_millis(200), None).expect("started");
+        assert!(matches!(ended, Ended::TooLate), "{ended:?}");
+    }
+
+    #[test]
     fn a_bus_error_is_explained() {
         assert!(hint(ExitStatus::from_raw(7)).contains("the disk is full"));
         assert_eq!(hint(ExitStatus::from_raw(6)), "");

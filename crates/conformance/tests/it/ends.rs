@@ -174,36 +174,49 @@ fn children(program: &str) -> Vec<u32> {
 
 #[test]
 fn of_several_processes_each_is_noticed_when_it_hangs() {
+    hangs("processes", 2);
+}
+
+/// Nothing that it has started ticks in its place.
+#[test]
+fn a_process_that_is_stopped_with_its_threads_is_noticed() {
+    hangs("threads", 1);
+}
+
+/// Stops the last of the processes of a trial by count.
+fn hangs(executor: &str, processes: usize) {
     let (folder, stop) = (common::scratch(), AtomicBool::new(false));
     // A program of its own name, so that no other test's is stopped.
     let home = folder.path().join("home");
     let honest = common::home().join("target/release/litelab-runner-rusqlite");
     common::runners();
     std::fs::create_dir_all(home.join("runners/rusqlite")).expect("folder");
-    let program = home.join("runners/rusqlite/hangs-in-a-test");
-    std::fs::copy(honest, &program).expect("copied");
+    let name = format!("{executor}-hangs-in-a-test");
+    std::fs::copy(honest, home.join("runners/rusqlite").join(&name)).expect("copied");
     let manifest =
-        "name = \"rusqlite\"\nlanguage = \"rust\"\ncommand = [\"./hangs-in-a-test\"]\ndrivers = [\"rusqlite\"]\n";
+        format!("name = \"rusqlite\"\nlanguage = \"rust\"\ncommand = [\"./{name}\"]\ndrivers = [\"rusqlite\"]\n");
     std::fs::write(home.join("runners/rusqlite/runner.toml"), manifest).expect("manifest");
     let runners = Runners::find(&home).expect("manifest");
-    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
-        profile = \"wal-normal\"\nexecutor = \"processes\"\nrole.w = { run = \"insert\", workers = 2, count = 1000000000 }";
-    let plan = common::plan(folder.path(), common::INSERTS, study);
+    let study = format!(
+        "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+         profile = \"wal-normal\"\nexecutor = \"{executor}\"\nrole.w = {{ run = \"insert\", workers = 2, count = 1000000000 }}"
+    );
+    let plan = common::plan(folder.path(), common::INSERTS, &study);
     let patience = Patience { silence: Duration::from_secs(2), trial: Duration::from_secs(100), ..Patience::default() };
     let options = RunOptions { patience, ..options(folder.path()) };
     let run = Run::new(plan, "", options.clone(), &runners, &stop).expect("checked");
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
-            // The second is started when the first is ready; both work when rows are there.
-            until("both work", || children("hangs-in-a-test").len() == 2);
+            // Each is started when the one before is ready; all work when rows are there.
+            until("all work", || children(&name).len() == processes);
             std::thread::sleep(Duration::from_millis(500));
-            let second = children("hangs-in-a-test")[1].to_string();
-            assert!(Command::new("kill").args(["-STOP", &second]).status().expect("kill").success());
+            let last = children(&name)[processes - 1].to_string();
+            assert!(Command::new("kill").args(["-STOP", &last]).status().expect("kill").success());
         });
         run.execute(&mut |_| {}).expect("executes")
     });
     assert_eq!((ended.blocks, ended.failed), (1, 1));
-    // And not that the trial was not over, which the first process alone would have made of it.
+    // And not that the trial was not over, which another process alone would have made of it.
     let reason = reason(&options.file);
     assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
 }
