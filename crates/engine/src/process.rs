@@ -152,7 +152,7 @@ impl RunnerProcess {
             if !poll() {
                 return Err("stopped".into());
             }
-            silent.lasts(since.elapsed(), silence)?;
+            silent.lasts(since.elapsed(), silence, SILENT)?;
         }
     }
 
@@ -226,19 +226,22 @@ impl RunnerProcess {
     }
 }
 
-/// Time since the last line of a runner.
+/// Reason of a runner that sent no line.
+pub(crate) const SILENT: &str = "it said nothing";
+
+/// Time since a runner last did what is waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence(Duration);
 
 impl Silence {
-    /// Adds a time without a line, at most [`WAIT`].
+    /// Adds a time in which it was not done, at most [`WAIT`].
     ///
     /// # Errors
-    /// If the total exceeds `most`.
-    pub(crate) fn lasts(&mut self, time: Duration, most: Duration) -> Result<(), String> {
+    /// If the total exceeds `most`; `what` is the reason.
+    pub(crate) fn lasts(&mut self, time: Duration, most: Duration, what: &str) -> Result<(), String> {
         self.0 += time.min(WAIT);
         if self.0 > most {
-            return Err(format!("the runner hung: it said nothing for {:.0} s", most.as_secs_f64()));
+            return Err(format!("the runner hung: {what} for {:.0} s", most.as_secs_f64()));
         }
         Ok(())
     }
@@ -330,6 +333,14 @@ fn hint(status: ExitStatus) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_that_is_not_answered_in_time_is_given_up() {
+        let mut command = Command::new("sleep");
+        command.arg("30");
+        let ended = output(command, Duration::from_millis(200), None).expect("started");
+        assert!(matches!(ended, Ended::TooLate), "{ended:?}");
+    }
 
     #[test]
     fn a_bus_error_is_explained() {

@@ -17,7 +17,7 @@ use crate::kills::Kills;
 use crate::merge::merge;
 use crate::noop;
 use crate::placed::{Placed, place};
-use crate::process::{POLL, RunnerProcess, Silence};
+use crate::process::{POLL, RunnerProcess, SILENT, Silence};
 use crate::runner::Runner;
 use crate::servers::{NodeFault, Servers};
 use crate::stall;
@@ -30,6 +30,9 @@ pub struct Patience {
     pub ready: Duration,
     /// Longest time between two lines after `go`; ticks arrive every 100 ms.
     pub silence: Duration,
+    /// Longest time without the end of a transaction, where a role ends by count: a worker can hang while its process
+    /// sends ticks. Longer than any transaction, pause or wait for a lock that is measured.
+    pub progress: Duration,
     /// Time limit of a trial that ends by count. Limit of one that ends by time: three times that time, plus its drain
     /// time, plus a minute.
     pub trial: Duration,
@@ -37,7 +40,8 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { ready: Duration::from_secs(600), silence: Duration::from_secs(20), trial: Duration::from_secs(3600) }
+        let seconds = Duration::from_secs;
+        Self { ready: seconds(600), silence: seconds(20), progress: seconds(600), trial: seconds(3600) }
     }
 }
 
@@ -335,6 +339,7 @@ fn drive(
     });
     let mut heard: Vec<Heard> = processes.iter().map(|_| Heard::default()).collect();
     let mut open: Vec<usize> = (0..processes.len()).collect();
+    let mut idle = Silence::default();
     while !open.is_empty() {
         kills.due(begun.elapsed());
         fault.iter_mut().for_each(NodeFault::poll);
@@ -352,6 +357,9 @@ fn drive(
             match process.line_within(wait) {
                 Ok(None) => open.push(index),
                 Ok(Some(Line::Tick(tick))) => {
+                    if is_progress(&arm.trial, &tick) {
+                        idle = Silence::default();
+                    }
                     heard.ticks.push(tick);
                     heard.silent = Silence::default();
                     open.push(index);
@@ -374,7 +382,11 @@ fn drive(
             }
         }
         for index in &open {
-            let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence);
+            let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence, SILENT);
+            lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
+        }
+        if arm.duration_ms.is_none() {
+            let lasts = idle.lasts(round.elapsed(), bench.patience.progress, "no transaction ended");
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
         }
     }
@@ -396,6 +408,12 @@ fn drive(
     evidence.series.ticks.append(&mut ticks_of_killed);
     evidence.result = Some(result);
     Ok(())
+}
+
+/// Whether a transaction has ended, or an error occurred, in a role that does not end with another one.
+fn is_progress(trial: &Trial, tick: &Tick) -> bool {
+    let waits = |name: &str| trial.roles.iter().any(|r| r.name == name && matches!(r.until, Until::Role { .. }));
+    tick.counts.iter().any(|c| c.committed + c.empty + c.failed + c.errors > 0 && !waits(&c.role))
 }
 
 /// Checks that the ticks do not add up to more than the result. They may add up to less: ticks may stop before the end.

@@ -316,7 +316,7 @@ fn lock(path: &Path) -> Result<Lock, RecordError> {
             "{}: another litelab is running this run: wait until it has ended, or end it",
             path.display()
         ))),
-        Err(e) => Err(RecordError::io("make the lock of this run file", path, &e)),
+        Err(e) => Err(RecordError::run_file("make the lock of this run file", path, &e)),
     }
 }
 
@@ -352,5 +352,29 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         drop(Recorder::create(&path, &plan, &text.toml, &environment).unwrap());
         assert!(std::fs::metadata(&path).unwrap().len() > 0);
+    }
+
+    /// Needs root; elsewhere it says so and passes.
+    #[test]
+    fn a_disk_without_room_for_the_lock_is_no_bad_input_and_the_run_file_is_named() {
+        let disk = tempfile::tempdir().unwrap();
+        // Room for the folder and one file.
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "nr_inodes=2", "litelab-test"]).arg(disk.path());
+        if !mount.output().is_ok_and(|mounted| mounted.status.success()) {
+            println!("skipped: no tmpfs can be mounted here");
+            return;
+        }
+        let path = disk.path().join("k.db");
+        std::fs::write(&path, "").unwrap();
+        let opened = Recorder::open(&path);
+        let unmounted = std::process::Command::new("umount").arg(disk.path()).status();
+        assert!(unmounted.is_ok_and(|status| status.success()));
+        let error = opened.unwrap_err();
+        let text = error.to_string();
+        assert!(
+            !error.is_bad_input() && text.contains("k.db") && text.contains("-o") && !text.contains("--dir"),
+            "{text}"
+        );
     }
 }

@@ -174,37 +174,57 @@ fn children(program: &str) -> Vec<u32> {
 
 #[test]
 fn of_several_processes_each_is_noticed_when_it_hangs() {
+    hangs("processes", 2);
+}
+
+/// Nothing that it has started ticks in its place.
+#[test]
+fn a_process_that_is_stopped_with_its_threads_is_noticed() {
+    hangs("threads", 1);
+}
+
+/// Stops the last of the processes of a trial by count.
+fn hangs(executor: &str, processes: usize) {
     let (folder, stop) = (common::scratch(), AtomicBool::new(false));
     // The program has a unique name, so that no other test's processes are stopped.
     let home = folder.path().join("home");
     let honest = common::home().join("target/release/litelab-runner-rusqlite");
     common::runners();
     std::fs::create_dir_all(home.join("runners/rusqlite")).expect("folder");
-    let program = home.join("runners/rusqlite/hangs-in-a-test");
-    std::fs::copy(honest, &program).expect("copied");
+    let name = format!("{executor}-hangs-in-a-test");
+    std::fs::copy(honest, home.join("runners/rusqlite").join(&name)).expect("copied");
     let manifest =
-        "name = \"rusqlite\"\nlanguage = \"rust\"\ncommand = [\"./hangs-in-a-test\"]\ndrivers = [\"rusqlite\"]\n";
+        format!("name = \"rusqlite\"\nlanguage = \"rust\"\ncommand = [\"./{name}\"]\ndrivers = [\"rusqlite\"]\n");
     std::fs::write(home.join("runners/rusqlite/runner.toml"), manifest).expect("manifest");
     let runners = Runners::find(&home).expect("manifest");
-    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
-        profile = \"wal-normal\"\nexecutor = \"processes\"\nrole.w = { run = \"insert\", workers = 2, count = 1000000000 }";
-    let plan = common::plan(folder.path(), common::INSERTS, study);
+    let study = format!(
+        "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+         profile = \"wal-normal\"\nexecutor = \"{executor}\"\nrole.w = {{ run = \"insert\", workers = 2, count = 1000000000 }}"
+    );
+    let plan = common::plan(folder.path(), common::INSERTS, &study);
     let patience = Patience { silence: Duration::from_secs(2), trial: Duration::from_secs(100), ..Patience::default() };
     let options = RunOptions { patience, ..options(folder.path()) };
     let run = Run::new(plan, "", options.clone(), &runners, &stop).expect("checked");
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
-            // The second process starts when the first is ready; both work once there are rows.
-            until("both work", || children("hangs-in-a-test").len() == 2);
+            // Each process starts when the one before it is ready; all work once there are rows.
+            until("all work", || children(&name).len() == processes);
             std::thread::sleep(Duration::from_millis(500));
-            let second = children("hangs-in-a-test")[1].to_string();
-            assert!(Command::new("kill").args(["-STOP", &second]).status().expect("kill").success());
+            let last = children(&name)[processes - 1].to_string();
+            assert!(Command::new("kill").args(["-STOP", &last]).status().expect("kill").success());
         });
         run.execute(&mut |_| {}).expect("executes")
     });
     assert_eq!((ended.blocks, ended.failed), (1, 1));
+    // And not that the trial was not over, which another process alone would have made of it.
+    let reason = reason(&options.file);
+    assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
+}
+
+/// Why the only trial of a run failed.
+fn reason(file: &Path) -> String {
     let mut reason = String::new();
-    RunFile::open(&options.file)
+    RunFile::open(file)
         .and_then(|file| {
             file.trials(&mut |trial| {
                 if let Outcome::Failed(failure) = trial.record.outcome {
@@ -214,8 +234,25 @@ fn of_several_processes_each_is_noticed_when_it_hangs() {
             })
         })
         .expect("readable");
-    // The message must not be that the trial was not over, which the first process alone would have caused.
-    assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
+    reason
+}
+
+/// Its first thread ticks on, and so does a role that ends with the one that hangs.
+#[test]
+fn a_worker_that_hangs_in_a_trial_by_count_is_noticed() {
+    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let endless = "\n[transaction.endless]\nsql = \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n\"\n\
+        [transaction.read]\nsql = \"SELECT count(*) FROM t\"\n";
+    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+        profile = \"wal-normal\"\nrole.w = { run = \"endless\", count = 1 }\nrole.r = { run = \"read\", until = \"w\" }";
+    let plan = common::plan(folder.path(), &format!("{}{endless}", common::INSERTS), study);
+    let second = Duration::from_secs(1);
+    let patience = Patience { progress: 2 * second, trial: 100 * second, ..Patience::default() };
+    let options = RunOptions { patience, ..options(folder.path()) };
+    let run = Run::new(plan, "", options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {}));
+    assert_eq!(run.expect("executes").failed, 1);
+    let reason = reason(&options.file);
+    assert!(reason.contains("the runner hung: no transaction ended for 2 s"), "{reason}");
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn the_suite_skips_it_and_says_what_to_do() {
 #[test]
 fn without_the_manifests_word_for_it_its_absence_is_a_failure() {
     let (home, scratch) = (common::scratch(), common::scratch());
-    let report = Suite::new(&runners(home.path(), ""), scratch.path()).check("mock", &mut |_| {}).expect("found");
+    let runners = runners(home.path(), "");
+    let report = Suite::new(&runners, scratch.path()).check("mock:noop", &mut |_| {}).expect("found");
     let (_, failure) = report.failures().next().expect("failed");
     assert!(failure.detail.contains("lists the driver `postgres`"), "{}", failure.detail);
     assert!(report.absent.is_empty());

@@ -37,7 +37,7 @@ fn script(arm: &mut litelab_model::Arm, script: serde_json::Value) {
 
 fn options(folder: &Path) -> RunOptions {
     let second = Duration::from_secs(1);
-    let patience = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second };
+    let patience = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
     RunOptions { patience, ..common::options(folder) }
 }
 
