@@ -4,8 +4,8 @@
 LITELAB := target/release/litelab
 # Rust runners that link another SQLite than the core, each with a lock file of its own.
 OWN_LOCK := duroxide sqlx tokio
-# Runners that `cargo programs` does not build: those, and other toolchains.
-RUNNERS := $(OWN_LOCK) go node python
+# Runners that `cargo programs` does not build: those, one whose dependencies ask for other features, and other toolchains.
+RUNNERS := $(OWN_LOCK) duroxide-onewriter go node python
 # Stages that run at the same time: most of them wait, for timers, servers or a single compiler. What compiles is `nice` to
 # what reads a clock.
 JOBS ?= 6
@@ -19,7 +19,7 @@ run:
 	cargo build --release --locked -p litelab
 	$(LITELAB) run first-look
 
-# `cargo programs` (.cargo/config.toml): the command with servers, and the runners whose SQLite is the core's.
+# `cargo programs` (.cargo/config.toml): the command with servers, and what its tests run besides.
 build:
 	cargo programs
 	$(LITELAB) runners build $(RUNNERS)
