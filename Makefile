@@ -4,14 +4,16 @@
 LITELAB := target/release/litelab
 # Rust runners that link another SQLite than the engine, each with its own lock file.
 OWN_LOCK := duroxide sqlx tokio
-# Runners that `cargo programs` does not build: those in OWN_LOCK, and those in other languages.
-RUNNERS := $(OWN_LOCK) go node python
+# Cargo runners that `cargo programs` does not build: those in OWN_LOCK, and one whose dependencies need other features.
+CARGO_RUNNERS := $(OWN_LOCK) duroxide-onewriter
+# Runners in other languages.
+OTHER_RUNNERS := go node python
 # Number of stages that run in parallel: most of them wait for timers, servers or a single compiler. Compilation runs
 # under `nice`, so as not to delay tests that depend on the clock.
 JOBS ?= 6
 
 .PHONY: build run test test-all lint check-format fmt bench clean stages
-.PHONY: stage-packages stage-core stage-runners stage-format stage-tests stage-unit stage-conformance \
+.PHONY: stage-packages stage-core stage-cargo-runners stage-language-runners stage-format stage-tests stage-unit stage-conformance \
     stage-rust-runners stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
 
 # The command with its built-in runner; needs no other toolchain and is compiled without servers.
@@ -19,10 +21,10 @@ run:
 	cargo build --release --locked -p litelab
 	$(LITELAB) run first-look
 
-# `cargo programs` (.cargo/config.toml): the command with servers, and the runners that link the engine's SQLite.
+# `cargo programs` (.cargo/config.toml): the command with servers, and the runners that its tests run.
 build:
 	cargo programs
-	$(LITELAB) runners build $(RUNNERS)
+	$(LITELAB) runners build $(CARGO_RUNNERS) $(OTHER_RUNNERS)
 
 # Every stage writes target/stages/NAME.log. The table of all stages, with the skipped tests and the reasons, comes
 # last. A failed stage does not stop the others.
@@ -47,8 +49,12 @@ stage-packages:
 stage-core:
 	@scripts/stage core nice cargo programs
 
-stage-runners: stage-core
-	@scripts/stage runners nice $(LITELAB) runners build $(RUNNERS)
+# Both at the same time: cargo builds its runners one after the other.
+stage-cargo-runners: stage-core
+	@scripts/stage cargo-runners nice $(LITELAB) runners build $(CARGO_RUNNERS)
+
+stage-language-runners: stage-core
+	@scripts/stage language-runners nice $(LITELAB) runners build $(OTHER_RUNNERS)
 
 stage-format:
 	@scripts/stage format $(MAKE) --no-print-directory check-format
@@ -57,19 +63,19 @@ stage-format:
 stage-tests:
 	@scripts/stage tests nice scripts/test-rust --no-run
 
-stage-unit: stage-tests stage-packages stage-runners
+stage-unit: stage-tests stage-packages stage-cargo-runners stage-language-runners
 	@scripts/stage unit scripts/test-rust
 
-stage-conformance: stage-runners stage-packages
+stage-conformance: stage-cargo-runners stage-language-runners stage-packages
 	@scripts/stage conformance $(LITELAB) runners check
 
-stage-rust-runners: stage-runners
+stage-rust-runners: stage-cargo-runners
 	@scripts/stage rust-runners scripts/test-runners rust
 
-stage-other-runners: stage-runners stage-packages
+stage-other-runners: stage-language-runners stage-packages
 	@scripts/stage other-runners scripts/test-runners other
 
-stage-docs: stage-runners stage-packages
+stage-docs: stage-cargo-runners stage-language-runners stage-packages
 	@scripts/stage docs scripts/test-docs
 
 stage-action: stage-core
