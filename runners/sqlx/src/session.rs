@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt;
 use litelab_harness::{AsyncSession, Bound, Call, Effect, Fault, Job, Row as _};
-use litelab_protocol::{Begin, Fetch, Prepare, Value, Statement, Transaction};
+use litelab_protocol::{Begin, Fetch, Prepare, Statement, Transaction, Value};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;

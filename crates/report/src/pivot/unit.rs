@@ -31,7 +31,7 @@ impl Unit<'_> {
 /// Whether a metric has a value of each transaction: the process as a whole has no parts.
 pub(super) fn is_of_each(metric: &Metric) -> bool {
     let of_each = match metric.measure {
-        Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Scheduler),
+        Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Timer),
         Measure::Throughput
         | Measure::RowsPerSecond
         | Measure::RowTime

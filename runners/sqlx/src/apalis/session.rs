@@ -29,7 +29,7 @@ enum Operation {
 }
 
 /// The columns of a claim, in the interface's order.
-const COLUMNS: [&str; 2] = ["id", "payload"];
+pub(super) const COLUMNS: [&str; 2] = ["id", "payload"];
 
 impl Row for Claimed {
     fn column(&self, at: usize) -> Result<Column<'_>, Fault> {
