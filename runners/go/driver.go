@@ -25,8 +25,8 @@ type Driver struct {
 	Pool func(database *Database, connection *Connection, size int) (Pool, error)
 
 	// For a library that has tables of its own, on the SQLite of another driver:
-	Interface string   // what it offers in place of SQL
-	Accesses  []string // supported accesses, if not all
+	Interface *Interface // what it offers in place of SQL
+	Accesses  []string   // supported accesses, if not all
 	Under     *Driver
 }
 

@@ -20,7 +20,7 @@ import (
 var goqite = Driver{
 	Name:      "goqite",
 	Module:    "maragu.dev/goqite",
-	Interface: "queue",
+	Interface: &queueInterface,
 	Accesses:  []string{"per-worker", "shared"},
 	Under:     &mattn,
 	Open: func(database *Database, connection *Connection) (Client, error) {

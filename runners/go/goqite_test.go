@@ -243,10 +243,10 @@ func TestAQueueDescribesItself(t *testing.T) {
 		of[driver.Name] = driver
 	}
 	queue := of["goqite"]
-	if queue.Interface != "queue" || len(queue.Accesses) != 2 || queue.SQLite.Version != of["mattn"].SQLite.Version {
+	if queue.Interface == nil || queue.Interface.Name != "queue" || len(queue.Accesses) != 2 || queue.SQLite.Version != of["mattn"].SQLite.Version {
 		t.Errorf("%+v", queue)
 	}
-	if of["mattn"].Interface != "" || len(of["mattn"].Accesses) != len(accesses) {
+	if of["mattn"].Interface != nil || len(of["mattn"].Accesses) != len(accesses) {
 		t.Errorf("%+v", of["mattn"])
 	}
 }

@@ -37,11 +37,8 @@ func (h *Histogram) note(nanos int64) {
 	}
 }
 
-// merged adds part to whole. Either may be nil.
+// merged adds part to whole, which may be nil.
 func merged(whole, part *Histogram) *Histogram {
-	if part == nil {
-		return whole
-	}
 	if whole == nil {
 		whole = newHistogram()
 	}

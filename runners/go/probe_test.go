@@ -60,15 +60,15 @@ func rate() float64 {
 	return turns / float64(best)
 }
 
-func decoded(t *testing.T, text *string) *hdrhistogram.Histogram {
+func decoded(t *testing.T, text string) *hdrhistogram.Histogram {
 	t.Helper()
-	if text == nil {
+	if text == "" {
 		t.Fatal("there is no histogram")
 	}
-	if _, err := base64.StdEncoding.DecodeString(*text); err != nil {
+	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
 		t.Fatal(err)
 	}
-	h, err := hdrhistogram.Decode([]byte(*text))
+	h, err := hdrhistogram.Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func onOneProcessor(t *testing.T, trial *Trial) stalled {
 	one := 1
 	trial.RuntimeThreads, trial.ProbeMs = &one, 2
 	result := run(t, trial, nil)
-	service := decoded(t, &result.Operations[0].Service)
-	return stalled{time.Duration(service.Min()), time.Duration(service.Max()), decoded(t, &result.Probe.Lateness), decoded(t, result.Probe.Scheduler)}
+	service := decoded(t, result.Operations[0].Service)
+	return stalled{time.Duration(service.Min()), time.Duration(service.Max()), decoded(t, result.Timers["probe"]), decoded(t, result.Timers["scheduler"])}
 }
 
 func (s stalled) String() string {
@@ -190,8 +190,8 @@ func TestAPoolThatIsHeldIsSeen(t *testing.T) {
 			trial.Roles[1].Until = Until{Kind: "role", Name: trial.Roles[0].Name}
 			result := run(t, trial, nil)
 			// The reader is too short to cause a wait.
-			held := decoded(t, &result.Operations[0].Service).Max()
-			waited := decoded(t, result.Operations[1].Wait).Max()
+			held := decoded(t, result.Operations[0].Service).Max()
+			waited := decoded(t, result.Operations[1].Timers["wait"]).Max()
 			if held < stall.Nanoseconds() || waited < held*9/10 || waited > held*11/10 {
 				return fmt.Errorf("held for %v, waited for %v", time.Duration(held), time.Duration(waited))
 			}

@@ -90,7 +90,7 @@ type Statement struct {
 }
 
 type Work struct {
-	Kind  string `json:"kind"` // none, read, sha256-verify
+	Kind  string `json:"kind"` // none, read, verify
 	Value string `json:"value"`
 	Hash  string `json:"hash"`
 }
@@ -204,7 +204,8 @@ type Result struct {
 	MeasuredNs int64          `json:"measured_ns"`
 	Operations []Operation    `json:"operations"`
 	Workers    []WorkerResult `json:"workers"`
-	Probe      *Probe         `json:"probe"`
+	// Timers are the lateness of the probe's timer and the waits of the scheduler; empty without a probe.
+	Timers map[string]*Histogram `json:"timers,omitempty"`
 	// Connections are those of Ready with their settings after all workers have ended; empty if a transaction is
 	// unfinished.
 	Connections []ConnectionSettings `json:"connections,omitempty"`
@@ -219,17 +220,12 @@ type Operation struct {
 	Ended       uint64                `json:"ended"`
 	Measured    uint64                `json:"measured"`
 	Rows        uint64                `json:"rows"`
-	Verified    uint64                `json:"verified"`
-	Mismatches  uint64                `json:"mismatches"`
+	Counters    map[string]uint64     `json:"counters,omitempty"`
 	Errors      map[string]ErrorCount `json:"errors"`
 	Unserved    uint64                `json:"unserved"`
 	Unfinished  []Unfinished          `json:"unfinished"`
 	Service     *Histogram            `json:"service"`
-	Wait        *Histogram            `json:"wait"`
-	Response    *Histogram            `json:"response"`
-	Lag         *Histogram            `json:"lag"`
-	Query       *Histogram            `json:"query"`
-	FirstRow    *Histogram            `json:"first_row"`
+	Timers      map[string]*Histogram `json:"timers,omitempty"`
 }
 
 // Unfinished is a transaction that was still running when the drain had passed, with its age in nanoseconds.
@@ -256,13 +252,6 @@ type WorkerResult struct {
 	StallNs   int64  `json:"stall_ns"`
 }
 
-type Probe struct {
-	Lateness    *Histogram `json:"lateness"`
-	PoolWait    *Histogram `json:"pool_wait"`
-	Utilization *float64   `json:"utilization"`
-	Scheduler   *Histogram `json:"scheduler,omitempty"`
-}
-
 type Failed struct {
 	Type   string  `json:"type"`
 	Reason string  `json:"reason"`
@@ -283,8 +272,21 @@ type DriverDescription struct {
 	SQLite    *SQLiteBuild `json:"sqlite"`
 	Accesses  []string     `json:"accesses"`
 	Executors []string     `json:"executors"`
-	Interface string       `json:"interface,omitempty"`
+	Interface *Interface   `json:"interface,omitempty"`
 	Dialect   string       `json:"dialect,omitempty"` // sqlite if absent
+}
+
+// Interface is what a library offers in place of SQL.
+type Interface struct {
+	Name       string               `json:"name"`
+	Operations []InterfaceOperation `json:"operations"`
+}
+
+type InterfaceOperation struct {
+	Name      string   `json:"name"`
+	Arguments []string `json:"arguments"`
+	Columns   []string `json:"columns"`
+	Writes    bool     `json:"writes"`
 }
 
 type SQLiteBuild struct {

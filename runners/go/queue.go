@@ -20,13 +20,15 @@ type taskQueue interface {
 	close() error
 }
 
-// queueOperations maps each operation to the number of its arguments.
-var queueOperations = map[string]int{"enqueue": 2, "claim": 0, "complete": 1, "fail": 1}
+// queueInterface has the operations of a taskQueue.
+var queueInterface = Interface{"queue", []InterfaceOperation{
+	{"enqueue", []string{"payload", "priority"}, []string{}, true},
+	{"claim", []string{}, []string{"id", "payload"}, true},
+	{"complete", []string{"id"}, []string{}, true},
+	{"fail", []string{"id"}, []string{}, true},
+}}
 
-var (
-	invocation   = regexp.MustCompile(`^\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*$`)
-	queueColumns = []string{"id", "payload"}
-)
+var invocation = regexp.MustCompile(`^\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*$`)
 
 // queueSession adapts a taskQueue to Session. Begin and commit do nothing, and repetitions are separate calls.
 type queueSession struct {
@@ -78,11 +80,12 @@ func invoked(spec *Statement) (string, error) {
 		return "", fmt.Errorf("%w, but CALL queue.enqueue(?1, ?2), CALL queue.claim(), CALL queue.complete(?1), "+
 			"CALL queue.fail(?1)", errNoSQL)
 	}
-	operation := parts[2]
-	count, known := queueOperations[operation]
-	if parts[1] != "queue" || !known {
+	at := slices.IndexFunc(queueInterface.Operations, func(o InterfaceOperation) bool { return o.Name == parts[2] })
+	if parts[1] != queueInterface.Name || at < 0 {
 		return "", errors.New("a queue has no operation but enqueue, claim, complete, fail")
 	}
+	operation := queueInterface.Operations[at]
+	count := len(operation.Arguments)
 	var wanted, given []string
 	for place := range count {
 		wanted = append(wanted, fmt.Sprintf("?%d", place+1))
@@ -95,14 +98,11 @@ func invoked(spec *Statement) (string, error) {
 	if !slices.Equal(wanted, given) || len(spec.Bind)*spec.Tuples != count {
 		return "", fmt.Errorf("it takes %d arguments, ?1, ?2, … in order, each bound", count)
 	}
-	if operation == "claim" {
-		_, err := newJob(spec, queueColumns)
-		return operation, err
-	}
-	if len(spec.Yields) > 0 || spec.Required {
+	if len(operation.Columns) == 0 && (len(spec.Yields) > 0 || spec.Required) {
 		return "", errors.New("it returns no row")
 	}
-	return operation, nil
+	_, err := newJob(spec, operation.Columns)
+	return operation.Name, err
 }
 
 func (s *queueSession) Execute(call *Call, effect *Effect) (uint64, error) {

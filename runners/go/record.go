@@ -89,8 +89,11 @@ func (r *Record) mergeInto(whole *Operation) {
 	whole.Ended += r.ended
 	whole.Measured += r.measured
 	whole.Rows += r.rows
-	whole.Verified += r.verified
-	whole.Mismatches += r.mismatches
+	for name, count := range map[string]uint64{"verified": r.verified, "mismatches": r.mismatches} {
+		if count > 0 {
+			whole.Counters[name] += count
+		}
+	}
 	for code, count := range r.errors {
 		sum := whole.Errors[code]
 		sum.Seen += count.Seen
@@ -102,11 +105,14 @@ func (r *Record) mergeInto(whole *Operation) {
 	}
 	whole.Unfinished = append(whole.Unfinished, r.unfinished...)
 	whole.Service = merged(whole.Service, r.service)
-	whole.Wait = merged(whole.Wait, r.wait)
-	whole.Response = merged(whole.Response, r.response)
-	whole.Lag = merged(whole.Lag, r.lag)
-	whole.Query = merged(whole.Query, r.query)
-	whole.FirstRow = merged(whole.FirstRow, r.firstRow)
+	timers := map[string]*Histogram{
+		"wait": r.wait, "response": r.response, "lag": r.lag, "query": r.query, "first_row": r.firstRow,
+	}
+	for name, timer := range timers {
+		if timer != nil {
+			whole.Timers[name] = merged(whole.Timers[name], timer)
+		}
+	}
 }
 
 // isBusy reports whether the error was caused by a conflict with another transaction.
@@ -146,11 +152,11 @@ func (b *Board) operations() []Operation {
 	operations := make([]Operation, len(b.keys))
 	for i, key := range b.keys {
 		spec := &b.trial.Transactions[key.transaction]
-		empty := newRecord(spec, false, false)
 		operations[i] = Operation{
-			Role: b.trial.Roles[key.role].Name, Transaction: spec.Name, Errors: empty.errors, Unfinished: []Unfinished{},
-			Service: empty.service, Query: empty.query, FirstRow: empty.firstRow,
+			Role: b.trial.Roles[key.role].Name, Transaction: spec.Name, Errors: map[string]ErrorCount{},
+			Unfinished: []Unfinished{}, Counters: map[string]uint64{}, Timers: map[string]*Histogram{},
 		}
+		newRecord(spec, false, false).mergeInto(&operations[i])
 	}
 	return operations
 }

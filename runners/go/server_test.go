@@ -278,15 +278,15 @@ func TestCountsOnAServerAreTheRows(t *testing.T) {
 			for _, prepare := range []string{"once", "each"} {
 				s.run(t, "DELETE FROM "+s.schema+".t")
 				read := Transaction{Name: "read", Begin: "none", TimedRows: true, Statements: []Statement{plain("SELECT value, hash FROM t ORDER BY id DESC LIMIT 3", 1)}}
-				read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"sha256-verify", "value", "hash"}
+				read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"verify", "value", "hash"}
 				trial := s.trial(access, 3, 50, insert(), read)
 				trial.Prepare = prepare
 				for _, o := range run(t, trial, nil).Operations {
-					if o.Committed != 50 || o.Failed+o.Empty != 0 || (o.Wait != nil) != (access.Kind == "pool") {
+					if o.Committed != 50 || o.Failed+o.Empty != 0 || has(o.Timers, "wait") != (access.Kind == "pool") {
 						t.Errorf("%s, %s: %+v", access.Kind, prepare, o)
 					}
-					if o.Transaction == "read" && (o.Verified != o.Rows || o.Mismatches != 0) || o.Transaction == "insert" && o.Rows != 100 {
-						t.Errorf("%s, %s: %d rows, %d verified, %d wrong", access.Kind, prepare, o.Rows, o.Verified, o.Mismatches)
+					if o.Transaction == "read" && (o.Counters["verified"] != o.Rows || o.Counters["mismatches"] != 0) || o.Transaction == "insert" && o.Rows != 100 {
+						t.Errorf("%s, %s: %d rows, %d verified, %d wrong", access.Kind, prepare, o.Rows, o.Counters["verified"], o.Counters["mismatches"])
 					}
 				}
 				if right := s.ask(t, "SELECT count(*) FROM $t WHERE id < 100"); right != 100 {
@@ -467,7 +467,7 @@ func TestIsolationAndLockWaits(t *testing.T) {
 		if s.driver == "postgres" {
 			for _, isolation := range []string{"repeatable read", "serializable"} {
 				trial := s.trial(perWorker, 2, 2, update)
-				trial.Connection.Settings = []Setting{session("default_transaction_isolation", "'" + isolation + "'")}
+				trial.Connection.Settings = []Setting{session("default_transaction_isolation", "'"+isolation+"'")}
 				trial.Retry = Retry{5, 0, 1, 0, []string{"serialization_failure"}}
 				got := errorsOf(t, trial, nil)
 				for try := 1; got == "2 0 map[]" && try < 5; try++ {

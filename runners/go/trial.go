@@ -256,9 +256,10 @@ func (s *Stage) end(role *Role) End {
 	return End{time: never}
 }
 
-// run starts all workers together and ticks until the last has ended or was abandoned. It returns at the first fault of
+// run starts all workers together and ticks until the last has ended or was abandoned. It returns what the probe
+// measured. It returns at the first fault of
 // a worker: the others may wait for what the faulty one still holds, and there will be no result.
-func (s *Stage) run() (*Probe, error) {
+func (s *Stage) run() (map[string]*Histogram, error) {
 	var clock Clock
 	var waiting sync.WaitGroup
 	start, ended := make(chan struct{}), make(chan error, len(s.workers))
@@ -328,7 +329,11 @@ func (s *Stage) run() (*Probe, error) {
 	if s.trial.ProbeMs == 0 {
 		return nil, nil
 	}
-	return &Probe{Lateness: <-lateness, Scheduler: waited(before.Load(), waits())}, nil
+	timers := map[string]*Histogram{"probe": <-lateness}
+	if scheduler := waited(before.Load(), waits()); scheduler != nil {
+		timers["scheduler"] = scheduler
+	}
+	return timers, nil
 }
 
 func work(w *Worker) (err error) {
@@ -366,8 +371,8 @@ func (s *Stage) abandon(role int, clock Clock) (count int) {
 	return count
 }
 
-func (s *Stage) result(probe *Probe) *Result {
-	result := &Result{Type: "result", Operations: s.board.operations(), Workers: []WorkerResult{}, Probe: probe}
+func (s *Stage) result(timers map[string]*Histogram) *Result {
+	result := &Result{Type: "result", Operations: s.board.operations(), Workers: []WorkerResult{}, Timers: timers}
 	for _, w := range s.workers {
 		result.ElapsedNs = max(result.ElapsedNs, w.ended)
 		result.Workers = append(result.Workers, w.resultInto(result.Operations))

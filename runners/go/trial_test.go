@@ -48,19 +48,19 @@ type heardResult struct {
 	ElapsedNs  int64 `json:"elapsed_ns"`
 	MeasuredNs int64 `json:"measured_ns"`
 	Operations []struct {
-		Role, Transaction                                                               string
-		Committed, Empty, Failed, Ended, Measured, Rows, Verified, Mismatches, Unserved uint64
-		Unfinished                                                                      []Unfinished
-		Errors                                                                          map[string]ErrorCount
-		Service                                                                         string
-		Wait, Response, Lag, Query                                                      *string
+		Role, Transaction                                         string
+		Committed, Empty, Failed, Ended, Measured, Rows, Unserved uint64
+		Counters                                                  map[string]uint64
+		Unfinished                                                []Unfinished
+		Errors                                                    map[string]ErrorCount
+		Service                                                   string
+		Timers                                                    map[string]string
 	}
 	Workers []WorkerResult
-	Probe   *struct {
-		Lateness            string
-		PoolWait, Scheduler *string
-	}
+	Timers  map[string]string
 }
+
+func has(timers map[string]string, name string) bool { return timers[name] != "" }
 
 // converse runs a trial. It calls between, if not nil, after `ready` and before `go`.
 func converse(t *testing.T, trial *Trial, between func()) heard {
@@ -243,7 +243,7 @@ func TestCountsAreTheRows(t *testing.T) {
 		for _, access := range []Access{perWorker, {Kind: "shared"}, {Kind: "pool", Connections: 2}, {Kind: "write-lock"}, {Kind: "split", Readers: 2}} {
 			path := file(t)
 			read := Transaction{Name: "read", Begin: "none", TimedRows: access.Kind != "shared", Statements: []Statement{plain("SELECT value, hash FROM t ORDER BY id DESC LIMIT 3", 1)}}
-			read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"sha256-verify", "value", "hash"}
+			read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"verify", "value", "hash"}
 			trial := trialOf(driver, path, access, 3, 50, insert(), read)
 			trial.Connection.ReadBack = []string{"journal_mode", "synchronous", "busy_timeout"}
 			if access.Kind == "pool" {
@@ -252,11 +252,11 @@ func TestCountsAreTheRows(t *testing.T) {
 			result := run(t, trial, nil)
 			wait := map[string]bool{"insert": access.Kind != "per-worker", "read": access.Kind != "per-worker" && access.Kind != "write-lock"}
 			for _, o := range result.Operations {
-				if o.Committed != 50 || o.Measured != 50 || o.Failed+o.Empty != 0 || (o.Wait != nil) != wait[o.Transaction] || (o.Query != nil) != (o.Transaction == "read" && access.Kind != "shared") {
+				if o.Committed != 50 || o.Measured != 50 || o.Failed+o.Empty != 0 || has(o.Timers, "wait") != wait[o.Transaction] || has(o.Timers, "query") != (o.Transaction == "read" && access.Kind != "shared") {
 					t.Errorf("%s: %+v", access.Kind, o)
 				}
-				if o.Transaction == "read" && driver != "noop" && (o.Verified != o.Rows || o.Mismatches != 0) {
-					t.Errorf("%s: %d rows, %d verified, %d wrong", access.Kind, o.Rows, o.Verified, o.Mismatches)
+				if o.Transaction == "read" && driver != "noop" && (o.Counters["verified"] != o.Rows || o.Counters["mismatches"] != 0) {
+					t.Errorf("%s: %d rows, %d verified, %d wrong", access.Kind, o.Rows, o.Counters["verified"], o.Counters["mismatches"])
 				}
 				if o.Transaction == "insert" && driver != "noop" && o.Rows != 100 {
 					t.Errorf("%s: %d rows", access.Kind, o.Rows)
@@ -516,7 +516,7 @@ func TestOpenLoadStartsNothingTwiceAndSkipsNothing(t *testing.T) {
 	trial.Roles[0].Load = Load{Kind: "open", Rate: 400, Arrivals: "constant"}
 	trial.Roles[0].Until = Until{Kind: "time", Ms: 250}
 	o := run(t, trial, nil).Operations[0]
-	if o.Committed+o.Unserved != 100 || o.Unserved < 45 || o.Response == nil || o.Lag == nil {
+	if o.Committed+o.Unserved != 100 || o.Unserved < 45 || !has(o.Timers, "response") || !has(o.Timers, "lag") {
 		t.Errorf("%d served, %d not", o.Committed, o.Unserved)
 	}
 	if rows := query(t, path, "SELECT count(*) FROM t"); rows[0] != int64(2*o.Committed) {

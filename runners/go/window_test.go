@@ -52,7 +52,7 @@ func TestWhatIsAbandonedIsCountedOnce(t *testing.T) {
 		t.Error("it goes on")
 	}
 	w.met("SQLITE_BUSY", "database is locked")
-	operations := []Operation{{Errors: map[string]ErrorCount{}}}
+	operations := []Operation{{Errors: map[string]ErrorCount{}, Timers: map[string]*Histogram{}}}
 	result := w.resultInto(operations)
 	want := WorkerResult{InsideNs: 900, StallNs: w.ended - 10}
 	if o := operations[0]; result != want || o.Committed+o.Failed+o.Empty+o.Ended+o.Measured != 0 || len(o.Errors) != 0 || len(o.Unfinished) != 1 {

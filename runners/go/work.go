@@ -29,7 +29,7 @@ func newJob(spec *Statement, columns []string) (Job, error) {
 		return Job{}, fmt.Errorf("it has columns %q, and yields %q", columns, spec.Yields)
 	}
 	job := Job{reads: spec.Work.Kind != "none", row: make([]Value, len(columns))}
-	if spec.Work.Kind == "sha256-verify" {
+	if spec.Work.Kind == "verify" {
 		job.verifies = true
 		job.value, job.hash = slices.Index(columns, spec.Work.Value), slices.Index(columns, spec.Work.Hash)
 		if job.value < 0 || job.hash < 0 {

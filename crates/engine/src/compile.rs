@@ -11,11 +11,8 @@ use litelab_database::{Guard, Script, SourceError, describe, quoted};
 use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
 use litelab_model::{Arm, Plan};
-use litelab_protocol::{Begin, Fetch, Invocation, Statement, Transaction};
+use litelab_protocol::{Begin, DriverDescription, Fetch, Invocation, Statement, Transaction};
 use rusqlite::Connection;
-
-use litelab_model::error::unknown;
-use litelab_protocol::invocation::INTERFACES;
 
 use crate::error::EngineError;
 
@@ -98,8 +95,8 @@ fn compile_transaction(guard: &Guard, transaction: &mut Transaction) -> Result<(
     let mut writes = false;
     for (i, statement) in transaction.statements.iter().enumerate() {
         let what = named(transaction, i);
-        if let Some(invocation) = Invocation::parse(&statement.sql).map_err(|e| format!("{what}: {e}"))? {
-            writes |= invoked(&invocation, statement).map_err(|e| format!("{what}: {e}"))?;
+        if Invocation::parse(&statement.sql).map_err(|e| format!("{what}: {e}"))?.is_some() {
+            // The driver describes the operation: see [`crate::runner::check_support`].
             continue;
         }
         let prepared = guard.prepare(&statement.sql).map_err(|e| format!("{what}: {e}"))?;
@@ -133,10 +130,10 @@ pub(crate) fn check_columns(statement: &Statement, columns: &[String]) -> Result
     if statement.yields.len() > columns.len() {
         return Err(format!("it yields {} names but returns {} columns", statement.yields.len(), columns.len()));
     }
-    if let litelab_protocol::Work::Sha256Verify { value, hash } = &statement.work {
+    if let litelab_protocol::Work::Verify { value, hash } = &statement.work {
         for wanted in [value, hash] {
             if !columns.iter().any(|c| c == wanted) {
-                return Err(format!("`sha256-verify` needs a column `{wanted}`; there are {}", columns.join(", ")));
+                return Err(format!("`verify` needs a column `{wanted}`; there are {}", columns.join(", ")));
             }
         }
     }
@@ -173,30 +170,41 @@ fn invokes(transaction: &Transaction) -> bool {
     transaction.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))))
 }
 
-/// Checks an invocation against its interface. Returns whether the operation writes.
-fn invoked(invocation: &Invocation, statement: &Statement) -> Result<bool, String> {
-    let Some(operation) = invocation.definition() else {
-        let known = INTERFACES.iter().flat_map(|(name, list)| list.iter().map(move |o| format!("{name}.{}", o.name)));
-        let known: Vec<String> = known.collect();
-        return Err(unknown("operation", &invocation.to_string(), known.iter().map(String::as_str)));
+/// Checks the invocations of an arm against the interface of its driver, and sets `writes` of their transactions.
+pub(crate) fn operations(driver: &DriverDescription, arm: &mut Arm) -> Result<(), String> {
+    let called = |statement: &Statement| Invocation::parse(&statement.sql).ok().flatten();
+    let statements = || arm.trial.transactions.iter().flat_map(|t| &t.statements);
+    let (name, first) = (&driver.name, statements().find_map(called));
+    if first.is_some() && statements().any(|s| called(s).is_none()) {
+        return Err("the workload mixes SQL with `CALL`: a driver takes one or the other".into());
+    }
+    let interface = match (first, &driver.interface) {
+        (None, None) => return Ok(()),
+        (Some(first), Some(interface)) if first.interface == interface.name => interface,
+        (Some(Invocation { interface, .. }), _) => {
+            return Err(format!("driver `{name}` has no interface `{interface}`, which the workload is written for"));
+        }
+        (None, Some(interface)) => {
+            return Err(format!(
+                "driver `{name}` takes no SQL but the operations of interface `{}`: use a workload made of them",
+                interface.name
+            ));
+        }
     };
-    let (wanted, given) = (operation.arguments, statement.bind.len());
-    if invocation.arguments != wanted.len() || given != wanted.len() {
-        return Err(format!("`{invocation}` takes ({}), and {given} arguments are given", wanted.join(", ")));
+    let known: Vec<_> = interface.operations.iter().map(|o| format!("{}.{}", interface.name, o.name)).collect();
+    for transaction in &mut arm.trial.transactions {
+        let mut writes = false;
+        for (i, statement) in transaction.statements.iter().enumerate() {
+            let Some(invocation) = called(statement) else { continue };
+            let operation = interface.operation(&invocation).ok_or_else(|| {
+                litelab_model::unknown("operation", &invocation.to_string(), known.iter().map(String::as_str))
+            });
+            let checked = operation.and_then(|o| o.check(&invocation, statement).map(|()| o.writes));
+            writes |= checked.map_err(|e| format!("{}: {e}", named(transaction, i)))?;
+        }
+        set_writes(transaction, writes);
     }
-    if statement.tuples > 1 {
-        return Err(format!("`{invocation}` is done once at a time: `rows` has no meaning for it, `repeat` has"));
-    }
-    let columns = operation.columns;
-    if statement.yields.iter().zip(columns).any(|(name, column)| name != column)
-        || statement.yields.len() > columns.len()
-    {
-        return Err(format!("`{invocation}` yields {columns:?}, in this order"));
-    }
-    if columns.is_empty() && statement.fetch != Fetch::None {
-        return Err(format!("`{invocation}` returns nothing, so there is nothing to fetch"));
-    }
-    Ok(operation.writes)
+    Ok(())
 }
 
 /// An empty in-memory database with the arm's schema, preceded by the schema of the file in `data.from`.

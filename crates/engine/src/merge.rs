@@ -1,9 +1,11 @@
 //! Combination of the results of a trial's processes into one result.
 
-use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, Probe, TrialResult};
+use std::collections::BTreeMap;
 
-/// Adds counts and histograms; durations are those of the longest process.
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Operation, TrialResult};
+
+/// Adds counts and histograms; durations are those of the longest process, and of gauges the largest is kept.
 #[must_use]
 pub fn merge(results: Vec<TrialResult>) -> TrialResult {
     let mut results = results.into_iter();
@@ -20,18 +22,10 @@ pub fn merge(results: Vec<TrialResult>) -> TrialResult {
                 None => total.operations.push(operation),
             }
         }
-        total.probe = match (total.probe.take(), result.probe) {
-            (Some(a), Some(b)) => Some(add_probe(a, &b)),
-            (a, b) => a.or(b),
-        };
-        for part in result.breakdown {
-            match total.breakdown.iter_mut().find(|p| p.name == part.name) {
-                Some(into) => {
-                    into.calls += part.calls;
-                    into.nanos += part.nanos;
-                }
-                None => total.breakdown.push(part),
-            }
+        merge_timers(&mut total.timers, result.timers);
+        for (name, gauge) in result.gauges {
+            // The busiest of several event loops is the bottleneck.
+            total.gauges.entry(name).and_modify(|most| *most = most.max(gauge)).or_insert(gauge);
         }
     }
     total
@@ -44,50 +38,27 @@ fn add(into: &mut Operation, other: Operation) {
     into.ended += other.ended;
     into.measured += other.measured;
     into.rows += other.rows;
-    into.verified += other.verified;
-    into.mismatches += other.mismatches;
     into.unserved += other.unserved;
     into.unfinished.extend(other.unfinished);
     for (name, count) in other.errors {
         into.errors.entry(name).or_default().add(count);
     }
     into.service.merge(&other.service);
-    for (into, other) in [
-        (&mut into.wait, other.wait),
-        (&mut into.response, other.response),
-        (&mut into.lag, other.lag),
-        (&mut into.query, other.query),
-        (&mut into.first_row, other.first_row),
-    ] {
-        add_histogram(into, other.as_ref());
+    merge_timers(&mut into.timers, other.timers);
+    for (name, count) in other.counters {
+        *into.counters.entry(name).or_default() += count;
     }
 }
 
-fn add_histogram(into: &mut Option<Histogram>, other: Option<&Histogram>) {
-    match (into.as_mut(), other) {
-        (Some(into), Some(other)) => into.merge(other),
-        (None, Some(other)) => *into = Some(other.clone()),
-        (_, None) => {}
+fn merge_timers(into: &mut BTreeMap<String, Histogram>, other: BTreeMap<String, Histogram>) {
+    for (name, timer) in other {
+        into.entry(name).or_default().merge(&timer);
     }
-}
-
-fn add_probe(mut a: Probe, b: &Probe) -> Probe {
-    a.lateness.merge(&b.lateness);
-    add_histogram(&mut a.pool_wait, b.pool_wait.as_ref());
-    add_histogram(&mut a.scheduler, b.scheduler.as_ref());
-    // The busiest of several event loops is the bottleneck.
-    a.utilization = match (a.utilization, b.utilization) {
-        (Some(x), Some(y)) => Some(x.max(y)),
-        (x, y) => x.or(y),
-    };
-    a
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use litelab_protocol::{ConnectionSettings, ErrorCount, Part, Unfinished, WorkerResult};
+    use litelab_protocol::{ConnectionSettings, ErrorCount, Unfinished, WorkerResult};
 
     use super::*;
 
@@ -105,7 +76,9 @@ mod tests {
             rows: 3,
             errors: BTreeMap::from([("SQLITE_BUSY".to_owned(), ErrorCount { seen: 5, cured: 3, message: None })]),
             unfinished: vec![Unfinished { service_ns: committed, response_ns: None }],
-            service,
+            counters: BTreeMap::from([("verified".into(), committed)]),
+            timers: BTreeMap::from([("wait".into(), service.clone())]),
+            service: service.clone(),
             ..Operation::default()
         };
         TrialResult {
@@ -113,8 +86,8 @@ mod tests {
             measured_ns: elapsed_ns,
             operations: vec![operation],
             workers: vec![WorkerResult { role: role.into(), committed, ..WorkerResult::default() }],
-            probe: None,
-            breakdown: vec![Part { name: role.into(), calls: committed, nanos: 2 * committed }],
+            timers: BTreeMap::from([(role.into(), service.clone())]),
+            gauges: BTreeMap::from([("utilization".into(), 0.1 * committed as f64)]),
             connections: vec![ConnectionSettings { label: role.into(), ..ConnectionSettings::default() }],
         }
     }
@@ -129,8 +102,10 @@ mod tests {
         assert!(total.operations[0].unfinished.iter().map(|u| u.service_ns).eq([10, 5]));
         assert_eq!(total.operations[0].service.count(), 15);
         assert_eq!(total.operations[0].errors["SQLITE_BUSY"], ErrorCount { seen: 10, cured: 6, message: None });
-        let parts = total.breakdown.iter().map(|p| (p.name.as_str(), p.calls, p.nanos));
-        assert!(parts.eq([("w", 15, 30), ("r", 7, 14)]));
+        let counts = |timers: &BTreeMap<String, Histogram>| timers.values().map(Histogram::count).collect::<Vec<_>>();
+        assert_eq!((counts(&total.timers), counts(&total.operations[0].timers)), (vec![7, 15], vec![15]));
+        assert_eq!((total.operations[0].counter("verified"), total.operations[0].counter("mismatches")), (15, 0));
+        assert_eq!(total.gauges, BTreeMap::from([("utilization".into(), 1.0)]));
         assert_eq!(merge(vec![]), TrialResult::default());
     }
 }

@@ -170,7 +170,7 @@ fn examine(
         {
             plan.arms[index].trial.executor = *other;
         }
-        let arm = &plan.arms[index];
+        let arm = &mut plan.arms[index];
         let skipped = match (described, missing.get(name)) {
             (Some(described), _) => match check_support(described, arm) {
                 Ok(()) => None,
@@ -182,9 +182,7 @@ fn examine(
             // The manifest's drivers are all described or absent.
             (None, None) => absent.iter().find(|a| a.runner == *name && a.driver == driver.name).map(Absent::to_string),
         };
-        let name = driver.name;
-        let arm = &mut plan.arms[index];
-        arm.trial.driver = name;
+        arm.trial.driver = driver.name;
         arm.skipped = skipped;
     }
     Ok(descriptions)

@@ -413,8 +413,8 @@ impl<'a> Run<'a> {
             if self.stopped() || done.contains(&(arm.scenario, name.clone())) {
                 continue;
             }
-            let arm = noop::arm(arm, &name);
-            if noop.is_none_or(|noop| check_support(noop, &arm).is_err()) {
+            let mut arm = noop::arm(arm, &name);
+            if noop.is_none_or(|noop| check_support(noop, &mut arm).is_err()) {
                 continue;
             }
             report(Event::Calibrating { scenario: arm.scenario });

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use litelab_protocol::{Description, Dialect, DriverDescription, Invocation};
+use litelab_protocol::{Description, Dialect, DriverDescription};
 use sha2::{Digest, Sha256};
 
+use crate::compile::operations;
 use crate::error::EngineError;
 pub use crate::manifest::{Absent, Manifest, Need, Optional};
 use crate::process::{self, Ended};
@@ -357,11 +358,12 @@ impl Runner {
     }
 }
 
-/// Checks that a driver supports all requirements of an arm.
+/// Checks that a driver supports all requirements of an arm. Sets `writes` of transactions that invoke operations of the
+/// driver's interface.
 ///
 /// # Errors
 /// The first unsupported requirement, with the supported alternatives.
-pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Result<(), String> {
+pub fn check_support(driver: &DriverDescription, arm: &mut litelab_model::Arm) -> Result<(), String> {
     if driver.dialect != arm.dialect {
         return Err(format!(
             "driver `{}` is one of {}, and the plan was made for {}",
@@ -384,24 +386,7 @@ pub fn check_support(driver: &DriverDescription, arm: &litelab_model::Arm) -> Re
             names.join(", ")
         ));
     }
-    let statements = || arm.trial.transactions.iter().flat_map(|t| &t.statements);
-    let is_invocation = |s: &litelab_protocol::Statement| matches!(Invocation::parse(&s.sql), Ok(Some(_)));
-    if statements().any(is_invocation) && !statements().all(is_invocation) {
-        return Err("the workload mixes SQL with `CALL`: a driver takes one or the other".into());
-    }
-    let mut invoked = arm.trial.transactions.iter().flat_map(|t| &t.statements).map(|s| Invocation::parse(&s.sql));
-    match (invoked.find_map(|parsed| parsed.ok().flatten()), &driver.interface) {
-        (Some(invocation), Some(interface)) if invocation.interface == *interface => Ok(()),
-        (Some(invocation), _) => Err(format!(
-            "driver `{}` has no interface `{}`, which the workload is written for",
-            driver.name, invocation.interface
-        )),
-        (None, Some(interface)) => Err(format!(
-            "driver `{}` takes no SQL but the operations of interface `{interface}`: use a workload made of them",
-            driver.name
-        )),
-        (None, None) => Ok(()),
-    }
+    operations(driver, arm)
 }
 
 /// Adds the files below a folder that have one of the extensions, sorted by path, except those of packages installed by

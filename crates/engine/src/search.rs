@@ -147,9 +147,8 @@ mod tests {
     fn measured(committed: u64, failed: u64, flags: Vec<Flag>) -> Measurement {
         let operation = serde_json::json!({
             "role": "w", "transaction": "t", "committed": committed, "empty": 0, "failed": failed, "ended": 0,
-            "measured": 0, "rows": 0, "verified": 0, "mismatches": 0, "errors": {}, "unserved": 0, "unfinished": [],
+            "measured": 0, "rows": 0, "errors": {}, "unserved": 0, "unfinished": [],
             "service": litelab_protocol::histogram::Histogram::new(),
-            "wait": null, "response": null, "lag": null, "query": null, "first_row": null,
         });
         let operations = vec![serde_json::from_value(operation).expect("operation")];
         Measurement {
@@ -164,7 +163,7 @@ mod tests {
             search: None,
             on_server: false,
             stall_ns: None,
-            fault: None,
+            gauges: Default::default(),
             timed_ns: std::collections::BTreeMap::new(),
         }
     }

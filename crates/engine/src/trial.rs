@@ -177,7 +177,7 @@ fn attempt(
     if let Some(reason) = ended_badly {
         return Err(Stop::new(FailureKind::Runner, reason));
     }
-    let mut fault = fault.transpose().map_err(|e| Stop::new(FailureKind::Server, e))?;
+    let mut gauges = fault.transpose().map_err(|e| Stop::new(FailureKind::Server, e))?;
 
     let result = evidence.result.clone().unwrap_or_default();
     verify::counts(arm, &result)
@@ -194,11 +194,12 @@ fn attempt(
         verify::kept(&evidence.settings, &evidence.ended, complete).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
     let broken = |e| Stop::new(FailureKind::Invariant, e);
-    let content = match &mut fault {
+    verify::verified(&result).map_err(broken)?;
+    let content = match &mut gauges {
         None => placed.check(arm, &result).map_err(broken)?,
-        Some(fault) => {
+        Some(gauges) => {
             let (content, lost) = placed.check_nodes(arm, &result).map_err(broken)?;
-            fault.lost = lost;
+            gauges.extend(lost.map(|lost| ("lost".to_owned(), lost as f64)));
             content
         }
     };
@@ -220,7 +221,7 @@ fn attempt(
         search: None,
         on_server: arm.server.is_some(),
         stall_ns: stall::longest(&evidence.series.ticks),
-        fault,
+        gauges: gauges.unwrap_or_default(),
         timed_ns: timed_roles(&arm.trial),
     })
 }

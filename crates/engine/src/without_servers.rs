@@ -8,7 +8,6 @@ use std::time::Instant;
 use litelab_model::{Arm, Plan, Server};
 use litelab_protocol::Database;
 use litelab_record::ServerRecord;
-use litelab_record::outcome::Fault;
 
 use crate::WITHOUT_SERVERS;
 use crate::error::EngineError;
@@ -119,7 +118,7 @@ impl NoFault {
         match *self {}
     }
 
-    pub(crate) fn finish(&mut self, _keep_going: &mut dyn FnMut() -> bool) -> Result<Fault, String> {
+    pub(crate) fn finish(&mut self, _keep_going: &mut dyn FnMut() -> bool) -> Result<BTreeMap<String, f64>, String> {
         match *self {}
     }
 }

@@ -1,7 +1,6 @@
 //! What is refused before anything is opened: what the runner cannot do, or would do wrong without an error.
 
-use litelab_protocol::invocation::Invocation;
-use litelab_protocol::{Begin, Database, Fetch, Order, Statement, Trial, Until, VERSION};
+use litelab_protocol::{Begin, Database, Interface, Invocation, Order, Statement, Trial, Until, VERSION};
 
 use crate::driver::Driver;
 use crate::fault::Fault;
@@ -26,7 +25,7 @@ pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
     if trial.databases.iter().any(|database| matches!(database, Database::Server { .. })) {
         return fail(format!("driver `{}` opens databases of SQLite, and this one is a server's", driver.name));
     }
-    let Some(interface) = driver.interface else { return Ok(()) };
+    let Some(interface) = &driver.interface else { return Ok(()) };
     if !driver.in_memory && trial.databases.iter().any(|database| matches!(database, Database::Memory { .. })) {
         return fail(format!("driver `{}` keeps its tables in a file, not in memory", driver.name));
     }
@@ -42,26 +41,15 @@ pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
 }
 
 /// A statement that has to be an operation of the interface, with the arguments and the columns that it has there.
-fn operation(statement: &Statement, interface: &str, driver: &str) -> Result<(), Fault> {
-    let sql = &statement.sql;
+fn operation(statement: &Statement, interface: &Interface, driver: &str) -> Result<(), Fault> {
+    let (sql, name) = (&statement.sql, &interface.name);
     let Some(invocation) = Invocation::parse(sql).map_err(Fault::Other)? else {
-        return fail(format!("driver `{driver}` takes no SQL but operations of interface `{interface}`, not `{sql}`"));
+        return fail(format!("driver `{driver}` takes no SQL but operations of interface `{name}`, not `{sql}`"));
     };
-    let Some(operation) = invocation.definition().filter(|_| invocation.interface == interface) else {
-        return fail(format!("driver `{driver}` has interface `{interface}`, and no operation `{invocation}`"));
+    let Some(operation) = interface.operation(&invocation) else {
+        return fail(format!("driver `{driver}` has interface `{name}`, and no operation `{invocation}`"));
     };
-    let (wanted, given) = (operation.arguments.len(), statement.bind.len() * statement.tuples as usize);
-    if invocation.arguments != wanted || given != wanted {
-        return fail(format!("`{sql}`: it has {wanted} parameters, and {given} are bound"));
-    }
-    let columns = operation.columns;
-    if statement.yields.len() > columns.len() || statement.yields.iter().zip(columns).any(|(name, c)| name != c) {
-        return fail(format!("`{sql}`: it has columns {columns:?}, and yields {:?}", statement.yields));
-    }
-    if columns.is_empty() && (statement.required || statement.fetch != Fetch::None) {
-        return fail(format!("`{sql}`: it returns no row that could be fetched"));
-    }
-    Ok(())
+    operation.check(&invocation, statement).map_err(Fault::Other)
 }
 
 /// Roles that have something to do, and an end.

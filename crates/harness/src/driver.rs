@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, SqliteBuild};
+use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, Interface, SqliteBuild};
 
 use crate::fault::Fault;
 use crate::library::{self, GroupCommit, Library};
@@ -21,7 +21,7 @@ pub struct Driver {
     pub(crate) name: &'static str,
     pub(crate) accesses: &'static [&'static str],
     pub(crate) executors: &'static [Executor],
-    pub(crate) interface: Option<&'static str>,
+    pub(crate) interface: Option<Interface>,
     pub(crate) in_memory: bool,
     about: fn() -> Result<About, Fault>,
     pub(crate) run: Run,
@@ -107,11 +107,10 @@ impl Driver {
         self
     }
 
-    /// Takes no SQL but the operations of this interface of [`litelab_protocol::invocation`]: a trial with anything else is
-    /// refused before anything is opened.
+    /// Takes no SQL but the operations of this interface: a trial with anything else is refused before anything is opened.
     #[must_use]
-    pub const fn interface(mut self, name: &'static str) -> Self {
-        self.interface = Some(name);
+    pub fn interface(mut self, interface: Interface) -> Self {
+        self.interface = Some(interface);
         self.in_memory = false;
         self
     }
@@ -131,7 +130,7 @@ impl Driver {
             sqlite,
             accesses: self.accesses.iter().map(|kind| (*kind).into()).collect(),
             executors: self.executors.to_vec(),
-            interface: self.interface.map(Into::into),
+            interface: self.interface.clone(),
             dialect: litelab_protocol::Dialect::Sqlite,
         })
     }

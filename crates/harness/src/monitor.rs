@@ -4,12 +4,12 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use litelab_protocol::{Line, Probe, TickCount, TrialResult};
+use litelab_protocol::{Line, TickCount, TrialResult};
 
 use crate::clock::Clock;
 use crate::conversation::{exit_failed, exit_with, send};
 use crate::fault::Fault;
-use crate::probe::Prober;
+use crate::probe::{Probed, Prober};
 use crate::state::TrialState;
 use crate::worker::Id;
 
@@ -26,8 +26,7 @@ pub type Ended<H> = Result<Option<Done<H>>, Fault>;
 pub struct Finished<H> {
     /// By database, role and place in the role.
     pub done: Vec<Done<H>>,
-    /// What the host probe measured.
-    pub probe: Option<Probe>,
+    pub probed: Probed,
     /// Whether a worker has not ended: its thread still holds a connection.
     pub hangs: bool,
 }
@@ -35,7 +34,7 @@ pub struct Finished<H> {
 impl<H> Finished<H> {
     /// The result of the trial, to which `add` adds, and the workers. Where one hangs the process ends here with the result.
     pub fn result(self, state: &'static TrialState, add: impl FnOnce(&mut TrialResult)) -> (Vec<Done<H>>, TrialResult) {
-        let mut result = state.result(self.probe);
+        let mut result = state.result(self.probed);
         add(&mut result);
         if self.hangs {
             exit_with(result);
@@ -83,9 +82,8 @@ pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: 
     let now = clock.now();
     tick(state, now, &mut prober, &mut last);
     done.sort_by_key(|done: &Done<H>| done.id.counters);
-    let lateness = prober.map(|prober| prober.into_lateness(now));
-    let probe = lateness.map(|lateness| Probe { lateness, pool_wait: None, utilization: None, scheduler: None });
-    Finished { done, probe, hangs }
+    let timers = prober.map(|prober| ("probe".to_owned(), prober.into_lateness(now))).into_iter().collect();
+    Finished { done, probed: Probed { timers, ..Probed::default() }, hangs }
 }
 
 fn tick(state: &'static TrialState, now: u64, prober: &mut Option<Prober>, last: &mut Vec<TickCount>) {

@@ -1,6 +1,15 @@
 //! The host probe: a timer, and how late it ran.
 
+use std::collections::BTreeMap;
+
 use litelab_protocol::histogram::Histogram;
+
+/// What the probe measured, by the names of [`litelab_protocol::TrialResult`]; empty without a probe.
+#[derive(Default)]
+pub struct Probed {
+    pub timers: BTreeMap<String, Histogram>,
+    pub gauges: BTreeMap<String, f64>,
+}
 
 /// A timer that is due every period from `go`. One that is due while the last is still late counts too, so a stall of ten
 /// periods counts as ten.

@@ -125,17 +125,27 @@ impl Record {
         whole.ended += self.ended;
         whole.measured += self.measured;
         whole.rows += self.rows;
-        whole.verified += self.verified;
-        whole.mismatches += self.mismatches;
+        for (name, count) in [("verified", self.verified), ("mismatches", self.mismatches)] {
+            if count > 0 {
+                *whole.counters.entry(name.into()).or_default() += count;
+            }
+        }
         for (code, count) in &self.errors {
             whole.errors.entry(codes::name(*code).into()).or_default().add(count.clone());
         }
         whole.service.merge(&self.service);
-        merge(&mut whole.wait, &self.wait);
-        merge(&mut whole.response, &self.response);
-        merge(&mut whole.lag, &self.lag);
-        merge(&mut whole.query, &self.query);
-        merge(&mut whole.first_row, &self.first_row);
+        let timers = [
+            ("wait", &self.wait),
+            ("response", &self.response),
+            ("lag", &self.lag),
+            ("query", &self.query),
+            ("first_row", &self.first_row),
+        ];
+        for (name, timer) in timers {
+            if let Some(timer) = timer {
+                whole.timers.entry(name.into()).or_default().merge(timer);
+            }
+        }
     }
 }
 
@@ -144,12 +154,6 @@ impl Record {
 fn note(histogram: &mut Option<Histogram>, nanos: Option<u64>) {
     if let (Some(histogram), Some(nanos)) = (histogram, nanos) {
         histogram.record(nanos);
-    }
-}
-
-fn merge(whole: &mut Option<Histogram>, part: &Option<Histogram>) {
-    if let Some(part) = part {
-        whole.get_or_insert_with(Histogram::new).merge(part);
     }
 }
 
@@ -195,18 +199,16 @@ impl CounterTable {
     pub fn operations(&self, trial: &Trial) -> Vec<Operation> {
         let sums = self.sums(trial);
         let operation = |(sum, &(role, transaction)): (TickCount, &(usize, usize))| {
-            let empty = Record::new(&trial.transactions[transaction], false, false);
-            Operation {
+            let mut operation = Operation {
                 role: trial.roles[role].name.clone(),
                 transaction: sum.transaction,
                 committed: sum.committed,
                 empty: sum.empty,
                 failed: sum.failed,
-                service: empty.service,
-                query: empty.query,
-                first_row: empty.first_row,
                 ..Operation::default()
-            }
+            };
+            Record::new(&trial.transactions[transaction], false, false).merge_into(&mut operation);
+            operation
         };
         sums.into_iter().zip(&self.keys).map(operation).collect()
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
-use litelab_protocol::{Executor, Probe};
+use litelab_protocol::Executor;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, Notify};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::conversation::exit_failed;
 use crate::fault::Fault;
 use crate::monitor::{Done, Finished, watch};
+use crate::probe::Probed;
 use crate::runtime_probe;
 use crate::state::{MAX_BLOCKING_THREADS, TrialState};
 use crate::threads::{self, panicked};
@@ -101,12 +102,14 @@ where
     let clock = runtime.block_on(start());
     let mut finished = watch(state, clock, 0, &ended);
     stop.notify_one();
-    finished.probe = probe.and_then(|probe| measured(runtime, probe, finished.hangs));
+    if let Some(probed) = probe.and_then(|probe| measured(runtime, probe, finished.hangs)) {
+        finished.probed = probed;
+    }
     finished
 }
 
 /// What the probe measured; nothing where a worker that hangs keeps it from ending.
-fn measured(runtime: &Runtime, probe: JoinHandle<Probe>, hangs: bool) -> Option<Probe> {
+fn measured(runtime: &Runtime, probe: JoinHandle<Probed>, hangs: bool) -> Option<Probed> {
     let measured = async {
         match hangs {
             true => tokio::time::timeout(PATIENCE, probe).await.ok(),

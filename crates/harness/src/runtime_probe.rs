@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use litelab_protocol::Probe;
 use litelab_protocol::histogram::Histogram;
 use tokio::runtime::{Handle, RuntimeMetrics};
 use tokio::sync::Notify;
@@ -10,11 +9,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::clock::Clock;
-use crate::probe::Prober;
+use crate::probe::{Probed, Prober};
 use crate::state::TrialState;
 
 /// Probes from `go` until `stop`. What was due during the warm-up is not recorded, but the ticks report it.
-pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probe {
+pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probed {
     let (trial, lag) = (state.trial, &state.counters.probe_lag);
     let warm = trial.warmup_ms.saturating_mul(1_000_000);
     let mut prober = Prober::new(trial.probe_ms, warm);
@@ -44,7 +43,9 @@ pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probe {
     while let Some(job) = jobs.join_next().await {
         record(&mut pool_wait, job.ok(), warm);
     }
-    Probe { lateness, pool_wait: Some(pool_wait), utilization, scheduler: None }
+    let timers = [("probe", lateness), ("pool_wait", pool_wait)].map(|(name, timer)| (name.to_owned(), timer));
+    let gauges = utilization.map(|share| ("utilization".to_owned(), share)).into_iter().collect();
+    Probed { timers: timers.into(), gauges }
 }
 
 /// When a job was asked for, and when it ran.

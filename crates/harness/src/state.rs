@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use litelab_protocol::generator::Stream;
-use litelab_protocol::{Access, Executor, Probe, Role, Step, Transaction, Trial, TrialResult, Until, WorkerResult};
+use litelab_protocol::{Access, Executor, Role, Step, Transaction, Trial, TrialResult, Until, WorkerResult};
 
 use crate::clock::{Clock, End, NEVER};
 use crate::fault::Fault;
+use crate::probe::Probed;
 use crate::record::{CounterTable, Record};
 use crate::retry::RetryPolicy;
 use crate::schedule::Schedule;
@@ -157,7 +158,7 @@ impl TrialState {
     }
 
     /// What all workers did, in the order in which they were made.
-    pub fn result(&'static self, probe: Option<Probe>) -> TrialResult {
+    pub fn result(&'static self, probed: Probed) -> TrialResult {
         let trial = self.trial;
         let mut operations = self.counters.operations(trial);
         let mut workers = Vec::new();
@@ -185,7 +186,8 @@ impl TrialState {
             }
         }
         let measured_ns = elapsed_ns.saturating_sub(nanos(trial.warmup_ms));
-        TrialResult { elapsed_ns, measured_ns, operations, workers, probe, ..TrialResult::default() }
+        let Probed { timers, gauges } = probed;
+        TrialResult { elapsed_ns, measured_ns, operations, workers, timers, gauges, ..TrialResult::default() }
     }
 }
 

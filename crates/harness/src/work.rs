@@ -35,7 +35,7 @@ impl Job {
         Ok(match work {
             Work::None => Self::None,
             Work::Read => Self::Read,
-            Work::Sha256Verify { value, hash } => Self::Verify { value: find(value)?, hash: find(hash)? },
+            Work::Verify { value, hash } => Self::Verify { value: find(value)?, hash: find(hash)? },
         })
     }
 

@@ -181,7 +181,7 @@ impl Progress {
                 values.push(value);
                 values.sort_by(f64::total_cmp);
                 let (median, n) = (values[values.len() / 2], values.len());
-                let text = format!("{name}: {metric} {} (median of {n})", number::value(median, metric.measure.unit()));
+                let text = format!("{name}: {metric} {} (median of {n})", number::value(median, metric.unit()));
                 match self.lines.get(record.arm) {
                     Some(line) => output::message(line, &text),
                     None => self.line_or_message(&text, false),

@@ -45,8 +45,8 @@ pub enum Timing {
     Probe,
     /// Wait of a trivial job in the runtime's blocking pool.
     PoolWait,
-    /// Wait of the runtime's runnable tasks for a processor.
-    Scheduler,
+    /// A timer of the driver or runtime, which the metric names in the place of a transaction.
+    Timer,
 }
 
 /// A measurable property of a trial.
@@ -89,19 +89,17 @@ pub enum Measure {
     WalRestarts,
     /// Share of time during which the event loop was busy.
     Utilization,
-    /// Nanoseconds per committed transaction in one part of the driver library's work. The metric names the part in the
-    /// place of a transaction.
-    PartTime,
-    /// Calls of that part per committed transaction.
-    PartCalls,
+    /// Sum of a timer in nanoseconds per committed transaction. The metric names the timer in the place of a transaction.
+    TimerTime,
+    /// Number of values of that timer per committed transaction.
+    TimerCalls,
+    /// A number that the driver or the engine names, as the metric does in the place of a transaction. The name's suffix
+    /// is the unit: `_ns`, `_bytes`, `_share`, otherwise a count.
+    Gauge,
     /// Longest time without a commit of any worker, in nanoseconds.
     Stall,
     /// Longest time without a commit of one worker, in nanoseconds; the maximum over all workers.
     WorkerStall,
-    /// Nanoseconds from the start of a killed node until it had rejoined its cluster.
-    Rejoin,
-    /// Acknowledged transactions missing in the database after the kill of a node, as a share of all acknowledged ones.
-    Lost,
 }
 
 /// A measure of one transaction, or of all transactions together.
@@ -110,7 +108,7 @@ pub enum Measure {
 pub struct Metric {
     /// The measured property.
     pub measure: Measure,
-    /// Name of the transaction, or of the part for a measure of parts; `None` for all transactions.
+    /// Name of the transaction, or of the timer or gauge for a measure of these; `None` for all transactions.
     pub transaction: Option<String>,
 }
 
@@ -132,14 +130,14 @@ pub enum Unit {
 }
 
 /// Names of measures in the order of the documentation.
-const NAMES: [(&str, Measure); 56] = {
+const NAMES: [(&str, Measure); 58] = {
     use Measure::{
-        Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Latency, Lost, Memory, PartCalls, PartTime,
-        Rejoin, RowTime, RowsPerSecond, Served, Stall, Sustainable, Throughput, Utilization, WalAfter, WalPeak,
+        Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, RowTime,
+        RowsPerSecond, Served, Stall, Sustainable, Throughput, TimerCalls, TimerTime, Utilization, WalAfter, WalPeak,
         WalRestarts, WorkerStall, Written,
     };
     use Quantile::{Max, Mean, P50, P95, P99, P999};
-    use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Scheduler, Service, Wait};
+    use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Service, Timer, Wait};
     [
         ("throughput", Throughput),
         ("rows_per_second", RowsPerSecond),
@@ -174,9 +172,6 @@ const NAMES: [(&str, Measure); 56] = {
         ("pool_wait_p50", Latency(PoolWait, P50)),
         ("pool_wait_p99", Latency(PoolWait, P99)),
         ("pool_wait_max", Latency(PoolWait, Max)),
-        ("scheduler_p50", Latency(Scheduler, P50)),
-        ("scheduler_p99", Latency(Scheduler, P99)),
-        ("scheduler_max", Latency(Scheduler, Max)),
         ("utilization", Utilization),
         ("cpu", Cpu),
         ("wal_peak", WalPeak),
@@ -191,17 +186,22 @@ const NAMES: [(&str, Measure); 56] = {
         ("fairness", Fairness),
         ("sustainable", Sustainable),
         ("wal_restarts", WalRestarts),
-        ("part_time", PartTime),
-        ("part_calls", PartCalls),
         ("stall", Stall),
         ("worker_stall", WorkerStall),
-        ("rejoin", Rejoin),
-        ("lost", Lost),
+        ("timer_mean", Latency(Timer, Mean)),
+        ("timer_p50", Latency(Timer, P50)),
+        ("timer_p95", Latency(Timer, P95)),
+        ("timer_p99", Latency(Timer, P99)),
+        ("timer_p999", Latency(Timer, P999)),
+        ("timer_max", Latency(Timer, Max)),
+        ("timer_time", TimerTime),
+        ("timer_calls", TimerCalls),
+        ("gauge", Gauge),
     ]
 };
 
-/// Metric names of other benchmarks, with the name of the equivalent here.
-const ELSEWHERE: [(&str, &str); 9] = [
+/// Metric names of other benchmarks and of earlier versions, with the name of the equivalent.
+const ELSEWHERE: [(&str, &str); 16] = [
     ("tps", "throughput"),
     ("qps", "throughput"),
     ("rps", "throughput"),
@@ -211,6 +211,13 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("avg", "mean"),
     ("average", "mean"),
     ("p90", "p95"),
+    ("part_time", "timer_time:NAME"),
+    ("part_calls", "timer_calls:NAME"),
+    ("scheduler_p50", "timer_p50:scheduler"),
+    ("scheduler_p99", "timer_p99:scheduler"),
+    ("scheduler_max", "timer_max:scheduler"),
+    ("rejoin", "gauge:rejoin_ns"),
+    ("lost", "gauge:lost"),
 ];
 
 impl Measure {
@@ -220,25 +227,9 @@ impl Measure {
         NAMES.iter().find(|(_, m)| *m == self).map_or("?", |(name, _)| name)
     }
 
-    /// Unit of the values.
-    #[must_use]
-    pub fn unit(self) -> Unit {
-        match self {
-            Self::Throughput | Self::RowsPerSecond | Self::Sustainable => Unit::PerSecond,
-            Self::RowTime
-            | Self::Latency(..)
-            | Self::Cpu
-            | Self::PartTime
-            | Self::Stall
-            | Self::WorkerStall
-            | Self::Rejoin => Unit::Nanos,
-            Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => Unit::Bytes,
-            Self::FailedShare | Self::EmptyShare | Self::Served | Self::Fairness | Self::Utilization | Self::Lost => {
-                Unit::Share
-            }
-            Self::ErrorShare => Unit::PerTransaction,
-            Self::WalRestarts | Self::PartCalls => Unit::Count,
-        }
+    /// Whether the metric names something other than a transaction.
+    fn is_named(self) -> bool {
+        matches!(self, Self::Latency(Timing::Timer, _) | Self::TimerTime | Self::TimerCalls | Self::Gauge)
     }
 
     /// Whether the value is computed from single transactions, so that it is unreliable with only a few of them.
@@ -246,8 +237,8 @@ impl Measure {
     pub fn is_of_transactions(self) -> bool {
         match self {
             Self::Throughput | Self::RowsPerSecond | Self::RowTime | Self::Cpu | Self::Written | Self::Fairness => true,
-            Self::PartTime | Self::PartCalls => true,
-            Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::Scheduler),
+            Self::TimerTime | Self::TimerCalls => true,
+            Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::Timer),
             _ => false,
         }
     }
@@ -260,11 +251,32 @@ impl Measure {
 }
 
 impl Metric {
-    /// Name of the transaction that the workload must have; `None` for all transactions, or for a part.
+    /// Name of the transaction that the workload must have; `None` for all transactions, or for a timer or gauge.
     #[must_use]
     pub fn of_transaction(&self) -> Option<&str> {
-        let of_part = matches!(self.measure, Measure::PartTime | Measure::PartCalls);
-        self.transaction.as_deref().filter(|_| !of_part)
+        self.transaction.as_deref().filter(|_| !self.measure.is_named())
+    }
+
+    /// Unit of the values.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        use Measure::{
+            Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, RowTime,
+            RowsPerSecond, Served, Stall, Sustainable, Throughput, TimerCalls, TimerTime, Utilization, WalAfter,
+            WalPeak, WalRestarts, WorkerStall, Written,
+        };
+        let name = self.transaction.as_deref().unwrap_or_default();
+        match self.measure {
+            Throughput | RowsPerSecond | Sustainable => Unit::PerSecond,
+            RowTime | Latency(..) | Cpu | TimerTime | Stall | WorkerStall => Unit::Nanos,
+            WalPeak | WalAfter | DatabaseSize | Written | Memory => Unit::Bytes,
+            FailedShare | EmptyShare | Served | Fairness | Utilization => Unit::Share,
+            ErrorShare => Unit::PerTransaction,
+            Gauge if name.ends_with("_ns") => Unit::Nanos,
+            Gauge if name.ends_with("_bytes") => Unit::Bytes,
+            Gauge if name.ends_with("_share") => Unit::Share,
+            WalRestarts | TimerCalls | Gauge => Unit::Count,
+        }
     }
 
     /// Names of all measures.
@@ -281,7 +293,7 @@ impl From<Measure> for Metric {
 
 impl FromStr for Metric {
     type Err = String;
-    /// Parses a name such as `p99`, or with a transaction `p99:claim`.
+    /// Parses a name such as `p99`, with a transaction `p99:claim`, or with a timer `timer_p99:scheduler`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, transaction) = match text.split_once(':') {
             None => (text, None),
@@ -296,6 +308,9 @@ impl FromStr for Metric {
             .find(|(known, _)| *known == name)
             .map(|(_, m)| *m)
             .ok_or_else(|| unknown("metric", name, Self::names()))?;
+        if measure.is_named() && transaction.is_none() {
+            return Err(format!("metric `{name}` needs a name: write `{name}:NAME`"));
+        }
         Ok(Self { measure, transaction })
     }
 }
@@ -330,13 +345,21 @@ mod tests {
     #[test]
     fn names_come_back() {
         for (name, measure) in NAMES {
-            assert_eq!(name.parse(), Ok(Metric::from(measure)));
+            match measure.is_named() {
+                false => assert_eq!(name.parse(), Ok(Metric::from(measure))),
+                true => assert!(name.parse::<Metric>().is_err_and(|e| e.contains(&format!("write `{name}:NAME`")))),
+            }
             assert_eq!(measure.name(), name);
         }
         let m: Metric = "p99:claim".parse().expect("valid");
         assert_eq!((m.to_string().as_str(), m.of_transaction()), ("p99:claim", Some("claim")));
-        let part: Metric = "part_time:back-off".parse().expect("valid");
-        assert_eq!((part.to_string().as_str(), part.of_transaction()), ("part_time:back-off", None));
+        let timer: Metric = "timer_time:back-off".parse().expect("valid");
+        assert_eq!((timer.to_string().as_str(), timer.of_transaction()), ("timer_time:back-off", None));
+        let unit = |name: &str| format!("gauge:{name}").parse::<Metric>().map(|m| m.unit());
+        let units = [Unit::Nanos, Unit::Bytes, Unit::Share, Unit::Count].map(Ok);
+        assert_eq!(["rejoin_ns", "log_bytes", "hit_share", "lost"].map(unit), units);
+        let part = "unknown metric `part_time`: it is `timer_time:NAME` here";
+        assert_eq!("part_time:back-off".parse::<Metric>(), Err(part.to_owned()));
         let tps = "unknown metric `tps`: it is `throughput` here";
         assert_eq!("tps:claim".parse::<Metric>(), Err(tps.to_owned()));
         assert!(ELSEWHERE.iter().all(|(_, ours)| ours.parse::<Metric>().is_ok()));

@@ -1,7 +1,7 @@
 //! Workloads: a schema, data, named transactions and invariants. Files in `workloads/`.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Begin, Fetch, Work};
+use litelab_protocol::{Begin, Fetch};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -86,6 +86,8 @@ pub struct TransactionSpec {
     pub fetch: Option<Fetch>,
     /// Client-side work on each fetched row of the only statement.
     pub work: Option<WorkSpec>,
+    /// Columns to verify in each fetched row of the only statement.
+    pub verify: Option<Verify>,
     /// Names for the result columns of the only statement, for later transactions.
     pub yields: Option<Vec<String>>,
     /// Pause after the begin; locks are kept.
@@ -108,6 +110,8 @@ pub struct StatementSpec {
     pub fetch: Option<Fetch>,
     /// Client-side work on each fetched row; default: every column is read.
     pub work: Option<WorkSpec>,
+    /// Columns to verify in each fetched row, in place of `work`.
+    pub verify: Option<Verify>,
     /// Names for the result columns, for later statements and transactions.
     pub yields: Vec<String>,
     /// Whether a result without a row ends the transaction as `empty`; default: true if the statement yields.
@@ -126,6 +130,7 @@ struct StatementTable {
     repeat: Option<Quantity>,
     fetch: Option<Fetch>,
     work: Option<WorkSpec>,
+    verify: Option<Verify>,
     #[serde(default)]
     yields: Vec<String>,
     required: Option<bool>,
@@ -133,14 +138,15 @@ struct StatementTable {
 }
 
 impl Keys for OneOrMany<StatementSpec> {
-    const KEYS: &'static [&'static str] = &["sql", "rows", "repeat", "fetch", "work", "yields", "required", "hold"];
+    const KEYS: &'static [&'static str] =
+        &["sql", "rows", "repeat", "fetch", "work", "verify", "yields", "required", "hold"];
 }
 
 impl<'de> FromTable<'de> for StatementSpec {
     fn from_table<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let t = StatementTable::deserialize(deserializer)?;
-        let StatementTable { sql, rows, repeat, fetch, work, yields, required, hold } = t;
-        Ok(Self { sql, rows, repeat, fetch, work, yields, required, hold })
+        let StatementTable { sql, rows, repeat, fetch, work, verify, yields, required, hold } = t;
+        Ok(Self { sql, rows, repeat, fetch, work, verify, yields, required, hold })
     }
 }
 
@@ -170,20 +176,17 @@ pub enum WorkSpec {
     None,
     /// Every column is read.
     Read,
-    /// Column `rand` is decoded from hex, hashed and compared with column `hash`.
-    Sha256Verify,
 }
 
-impl WorkSpec {
-    /// The work in the form of the protocol.
-    #[must_use]
-    pub fn resolve(self) -> Work {
-        match self {
-            Self::None => Work::None,
-            Self::Read => Work::Read,
-            Self::Sha256Verify => Work::Sha256Verify { value: "rand".into(), hash: "hash".into() },
-        }
-    }
+/// Two columns: a row is wrong if `hash` is not the SHA-256 of `value`, both in hex. A wrong row fails the trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Name of the column with the content.
+    pub value: String,
+    /// Name of the column with the hash.
+    pub hash: String,
 }
 
 /// A condition on the database after every trial.
@@ -197,8 +200,7 @@ pub struct Invariant {
     /// A query whose result is one number, or a table of queries by dialect.
     pub sql: ByDialect<String>,
     /// Expected result: an expression over variables (`$rows`), `$data_rows`, and counts of the trial:
-    /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `rows.NAME`, `verified.NAME`, `mismatches.NAME` of transaction
-    /// `NAME`.
+    /// `committed.NAME`, `empty.NAME`, `failed.NAME`, `rows.NAME`, `verified.NAME` of transaction `NAME`.
     pub equals: Option<Quantity>,
     /// Lower bound of the result, included.
     pub at_least: Option<Quantity>,

@@ -12,4 +12,4 @@ mod session;
 mod warnings;
 mod work;
 
-pub use session::{Orchestrator, Store};
+pub use session::{Orchestrator, Store, interface};

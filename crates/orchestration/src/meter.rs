@@ -1,8 +1,7 @@
 //! A provider that forwards every call to another one and measures it, so that all providers are measured in the same
 //! way.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,56 +11,45 @@ use duroxide::providers::{
     ScheduledActivityIdentifier, SessionFetchConfig, TagFilter, WorkItem,
 };
 use duroxide::{Event, SystemStats};
-use litelab_protocol::Part;
+use litelab_protocol::histogram::Histogram;
 use tokio::sync::oneshot;
 
-/// Number of calls, and their total duration in nanoseconds.
+/// Durations of the calls of each kind, in nanoseconds.
 #[derive(Default)]
-pub struct Counter {
-    calls: AtomicU64,
-    nanos: AtomicU64,
-}
-
-impl Counter {
-    fn add(&self, nanos: u64) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.nanos.fetch_add(nanos, Ordering::Relaxed);
-    }
-
-    fn clear(&self) {
-        self.calls.store(0, Ordering::Relaxed);
-        self.nanos.store(0, Ordering::Relaxed);
-    }
-
-    fn part(&self, name: &str) -> Part {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Part { name: name.into(), calls: of(&self.calls), nanos: of(&self.nanos) }
-    }
-}
-
-/// Counters per kind of call.
-#[derive(Default)]
-pub struct Counters {
+struct Timers {
     /// Fetches that found an item.
-    fetch: Counter,
+    fetch: Timer,
     /// Fetches that found no item. A provider that waits for work does so inside these calls and inside `fetch`.
-    look: Counter,
+    look: Timer,
     /// Sleep of a dispatcher after a fetch without an item, computed from `dispatcher_min_poll_interval`.
-    idle: Counter,
+    idle: Timer,
     /// Acknowledgements and abandoned items.
-    ack: Counter,
+    ack: Timer,
     /// Enqueued items.
-    enqueue: Counter,
+    enqueue: Timer,
     /// Reads of histories and statuses, by which a client waits.
-    read: Counter,
+    read: Timer,
     /// Renewals of leases, and all other calls.
-    other: Counter,
+    other: Timer,
     /// From the commit that ends an orchestration until the client has seen the end.
-    notice: Counter,
+    notice: Timer,
 }
 
-impl Counters {
-    fn all(&self) -> [(&'static str, &Counter); 8] {
+#[derive(Default)]
+struct Timer(Mutex<Histogram>);
+
+impl Timer {
+    fn add(&self, nanos: u64) {
+        self.locked().record(nanos);
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Histogram> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Timers {
+    fn all(&self) -> [(&'static str, &Timer); 8] {
         [
             ("fetch", &self.fetch),
             ("look", &self.look),
@@ -96,25 +84,25 @@ struct Client {
 pub struct Meter {
     inner: Arc<dyn Provider>,
     min_poll_interval: Duration,
-    counters: Counters,
+    timers: Timers,
     waiting: Mutex<Waiting>,
 }
 
 impl Meter {
     /// Wraps a provider. `min_poll_interval` must be that of the runtime.
     pub fn new(inner: Arc<dyn Provider>, min_poll_interval: Duration) -> Self {
-        Self { inner, min_poll_interval, counters: Counters::default(), waiting: Mutex::default() }
+        Self { inner, min_poll_interval, timers: Timers::default(), waiting: Mutex::default() }
     }
 
-    /// Resets all counters to zero.
+    /// Discards all durations.
     pub fn begin(&self) {
-        self.counters.all().iter().for_each(|(_, counter)| counter.clear());
+        self.timers.all().iter().for_each(|(_, timer)| *timer.locked() = Histogram::new());
     }
 
-    /// Returns the parts that have at least one call.
-    pub fn parts(&self) -> Vec<Part> {
-        let parts = self.counters.all().map(|(name, counter)| counter.part(name));
-        parts.into_iter().filter(|part| part.calls > 0).collect()
+    /// Returns the durations of each kind of call that was made.
+    pub fn timers(&self) -> BTreeMap<String, Histogram> {
+        let timers = self.timers.all().map(|(name, timer)| (name.to_owned(), timer.locked().clone()));
+        timers.into_iter().filter(|(_, timer)| timer.count() > 0).collect()
     }
 
     /// Registers a client that waits for this instance. The receiver resolves when the end of the instance is
@@ -129,7 +117,7 @@ impl Meter {
     pub fn seen(&self, instance: &str) {
         let client = self.waiting().clients.remove(instance);
         if let Some(ended) = client.and_then(|client| client.ended) {
-            self.counters.notice.add(since(ended));
+            self.timers.notice.add(since(ended));
         }
     }
 
@@ -141,13 +129,13 @@ impl Meter {
     fn fetched<T>(&self, begun: Instant, found: Result<Option<T>, ProviderError>) -> Result<Option<T>, ProviderError> {
         match &found {
             Ok(None) => {
-                self.counters.look.add(since(begun));
+                self.timers.look.add(since(begun));
                 let left = self.min_poll_interval.saturating_sub(begun.elapsed());
                 if !left.is_zero() {
-                    self.counters.idle.add(nanos(left));
+                    self.timers.idle.add(nanos(left));
                 }
             }
-            _ => self.counters.fetch.add(since(begun)),
+            _ => self.timers.fetch.add(since(begun)),
         }
         found
     }
@@ -161,12 +149,12 @@ fn since(begun: Instant) -> u64 {
     nanos(begun.elapsed())
 }
 
-/// Awaits a call of the provider and adds its duration to a counter.
+/// Awaits a call of the provider and adds its duration to a timer.
 macro_rules! timed {
-    ($self:ident.$counter:ident, $call:expr) => {{
+    ($self:ident.$timer:ident, $call:expr) => {{
         let begun = Instant::now();
         let answer = $call.await;
-        $self.counters.$counter.add(since(begun));
+        $self.timers.$timer.add(since(begun));
         answer
     }};
 }

@@ -11,7 +11,9 @@ use duroxide::{Client, ClientError, ErrorDetails, OrchestrationStatus};
 use litelab_harness::{
     Account, AsyncSession, Bound, Call, Column, Effect, Fault, Job, Library, Reply, Request, Row, Settings, Setup,
 };
-use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Part, Prepare, Statement, Transaction};
+use litelab_protocol::{
+    Begin, Connection, Database, Fetch, Interface, Invocation, Prepare, Statement, Transaction, invocation,
+};
 
 use super::meter::Meter;
 use super::options::{Options, Wait};
@@ -36,11 +38,6 @@ pub trait Store: Send + Sync + Sized + 'static {
 
     /// The provider for duroxide's runtime.
     fn provider(&self) -> Arc<dyn Provider>;
-
-    /// Time spent in parts of the store since it was opened. Default: none.
-    fn parts(&self) -> Vec<Part> {
-        Vec::new()
-    }
 
     /// Runs the statements one after the other, while duroxide's runtime is stopped.
     fn script(&self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
@@ -80,6 +77,17 @@ enum Operation {
 
 /// Columns of the operations, in the order of the interface; `fan_out` returns only the first.
 const COLUMNS: [&str; 2] = ["succeeded", "bytes"];
+
+/// The operations that [`Orchestrator`] offers in place of SQL.
+#[must_use]
+pub fn interface() -> Interface {
+    let large = ["instance", "activities", "sub_orchestrations", "small_kb", "medium_kb", "large_kb", "delay_ms"];
+    let operations = vec![
+        invocation::Operation::writing("fan_out", &["instance", "activities", "delay_ms"], &COLUMNS[..1]),
+        invocation::Operation::writing("large_payload", &large, &COLUMNS),
+    ];
+    Interface { name: "orchestration".into(), operations }
+}
 
 /// Result of an orchestration.
 struct Ended {
@@ -139,13 +147,11 @@ impl<S: Store> Library for Orchestrator<S> {
 
     fn account(&self) -> Account {
         let heard = warnings::heard();
-        let mut parts = self.engine.meter.parts();
-        parts.extend(self.store.parts());
-        if heard.pauses > 0 {
-            let nanos = heard.paused_ms.saturating_mul(1_000_000);
-            parts.push(Part { name: "back-off".into(), calls: heard.pauses, nanos });
+        let mut timers = self.engine.meter.timers();
+        if heard.pauses.count() > 0 {
+            timers.insert("back-off".into(), heard.pauses);
         }
-        Account { cured: heard.retried.into_iter().collect(), parts }
+        Account { cured: heard.retried.into_iter().collect(), timers }
     }
 
     async fn close(self) -> Result<(), Fault> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use litelab_protocol::histogram::Histogram;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -16,14 +17,12 @@ const BUSY: i32 = 5;
 const ERROR: i32 = 1;
 
 /// Counts since the last [`begin`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
     /// Errors after which duroxide retried, by extended result code.
     pub retried: BTreeMap<i32, u64>,
-    /// Number of pauses before a retry.
-    pub pauses: u64,
-    /// Total length of these pauses, in milliseconds.
-    pub paused_ms: u64,
+    /// Pauses before a retry, in nanoseconds.
+    pub pauses: Histogram,
 }
 
 static HEARD: Mutex<Option<Heard>> = Mutex::new(None);
@@ -104,8 +103,9 @@ impl Heard {
             return false;
         }
         *self.retried.entry(code(text)).or_default() += 1;
-        self.pauses += u64::from(pause.is_some());
-        self.paused_ms += pause.unwrap_or_default();
+        if let Some(ms) = pause {
+            self.pauses.record(ms.saturating_mul(1_000_000));
+        }
         true
     }
 }
@@ -148,7 +148,9 @@ mod tests {
         let last = "message=Failed to ack_orchestration_item after max retries attempts=5 error=(code: 5) locked";
         assert!(!heard.take_in(&said(last, None)));
         assert!(!heard.take_in(&said("message=Aborting dispatchers and waiting for task cleanup", None)));
-        assert_eq!(heard, Heard { retried: BTreeMap::from([(517, 1), (5, 2)]), pauses: 2, paused_ms: 420 });
+        let mut pauses = Histogram::new();
+        [400_000_000, 20_000_000].iter().for_each(|nanos| pauses.record(*nanos));
+        assert_eq!(heard, Heard { retried: BTreeMap::from([(517, 1), (5, 2)]), pauses });
     }
 
     #[test]

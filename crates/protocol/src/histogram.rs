@@ -75,6 +75,12 @@ impl Histogram {
         (!self.0.is_empty()).then(|| self.0.mean())
     }
 
+    /// The sum of all values in nanoseconds, within the histogram's precision.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.mean().unwrap_or(0.0) * self.count() as f64
+    }
+
     /// The highest value in nanoseconds; `None` for an empty histogram.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
@@ -169,9 +175,11 @@ mod tests {
     #[test]
     fn merging_adds() {
         let (mut a, mut b) = (Histogram::new(), Histogram::new());
+        assert!(a.sum() == 0.0);
         a.record(10);
         b.record(1_000_000);
         a.merge(&b);
         assert_eq!((a.count(), a.quantile(0.5)), (2, Some(10)));
+        assert!((a.sum() / 1_000_010.0 - 1.0).abs() < 1e-3);
     }
 }

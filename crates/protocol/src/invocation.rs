@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::transaction::{Fetch, Statement};
+
 /// A statement that calls an operation of a library's interface. SQLite itself has no `CALL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
@@ -13,56 +19,70 @@ pub struct Invocation {
     pub arguments: usize,
 }
 
-/// An operation of an interface with its arguments and columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An interface that a library offers in place of SQL, as its driver declares it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// Name of the interface, such as `queue`.
+    pub name: String,
+    /// Operations of the interface.
+    pub operations: Vec<Operation>,
+}
+
+/// An operation of an interface. Its result has at most one row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Operation {
     /// Name of the operation, such as `enqueue`.
-    pub name: &'static str,
+    pub name: String,
     /// Names of the arguments.
-    pub arguments: &'static [&'static str],
-    /// Names of the columns of the result, which has at most one row.
-    pub columns: &'static [&'static str],
-    /// Whether the operation changes the database file.
+    pub arguments: Vec<String>,
+    /// Names of the columns of the result.
+    pub columns: Vec<String>,
+    /// Whether the operation changes the database.
     pub writes: bool,
 }
 
-/// All interfaces with their operations; `docs/PROTOCOL.md` describes each operation.
-pub const INTERFACES: [(&str, &[Operation]); 2] = [
-    (
-        "queue",
-        &[
-            Operation { name: "enqueue", arguments: &["payload", "priority"], columns: &[], writes: true },
-            Operation { name: "claim", arguments: &[], columns: &["id", "payload"], writes: true },
-            Operation { name: "complete", arguments: &["id"], columns: &[], writes: true },
-            Operation { name: "fail", arguments: &["id"], columns: &[], writes: true },
-        ],
-    ),
-    (
-        "orchestration",
-        &[
-            Operation {
-                name: "fan_out",
-                arguments: &["instance", "activities", "delay_ms"],
-                columns: &["succeeded"],
-                writes: true,
-            },
-            Operation {
-                name: "large_payload",
-                arguments: &[
-                    "instance",
-                    "activities",
-                    "sub_orchestrations",
-                    "small_kb",
-                    "medium_kb",
-                    "large_kb",
-                    "delay_ms",
-                ],
-                columns: &["succeeded", "bytes"],
-                writes: true,
-            },
-        ],
-    ),
-];
+impl Interface {
+    /// The operation that is invoked; `None` if the interface does not have it.
+    #[must_use]
+    pub fn operation(&self, invocation: &Invocation) -> Option<&Operation> {
+        self.operations.iter().find(|o| o.name == invocation.operation && self.name == invocation.interface)
+    }
+}
+
+impl Operation {
+    /// An operation that changes the database.
+    #[must_use]
+    pub fn writing(name: &str, arguments: &[&str], columns: &[&str]) -> Self {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self { name: name.into(), arguments: owned(arguments), columns: owned(columns), writes: true }
+    }
+
+    /// Checks the arguments and the use of the result of a statement that invokes the operation.
+    ///
+    /// # Errors
+    /// The first mistake in one line, which begins with the invocation.
+    pub fn check(&self, invocation: &Invocation, statement: &Statement) -> Result<(), String> {
+        let (wanted, given, columns) = (self.arguments.len(), statement.bind.len(), &self.columns);
+        if invocation.arguments != wanted || given != wanted {
+            let (arguments, named) = (invocation.arguments, self.arguments.join(", "));
+            return Err(format!("`{invocation}` takes ({named}), and {arguments} arguments are given, {given} bound"));
+        }
+        if statement.tuples > 1 {
+            return Err(format!("`{invocation}` is done once at a time: `rows` has no meaning for it, `repeat` has"));
+        }
+        if !columns.starts_with(&statement.yields) {
+            return Err(format!("`{invocation}` yields {columns:?}, in this order"));
+        }
+        if columns.is_empty() && (statement.required || statement.fetch != Fetch::None) {
+            return Err(format!("`{invocation}` returns nothing, so there is nothing to fetch"));
+        }
+        Ok(())
+    }
+}
 
 impl Invocation {
     /// The invocation that a statement contains; `None` for SQL.
@@ -83,13 +103,6 @@ impl Invocation {
         }
         Ok(Some(Self { interface: interface.into(), operation: operation.into(), arguments: arguments.len() }))
     }
-
-    /// The operation in [`INTERFACES`]; `None` if the interface or the operation does not exist.
-    #[must_use]
-    pub fn definition(&self) -> Option<Operation> {
-        let (_, operations) = INTERFACES.iter().find(|(name, _)| *name == self.interface)?;
-        operations.iter().find(|o| o.name == self.operation).copied()
-    }
 }
 
 impl fmt::Display for Invocation {
@@ -109,12 +122,7 @@ mod tests {
         assert_eq!(parse("CALLING"), None);
         let enqueue = parse(" CALL queue.enqueue( ?1, ?2 ) ;").expect("an invocation");
         assert_eq!((enqueue.to_string().as_str(), enqueue.arguments), ("queue.enqueue", 2));
-        assert_eq!(enqueue.definition().map(|o| o.arguments.len()), Some(2));
         assert_eq!(parse("CALL queue.claim()").map(|c| c.arguments), Some(0));
-        let fan_out = parse("CALL orchestration.fan_out(?1, ?2, ?3)").expect("an invocation");
-        assert_eq!(fan_out.definition().map(|o| o.columns), Some(&["succeeded"][..]));
-        let other = parse("CALL orchestration.claim()").expect("an invocation");
-        assert_eq!(other.definition(), None);
     }
 
     #[test]

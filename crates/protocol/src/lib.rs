@@ -26,10 +26,10 @@ pub const VERSION: u32 = 3;
 pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 
 pub use dialect::Dialect;
-pub use invocation::Invocation;
+pub use invocation::{Interface, Invocation};
 pub use message::{
-    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation, Part,
-    Probe, Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
+    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation,
+    Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{

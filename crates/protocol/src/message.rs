@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dialect::Dialect;
 use crate::histogram::Histogram;
+use crate::invocation::Interface;
 use crate::trial::{Executor, Setting};
 use crate::value::Value;
 
@@ -100,30 +101,22 @@ pub struct TrialResult {
     pub operations: Vec<Operation>,
     /// One entry for each worker.
     pub workers: Vec<WorkerResult>,
-    /// Delays of the host program during the trial; absent without a probe.
-    pub probe: Option<Probe>,
-    /// Time spent inside a library by part, warm-up included; empty if the driver does not measure it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub breakdown: Vec<Part>,
+    /// Latencies of the whole trial by name, in nanoseconds. `probe`: lateness of a periodic timer (event loop,
+    /// scheduler); `pool_wait`: wait of a trivial job in the runtime's blocking pool; both with a probe only. Any other
+    /// name, in words with hyphens, is the driver's own, such as a part of its library's work; its values sum over all
+    /// tasks and threads, warm-up included.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timers: BTreeMap<String, Histogram>,
+    /// Numbers of the whole trial by name, with the unit as the name's suffix: `_ns`, `_bytes`, `_share`, otherwise a
+    /// count. `utilization`, without a suffix, is the share of time during which the event loop was busy, 0 to 1; absent
+    /// without a probe or event loop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gauges: BTreeMap<String, f64>,
     /// The settings in effect after all workers have ended: one entry for each entry of [`Ready::connections`], in any
     /// order within one database and label. An entry has no settings if SQLite refused the query. The list is empty if
     /// a transaction is [`Operation::unfinished`], because its connection cannot be queried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ConnectionSettings>,
-}
-
-/// One part of a library's work, summed over all its tasks and threads. Parts can overlap, so that their sum can exceed
-/// the duration of the trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Part {
-    /// Name of the part, unique in the result: words with hyphens, such as `ack` or `back-off`.
-    pub name: String,
-    /// Number of calls.
-    pub calls: u64,
-    /// Total duration of the calls in nanoseconds.
-    pub nanos: u64,
 }
 
 /// Counts and latencies of one transaction in one role.
@@ -149,10 +142,10 @@ pub struct Operation {
     pub measured: u64,
     /// Rows written or fetched by the `measured` transactions.
     pub rows: u64,
-    /// Rows whose content was verified ([`crate::Work::Sha256Verify`]), warm-up included.
-    pub verified: u64,
-    /// Verified rows with wrong content.
-    pub mismatches: u64,
+    /// Further counts by name, warm-up included; an absent name is 0. `verified`: rows whose content was verified
+    /// ([`crate::Work::Verify`]); `mismatches`: those with wrong content.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
     /// Errors by name: SQLite's extended result code name (`SQLITE_BUSY_SNAPSHOT`), or a server's name in
     /// [`crate::codes`].
     pub errors: BTreeMap<String, ErrorCount>,
@@ -164,19 +157,21 @@ pub struct Operation {
     /// for a connection and pauses in the transaction, excluding the generation of parameters. Covers the `measured`
     /// transactions.
     pub service: Histogram,
-    /// Nanoseconds of the service time before the worker held the connection or lock of its access. Absent if workers
-    /// do not share connections or a lock.
-    pub wait: Option<Histogram>,
-    /// Nanoseconds from the scheduled start until the commit returns. Open load only.
-    pub response: Option<Histogram>,
-    /// Nanoseconds from the scheduled to the actual start. Open load only.
-    pub lag: Option<Histogram>,
-    /// Nanoseconds from the start of the service time until the call that executes the first fetching statement
-    /// returned. Only for transactions with `timed_rows`.
-    pub query: Option<Histogram>,
-    /// Nanoseconds from the start of the service time until the columns of that statement's first row were read. Only
-    /// for transactions with `timed_rows`.
-    pub first_row: Option<Histogram>,
+    /// Further latencies of the `measured` transactions by name, in nanoseconds. `wait`: part of the service time before
+    /// the worker held the connection or lock of its access; only if workers share connections or a lock. `response`:
+    /// from the scheduled start until the commit returns, and `lag`: from the scheduled to the actual start; open load
+    /// only. `query`: from the start of the service time until the call that executes the first fetching statement
+    /// returned, and `first_row`: until the columns of its first row were read; only with `timed_rows`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timers: BTreeMap<String, Histogram>,
+}
+
+impl Operation {
+    /// A count by its name in `counters`.
+    #[must_use]
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
 }
 
 /// A transaction still in progress at the end of the drain. Its times are lower bounds of its latency.
@@ -239,22 +234,6 @@ pub struct WorkerResult {
     pub stall_ns: u64,
 }
 
-/// Delays of the host program while the database worked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Probe {
-    /// Lateness of a periodic timer (event loop, scheduler) in nanoseconds.
-    pub lateness: Histogram,
-    /// Nanoseconds that a trivial job waited in the runtime's blocking pool. Absent without such a pool.
-    pub pool_wait: Option<Histogram>,
-    /// Share of time during which the event loop was busy, 0 to 1. Absent without an event loop.
-    pub utilization: Option<f64>,
-    /// Nanoseconds that runnable tasks waited for a processor. Absent if the runtime does not count them itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<Histogram>,
-}
-
 /// Reason why a trial ended early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -299,10 +278,10 @@ pub struct DriverDescription {
     pub accesses: Vec<String>,
     /// Supported executors.
     pub executors: Vec<Executor>,
-    /// Name of the library interface that the driver offers in place of SQL (`queue`): statements of its transactions
-    /// are [`crate::Invocation`]s. Absent for a driver that executes SQL.
+    /// The interface of a library in place of SQL: statements of its transactions are [`crate::Invocation`]s. Absent for
+    /// a driver that executes SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interface: Option<String>,
+    pub interface: Option<Interface>,
     /// SQL dialect of the driver's database; default: SQLite.
     #[serde(default, skip_serializing_if = "Dialect::is_sqlite")]
     pub dialect: Dialect,

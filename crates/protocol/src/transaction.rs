@@ -99,7 +99,7 @@ pub enum Work {
     Read,
     /// Every column is read; `value` is decoded from hex, hashed with SHA-256 and compared with `hash` (hex). A
     /// difference counts as a mismatch.
-    Sha256Verify {
+    Verify {
         /// Name of the column with the hex digits of the content.
         value: String,
         /// Name of the column with the hex digits of the hash.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, Part, TrialResult, Unfinished};
+use litelab_protocol::{Operation, TrialResult, Unfinished};
 
 use crate::outcome::Measurement;
 
@@ -47,7 +47,6 @@ impl<'a> Meter<'a> {
         // litelab does not observe the files of a server.
         let of_files = |value: Option<f64>| whole(value).filter(|_| !self.measurement.on_server);
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
-        let fault = self.measurement.fault.as_ref();
         match metric.measure {
             Measure::Throughput => self.rate(metric, |o| o.ended as f64),
             // Rows are counted for transactions that began in the window.
@@ -64,24 +63,27 @@ impl<'a> Meter<'a> {
             Measure::DatabaseSize => of_files(Some(self.measurement.database_bytes as f64)),
             Measure::Written => of_files(summary.written_bytes.and_then(|bytes| per(bytes, total(|o| o.committed)))),
             Measure::Memory => whole(summary.rss_peak_bytes.map(|bytes| bytes as f64)),
-            Measure::FailedShare | Measure::EmptyShare | Measure::ErrorShare | Measure::Served | Measure::Lost => {
+            Measure::FailedShare | Measure::EmptyShare | Measure::ErrorShare | Measure::Served => {
                 self.events(metric).and_then(|(count, of)| per(count, of))
             }
             Measure::Fairness => whole(fairness(result)),
             Measure::Sustainable => whole(self.measurement.search.as_ref().map(|search| search.sustainable)),
-            Measure::Utilization => whole(result.probe.as_ref().and_then(|probe| probe.utilization)),
+            Measure::Utilization => whole(result.gauges.get("utilization").copied()),
             Measure::WalRestarts => of_files(Some(summary.wal_restarts as f64)),
-            Measure::PartTime => self.part(metric, |part| part.nanos),
-            Measure::PartCalls => self.part(metric, |part| part.calls),
+            Measure::TimerTime => self.timer(metric, Histogram::sum),
+            Measure::TimerCalls => self.timer(metric, |timer| timer.count() as f64),
+            Measure::Gauge => {
+                let name = metric.transaction.as_ref()?;
+                self.measurement.gauges.get(name).or_else(|| result.gauges.get(name)).copied()
+            }
             Measure::Stall => whole(self.measurement.stall_ns.map(|ns| ns as f64)),
             Measure::WorkerStall => whole(result.workers.iter().map(|w| w.stall_ns).max().map(|ns| ns as f64)),
-            Measure::Rejoin => whole(fault.map(|fault| fault.back_ms.saturating_sub(fault.started_ms) as f64 * 1e6)),
             Measure::Latency(..) => None,
         }
     }
 
-    /// Number of rare events and of transactions in which they could happen: for failures, empty ends, errors, served
-    /// arrivals and lost acknowledged transactions. `None` for any other metric, and without transactions.
+    /// Number of rare events and of transactions in which they could happen: for failures, empty ends, errors and served
+    /// arrivals. `None` for any other metric, and without transactions.
     #[must_use]
     pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
         let operations = || operations(&self.measurement.result, metric.transaction.as_deref());
@@ -91,10 +93,6 @@ impl<'a> Meter<'a> {
             Measure::EmptyShare => (total(|o| o.empty), total(finished)),
             Measure::ErrorShare => (total(|o| sum(o.errors.values().map(|e| e.seen))), total(finished)),
             Measure::Served => served(operations()),
-            Measure::Lost => {
-                let fault = self.measurement.fault.as_ref().filter(|_| metric.transaction.is_none());
-                (fault.and_then(|fault| fault.lost)?, total(|o| o.committed))
-            }
             _ => return None,
         };
         (of > 0).then_some((count, of))
@@ -115,12 +113,12 @@ impl<'a> Meter<'a> {
         operations.map(|o| rate(self.measurement, o, of(o))).sum()
     }
 
-    /// Count of the part that the metric names, per committed transaction; both over the whole trial.
-    fn part(&self, metric: &Metric, of: fn(&Part) -> u64) -> Option<f64> {
+    /// A total of the timer that the metric names, per committed transaction; both over the whole trial.
+    fn timer(&self, metric: &Metric, of: fn(&Histogram) -> f64) -> Option<f64> {
         let result = &self.measurement.result;
-        let part = result.breakdown.iter().find(|part| metric.transaction.as_ref() == Some(&part.name))?;
+        let timer = result.timers.get(metric.transaction.as_ref()?)?;
         let committed = sum(result.operations.iter().map(|o| o.committed));
-        (committed > 0).then(|| of(part) as f64 / committed as f64)
+        (committed > 0).then(|| of(timer) / committed as f64)
     }
 
     fn latency(&mut self, timing: Timing, quantile: Quantile, transaction: Option<&str>) -> Option<f64> {
@@ -202,7 +200,7 @@ pub fn window(measurement: &Measurement, role: &str) -> Option<u64> {
 
 /// Number of scheduled arrivals that were served, and of those due; unscheduled transactions cannot be missed.
 fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> (u64, u64) {
-    let scheduled: Vec<_> = operations.filter(|o| o.response.is_some()).collect();
+    let scheduled: Vec<_> = operations.filter(|o| o.timers.contains_key("response")).collect();
     let served = sum(scheduled.iter().map(|o| finished(o)));
     let missed = sum(scheduled.iter().map(|o| o.unserved.saturating_add(o.unfinished.len() as u64)));
     (served, served.saturating_add(missed))
@@ -223,11 +221,12 @@ fn fairness(result: &TrialResult) -> Option<f64> {
 }
 
 fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>) -> Option<Cow<'a, Histogram>> {
-    let host = result.probe.as_ref().filter(|_| transaction.is_none());
+    let of_trial = |name: &str| result.timers.get(name).map(Cow::Borrowed);
     match timing {
-        Timing::Probe => return host.map(|probe| Cow::Borrowed(&probe.lateness)),
-        Timing::PoolWait => return host.and_then(|probe| probe.pool_wait.as_ref()).map(Cow::Borrowed),
-        Timing::Scheduler => return host.and_then(|probe| probe.scheduler.as_ref()).map(Cow::Borrowed),
+        Timing::Probe | Timing::PoolWait if transaction.is_some() => return None,
+        Timing::Probe => return of_trial("probe"),
+        Timing::PoolWait => return of_trial("pool_wait"),
+        Timing::Timer => return of_trial(transaction?),
         _ => {}
     }
     let mut merged: Option<Cow<'a, Histogram>> = None;
@@ -244,15 +243,16 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
 /// Histogram of an operation, including the lower bounds of unfinished transactions, so that an endless wait is not
 /// dropped. `None` if it would be empty.
 fn of(operation: &Operation, timing: Timing) -> Option<Cow<'_, Histogram>> {
+    let timer = |name: &str| operation.timers.get(name);
     let unfinished = |bound: fn(&Unfinished) -> Option<u64>| operation.unfinished.iter().filter_map(bound);
     match timing {
         Timing::Service => with(Some(&operation.service), unfinished(|u| Some(u.service_ns))),
-        Timing::Response => with(operation.response.as_ref(), unfinished(|u| u.response_ns)),
-        Timing::Lag => with(operation.lag.as_ref(), std::iter::empty()),
-        Timing::Wait => with(operation.wait.as_ref(), std::iter::empty()),
-        Timing::Query => with(operation.query.as_ref(), std::iter::empty()),
-        Timing::FirstRow => with(operation.first_row.as_ref(), std::iter::empty()),
-        Timing::Probe | Timing::PoolWait | Timing::Scheduler => None,
+        Timing::Response => with(timer("response"), unfinished(|u| u.response_ns)),
+        Timing::Lag => with(timer("lag"), std::iter::empty()),
+        Timing::Wait => with(timer("wait"), std::iter::empty()),
+        Timing::Query => with(timer("query"), std::iter::empty()),
+        Timing::FirstRow => with(timer("first_row"), std::iter::empty()),
+        Timing::Probe | Timing::PoolWait | Timing::Timer => None,
     }
 }
 

@@ -102,29 +102,15 @@ pub struct Measurement {
     /// run files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ns: Option<u64>,
-    /// The node that was killed, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<Fault>,
+    /// Observations by name, with units as in [`TrialResult::gauges`]. Of a killed node: `killed_ns` and `started_ns`,
+    /// the times of its kill and restart since `go`; `rejoin_ns`, from the restart until it had rejoined its server (in a
+    /// cluster, synced); `lost`, the largest number of acknowledged transactions that a node lacked, including the
+    /// restarted one, if an invariant requires the committed count.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gauges: BTreeMap<String, f64>,
     /// Nanoseconds after the warm-up of each role that ends by time: see [`crate::measure::window`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timed_ns: BTreeMap<String, u64>,
-}
-
-/// Kill and restart of a server's node in a trial. Times are in milliseconds from `go`, and may lie after the end of
-/// the trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
-    /// Number of the node, from 1.
-    pub node: u32,
-    /// Time of the kill.
-    pub killed_ms: u64,
-    /// Time at which its restart began.
-    pub started_ms: u64,
-    /// Time at which the node had rejoined its server; in a cluster, synced.
-    pub back_ms: u64,
-    /// Largest number of acknowledged transactions that a node lacked, including the restarted one; `None` if no
-    /// invariant requires the committed count. Positive only in a trial that failed for this reason.
-    pub lost: Option<u64>,
 }
 
 /// Result of a search for the highest sustainable rate.

@@ -12,7 +12,7 @@ mod ours;
 use std::process::ExitCode;
 
 use litelab_harness::Driver;
-use litelab_orchestration::Orchestrator;
+use litelab_orchestration::{Orchestrator, interface};
 use litelab_protocol::Executor;
 
 use crate::ours::{Ceiling, OneWriter};
@@ -23,6 +23,6 @@ fn main() -> ExitCode {
     let executors = &[Executor::Dedicated];
     let ours = Driver::library::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, executors, &ACCESSES);
     let ceiling = Driver::library::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, executors, &ACCESSES);
-    let drivers = [ours, ceiling].map(|driver| driver.interface("orchestration"));
+    let drivers = [ours, ceiling].map(|driver| driver.interface(interface()));
     litelab_harness::main("duroxide-onewriter", drivers)
 }

@@ -6,8 +6,7 @@ use duroxide::providers::Provider;
 use duroxide_onewriter::{Acks, Durability, Options, Polling};
 use litelab_harness::{Fault, Settings};
 use litelab_orchestration::Store;
-use litelab_protocol::{Connection, Database, Part, Value};
-use onewriter::Counters;
+use litelab_protocol::{Connection, Database, Value};
 use rusqlite::types::ValueRef;
 
 /// Option: the failure that an acknowledged call survives, `full` (a loss of power; default) or `normal` (the end of
@@ -26,8 +25,6 @@ pub struct OneWriter {
     names: Vec<String>,
     /// Number of read connections.
     readers: usize,
-    /// Counters of the layer below after opening.
-    before: Counters,
 }
 
 impl Store for OneWriter {
@@ -48,23 +45,11 @@ impl Store for OneWriter {
         };
         let names = connection.read_back.clone();
         let settings = read_back(&database, &names, readers)?;
-        let before = database.counters();
-        Ok((Self { provider: Arc::new(provider), database, names, readers, before }, settings))
+        Ok((Self { provider: Arc::new(provider), database, names, readers }, settings))
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
         self.provider.clone()
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let (before, now) = (&self.before, self.database.counters());
-        let nanos = now.commit_time.saturating_sub(before.commit_time).as_nanos();
-        let commit = Part {
-            name: "commit".into(),
-            calls: now.commits.saturating_sub(before.commits),
-            nanos: u64::try_from(nanos).unwrap_or(u64::MAX),
-        };
-        if commit.calls > 0 { vec![commit] } else { Vec::new() }
     }
 
     async fn script(&self, _: &[String]) -> Result<(), Fault> {

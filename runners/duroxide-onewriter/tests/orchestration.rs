@@ -47,7 +47,7 @@ fn describe_tells_the_provider_from_its_ceiling() {
     let description: Description = serde_json::from_slice(&RUNNER.verb("describe", "").stdout).expect("description");
     let of = |name: &str| description.drivers.iter().find(|d| d.name == name).expect("described").clone();
     for name in DRIVERS {
-        assert_eq!(of(name).interface.as_deref(), Some("orchestration"));
+        assert_eq!(of(name).interface.as_ref().map(|i| i.name.as_str()), Some("orchestration"));
         assert!(of(name).version.contains(" on duroxide 0.1."), "{}", of(name).version);
     }
     assert!(of("duroxide-onewriter").sqlite.is_some_and(|build| build.version.starts_with("3.")));
@@ -89,8 +89,6 @@ fn what_has_ended_is_on_the_disk() {
     let completed = "SELECT count(*) FROM history WHERE data LIKE '%ActivityCompleted%'";
     assert_eq!(one::<i64>(&path, completed), 60);
     assert_eq!(one::<String>(&path, "SELECT name FROM instance WHERE name = 'fan-7'"), "fan-7");
-    let commit = outcome.result.breakdown.iter().find(|part| part.name == "commit").expect("it commits");
-    assert!(commit.calls > 0 && commit.nanos > 0, "{commit:?}");
 }
 
 #[test]
@@ -112,7 +110,7 @@ fn activities_last_and_nobody_asks_again() {
         tries(|tried| {
             trial.databases = vec![file(&scratch.0.path().join(format!("{tried}.db")))];
             let result = RUNNER.run(&trial).result;
-            assert!(result.breakdown.iter().all(|part| part.name != "idle" && part.name != "back-off"), "{driver}");
+            assert!(["idle", "back-off"].iter().all(|part| !result.timers.contains_key(*part)), "{driver}");
             let service = &result.operations[0].service;
             let (shortest, longest) = (service.quantile(0.0).expect("two"), service.max().expect("two"));
             // The buckets of the histogram are two in a thousand wide.

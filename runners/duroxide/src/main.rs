@@ -9,7 +9,7 @@ mod describe;
 use std::process::ExitCode;
 
 use litelab_harness::Driver;
-use litelab_orchestration::Orchestrator;
+use litelab_orchestration::{Orchestrator, interface};
 use litelab_protocol::Executor;
 
 use crate::built_in::BuiltIn;
@@ -17,5 +17,5 @@ use crate::built_in::BuiltIn;
 fn main() -> ExitCode {
     let executors = &[Executor::Dedicated];
     let driver = Driver::library::<Orchestrator<BuiltIn>>("duroxide-sqlite", describe::about, executors, &["pool"]);
-    litelab_harness::main("duroxide", [driver.interface("orchestration").in_memory()])
+    litelab_harness::main("duroxide", [driver.interface(interface()).in_memory()])
 }

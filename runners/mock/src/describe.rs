@@ -3,27 +3,32 @@
 use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
 
 use crate::fault::Fault;
-use crate::server;
+use crate::{orchestration, queue, server};
 
 /// Every fault claims what its target can do; `group-commit` is left out, as there.
 const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
 
 /// What the runner says of itself, under the given version of the protocol.
 pub fn describe(protocol: u32) -> Description {
-    let driver = |name: &str, sqlite, executors, interface: Option<&str>| DriverDescription {
+    let driver = |name: &str, sqlite, executors, interface| DriverDescription {
         name: name.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         sqlite,
         accesses: ACCESSES.map(String::from).to_vec(),
         executors,
-        interface: interface.map(String::from),
+        interface,
         dialect: litelab_protocol::Dialect::Sqlite,
     };
     let scripted = ["scripted", "noop"]
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
     let faults = Fault::ALL.iter().map(|(fault, name)| match server::is(*fault) {
-        false => driver(name, Some(build()), fault.executors(), fault.interface()),
+        false => {
+            let interface = fault
+                .interface()
+                .map(|name| if name == "queue" { queue::interface() } else { orchestration::interface() });
+            driver(name, Some(build()), fault.executors(), interface)
+        }
         // As much as its target can do.
         true => DriverDescription {
             accesses: vec!["per-worker".into(), "pool".into()],

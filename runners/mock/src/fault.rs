@@ -1,5 +1,7 @@
 //! The lies: what each driver changes in the trial it passes on, and in what it hears back.
 
+use std::collections::BTreeMap;
+
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
     Access, Begin, ConnectionSettings, Database, Executor, Fetch, Line, Load, Operation, Order, Tick, Trial,
@@ -325,9 +327,11 @@ impl Fault {
                 errors.for_each(|count| count.message = None);
             }
             Self::HidesUnserved => result.operations.iter_mut().for_each(|o| o.unserved = 0),
-            Self::ProbeExaggerates => of_probe(result, |late| 2 * late),
-            Self::ProbeSeesNothing => of_probe(result, |_| 0),
-            Self::TrustsHashes => result.operations.iter_mut().for_each(|o| o.mismatches = 0),
+            Self::ProbeExaggerates => falsify(&mut result.timers, "probe", |late| 2 * late),
+            Self::ProbeSeesNothing => falsify(&mut result.timers, "probe", |_| 0),
+            Self::TrustsHashes => {
+                result.operations.iter_mut().for_each(|o| o.counters.retain(|name, _| name != "mismatches"))
+            }
             Self::PrimaryCodes => {
                 for operation in &mut result.operations {
                     for (name, count) in std::mem::take(&mut operation.errors) {
@@ -338,15 +342,17 @@ impl Fault {
                 }
             }
             Self::SkipsLateStarts => {
-                for operation in result.operations.iter_mut().filter(|o| o.response.is_some()) {
-                    operation.response = Some(operation.service.clone());
-                    operation.lag = operation.lag.as_ref().map(|lag| map(lag, |_| 0));
+                for operation in &mut result.operations {
+                    if let Some(response) = operation.timers.get_mut("response") {
+                        response.clone_from(&operation.service);
+                    }
+                    falsify(&mut operation.timers, "lag", |_| 0);
                 }
             }
             Self::SlowClock => {
                 for operation in &mut result.operations {
                     operation.service = map(&operation.service, |ns| ns / 2);
-                    operation.response = operation.response.as_ref().map(|h| map(h, |ns| ns / 2));
+                    falsify(&mut operation.timers, "response", |ns| ns / 2);
                 }
             }
             _ => {}
@@ -364,9 +370,9 @@ fn ended(result: &mut TrialResult, of: fn(&Operation) -> u64, by: fn(&WorkerResu
     }
 }
 
-fn of_probe(result: &mut TrialResult, falsified: fn(u64) -> u64) {
-    if let Some(probe) = &mut result.probe {
-        probe.lateness = map(&probe.lateness, falsified);
+fn falsify(timers: &mut BTreeMap<String, Histogram>, name: &str, falsified: fn(u64) -> u64) {
+    if let Some(timer) = timers.get_mut(name) {
+        *timer = map(timer, falsified);
     }
 }
 
@@ -377,8 +383,8 @@ fn one_more(operation: &mut Operation) {
     operation.measured += 1;
     let typical = operation.service.quantile(0.5).unwrap_or(1_000);
     operation.service.record(typical);
-    let histograms = [&mut operation.wait, &mut operation.response, &mut operation.lag];
-    histograms.into_iter().flatten().for_each(|h: &mut Histogram| h.record(typical));
+    let timers = operation.timers.iter_mut().filter(|(name, _)| ["wait", "response", "lag"].contains(&name.as_str()));
+    timers.for_each(|(_, timer)| timer.record(typical));
 }
 
 /// Whether a line is one of those after `go`.

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use litelab_protocol::{Database, Invocation, Source, Transaction, Trial};
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{Database, Interface, Invocation, Source, Transaction, Trial};
 use rusqlite::Connection;
 
 use crate::fault::Fault;
@@ -20,8 +21,19 @@ const SUCCEEDED: &str = "?2 + 10 + 2 * ?3";
 /// A third of the activities hands back payloads of each size.
 const PAYLOAD: &str = "randomblob((?2 / 3 * (?4 + ?5 + ?6) + ?6) * 1024)";
 
+/// The operations that it says it has.
+pub fn interface() -> Interface {
+    let large = ["instance", "activities", "sub_orchestrations", "small_kb", "medium_kb", "large_kb", "delay_ms"];
+    let operations = vec![
+        Operation::writing("fan_out", &["instance", "activities", "delay_ms"], &["succeeded"]),
+        Operation::writing("large_payload", &large, &["succeeded", "bytes"]),
+    ];
+    Interface { name: "orchestration".into(), operations }
+}
+
 /// Makes a table in each database, and SQL of each invocation; returns why it refuses to.
 pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
+    let interface = interface();
     for transaction in &mut trial.transactions {
         let delay_us = delay_us(transaction);
         for statement in &mut transaction.statements {
@@ -31,15 +43,12 @@ pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
                 }
                 return Err(format!("`{}` is SQL, and orchestrations take none", statement.sql));
             };
-            let operation = invocation.definition().filter(|_| invocation.interface == "orchestration");
-            let operation = operation.ok_or_else(|| format!("there is no operation `{invocation}`"))?;
-            if operation.arguments.len() != statement.bind.len() {
-                return Err(format!("`{invocation}` takes {:?}", operation.arguments));
-            }
+            let operation = interface.operation(&invocation);
+            operation.ok_or_else(|| format!("there is no operation `{invocation}`"))?.check(&invocation, statement)?;
             if fault != Fault::OrchestrationDoesNotWait {
                 statement.hold_us = delay_us;
             }
-            statement.sql = sql(fault, operation.name);
+            statement.sql = sql(fault, &invocation.operation);
         }
     }
     for database in &trial.databases {

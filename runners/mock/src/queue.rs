@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use litelab_protocol::{Database, Fetch, Invocation, Param, Source, Statement, Transaction, Trial};
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{Database, Fetch, Interface, Invocation, Param, Source, Statement, Transaction, Trial};
 use rusqlite::Connection;
 
 use crate::fault::Fault;
@@ -15,8 +16,20 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS task(id INTEGER PRIMARY KEY AUT
 const LOSES: &str = "CREATE TRIGGER IF NOT EXISTS loses AFTER INSERT ON task WHEN new.id = 5 \
     BEGIN UPDATE task SET state = 3 WHERE id = 5; END";
 
+/// The operations that it says it has.
+pub fn interface() -> Interface {
+    let operations = vec![
+        Operation::writing("enqueue", &["payload", "priority"], &[]),
+        Operation::writing("claim", &[], &["id", "payload"]),
+        Operation::writing("complete", &["id"], &[]),
+        Operation::writing("fail", &["id"], &[]),
+    ];
+    Interface { name: "queue".into(), operations }
+}
+
 /// Makes a table in each database, and SQL of each invocation; returns why it refuses to.
 pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
+    let interface = interface();
     for statement in trial.transactions.iter_mut().flat_map(|t| &mut t.statements) {
         let Some(invocation) = Invocation::parse(&statement.sql)? else {
             if fault == Fault::QueueAcceptsSql {
@@ -24,14 +37,9 @@ pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
             }
             return Err(format!("`{}` is SQL, and a queue takes none", statement.sql));
         };
-        let operation = invocation.definition().ok_or_else(|| format!("there is no operation `{invocation}`"))?;
-        if operation.arguments.len() != statement.bind.len() {
-            return Err(format!("`{invocation}` takes {:?}", operation.arguments));
-        }
-        if operation.columns.is_empty() && statement.required {
-            return Err(format!("`{invocation}` returns no row"));
-        }
-        statement.sql = sql(fault, operation.name);
+        let operation = interface.operation(&invocation);
+        operation.ok_or_else(|| format!("there is no operation `{invocation}`"))?.check(&invocation, statement)?;
+        statement.sql = sql(fault, &invocation.operation);
     }
     if fault == Fault::QueueClaimsUnlocked {
         trial.transactions.iter_mut().filter(|t| t.name == "claim").for_each(unlock);

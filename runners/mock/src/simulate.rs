@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, Fetch, Load, Operation, Order, Probe, Role, Tick, TickCount, Trial, TrialResult, Unfinished,
-    Until, WorkerResult, codes,
+    Access, Arrivals, Fetch, Load, Operation, Order, Role, Tick, TickCount, Trial, TrialResult, Unfinished, Until,
+    WorkerResult, codes,
 };
 
 use crate::script::{Ending, Script};
@@ -145,14 +145,14 @@ impl<'a> Stage<'a> {
         let probe = (self.trial.probe_ms > 0).then(|| {
             let mut lateness = Histogram::new();
             timers.iter().for_each(|(_, late)| lateness.record(*late));
-            Probe { lateness, pool_wait: None, utilization: None, scheduler: None }
+            ("probe".to_owned(), lateness)
         });
         let result = TrialResult {
             elapsed_ns,
             measured_ns: elapsed_ns.saturating_sub(warm),
             operations: self.operations,
             workers: workers.collect(),
-            probe,
+            timers: probe.into_iter().collect(),
             ..TrialResult::default()
         };
         Ok(Played { ticks, result })
@@ -267,16 +267,14 @@ impl<'a> Stage<'a> {
             operation.measured += 1;
             operation.rows += self.script.rows;
             operation.service.record(ending.ns);
-            let note = |histogram: &mut Option<Histogram>, value: u64| {
-                if let Some(histogram) = histogram {
-                    histogram.record(value);
-                }
-            };
-            note(&mut operation.wait, 0);
-            note(&mut operation.response, due.map_or(0, |due| end - due));
-            note(&mut operation.lag, due.map_or(0, |due| start - due));
-            note(&mut operation.query, ending.ns / 2);
-            note(&mut operation.first_row, ending.ns / 2);
+            for (name, timer) in &mut operation.timers {
+                timer.record(match name.as_str() {
+                    "response" => due.map_or(0, |due| end - due),
+                    "lag" => due.map_or(0, |due| start - due),
+                    "wait" => 0,
+                    _ => ending.ns / 2,
+                });
+            }
         }
         let codes = || ending.failed.iter().chain(&ending.cured);
         let busy = codes().filter(|code| codes::stands_for("SQLITE_BUSY", code)).count() as u64;
@@ -410,17 +408,18 @@ fn waits(trial: &Trial, role: usize) -> bool {
 
 fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
     let spec = &trial.transactions[transaction];
-    let only = |wanted: bool| wanted.then(Histogram::new);
     let open = matches!(trial.roles[role].load, Load::Open { .. });
     let fetches = spec.timed_rows && spec.statements.iter().any(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
+    let shares = trial.access != Access::PerWorker;
+    let timers = [("wait", shares), ("response", open), ("lag", open), ("query", fetches), ("first_row", fetches)];
     Operation {
         role: trial.roles[role].name.clone(),
         transaction: spec.name.clone(),
-        wait: only(trial.access != Access::PerWorker),
-        response: only(open),
-        lag: only(open),
-        query: only(fetches),
-        first_row: only(fetches),
+        timers: timers
+            .into_iter()
+            .filter(|(_, wanted)| *wanted)
+            .map(|(name, _)| (name.into(), Histogram::new()))
+            .collect(),
         ..Operation::default()
     }
 }

@@ -75,7 +75,7 @@ fn late_arrivals_are_started_late_or_unserved() {
     let first = &played.result.operations[0];
     // Starts at 1, 3, …, 19 ms: ten of the twenty that are due.
     assert_eq!((first.committed, first.unserved), (10, 10));
-    let lag = first.lag.as_ref().and_then(Histogram::max);
+    let lag = first.timers.get("lag").and_then(Histogram::max);
     assert!(lag.is_some_and(|ns| (9_000_000..9_010_000).contains(&ns)), "{lag:?}");
 }
 

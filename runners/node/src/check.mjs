@@ -19,7 +19,7 @@ export function check(trial, driver) {
         fail(`driver \`${trial.driver}\` opens databases of SQLite, and this one is a server's`);
     }
     if (driver.interface !== undefined && trial.databases.some((database) => database.kind !== 'file')) {
-        fail(`the ${driver.interface} of ${trial.driver} needs a database in a file`);
+        fail(`the ${driver.interface.name} of ${trial.driver} needs a database in a file`);
     }
     if (connections(trial).length === 0 || pool === 0 || readers === 0) {
         fail(`access ${kind} needs at least one connection`);

@@ -49,7 +49,7 @@ export const FAILED = -2;
  * @property {string} version Version of the library.
  * @property {string[]} executors
  * @property {string[]} [accesses] Supported accesses, if not all.
- * @property {string} [interface] Interface offered in place of SQL.
+ * @property {object} [interface] Interface offered in place of SQL.
  * @property {string[]} options Names of its own options that a trial may set.
  * @property {'bigint' | 'number'} integers Type in which constant and yielded integers are bound.
  * @property {boolean} sharedMemory Whether `file:NAME?mode=memory&cache=shared` opens one database for

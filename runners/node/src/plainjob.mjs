@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import { better, defineQueue } from 'plainjob';
 
 import { connect } from './better_sqlite3.mjs';
-import { Queue } from './queue.mjs';
+import { INTERFACE, Queue } from './queue.mjs';
 
 /** Applications have several types of tasks; this driver uses one. */
 const TYPE = 'task';
@@ -60,7 +60,7 @@ export default {
     version: JSON.parse(readFileSync(manifest, 'utf8')).version,
     executors: ['threads', 'processes', 'inline'],
     accesses: ['per-worker', 'shared'],
-    interface: 'queue',
+    interface: INTERFACE,
     options: ['timeout', 'maintenanceInterval'],
     integers: 'number',
     sharedMemory: false,

@@ -85,6 +85,7 @@ export class Probe {
         this.pool.postMessage({});
         const [waits] = await once(this.pool, 'message');
         await this.pool.terminate();
-        return { lateness: this.lateness.encode(), pool_wait: new Histogram(waits).encode(), utilization };
+        const timers = { probe: this.lateness.encode(), pool_wait: new Histogram(waits).encode() };
+        return { timers, gauges: utilization === undefined ? {} : { utilization } };
     }
 }

@@ -6,10 +6,21 @@ import { job } from './work.mjs';
 
 const CALL = /^\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*$/;
 
-/** Number of arguments of each operation. */
-const OPERATIONS = { enqueue: 2, claim: 0, complete: 1, fail: 1 };
+/** Arguments of each operation. */
+const OPERATIONS = { enqueue: ['payload', 'priority'], claim: [], complete: ['id'], fail: ['id'] };
 
 const COLUMNS = ['id', 'payload'];
+
+/** The interface in `describe`. */
+export const INTERFACE = {
+    name: 'queue',
+    operations: Object.entries(OPERATIONS).map(([name, given]) => ({
+        name,
+        arguments: given,
+        columns: name === 'claim' ? COLUMNS : [],
+        writes: true,
+    })),
+};
 
 /**
  * A queue of a library in one file, with blocking calls. The library manages its own transactions: begin and commit do
@@ -43,7 +54,7 @@ export class Queue {
         if (name !== 'queue' || !names.includes(operation)) refuse(`a queue has no operation but ${names.join(', ')}`);
         if (!(operation in this)) refuse('this library gives no task back to be tried again at once');
         const given = list.split(',').map((argument) => argument.trim());
-        const wanted = Array.from({ length: OPERATIONS[operation] }, (_, at) => `?${at + 1}`);
+        const wanted = OPERATIONS[operation].map((_, at) => `?${at + 1}`);
         if (given.filter(Boolean).join() !== wanted.join() || spec.bind.length * spec.tuples !== wanted.length) {
             refuse(`it takes ${wanted.length} arguments, ?1, ?2, … in order, each bound`);
         }

@@ -205,9 +205,13 @@ export class Board {
     }
 }
 
-/** Converts the histograms to their wire form. */
-export function encoded(operation) {
-    const wire = { ...operation };
-    for (const name of HISTOGRAMS) wire[name] = operation[name]?.encode() ?? null;
-    return wire;
+/** Converts an operation to its wire form. */
+export function encoded({ verified, mismatches, ...operation }) {
+    const wire = { ...operation, counters: { verified, mismatches }, timers: {} };
+    for (const name of HISTOGRAMS) {
+        if (operation[name] !== null) wire.timers[name] = operation[name].encode();
+        delete wire[name];
+    }
+    const { service, ...timers } = wire.timers;
+    return { ...wire, service, timers };
 }

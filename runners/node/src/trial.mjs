@@ -51,7 +51,7 @@ export async function run(lines, say) {
     // The last tick, so that all ticks add up to the result.
     tick();
     const elapsed = Math.max(0, ...progress.map(({ ended }) => ended));
-    const result = outcome(trial, shared, all, board, progress, elapsed, (await probe?.stop(elapsed)) ?? null);
+    const result = outcome(trial, shared, all, board, progress, elapsed, await probe?.stop(elapsed));
     const unfinished = progress.some(({ unfinished }) => unfinished !== null);
     if (!unfinished) result.connections = await crew.close();
     say(result);
@@ -119,6 +119,6 @@ function outcome(trial, shared, seats, board, progress, elapsed, probe) {
             ...board.ofWorker(at),
             ...progress[at].times(),
         })),
-        probe,
+        ...probe,
     };
 }

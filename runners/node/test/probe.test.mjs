@@ -38,7 +38,7 @@ async function stalled(t, driver, executor, load) {
     // The measured time: a busy machine takes longer than the busy timeout.
     const took = heard.workers[0].inside_ns / 1e6;
     assert.ok(took > STALL - 5, `${took} ms`);
-    return { took, loop: longest(heard.probe.lateness), pool: longest(heard.probe.pool_wait) };
+    return { took, loop: longest(heard.timers.probe), pool: longest(heard.timers.pool_wait) };
 }
 
 const within = (seen, took) => assert.ok(Math.abs(seen - took) < took / 10, `${seen} ms of ${took} ms`);
@@ -81,10 +81,10 @@ test('callers of one connection of sqlite3 fill the pool, unless their transacti
         for (const begin of ['none', 'deferred']) {
             const query = transaction('q', {}, [statement(slow, [], { fetch: 'buffer' })], { writes: false, begin });
             const more = { runtime_threads: 2, access: { kind: 'shared' }, probe_ms: 5 };
-            const { probe, operations } = await result(
+            const { timers, operations } = await result(
                 trial('sqlite3', database(t), [query], [role('r', 12, 0, { kind: 'time', ms: 500 })], more),
             );
-            waits.push({ pool: median(probe.pool_wait), own: median(operations[0].wait) });
+            waits.push({ pool: median(timers.pool_wait), own: median(operations[0].timers.wait) });
         }
         const [crowded, turns] = waits;
         assert.ok(crowded.pool > 5 * turns.pool, JSON.stringify(waits));
@@ -118,7 +118,7 @@ test('a thread hands rows over as they are', async (t) => {
                               (2, '616263', 'ba'), (3, NULL, x'00');
          CREATE TABLE log(id, hash)`,
     );
-    const work = { kind: 'sha256-verify', value: 'rand', hash: 'hash' };
+    const work = { kind: 'verify', value: 'rand', hash: 'hash' };
     const pick = { fetch: 'first', yields: ['id', 'hash'], required: true };
     const all = [
         transaction('verify', {}, [statement('SELECT * FROM t', [], { fetch: 'all', work })], { writes: false }),
@@ -136,8 +136,8 @@ test('a thread hands rows over as they are', async (t) => {
     for (const driver of ['better-sqlite3', 'node:sqlite']) {
         const roles = [role('r', 1, 0, count(2), { steps })];
         const { operations } = await result(trial(driver, path, all, roles, { executor: 'dedicated' }));
-        const [{ rows, verified, mismatches }, copy] = operations;
-        assert.deepEqual([rows, verified, mismatches, copy.committed], [3, 3, 2, 1], driver);
+        const [{ rows, counters }, copy] = operations;
+        assert.deepEqual([rows, counters, copy.committed], [3, { verified: 3, mismatches: 2 }, 1], driver);
     }
     const db = new DatabaseSync(path);
     const log = db.prepare('SELECT id, typeof(id) AS type, hash FROM log').all();

@@ -38,7 +38,7 @@ const byStatus = (path) => rows(path, 'SELECT status, count(*) AS n FROM plainjo
 
 test('it describes itself as a queue on the SQLite of better-sqlite3', () => {
     const of = (name) => description.drivers.find((driver) => driver.name === name);
-    assert.deepEqual([of('plainjob').interface, of('plainjob').accesses], ['queue', ['per-worker', 'shared']]);
+    assert.deepEqual([of('plainjob').interface.name, of('plainjob').accesses], ['queue', ['per-worker', 'shared']]);
     assert.deepEqual(of('plainjob').sqlite, of('better-sqlite3').sqlite);
     assert.ok(!('interface' in of('better-sqlite3')));
 });

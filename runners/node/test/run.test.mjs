@@ -65,7 +65,7 @@ for (const { name: driver, executors } of described) {
                     access.kind,
                 );
                 const waits = [access.kind !== 'per-worker', !['per-worker', 'write-lock'].includes(access.kind)];
-                assert.deepEqual([w.wait !== null, r.wait !== null], waits, access.kind);
+                assert.deepEqual(['wait' in w.timers, 'wait' in r.timers], waits, access.kind);
                 assert.deepEqual(
                     heard.workers.map(({ committed }) => committed),
                     [21, 20, 9],
@@ -85,7 +85,7 @@ for (const { name: driver, executors } of described) {
                     there,
                     Array.from({ length: 41 }, (_, id) => ({ id, worker: id % 2, type: 'integer' })),
                 );
-                if (r.rows > 0) assert.ok(total(r.query) === 9 && total(r.first_row) > 0);
+                if (r.rows > 0) assert.ok(total(r.timers.query) === 9 && total(r.timers.first_row) > 0);
             }
         });
     }
@@ -193,16 +193,16 @@ for (const executor of ['threads', 'inline']) {
         tries(async () => {
             const load = { kind: 'open', rate: 400, arrivals: 'constant' };
             const roles = [role('r', 3, 0, { kind: 'time', ms: 300 }, { load })];
-            const { operations, elapsed_ns, probe } = await result(
+            const { operations, elapsed_ns, timers, gauges } = await result(
                 trial('noop', database(t), [insert()], roles, { executor, warmup_ms: 100 }),
             );
-            const [{ committed, measured, unserved, lag, response }] = operations;
+            const [{ committed, measured, unserved, timers: of }] = operations;
             assert.equal(committed + unserved, 120);
             assert.ok(measured >= 70 && measured <= 81, `${measured}`);
-            assert.ok(total(lag) === measured && total(response) === measured);
+            assert.ok(total(of.lag) === measured && total(of.response) === measured);
             assert.ok(elapsed_ns >= 300e6);
-            assert.ok(probe.utilization >= 0 && probe.utilization <= 1);
-            assert.ok(total(probe.lateness) > 0 && total(probe.pool_wait) > 0);
+            assert.ok(gauges.utilization >= 0 && gauges.utilization <= 1);
+            assert.ok(total(timers.probe) > 0 && total(timers.pool_wait) > 0);
         }));
 }
 
@@ -231,8 +231,8 @@ test('the thread pool has as many threads as asked for', async (t) => {
         const waits = [];
         for (const runtime_threads of [2, 12]) {
             const roles = [role('r', 4, 0, { kind: 'time', ms: 400 })];
-            const { probe } = await result(trial('sqlite3', database(t), [query], roles, { runtime_threads }));
-            waits.push(hdr.decodeFromCompressedBase64(probe.pool_wait).getValueAtPercentile(50));
+            const { timers } = await result(trial('sqlite3', database(t), [query], roles, { runtime_threads }));
+            waits.push(hdr.decodeFromCompressedBase64(timers.pool_wait).getValueAtPercentile(50));
         }
         assert.ok(waits[0] > 2 * waits[1], `${waits}`);
     });

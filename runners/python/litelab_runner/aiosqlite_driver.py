@@ -138,7 +138,7 @@ class Aiosqlite(SqlSession):
     def _fetching(self, spec: dict, writes: bool):
         sql, fetch, yields, connection = spec["sql"], spec["fetch"], spec["yields"], self.connection
         verify = None
-        if spec["work"]["kind"] == "sha256-verify":
+        if spec["work"]["kind"] == "verify":
             verify = verifying(spec["work"], self.columns(sql, nulls(spec)))
 
         def see(row: tuple, seen: int, memory: Memory, noting: bool) -> None:

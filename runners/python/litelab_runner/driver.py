@@ -61,7 +61,7 @@ class Session:
     accesses = ["per-worker", "shared", "pool", "write-lock", "split"]
     executors = ["threads", "processes"]
     # Interface offered in place of SQL.
-    interface: str | None = None
+    interface: dict | None = None
     # SQL dialect, and the statements that open a transaction in it.
     dialect = "sqlite"
     begins = BEGIN

@@ -64,4 +64,4 @@ class Probe:
         with self._lock:
             self._stopped = True
             self._note(now())
-        return {"lateness": encoded(self._lateness), "pool_wait": None, "utilization": None}
+        return {"timers": {"probe": encoded(self._lateness)}, "gauges": {}}

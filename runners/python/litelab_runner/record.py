@@ -12,8 +12,9 @@ from .driver import Memory
 LOWEST, HIGHEST, DIGITS = 1, 3_600_000_000_000, 3
 
 TICKED = ("committed", "empty", "failed", "errors", "busy")
-COUNTS = ("committed", "empty", "failed", "ended", "rows", "verified", "mismatches", "unserved")
-LATENCIES = ("service", "wait", "response", "lag", "query", "first_row")
+COUNTS = ("committed", "empty", "failed", "ended", "rows", "unserved")
+COUNTERS = ("verified", "mismatches")
+TIMERS = ("wait", "response", "lag", "query", "first_row")
 
 # Number of occurrences by nanoseconds. HdrHistogram's `record_value` is Python code and takes a microsecond, a third of
 # a point read, so histograms are created after the trial.
@@ -71,13 +72,13 @@ class Record:
         memory.verified = memory.mismatches = 0
 
     def add(self, other: "Record") -> None:
-        for name in COUNTS:
+        for name in COUNTS + COUNTERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.seen.update(other.seen)
         self.cured.update(other.cured)
         self.messages = {**other.messages, **self.messages}
         self.unfinished += other.unfinished
-        for name in LATENCIES:
+        for name in ("service", *TIMERS):
             if (part := getattr(other, name)) is not None:
                 whole = getattr(self, name)
                 if whole is None:
@@ -87,7 +88,7 @@ class Record:
 
     def operation(self) -> dict:
         """Returns the entry of `operations` in `result`, without its names."""
-        latencies = {name: getattr(self, name) for name in LATENCIES}
+        timers = {name: getattr(self, name) for name in TIMERS}
         return {
             **{name: getattr(self, name) for name in COUNTS},
             "measured": sum(self.service.values()),
@@ -96,7 +97,9 @@ class Record:
                 for code, seen in self.seen.items()
             },
             "unfinished": self.unfinished,
-            **{name: None if kept is None else encoded(kept) for name, kept in latencies.items()},
+            "counters": {name: getattr(self, name) for name in COUNTERS},
+            "service": encoded(self.service),
+            "timers": {name: encoded(kept) for name, kept in timers.items() if kept is not None},
         }
 
 

@@ -160,5 +160,5 @@ class Stage:
             "measured_ns": max(0, elapsed - self.trial["warmup_ms"] * 1_000_000),
             "operations": self.board.operations(unserved),
             "workers": [worker.result() for worker in self.workers],
-            "probe": self._probe and self._probe.stop(),
+            **(self._probe.stop() if self._probe else {}),
         }

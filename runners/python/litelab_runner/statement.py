@@ -99,7 +99,7 @@ class SqlSession(Session):
         if width == 0:
             return self.changing(sql)
         verify = None
-        if spec["work"]["kind"] == "sha256-verify":
+        if spec["work"]["kind"] == "verify":
             verify = verifying(spec["work"], self.columns(sql, nulls(spec)))
         match spec["fetch"]:
             case "first":

@@ -16,7 +16,7 @@ Job = Callable[[tuple, Memory], None]
 
 def verifying(work: dict, columns: list[str]) -> Job | None:
     """Returns the job that compares hashes, or None for any other work."""
-    if work["kind"] != "sha256-verify":
+    if work["kind"] != "verify":
         return None
     for name in (work["value"], work["hash"]):
         if name not in columns:

@@ -69,8 +69,8 @@ class Counts(Loops):
         self.assertEqual((insert["committed"], insert["rows"], insert["errors"]), (100, 100, {}))
         self.assertEqual(read["errors"], {})
         self.assertEqual(histogram(insert["service"]).get_total_count(), 100)
-        self.assertEqual(insert["wait"] is not None, kind != "per-worker")
-        self.assertEqual(read["wait"] is not None, kind not in ("per-worker", "write-lock"))
+        self.assertEqual("wait" in insert["timers"], kind != "per-worker")
+        self.assertEqual("wait" in read["timers"], kind not in ("per-worker", "write-lock"))
         for key in ("committed", "failed", "errors"):
             self.assertEqual(outcome.ticked(key), insert.get(key, 0) + read.get(key, 0) if key != "errors" else 0)
         shares = [w["committed"] for w in outcome.result["workers"] if w["role"] == "writers"]
@@ -166,13 +166,13 @@ class Counts(Loops):
             operation = outcome.operation("open", "insert")
             self.assertEqual(operation["committed"] + operation["unserved"], 50)
             self.assertGreaterEqual(operation["committed"], 45)
-            self.assertEqual(histogram(operation["lag"]).get_total_count(), operation["measured"])
+            self.assertEqual(histogram(operation["timers"]["lag"]).get_total_count(), operation["measured"])
             self.assertTrue(0 < operation["measured"] < operation["committed"], operation["measured"])
             self.assertEqual(query(path, "SELECT count(*) FROM kv"), [(operation["committed"],)])
             self.assertGreaterEqual(outcome.result["elapsed_ns"], 500_000_000)
             self.assertTrue(5 <= outcome.operation("closed", "read")["committed"] <= 25)
             # About 100 short calls in half a second.
-            self.assertLess(outcome.result["probe"]["utilization"], 0.7)
+            self.assertLess(outcome.result["gauges"]["utilization"], 0.7)
 
     def test_an_error_that_is_not_sqlites_ends_the_trial(self):
         wrong = transaction(
@@ -197,9 +197,9 @@ class Stalls(Loops):
         outcome = Outcome(trial(driver, made(self.directory), [slow], roles, executor=executor, probe_ms=2, **given))
         longest = histogram(outcome.operation("r", "insert")["service"]).get_max_value()
         self.assertGreaterEqual(longest, HOLD)
-        probe = outcome.result["probe"]
+        timers, gauges = outcome.result["timers"], outcome.result["gauges"]
         self.assertGreaterEqual(len(outcome.ticks), 6, "ticks are said while the loop hangs")
-        return longest, histogram(probe["lateness"]), histogram(probe["pool_wait"]), probe
+        return longest, histogram(timers["probe"]), histogram(timers["pool_wait"]), gauges
 
     def is_stall(self, seen: HdrHistogram, stall: int):
         self.assertAlmostEqual(seen.get_max_value(), stall, delta=stall / 10)
@@ -211,20 +211,20 @@ class Stalls(Loops):
     @tried
     def test_a_stalled_loop_is_late(self):
         for driver in ("sqlite3", "apsw"):
-            stall, lateness, pool_wait, probe = self.held(driver, "inline")
+            stall, lateness, pool_wait, gauges = self.held(driver, "inline")
             self.is_stall(lateness, stall)
             # A timer every 2 ms: the median is half of the stall.
             self.assertAlmostEqual(lateness.get_value_at_percentile(50), HOLD / 2, delta=HOLD / 5)
             self.is_free(pool_wait, stall)
-            self.assertGreater(probe["utilization"], 0.9)
+            self.assertGreater(gauges["utilization"], 0.9)
 
     @tried
     def test_a_stalled_pool_lets_jobs_wait(self):
         for driver in ("sqlite3", "apsw"):
-            stall, lateness, pool_wait, probe = self.held(driver, "offload", runtime_threads=1)
+            stall, lateness, pool_wait, gauges = self.held(driver, "offload", runtime_threads=1)
             self.is_stall(pool_wait, stall)
             self.is_free(lateness, stall)
-            self.assertLess(probe["utilization"], 0.5)
+            self.assertLess(gauges["utilization"], 0.5)
 
     @tried
     def test_a_pool_of_two_lets_nobody_wait(self):

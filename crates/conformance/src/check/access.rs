@@ -39,9 +39,9 @@ pub fn access(subject: &Subject<'_>) -> Found {
                 _ => true,
             };
             ensure!(
-                operation.wait.is_some() == shares,
+                operation.timers.contains_key("wait") == shares,
                 "{name}: `{o}` has a `wait` histogram: {}",
-                operation.wait.is_some()
+                !shares
             );
         }
         share(&trial, &heard.result).map_err(here)?;

@@ -1,10 +1,9 @@
 //! The description that a runner prints of itself.
 
 use litelab_engine::runner::{Absent, Runner};
-use litelab_protocol::invocation::INTERFACES;
 use litelab_protocol::{Access, Description, DriverDescription};
 
-use super::ensure;
+use super::{ensure, orchestration, queue};
 
 /// Name of the check.
 pub const NAME: &str = "describes-itself";
@@ -43,8 +42,12 @@ fn of_driver(driver: &DriverDescription) -> Result<(), String> {
         ensure!(known, "`{kind}` is no access");
     }
     if let Some(interface) = &driver.interface {
-        let known = INTERFACES.iter().any(|(name, _)| name == interface);
-        ensure!(known, "`{interface}` is no interface");
+        let known = [queue::interface(), orchestration::interface()];
+        ensure!(
+            known.contains(interface),
+            "`{}` is no interface of the suite, or has other operations",
+            interface.name
+        );
     }
     if let Some(sqlite) = &driver.sqlite {
         ensure!(sqlite.version.starts_with("3."), "`{}` is no version of SQLite", sqlite.version);

@@ -1,5 +1,6 @@
 //! Rows that are fetched, and rows that are read.
 
+use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Begin, Dialect, Fetch, Statement, Transaction, Work};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped, timely, tries};
@@ -37,14 +38,13 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
                 operation.rows
             );
             let timed = timed_rows && matches!(fetch, Fetch::All | Fetch::Buffer);
-            for (name, histogram) in [("query", &operation.query), ("first_row", &operation.first_row)] {
-                let values = histogram.as_ref().map(litelab_protocol::histogram::Histogram::count);
+            for name in ["query", "first_row"] {
+                let values = operation.timers.get(name).map(Histogram::count);
                 ensure!(values == timed.then_some(TIMES), "fetch {fetch:?}: `{name}` has {values:?} values");
             }
-            let max = |h: &Option<litelab_protocol::histogram::Histogram>| h.as_ref().and_then(|h| h.max());
+            let max = |name| operation.timers.get(name).and_then(Histogram::max);
             if timed {
-                let (query, first, service) =
-                    (max(&operation.query), max(&operation.first_row), operation.service.max());
+                let (query, first, service) = (max("query"), max("first_row"), operation.service.max());
                 // The bound allows for the histogram's precision of one thousandth.
                 let bound = service.map(|s| s + s / 500);
                 ensure!(
@@ -105,7 +105,7 @@ pub fn verify(subject: &Subject<'_>) -> Found {
         path.insert("t", rows)?;
     }
     for fetch in [Fetch::All, Fetch::Buffer, Fetch::First] {
-        let work = Work::Sha256Verify { value: "rand".into(), hash: "hash".into() };
+        let work = Work::Verify { value: "rand".into(), hash: "hash".into() };
         let statement = Statement { work, ..query("SELECT id, hash, rand FROM t ORDER BY id DESC", &[], fetch) };
         let trial = Draft::new(subject)
             .on(&path)
@@ -115,7 +115,7 @@ pub fn verify(subject: &Subject<'_>) -> Found {
         let result = subject.run(&trial)?.result;
         let operation = &result.operations[0];
         let wanted = if fetch == Fetch::First { (TIMES, 0) } else { (8 * TIMES, 2 * TIMES) };
-        let found = (operation.verified, operation.mismatches);
+        let found = (operation.counter("verified"), operation.counter("mismatches"));
         ensure!(found == wanted, "fetch {fetch:?}: checked and wrong are {wanted:?} rows, and it counts {found:?}");
     }
     passed("2 of 8 wrong rows found")

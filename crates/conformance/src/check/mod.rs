@@ -93,7 +93,7 @@ pub const CHECKS: &[Check] = &[
     check!("empty", "a transaction without the row it needs ends there, committed and counted apart", yields::empty),
     check!("yields", "a yielded value is bound later", yields::yields),
     check!("fetch", "as many rows are fetched as asked for, and timed", fetch::fetch),
-    check!("sha256-verify", "wrong content is found", fetch::verify),
+    check!("verify", "wrong content is found", fetch::verify),
     check!("rollback", "a transaction that fails leaves nothing", rollback::rollback),
     check!("error-names", "errors have their extended names", errors::names),
     check!("retry", "errors are retried as told, with the same values", retry::retry),
@@ -117,7 +117,7 @@ pub const SERVER_CHECKS: &[Check] = &[
 
 /// The checks of a driver. A driver that has an interface in place of SQL gets the checks of that interface.
 pub fn of(driver: &DriverDescription) -> Vec<&'static Check> {
-    match driver.interface.as_deref() {
+    match driver.interface.as_ref().map(|interface| interface.name.as_str()) {
         Some("queue") => QUEUE_CHECKS.iter().collect(),
         Some("orchestration") => ORCHESTRATION_CHECKS.iter().collect(),
         // No other interface is defined; a driver that names another one gets the checks for SQL.

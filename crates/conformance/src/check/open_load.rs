@@ -13,8 +13,7 @@ fn open(trial: &mut Trial, rate: f64, arrivals: Arrivals) {
 }
 
 fn part<'a>(operation: &'a Operation, name: &str) -> Result<&'a Histogram, String> {
-    let histogram = if name == "response" { &operation.response } else { &operation.lag };
-    histogram.as_ref().ok_or_else(|| format!("an open load has no `{name}` histogram"))
+    operation.timers.get(name).ok_or_else(|| format!("an open load has no `{name}` histogram"))
 }
 
 /// Duration of an open load, in milliseconds.

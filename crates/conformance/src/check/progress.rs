@@ -61,8 +61,7 @@ pub fn probe(subject: &Subject<'_>) -> Found {
     let timers = tries(|tried| timers(subject, tried))?;
     let off = probed(subject, "no-probe.db", 0)?;
     ensure!(lags(&off) == 0, "no probe was asked for, and ticks tell how late its timers ran");
-    let off = off.result.probe;
-    ensure!(off.is_none_or(|p| p.lateness.count() == 0), "no probe was asked for, and there is one");
+    ensure!(!off.result.timers.contains_key("probe"), "no probe was asked for, and there is one");
     passed(format!("{timers} timers in 150 ms"))
 }
 
@@ -70,12 +69,15 @@ pub fn probe(subject: &Subject<'_>) -> Found {
 fn timers(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     let heard = probed(subject, &format!("probe-{tried}.db"), 10)?;
     let (told, ticks, result) = (lags(&heard), heard.ticks.len(), heard.result);
-    let Some(probe) = result.probe else { return Err("a probe every 10 ms was asked for, and there is none".into()) };
+    let Some(probe) = result.timers.get("probe") else {
+        return Err("a probe every 10 ms was asked for, and there is none".into());
+    };
     ensure!(told == ticks, "a probe was asked for, and {told} of {ticks} ticks tell how late its timers ran");
-    let timers = probe.lateness.count();
+    let timers = probe.count();
     // 15 timers are due. The last one may be cut off, and coarse timers merge.
     let most = result.elapsed_ns / 10_000_000 + 1;
     timely!((5..=most).contains(&timers), "a timer every 10 ms for 150 ms, and {timers} are recorded");
-    ensure!(probe.utilization.is_none_or(|u| (0.0..=1.0).contains(&u)), "its utilization is {:?}", probe.utilization);
+    let busy = result.gauges.get("utilization");
+    ensure!(busy.is_none_or(|share| (0.0..=1.0).contains(share)), "its utilization is {busy:?}");
     Ok(timers)
 }

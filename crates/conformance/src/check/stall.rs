@@ -1,8 +1,8 @@
 //! The host probe for workers on an event loop or async runtime: a call that blocks it must appear in the probe with
 //! its full length.
 
+use litelab_protocol::Executor;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Executor, Probe};
 
 use super::{Finding, Found, ensure, passed, timely, tries};
 use crate::conversation::Heard;
@@ -71,8 +71,8 @@ fn once(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<Seen, S
         result.operations.first().and_then(|o| longest(&o.service)).ok_or("the transaction was not measured")?;
     let held = HOLD_US as f64 * 1e3..;
     ensure!(held.contains(&stall), "a hold of 200 ms took {stall} ns");
-    let Probe { lateness, .. } = result.probe.ok_or("a probe was asked for, and there is none")?;
-    let late = longest(&lateness).ok_or("no timer was due in 200 ms")?;
+    let probe = result.timers.get("probe").ok_or("a probe was asked for, and there is none")?;
+    let late = longest(probe).ok_or("no timer was due in 200 ms")?;
     let told = ticks.iter().filter_map(|(_, tick)| tick.lag_ns).max();
     Ok(Seen { stall, late, told: told.ok_or("a probe was asked for, and no tick tells how late it ran")? as f64 })
 }

@@ -86,7 +86,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("ticks-hide-busy", "retry", "6 errors, 0 of them busy"),
     ("ticks-hide-lag", "probe", "ticks tell how late its timers ran"),
     ("ticks-shorten-lag", "stall", "its ticks told of 1 ms"),
-    ("trusts-hashes", "sha256-verify", "checked and wrong"),
+    ("trusts-hashes", "verify", "checked and wrong"),
     ("waits-for-ever", "drain", "and it gave its result after"),
     ("wrong-values", "values", "the reference draws"),
     ("wrong-values", "content", "the content's hash is"),

@@ -40,9 +40,9 @@ pub fn runner_costs(
             Err(_) => continue,
         };
         let name = &runner.manifest.name;
-        let ours = noop::arm(arm, name);
-        if description.drivers.iter().find(|d| d.name == noop::DRIVER).is_none_or(|d| check_support(d, &ours).is_err())
-        {
+        let mut ours = noop::arm(arm, name);
+        let noop = description.drivers.iter().find(|d| d.name == noop::DRIVER);
+        if noop.is_none_or(|noop| check_support(noop, &mut ours).is_err()) {
             continue;
         }
         begins(name);

@@ -1,5 +1,6 @@
 //! Kill and restart of a server's node during a trial.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -7,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use litelab_model::Arm;
 use litelab_model::condition::KillPlan;
-use litelab_record::outcome::Fault;
 use litelab_servers::{Instance, Options};
 
 use super::Servers;
@@ -85,11 +85,11 @@ impl<'s> NodeFault<'s> {
         }
     }
 
-    /// Waits after the trial until the node has rejoined. Calls `keep_going` meanwhile; `false` aborts the restart.
+    /// Waits after the trial until the node has rejoined, and returns the gauges of [`Measurement::gauges`] but `lost`. Calls `keep_going` meanwhile; `false` aborts the restart.
     ///
     /// # Errors
     /// If the node was not killed, or did not rejoin.
-    pub(crate) fn finish(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<Fault, String> {
+    pub(crate) fn finish(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<BTreeMap<String, f64>, String> {
         if matches!(self.stage, Stage::Down) {
             self.start();
         }
@@ -104,15 +104,12 @@ impl<'s> NodeFault<'s> {
             }
         }
         let node = self.node + 1;
-        let millis = |duration: Duration| duration.as_millis() as u64;
         match (&self.stage, self.killed, self.started) {
-            (Stage::Back(at), Some(killed), Some(started)) => Ok(Fault {
-                node: node as u32,
-                killed_ms: millis(killed),
-                started_ms: millis(started),
-                back_ms: millis(at.duration_since(self.go)),
-                lost: None,
-            }),
+            (Stage::Back(at), Some(killed), Some(started)) => {
+                let rejoin = at.duration_since(self.go).saturating_sub(started);
+                let times = [("killed_ns", killed), ("started_ns", started), ("rejoin_ns", rejoin)];
+                Ok(times.map(|(name, time)| (name.to_owned(), time.as_nanos() as f64)).into())
+            }
             (Stage::Failed(why), ..) => Err(format!("node {node}: {why}")),
             _ => Err(format!("node {node} was to be killed while the runner worked, and it had ended before")),
         }

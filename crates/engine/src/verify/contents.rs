@@ -205,8 +205,7 @@ fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
         "empty" => |o| o.empty,
         "failed" => |o| o.failed,
         "rows" => |o| o.rows,
-        "verified" => |o| o.verified,
-        "mismatches" => |o| o.mismatches,
+        "verified" => |o| o.counter("verified"),
         _ => return Err(format!("unknown count `{name}`")),
     };
     Ok(result.operations.iter().filter(|o| o.transaction == transaction).map(of).sum::<u64>() as f64)

@@ -50,6 +50,21 @@ pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), Str
     Ok(())
 }
 
+/// Checks that no row that the runner verified has wrong content.
+///
+/// # Errors
+/// The first transaction that met such rows.
+pub fn verified(result: &TrialResult) -> Result<(), String> {
+    for o in &result.operations {
+        let (verified, mismatches) = (o.counter("verified"), o.counter("mismatches"));
+        if mismatches > 0 {
+            let name = &o.transaction;
+            return Err(format!("transaction `{name}`: {mismatches} of {verified} verified rows have wrong content"));
+        }
+    }
+    Ok(())
+}
+
 /// Checks that a result is consistent with itself and with the trial.
 ///
 /// # Errors
@@ -64,8 +79,8 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
         )?;
         ensure(o.measured <= o.committed, format!("{} measured of {} committed", o.measured, o.committed))?;
         ensure(o.ended <= o.committed, format!("{} ended in the window of {} committed", o.ended, o.committed))?;
-        for (what, histogram) in [("response", &o.response), ("lag", &o.lag), ("wait", &o.wait)] {
-            if let Some(h) = histogram {
+        for what in ["response", "lag", "wait"] {
+            if let Some(h) = o.timers.get(what) {
                 ensure(
                     h.count() == o.measured,
                     format!("{} measured, {} in the {what} histogram", o.measured, h.count()),

@@ -1,10 +1,11 @@
-//! Check of `CALL` statements before a run: a valid one compiles and has its `writes` derived, an invalid one is
-//! refused in one line with its position; a driver accepts either SQL or the operations of its interface.
+//! Check of `CALL` statements before a run against the interface that the driver describes: a valid one has its `writes`
+//! derived, an invalid one is refused in one line with its position; a driver accepts either SQL or operations.
 
 use litelab_engine::compile::compile;
 use litelab_engine::runner::check_support;
 use litelab_model::{Options, Plan, library, resolve};
-use litelab_protocol::{DriverDescription, Executor, Fetch};
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{DriverDescription, Executor, Fetch, Interface, Transaction};
 
 const ENQUEUE: &str = r#"
 [transaction.t]
@@ -31,22 +32,48 @@ fn compiled(transactions: &str) -> Plan {
     plan
 }
 
+fn driver(interface: Option<&str>) -> DriverDescription {
+    let operations = vec![
+        Operation::writing("enqueue", &["payload", "priority"], &[]),
+        Operation::writing("claim", &[], &["id", "payload"]),
+        Operation { writes: false, ..Operation::writing("peek", &[], &["id"]) },
+    ];
+    DriverDescription {
+        name: "d".into(),
+        version: String::new(),
+        sqlite: None,
+        accesses: vec!["per-worker".into()],
+        executors: vec![Executor::Threads],
+        interface: interface.map(|name| Interface { name: name.into(), operations }),
+        dialect: litelab_protocol::Dialect::Sqlite,
+    }
+}
+
+/// The transaction of a plan, checked against the interface `queue`.
+fn checked(transactions: &str) -> Result<Transaction, String> {
+    let mut plan = plan(transactions);
+    compile(&mut plan).map_err(|e| e.to_string())?;
+    let mut arm = plan.arms.remove(0);
+    check_support(&driver(Some("queue")), &mut arm).map(|()| arm.trial.transactions.remove(0))
+}
+
 fn refused(transactions: &str, parts: &[&str]) {
-    let error = compile(&mut plan(transactions)).expect_err(transactions).to_string();
+    let error = checked(transactions).expect_err(transactions);
     assert_eq!(error.lines().count(), 1, "{error}");
-    for part in ["one/only: transaction `t`"].iter().chain(parts) {
+    for part in ["transaction `t`"].iter().chain(parts) {
         assert!(error.contains(part), "`{part}` not in: {error}");
     }
 }
 
 #[test]
 fn an_invocation_is_kept_as_it_is_and_known_to_write() {
-    let transaction = compiled(ENQUEUE).arms.remove(0).trial.transactions.remove(0);
+    let transaction = checked(ENQUEUE).expect("fits");
     assert_eq!(transaction.statements[0].sql, "CALL queue.enqueue(?1, ?2)");
     assert_eq!((transaction.statements[0].bind.as_slice(), transaction.writes), (&[0, 1][..], true));
     let claim = "[transaction.t]\nsql = \"CALL queue.claim()\"\nyields = [\"id\", \"payload\"]";
-    let transaction = compiled(claim).arms.remove(0).trial.transactions.remove(0);
+    let transaction = checked(claim).expect("fits");
     assert_eq!((transaction.statements[0].fetch, transaction.statements[0].required), (Fetch::First, true));
+    assert!(!checked("[transaction.t]\nsql = \"CALL queue.peek()\"").expect("fits").writes);
     // SQL that only reads is still recognised as such.
     assert!(!compiled("[transaction.t]\nsql = \"SELECT 1\"").arms[0].trial.transactions[0].writes);
 }
@@ -64,7 +91,8 @@ fn the_tables_of_the_library_are_not_there_to_compile_with() {
 fn what_does_not_fit_its_interface_is_refused() {
     let call = |sql: &str, keys: &str| format!("[transaction.t]\nsql = \"{sql}\"\n{keys}");
     refused(&call("CALL queue.clam()", ""), &["operation `queue.clam`", "did you mean `queue.claim`?"]);
-    refused(&call("CALL cache.get()", ""), &["operation `cache.get`"]);
+    let other = checked(&call("CALL cache.get()", "")).expect_err("another interface");
+    assert!(other.contains("driver `d` has no interface `cache`"), "{other}");
     refused(&call("CALL queue.claim", ""), &["CALL interface.operation(?1, ?2)"]);
     refused(&call("CALL queue.enqueue('x', 1)", ""), &["CALL interface.operation(?1, ?2)"]);
     refused(&call("CALL queue.enqueue(:a)", "param.a = \"worker\""), &["(payload, priority)", "1 arguments"]);
@@ -76,29 +104,21 @@ fn what_does_not_fit_its_interface_is_refused() {
 
 #[test]
 fn a_driver_gets_sql_or_its_own_operations() {
-    let driver = |interface: Option<&str>| DriverDescription {
-        name: "d".into(),
-        version: String::new(),
-        sqlite: None,
-        accesses: vec!["per-worker".into()],
-        executors: vec![Executor::Threads],
-        interface: interface.map(str::to_owned),
-        dialect: litelab_protocol::Dialect::Sqlite,
-    };
+    let support = |interface, plan: &Plan| check_support(&driver(interface), &mut plan.arms[0].clone());
     let (calls, sql) = (compiled(ENQUEUE), compiled("[transaction.t]\nsql = \"SELECT 1\""));
-    assert_eq!(check_support(&driver(Some("queue")), &calls.arms[0]), Ok(()));
-    assert_eq!(check_support(&driver(None), &sql.arms[0]), Ok(()));
+    assert_eq!(support(Some("queue"), &calls), Ok(()));
+    assert_eq!(support(None, &sql), Ok(()));
     for (interface, plan, words) in [
         (None, &calls, "driver `d` has no interface `queue`"),
         (Some("orchestration"), &calls, "driver `d` has no interface `queue`"),
         (Some("queue"), &sql, "driver `d` takes no SQL but the operations of interface `queue`"),
     ] {
-        let error = check_support(&driver(interface), &plan.arms[0]).expect_err(words);
+        let error = support(interface, plan).expect_err(words);
         assert!(error.contains(words), "{error}");
     }
     let mixed = "[transaction.t]\nsql = [\"CALL queue.claim()\", \"SELECT 1\"]";
     for interface in [None, Some("queue")] {
-        let error = check_support(&driver(interface), &compiled(mixed).arms[0]).expect_err("mixed");
+        let error = support(interface, &compiled(mixed)).expect_err("mixed");
         assert!(error.contains("mixes SQL with `CALL`"), "{error}");
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Open, Row, Session, refuse_options};
-use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Transaction, Value, codes};
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{Begin, Connection, Database, Executor, Interface, Prepare, Transaction, Value, codes};
 
 /// Counts what it was asked for.
 #[derive(Default)]
@@ -106,8 +107,16 @@ fn about() -> Result<About, Fault> {
     Ok(About { version: "1".into(), sqlite: None })
 }
 
+fn interface() -> Interface {
+    let operations = vec![
+        Operation::writing("enqueue", &["payload", "priority"], &[]),
+        Operation::writing("claim", &[], &["id", "payload"]),
+    ];
+    Interface { name: "queue".into(), operations }
+}
+
 fn main() -> ExitCode {
-    let queue = Driver::new::<Scripted>("queue", about).interface("queue").accesses(&["per-worker", "shared"]);
+    let queue = Driver::new::<Scripted>("queue", about).interface(interface()).accesses(&["per-worker", "shared"]);
     let queue = queue.executors(&[Executor::Threads, Executor::Processes]);
     litelab_harness::main("scripted", [Driver::new::<Scripted>("scripted", about), queue])
 }

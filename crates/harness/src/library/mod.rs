@@ -4,9 +4,11 @@ mod dedicated;
 mod request;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use litelab_protocol::{Connection, Database, ErrorCount, Part, TrialResult, codes};
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Connection, Database, ErrorCount, TrialResult, codes};
 use tokio::task::JoinSet;
 
 use crate::connections::Setup;
@@ -94,13 +96,13 @@ pub trait GroupCommit: Library {
 }
 
 /// What a library did by itself while the workers waited for it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
     /// Extended result codes of errors that no caller got, for the library tried again, and how often each occurred. They are
     /// counted, as cured, with the first transaction of the trial's first role: whose they were is not known.
     pub cured: Vec<(i32, u64)>,
-    /// Parts of its time.
-    pub parts: Vec<Part>,
+    /// Its calls, by the name of a timer of [`TrialResult`].
+    pub timers: BTreeMap<String, Histogram>,
 }
 
 impl Account {
@@ -112,14 +114,8 @@ impl Account {
                 count.add(ErrorCount { seen: times, cured: times, message: None });
             }
         }
-        for part in self.parts {
-            match result.breakdown.iter_mut().find(|p| p.name == part.name) {
-                Some(sum) => {
-                    sum.calls += part.calls;
-                    sum.nanos += part.nanos;
-                }
-                None => result.breakdown.push(part),
-            }
+        for (name, timer) in self.timers {
+            result.timers.entry(name).or_default().merge(&timer);
         }
     }
 }
@@ -127,17 +123,24 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     use litelab_protocol::Begin;
 
     use crate::record::CounterTable;
 
+    fn timer(values: &[u64]) -> Histogram {
+        let mut timer = Histogram::new();
+        values.iter().for_each(|nanos| timer.record(*nanos));
+        timer
+    }
+
     /// Of several hosts, one after the other.
     #[test]
     fn an_account_is_added_to_the_first_transaction() {
-        let part = |name: &str, calls, nanos| Part { name: name.into(), calls, nanos };
-        let account = |cured: &[(i32, u64)], parts: &[Part]| Account { cured: cured.to_vec(), parts: parts.to_vec() };
+        let account = |cured: &[(i32, u64)], timers: &[(&str, u64)]| Account {
+            cured: cured.to_vec(),
+            timers: timers.iter().map(|(name, nanos)| ((*name).into(), timer(&[*nanos]))).collect(),
+        };
         let mut trial = crate::testing::trial("x", vec![], vec![], vec![]);
         for name in ["a", "b"] {
             trial.transactions.push(crate::testing::transaction(name, Begin::None, vec![], vec![]));
@@ -145,14 +148,15 @@ mod tests {
         trial.roles.push(crate::testing::role("r", 1, &[0, 1], crate::testing::count(1)));
         let counters = CounterTable::new(&trial);
         let mut result = TrialResult { operations: counters.operations(&trial), ..TrialResult::default() };
-        account(&[(5, 2), (517, 1)], &[part("ack", 3, 30)]).add_to(&mut result);
-        account(&[(5, 1)], &[part("ack", 1, 10), part("fetch", 1, 1)]).add_to(&mut result);
+        account(&[(5, 2), (517, 1)], &[("ack", 30)]).add_to(&mut result);
+        account(&[(5, 1)], &[("ack", 10), ("fetch", 1)]).add_to(&mut result);
         let cured = |n| ErrorCount { seen: n, cured: n, message: None };
         assert_eq!(
             result.operations[0].errors,
             BTreeMap::from([("SQLITE_BUSY".to_owned(), cured(3)), ("SQLITE_BUSY_SNAPSHOT".to_owned(), cured(1))])
         );
         assert!(result.operations[1].errors.is_empty());
-        assert_eq!(result.breakdown, [part("ack", 4, 40), part("fetch", 1, 1)]);
+        let timers = [("ack".to_owned(), timer(&[10, 30])), ("fetch".to_owned(), timer(&[1]))];
+        assert_eq!(result.timers, timers.into());
     }
 }

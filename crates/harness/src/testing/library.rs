@@ -2,8 +2,8 @@
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Load, Prepare, Retry, Source, Trial,
-    Until, VERSION, Value, Work,
+    Access, Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Load, Operation, Prepare, Retry,
+    Source, Trial, Until, VERSION, Value, Work,
 };
 use serde_json::json;
 
@@ -79,13 +79,13 @@ pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
             let (write, read) = (outcome.operation("writer", "insert"), outcome.operation("reader", "read"));
             assert_eq!((write.committed, write.rows, write.failed), (120, 120, 0), "{context}");
             assert_eq!((read.committed, read.rows, read.measured), (160, 160, 160), "{context}");
-            let waits = |h: &Option<Histogram>| h.as_ref().map(Histogram::count);
+            let waits = |o: &Operation| o.timers.get("wait").map(Histogram::count);
             let expected = match access {
                 Access::PerWorker => (None, None),
                 Access::WriteLock => (Some(120), None),
                 _ => (Some(120), Some(160)),
             };
-            assert_eq!((waits(&write.wait), waits(&read.wait)), expected, "{context}");
+            assert_eq!((waits(write), waits(read)), expected, "{context}");
             let connections = match access {
                 Access::PerWorker | Access::WriteLock => 5,
                 Access::Pool { connections } => connections as usize,
@@ -190,7 +190,7 @@ pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
         refused("parameters", &|t| t.transactions[0].statements[0].bind = vec![0]);
         refused("yields", &|t| t.transactions[0].statements[0].yields = vec!["id".into()]);
         refused("syntax error", &|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into());
-        let verify = Work::Sha256Verify { value: "a".into(), hash: "b".into() };
+        let verify = Work::Verify { value: "a".into(), hash: "b".into() };
         refused("`a`", &|t| t.transactions[0].statements[0].work = verify.clone());
         refused("SQLITE_CANTOPEN", &|t| t.databases = vec![file(&scratch.path("no/such.db"))]);
         assert_eq!(runner.run_without_go(&base).status.code(), Some(0), "{name}");
@@ -246,7 +246,7 @@ pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Librar
             let mut trial = trial((name, *executor), vec![scratch.database()], vec![write, read], roles);
             trial.access = access;
             let outcome = runner.run(&trial);
-            let late = outcome.result.probe.as_ref().and_then(|p| p.lateness.max()).unwrap_or_default();
+            let late = outcome.result.timers.get("probe").and_then(|p| p.max()).unwrap_or_default();
             (late, outcome.operation("r", "read").service.max().unwrap_or_default())
         };
         let seen = |access: Access, fits: &dyn Fn(u64) -> bool| {

@@ -14,7 +14,11 @@ fn describe_lists_the_drivers_and_noop() {
     let description: Description = serde_json::from_slice(&RUNNER.verb("describe", "").stdout).expect("description");
     assert_eq!((description.protocol, description.runner.as_str()), (VERSION, "scripted"));
     assert!(description.runtime.starts_with("rustc 1."), "{}", description.runtime);
-    let list: Vec<_> = description.drivers.iter().map(|d| (d.name.as_str(), d.interface.as_deref())).collect();
+    let list: Vec<_> = description
+        .drivers
+        .iter()
+        .map(|d| (d.name.as_str(), d.interface.as_ref().map(|interface| interface.name.as_str())))
+        .collect();
     assert_eq!(list, [("scripted", None), ("queue", Some("queue")), ("noop", None)]);
     assert_eq!(description.drivers[0].accesses, ["per-worker", "shared", "pool", "write-lock", "split"]);
     assert_eq!(description.drivers[1].accesses, ["per-worker", "shared"]);
@@ -65,7 +69,7 @@ fn ticks_come_while_nothing_is_done_and_add_up() {
         assert_eq!((sum, outcome.only().committed), (3, 3));
         let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
         timely(silent >= 4, format_args!("{silent} of {}", outcome.ticks.len()))?;
-        let timers = outcome.result.probe.expect("probe").lateness.count();
+        let timers = outcome.result.timers["probe"].count();
         timely((5..=60).contains(&timers), timers)
     });
 }
@@ -127,12 +131,12 @@ fn an_interface_takes_its_operations_and_nothing_else() {
     refused(&base, "no operation `queue.enqueu`", enqueue("CALL queue.enqueu(?1, ?2)"));
     refused(&base, "no operation `stack.enqueue`", enqueue("CALL stack.enqueue(?1, ?2)"));
     refused(&base, "`CALL interface.operation(?1, ?2)`", enqueue("CALL queue.enqueue(?2, ?1)"));
-    refused(&base, "2 parameters", enqueue("CALL queue.enqueue(?1)"));
-    refused(&base, "1 are bound", |t| t.transactions[0].statements[0].bind = vec![0]);
+    refused(&base, "(payload, priority), and 1 arguments", enqueue("CALL queue.enqueue(?1)"));
+    refused(&base, "2 arguments are given, 1 bound", |t| t.transactions[0].statements[0].bind = vec![0]);
     refused(&base, "\"payload\"", |t| t.transactions[1].statements[0].yields = vec!["payload".into()]);
     refused(&base, "yields", |t| t.transactions[0].statements[0].yields = vec!["id".into()]);
-    refused(&base, "no row", |t| t.transactions[0].statements[0].required = true);
-    refused(&base, "no row", |t| t.transactions[0].statements[0].fetch = Fetch::All);
+    refused(&base, "returns nothing", |t| t.transactions[0].statements[0].required = true);
+    refused(&base, "returns nothing", |t| t.transactions[0].statements[0].fetch = Fetch::All);
     let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
     refused(&base, "not in memory", |t| t.databases = vec![memory.clone()]);
     let server = Database::Server { url: "postgres://h/d".into(), schema: "s".into() };
@@ -166,7 +170,7 @@ fn the_noop_driver_does_all_but_call() {
     let params = vec![param("h", Source::Hex { bytes: 16 })];
     let mut claim = select("no SQL at all", &[0], Fetch::All);
     claim.required = true;
-    claim.work = Work::Sha256Verify { value: "no".into(), hash: "column".into() };
+    claim.work = Work::Verify { value: "no".into(), hash: "column".into() };
     let transaction = transaction("t", Begin::Immediate, params, vec![claim]);
     let mut trial = trial("noop", vec![nowhere()], vec![transaction], vec![role("w", 2, &[0], count(1_000))]);
     trial.access = Access::Pool { connections: 1 };
@@ -175,6 +179,6 @@ fn the_noop_driver_does_all_but_call() {
         let outcome = RUNNER.run(&trial);
         let only = outcome.only();
         assert_eq!((only.committed, only.empty, only.rows, only.service.count()), (1_000, 0, 1_000, 1_000));
-        assert_eq!(only.query.as_ref().map(|q| q.count()), Some(1_000));
+        assert_eq!(only.timers.get("query").map(|q| q.count()), Some(1_000));
     }
 }

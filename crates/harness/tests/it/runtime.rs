@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Access, Arrivals, Begin, Executor, Load, Order, Probe, Retry, Trial, Until};
+use litelab_protocol::{Access, Arrivals, Begin, Executor, Load, Order, Retry, Trial, TrialResult, Until};
 use serde_json::json;
 
 const MS: u64 = 1_000_000;
@@ -20,10 +20,6 @@ const ACCESSES: [Access; 5] = [
 
 fn most(histogram: &Histogram) -> u64 {
     histogram.max().unwrap_or_default()
-}
-
-fn some(histogram: &Option<Histogram>) -> &Histogram {
-    histogram.as_ref().expect("histogram")
 }
 
 /// A trial with one thread for tasks, and a probe every five milliseconds.
@@ -110,7 +106,7 @@ fn a_warm_up_counts_but_is_not_measured() {
             let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
             assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns, "{executor}");
             // Of the probe's timers only those after the warm-up.
-            let timers = result.probe.as_ref().expect("probe").lateness.count();
+            let timers = result.timers["probe"].count();
             let due = result.measured_ns / (5 * MS) + 2;
             timely((1..=due).contains(&timers), format_args!("{executor}: {timers}"))
         });
@@ -138,11 +134,11 @@ fn thinking_and_waiting_for_an_arrival_let_others_run() {
             let outcome = RUNNER.run(&arrives);
             let only = outcome.only();
             assert_eq!(only.committed + only.unserved, 100, "{executor}");
-            assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
+            assert_eq!((only.timers["response"].count(), only.timers["lag"].count()), (only.committed, only.committed));
             assert!(outcome.result.elapsed_ns >= 500 * MS, "{executor}");
             timely(only.committed >= 80, format_args!("{executor}: {}", only.committed))?;
             // The runtime's timer is one of milliseconds; one after the other half of them would be late by a quarter of a second.
-            let lag = some(&only.lag).quantile(0.5);
+            let lag = only.timers["lag"].quantile(0.5);
             timely(lag.is_some_and(|lag| lag < 100 * MS), format_args!("{executor}: {lag:?}"))
         });
     }
@@ -168,14 +164,14 @@ fn a_role_ends_with_another() {
 }
 
 /// A stall as long as the script says, in a trial that goes on before and after it.
-fn stalled(executor: Executor, options: &[(&str, u64)]) -> Probe {
+fn stalled(executor: Executor, options: &[(&str, u64)]) -> TrialResult {
     let stall = one("stall", Begin::Immediate, told("ROWS 1"), 200_000);
     let mut idle = role("idle", 1, &[1], Until::Time { ms: 400 });
     (idle.load, idle.first_worker) = (Load::Closed { think_us: 1_000_000 }, 1);
     let roles = vec![role("w", 1, &[0], count(1)), idle];
     let mut trial = single(executor, scripted(vec![stall, one("idle", Begin::None, told("ROWS 1"), 0)], roles));
     trial.connection.options = options.iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
-    RUNNER.run(&trial).result.probe.expect("probe")
+    RUNNER.run(&trial).result
 }
 
 #[test]
@@ -184,12 +180,12 @@ fn a_stall_of_the_runtime_is_seen_at_its_length() {
         let probe = stalled(Executor::Inline, &[]);
         // A timer that was due when it began is late by all of it, one that was due a period later by that less. A busy
         // machine adds to a sleep.
-        timely((180 * MS..260 * MS).contains(&most(&probe.lateness)), most(&probe.lateness))?;
+        timely((180 * MS..260 * MS).contains(&most(&probe.timers["probe"])), most(&probe.timers["probe"]))?;
         // Of 80 timers 40 are late, by 100 ms on the average.
-        let late = probe.lateness.quantile(0.7);
+        let late = probe.timers["probe"].quantile(0.7);
         timely(late.is_some_and(|l| l > 60 * MS), format_args!("{late:?}"))?;
-        timely((70..=140).contains(&probe.lateness.count()), probe.lateness.count())?;
-        let busy = probe.utilization.expect("counted by the runtime");
+        timely((70..=140).contains(&probe.timers["probe"].count()), probe.timers["probe"].count())?;
+        let busy = probe.gauges["utilization"];
         timely((0.3..=0.75).contains(&busy), format_args!("200 of 400 ms and {busy}"))
     });
 }
@@ -199,10 +195,10 @@ fn what_blocks_elsewhere_leaves_the_runtime_alone() {
     for executor in [Executor::Offload, Executor::Dedicated] {
         tries(|_| {
             let probe = stalled(executor, &[]);
-            let (late, wait) = (most(&probe.lateness), most(some(&probe.pool_wait)));
-            timely(probe.lateness.count() >= 70, format_args!("{executor}: {}", probe.lateness.count()))?;
+            let (late, wait) = (most(&probe.timers["probe"]), most(&probe.timers["pool_wait"]));
+            timely(probe.timers["probe"].count() >= 70, format_args!("{executor}: {}", probe.timers["probe"].count()))?;
             timely(late < 100 * MS && wait < 100 * MS, format_args!("{executor}: {late} {wait}"))?;
-            let busy = probe.utilization;
+            let busy = probe.gauges.get("utilization").copied();
             timely(busy.is_some_and(|busy| busy < 0.3), format_args!("{executor}: {busy:?}"))
         });
     }
@@ -212,7 +208,7 @@ fn what_blocks_elsewhere_leaves_the_runtime_alone() {
 fn a_pool_of_one_thread_makes_a_trivial_job_wait() {
     tries(|_| {
         let probe = stalled(Executor::Offload, &[("max_blocking_threads", 1)]);
-        let (wait, late) = (most(some(&probe.pool_wait)), most(&probe.lateness));
+        let (wait, late) = (most(&probe.timers["pool_wait"]), most(&probe.timers["probe"]));
         timely((180 * MS..260 * MS).contains(&wait) && late < 100 * MS, format_args!("{wait} {late}"))
     });
 }
@@ -227,7 +223,7 @@ fn what_service_hides_response_shows() {
         (roles[1].first_worker, roles[1].load) = (1, Load::Open { rate: 100.0, arrivals: Arrivals::Constant });
         let outcome = RUNNER.run(&single(executor, scripted(vec![write, read], roles)));
         let read = outcome.operation("r", "read").clone();
-        (read.committed, most(&read.service), most(some(&read.response)))
+        (read.committed, most(&read.service), most(&read.timers["response"]))
     };
     for (executor, shown) in [(Executor::Inline, 250 * MS..400 * MS), (Executor::Dedicated, 0..150 * MS)] {
         tries(|_| {
@@ -253,7 +249,7 @@ fn readers_have_threads_of_their_own_beside_a_writer() {
         let reads = outcome.operation("r", "read");
         timely(most(&reads.service) < 200 * MS, most(&reads.service))?;
         // Two of them waited for the other two.
-        let wait = some(&reads.wait);
+        let wait = &reads.timers["wait"];
         let quarter = wait.quantile(0.25);
         timely(quarter.is_some_and(|w| w < 15 * MS), format_args!("{quarter:?}"))?;
         timely(most(wait) >= 19 * MS, most(wait))

@@ -2,12 +2,7 @@
 
 use crate::common::*;
 use litelab_protocol::generator::{Stream, below, unit};
-use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Arrivals, Begin, Load, Order, Until};
-
-fn some(histogram: &Option<Histogram>) -> &Histogram {
-    histogram.as_ref().expect("histogram")
-}
 
 fn open_load(rate: f64, arrivals: Arrivals, hold_us: u64, ms: u64) -> Outcome {
     let mut roles = vec![role("r", 2, &[0], Until::Time { ms })];
@@ -22,13 +17,13 @@ fn arrivals_are_served_when_due() {
         let only = outcome.only();
         // Due at 5, 10, … 500 ms.
         assert_eq!(only.committed + only.unserved, 100);
-        assert_eq!((some(&only.response).count(), some(&only.lag).count()), (only.committed, only.committed));
+        assert_eq!((only.timers["response"].count(), only.timers["lag"].count()), (only.committed, only.committed));
         assert!(outcome.result.elapsed_ns >= 500_000_000);
         timely(only.committed >= 98, only.committed)?;
         // An idle machine starts within 0.1 ms.
-        let lag = some(&only.lag).quantile(0.5);
+        let lag = only.timers["lag"].quantile(0.5);
         timely(lag.is_some_and(|lag| lag < 5_000_000), format_args!("{lag:?}"))?;
-        timely(some(&only.response).quantile(0.5) > only.service.quantile(0.5), "no longer than service")?;
+        timely(only.timers["response"].quantile(0.5) > only.service.quantile(0.5), "no longer than service")?;
         timely(outcome.result.workers.iter().all(|w| w.outside_ns > 400_000_000), "not outside")
     });
 }
@@ -42,7 +37,7 @@ fn overload_is_seen_in_response_and_in_what_is_unserved() {
         assert_eq!(only.committed + only.unserved, 600);
         assert!(only.committed <= 122, "{}", only.committed);
         timely(only.committed >= 40, only.committed)?;
-        let (service, response) = (only.service.quantile(0.5), some(&only.response).quantile(0.5));
+        let (service, response) = (only.service.quantile(0.5), only.timers["response"].quantile(0.5));
         timely(response.zip(service).is_some_and(|(r, s)| r > 5 * s), format_args!("{response:?} {service:?}"))
     });
 }

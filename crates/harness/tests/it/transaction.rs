@@ -67,16 +67,18 @@ fn rows_are_those_of_all_statements() {
     let outcome = RUNNER.run(&scripted(vec![transaction], vec![role("w", 2, &[0], count(10))]));
     assert_eq!((outcome.only().committed, outcome.only().rows), (10, 70));
     // Of the first statement alone.
-    assert_eq!(outcome.only().query.as_ref().map(|q| q.count()), Some(10));
-    assert!(outcome.only().first_row.as_ref().map(|f| f.max()) >= outcome.only().query.as_ref().map(|q| q.max()));
+    assert_eq!(outcome.only().timers.get("query").map(|q| q.count()), Some(10));
+    assert!(
+        outcome.only().timers.get("first_row").map(|f| f.max()) >= outcome.only().timers.get("query").map(|q| q.max())
+    );
 }
 
 #[test]
 fn a_column_that_is_no_hash_agrees_with_nothing() {
     let mut checked = told("ROWS 3");
-    checked.work = Work::Sha256Verify { value: "number".into(), hash: "number".into() };
+    checked.work = Work::Verify { value: "number".into(), hash: "number".into() };
     let outcome = RUNNER.run(&scripted(vec![one("t", Begin::None, checked, 0)], vec![role("w", 1, &[0], count(2))]));
-    assert_eq!((outcome.only().verified, outcome.only().mismatches), (6, 6));
+    assert_eq!((outcome.only().counter("verified"), outcome.only().counter("mismatches")), (6, 6));
 }
 
 #[test]
@@ -114,7 +116,7 @@ fn one_connection_serves_one_at_a_time() {
         (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(4));
         tries(|_| {
             let outcome = RUNNER.run(&trial);
-            assert_eq!(outcome.only().wait.as_ref().map(|w| w.count()), waits, "{access} on {executor}");
+            assert_eq!(outcome.only().timers.get("wait").map(|w| w.count()), waits, "{access} on {executor}");
             // Four pauses of 50 ms, one after the other or at the same time.
             let elapsed = Duration::from_nanos(outcome.result.elapsed_ns);
             let short = elapsed < Duration::from_millis(195);

@@ -193,8 +193,7 @@ fn of_rows(metric: &Metric) -> bool {
 
 /// Whether the metric needs the host probe.
 fn of_probe(metric: &Metric) -> bool {
-    use Timing::{PoolWait, Probe, Scheduler};
-    matches!(metric.measure, Measure::Latency(Probe | PoolWait | Scheduler, _) | Measure::Utilization)
+    matches!(metric.measure, Measure::Latency(Timing::Probe | Timing::PoolWait, _) | Measure::Utilization)
 }
 
 /// Options of the driver with their variables substituted. The text `"$name"` alone becomes the variable's own value, a

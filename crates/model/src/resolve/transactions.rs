@@ -1,12 +1,12 @@
 //! Resolution of transactions: substitution of variables, numbering of parameters, and defaults.
 
-use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction};
+use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction, Work};
 
 use crate::error::{nearest, unknown};
 use crate::parameter;
 use crate::quantity::{Quantity, Vars};
 use crate::sql;
-use crate::workload::{StatementSpec, TransactionSpec, WorkSpec, Workload};
+use crate::workload::{StatementSpec, TransactionSpec, Verify, WorkSpec, Workload};
 
 /// The transactions that roles use, in the order of `used`.
 pub(super) fn resolve(
@@ -141,6 +141,7 @@ fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementS
         ("repeat", spec.repeat.is_some()),
         ("fetch", spec.fetch.is_some()),
         ("work", spec.work.is_some()),
+        ("verify", spec.verify.is_some()),
         ("yields", spec.yields.is_some()),
     ];
     if let [only] = out.as_mut_slice() {
@@ -148,6 +149,7 @@ fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementS
         only.repeat = only.repeat.take().or_else(|| spec.repeat.clone());
         only.fetch = only.fetch.or(spec.fetch);
         only.work = only.work.or(spec.work);
+        only.verify = only.verify.take().or_else(|| spec.verify.clone());
         if let Some(yields) = &spec.yields {
             only.yields.clone_from(yields);
         }
@@ -197,17 +199,21 @@ fn one_statement(
             "`required` needs a row to be fetched: add `fetch = \"first\"` (and RETURNING, where it writes)".into()
         );
     }
-    let work = spec.work.unwrap_or(if fetch == Fetch::None { WorkSpec::None } else { WorkSpec::Read });
-    if work == WorkSpec::Sha256Verify && fetch == Fetch::None {
-        return Err("`sha256-verify` needs rows, so `fetch` cannot be `none`".into());
-    }
+    let work = match (&spec.verify, spec.work) {
+        (Some(_), _) if fetch == Fetch::None => return Err("`verify` needs rows, so `fetch` cannot be `none`".into()),
+        (Some(_), Some(_)) => return Err("`verify` is work on each row by itself: drop `work`".into()),
+        (Some(Verify { value, hash }), None) => Work::Verify { value: value.clone(), hash: hash.clone() },
+        (None, Some(WorkSpec::None)) => Work::None,
+        (None, None) if fetch == Fetch::None => Work::None,
+        (None, _) => Work::Read,
+    };
     Ok(Statement {
         sql: positional.sql,
         bind,
         tuples,
         repeat,
         fetch,
-        work: work.resolve(),
+        work,
         yields: spec.yields.clone(),
         required,
         hold_us: hold(spec.hold.as_ref(), vars)?,

@@ -29,7 +29,7 @@ fn a_scenario_of_none_looks_at_its_host_at_each_tick() {
 
 #[test]
 fn metrics_of_the_host_look_at_it_closely() {
-    for metric in ["probe_p50", "probe_max", "pool_wait_p99", "scheduler_p99", "utilization"] {
+    for metric in ["probe_p50", "probe_max", "pool_wait_p99", "utilization"] {
         assert_eq!(measured(&format!("\"p50\", \"{metric}\""), ""), (10, false), "{metric}");
     }
 }

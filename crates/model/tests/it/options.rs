@@ -44,7 +44,7 @@ fn pauses_are_a_ceiling_where_there_are_any() {
 fn pauses_are_a_time() {
     let error = plan("pauses = \"$delay * $activities\"").unwrap_err().to_string();
     assert!(error.contains("pauses") && error.contains("duration"), "{error}");
-    let part = plan("metrics = [\"part_time:back-off\"]");
-    assert!(part.is_ok(), "a part is no transaction");
+    let part = plan("metrics = [\"timer_time:back-off\"]");
+    assert!(part.is_ok(), "a timer is no transaction");
     assert!(plan("metrics = [\"p50:back-off\"]").is_err());
 }

@@ -110,7 +110,7 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
 fn never(plan: &ClaimPlan, arm: &ArmAnalysis) -> Option<String> {
     let values = arm.metrics.get(&plan.metric).filter(|_| plan.at_most == Some(0.0))?;
     let (of, high) = (values.sum()?.of, values.estimate?.high()?);
-    let bound = number::value(high, plan.metric.measure.unit());
+    let bound = number::value(high, plan.metric.unit());
     Some(format!(
         "not shown otherwise: none in {of} transactions shows {bound} at the most, and no number of them shows never"
     ))

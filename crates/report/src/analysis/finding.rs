@@ -39,7 +39,7 @@ fn text(value: &FindingValuePlan, arms: &[ArmAnalysis], tolerance: Tolerance) ->
             Some(estimate) => {
                 let max_of = arms.get(*arm).and_then(|arm| arm.metrics.get(metric)?.max_of);
                 let longest = max_of.map_or_else(String::new, |n| format!(", the longest of {n}"));
-                format!("{}{longest}", number::sentence(estimate, metric.measure.unit()))
+                format!("{}{longest}", number::sentence(estimate, metric.unit()))
             }
             None => format!("(no {metric})"),
         },

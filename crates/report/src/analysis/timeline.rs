@@ -117,7 +117,7 @@ mod tests {
             search: None,
             on_server: false,
             stall_ns: None,
-            fault: None,
+            gauges: Default::default(),
             timed_ns: Default::default(),
         };
         let (seconds, windows) = windows(&measurement, &series, 2);

@@ -11,7 +11,7 @@ use crate::style::Tone;
 /// A median with its interval, or with `[?]` if there are too few blocks.
 pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
     match estimate {
-        Some(estimate) => Cell::plain(number::estimate(estimate, metric.measure.unit())),
+        Some(estimate) => Cell::plain(number::estimate(estimate, metric.unit())),
         None => Cell::new(Tone::Dim, number::NONE),
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
 
 /// Formats a verdict as `▲ faster`, `▼ more CPU`, `≈ equivalent`, `~ 12 more blocks`.
 pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
-    let (better, worse) = match (metric.measure, metric.measure.unit()) {
+    let (better, worse) = match (metric.measure, metric.unit()) {
         (Measure::Cpu, _) => ("less CPU", "more CPU"),
         (_, Unit::PerSecond | Unit::Nanos) => ("faster", "slower"),
         (_, Unit::Bytes) => ("smaller", "larger"),

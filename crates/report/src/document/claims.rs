@@ -57,7 +57,7 @@ pub(super) fn listed(analysis: &Analysis) -> Block {
 fn block(claim: &ClaimResult, analysis: &Analysis) -> ClaimBlock {
     let plan = &claim.plan;
     let (glyph, word, tone) = cell::claim(claim.verdict);
-    let unit = plan.metric.measure.unit();
+    let unit = plan.metric.unit();
     let measured = match &claim.measured {
         Measured::Ratio(paired) => number::ratio(&paired.ratio).unwrap_or_default(),
         Measured::Value(estimate) => {

@@ -15,7 +15,7 @@ pub(super) fn scalability(scenario: &ScenarioAnalysis) -> Vec<Marked> {
 
 fn law(of: &Scalability) -> Marked {
     let of_what = if of.label.is_empty() { of.metric.to_string() } else { format!("{}, {}", of.metric, of.label) };
-    let unit = of.metric.measure.unit();
+    let unit = of.metric.unit();
     let mut text = format!("scalability of {of_what}: ");
     match &of.law {
         Ok(law) => {
@@ -92,7 +92,7 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
     for alert in &scenario.alerts {
         for fired in &alert.fired {
             let arm = analysis.arms.get(fired.arm).map_or("?", |arm| arm.label.as_str());
-            let worst = number::value(fired.worst, alert.limit.metric.measure.unit());
+            let worst = number::value(fired.worst, alert.limit.metric.unit());
             let of = number::counted(fired.of, "trial");
             let way = if alert.limit.at_least.is_some_and(|low| fired.worst < low) { "down to" } else { "up to" };
             let text = format!("alert: {}: {arm}: in {} of {of}, {way} {worst}", condition(&alert.limit), fired.trials);
@@ -118,7 +118,7 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
 
 /// Condition under which the alert fires: `errors > 5.00 %`.
 fn condition(limit: &LimitPlan) -> String {
-    let unit = limit.metric.measure.unit();
+    let unit = limit.metric.unit();
     let above = limit.at_most.map(|high| format!("{} > {}", limit.metric, number::value(high, unit)));
     let below = limit.at_least.map(|low| format!("{} < {}", limit.metric, number::value(low, unit)));
     let condition = above.into_iter().chain(below).collect::<Vec<_>>().join(" or ");

@@ -94,7 +94,7 @@ fn value_of(
     let Some(metric) = scenario.metrics.first() else { return none() };
     let arm = arms(scenario, analysis).into_iter().find(|arm| arm.dimensions.get(dimension) == Some(value));
     let Some((arm, estimate)) = arm.and_then(|arm| Some((arm, arm.estimate(metric)?))) else { return none() };
-    let mut text = cell::max_of(arm, metric) + &number::brief(estimate, metric.measure.unit());
+    let mut text = cell::max_of(arm, metric) + &number::brief(estimate, metric.unit());
     if with_rung {
         let rung = arm.durability.map_or_else(|| "?".to_owned(), |rung| rung.to_string());
         text.push_str(&format!(" {rung}"));

@@ -32,7 +32,7 @@ pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document 
 
 fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     let values = grid.lines.iter().flat_map(|line| line.cells.iter().flatten()).filter_map(|cell| cell.estimate);
-    let unit = Shared::of(values.map(|estimate| estimate.value), grid.metric.measure.unit());
+    let unit = Shared::of(values.map(|estimate| estimate.value), grid.metric.unit());
     let names: Vec<&str> =
         grid.scenarios.iter().filter_map(|i| Some(analysis.scenarios.get(*i)?.name.as_str())).collect();
     let beside = match grid.columns.is_empty() {

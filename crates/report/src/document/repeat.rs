@@ -104,7 +104,7 @@ fn table(first: &str, verdicts: &[&Repeated]) -> Table {
 fn judged(judged: &Judged, of: &Repeated) -> Cell {
     let measured = match &judged.measured {
         Measured::Ratio(paired) => number::ratio(&paired.ratio).unwrap_or_else(|| number::needs(&paired.ratio)),
-        Measured::Value(value) => number::estimate(value, of.metric.measure.unit()),
+        Measured::Value(value) => number::estimate(value, of.metric.unit()),
         Measured::Nothing => number::NONE.into(),
     };
     let (glyph, tone) = match judged.verdict {

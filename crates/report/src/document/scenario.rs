@@ -195,7 +195,7 @@ fn key_cells(arm: &ArmAnalysis, names: &[String], remarks: Vec<String>, footnote
 /// Note on metrics that only some runners report of their runtime, and this arm's runner does not.
 fn unreported(scenario: &ScenarioAnalysis, arm: &ArmAnalysis) -> Option<String> {
     let of_runtime = |metric: &&Metric| {
-        matches!(metric.measure, Measure::Utilization | Measure::Latency(Timing::Scheduler | Timing::PoolWait, _))
+        matches!(metric.measure, Measure::Utilization | Measure::Latency(Timing::Timer | Timing::PoolWait, _))
     };
     let absent = scenario.metrics.iter().filter(of_runtime).filter(|metric| arm.estimate(metric).is_none());
     let names: Vec<String> = absent.map(ToString::to_string).collect();

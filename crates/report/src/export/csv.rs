@@ -136,7 +136,8 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         text(histogram.filter(|histogram| enough(histogram, q)).and_then(|histogram| histogram.quantile(q)))
     };
     let max = |histogram: Option<&Histogram>| text(histogram.and_then(Histogram::max));
-    let (response, lag, wait) = (operation.response.as_ref(), operation.lag.as_ref(), operation.wait.as_ref());
+    let timer = |name: &str| operation.timers.get(name);
+    let (response, lag, wait) = (timer("response"), timer("lag"), timer("wait"));
     vec![
         operation.role.clone(),
         operation.transaction.clone(),
@@ -167,8 +168,8 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         max(lag),
         at(wait, 0.5),
         at(wait, 0.99),
-        at(operation.query.as_ref(), 0.5),
-        at(operation.first_row.as_ref(), 0.5),
+        at(timer("query"), 0.5),
+        at(timer("first_row"), 0.5),
     ]
 }
 

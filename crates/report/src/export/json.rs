@@ -95,7 +95,7 @@ pub fn export<'a>(analysis: &'a Analysis, info: &'a RunInfo) -> Export<'a> {
 }
 
 fn unit(metric: &Metric) -> &'static str {
-    match metric.measure.unit() {
+    match metric.unit() {
         Unit::PerSecond => "per_second",
         Unit::Nanos => "nanoseconds",
         Unit::Bytes => "bytes",

@@ -152,7 +152,7 @@ fn alone(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
         [only] => match only.estimate(metric) {
             Some(estimate) => {
                 let longest = document::max_of(only, metric);
-                format!("{metric} {longest}{}; nothing is compared.", number::sentence(estimate, metric.measure.unit()))
+                format!("{metric} {longest}{}; nothing is compared.", number::sentence(estimate, metric.unit()))
             }
             None => format!("no {metric} was measured."),
         },

@@ -57,7 +57,7 @@ fn claim(claim: &ClaimResult) -> Option<Weak> {
     let estimate = claim.measured.estimate()?;
     let interval = estimate.interval()?;
     let plan = &claim.plan;
-    let unit = plan.against.is_none().then(|| plan.metric.measure.unit());
+    let unit = plan.against.is_none().then(|| plan.metric.unit());
     let bound = |bound: f64| number::bound(bound, unit);
     let bounds = || plan.at_least.iter().chain(plan.at_most.iter()).copied();
     let margin = |end: f64| bounds().map(|bound| apart(end, bound)).fold(f64::INFINITY, f64::min);

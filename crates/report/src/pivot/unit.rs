@@ -31,7 +31,7 @@ impl Unit<'_> {
 /// Whether a metric has a value for each transaction; metrics of the whole process do not.
 pub(super) fn is_of_each(metric: &Metric) -> bool {
     let of_each = match metric.measure {
-        Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Scheduler),
+        Measure::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Timer),
         Measure::Throughput
         | Measure::RowsPerSecond
         | Measure::RowTime

@@ -7,15 +7,19 @@ use crate::common::measurement::operation;
 use crate::common::plan::{arm, metric};
 use crate::common::{Numbers, plan};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Operation, Part, Probe, Unfinished, WorkerResult};
+use litelab_protocol::{ErrorCount, Operation, Unfinished, WorkerResult};
 use litelab_record::measure::{Meter, cost};
-use litelab_record::outcome::{Fault, Measurement};
+use litelab_record::outcome::Measurement;
 
 /// A histogram, which stores values below 2048 ns exactly.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
     let mut histogram = Histogram::new();
     values.into_iter().for_each(|ns| histogram.record(ns));
     histogram
+}
+
+fn named((name, histogram): (&str, Histogram)) -> (String, Histogram) {
+    (name.to_owned(), histogram)
 }
 
 /// A measurement of two seconds with two roles, two transactions, a warm-up and errors.
@@ -29,15 +33,14 @@ fn measurement() -> Measurement {
         empty: 30,
         failed: 20,
         errors: [("SQLITE_BUSY".to_owned(), ErrorCount { seen: 50, cured: 30, message: None })].into(),
-        wait: Some(histogram([7, 7, 9])),
+        timers: [("wait".to_owned(), histogram([7, 7, 9]))].into(),
         ..operation("writers", "write", histogram(1..=100))
     };
     let read = Operation {
         committed: 50,
         ended: 50,
         measured: 50,
-        first_row: Some(histogram([3, 5, 8])),
-        response: Some(histogram([2000; 50])),
+        timers: [("first_row", histogram([3, 5, 8])), ("response", histogram([2000; 50]))].map(named).into(),
         unserved: 10,
         unfinished: vec![Unfinished::default()],
         ..operation("readers", "read", histogram([1000; 50]))
@@ -54,14 +57,13 @@ fn measurement() -> Measurement {
     result.measured_ns = 2_000_000_000;
     result.operations = vec![write, read];
     result.workers = vec![worker("writers", 60), worker("writers", 90), worker("readers", 50)];
-    result.probe =
-        Some(Probe { lateness: histogram([11, 12, 13]), pool_wait: None, utilization: None, scheduler: None });
-    result.breakdown = vec![Part { name: "back-off".into(), calls: 50, nanos: 3_000 }];
+    result.timers = [("probe", histogram([11, 12, 13])), ("back-off", histogram([60; 50]))].map(named).into();
+    result.gauges = [("utilization".to_owned(), 0.5)].into();
     measurement.cpu_ns = 400_000;
     measurement.summary.written_bytes = Some(800_000);
     measurement.summary.wal_peak_bytes = 12_345;
     measurement.wal_after_bytes = 99;
-    measurement.fault = Some(Fault { node: 1, killed_ms: 1, started_ms: 2, back_ms: 3, lost: Some(2) });
+    measurement.gauges = [("rejoin_ns".to_owned(), 1e6), ("lost".to_owned(), 2.0)].into();
     measurement.summary.rss_peak_bytes = None;
     measurement
 }
@@ -103,11 +105,16 @@ fn every_metric_has_its_formula() {
         ("served", Some(50.0 / 61.0)),
         ("served:write", None),
         ("fairness", Some(0.8)),
-        ("lost", Some(2.0 / 200.0)),
-        ("part_time:back-off", Some(15.0)),
-        ("part_calls:back-off", Some(0.25)),
-        ("part_time:write", None),
-        ("part_time", None),
+        ("utilization", Some(0.5)),
+        ("gauge:rejoin_ns", Some(1e6)),
+        ("gauge:lost", Some(2.0)),
+        ("gauge:utilization", Some(0.5)),
+        ("gauge:write", None),
+        ("timer_time:back-off", Some(15.0)),
+        ("timer_calls:back-off", Some(0.25)),
+        ("timer_p99:back-off", Some(60.0)),
+        ("timer_mean:probe", Some(12.0)),
+        ("timer_time:write", None),
         ("throughput:nothing", None),
         ("p50:nothing", None),
     ];
@@ -177,7 +184,7 @@ fn a_trial_of_nothing_has_no_rates() {
     measurement.result.measured_ns = 0;
     measurement.result.operations.clear();
     measurement.result.workers.clear();
-    measurement.result.probe = None;
+    measurement.result.timers.clear();
     let mut meter = Meter::new(&measurement);
     for name in [
         "throughput",

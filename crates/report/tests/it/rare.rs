@@ -186,9 +186,9 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
 
 #[test]
 fn what_a_runner_cannot_see_of_its_runtime_is_named() {
-    let (info, analysis) = run("scheduler_p99", (None, None), |_, _| Numbers::default());
+    let (info, analysis) = run("timer_p99:scheduler", (None, None), |_, _| Numbers::default());
     let text = wide(&info, &analysis);
-    assert!(text.contains("its runner does not report scheduler_p99"), "{text}");
+    assert!(text.contains("its runner does not report timer_p99:scheduler"), "{text}");
     let (info, analysis) = run("p99", (None, None), |_, _| Numbers::default());
     assert!(!wide(&info, &analysis).contains("does not report"));
 }

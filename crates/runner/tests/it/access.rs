@@ -1,7 +1,8 @@
 //! Every access, every kind of BEGIN, every kind of database: the counts agree with the rows.
 
 use crate::common::*;
-use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Prepare, Source};
+use litelab_protocol::histogram::Histogram;
+use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Operation, Prepare, Source};
 
 const ACCESSES: [Access; 7] = [
     Access::PerWorker,
@@ -36,15 +37,15 @@ fn counts_are_those_of_the_rows(driver: &str) {
             assert_eq!((write.committed, write.rows, write.failed), (120, 120, 0), "{context}");
             assert_eq!((read.committed, read.rows, read.measured), (160, 160, 160), "{context}");
             assert_eq!((write.service.count(), read.service.count()), (120, 160), "{context}");
-            let counts = |h: &Option<_>| h.as_ref().map(litelab_protocol::histogram::Histogram::count);
-            assert_eq!((counts(&read.query), counts(&read.first_row)), (Some(160), Some(160)), "{context}");
-            assert_eq!((counts(&write.query), counts(&write.lag)), (None, None), "{context}");
+            let counts = |o: &Operation, timer: &str| o.timers.get(timer).map(Histogram::count);
+            assert_eq!((counts(read, "query"), counts(read, "first_row")), (Some(160), Some(160)), "{context}");
+            assert_eq!((counts(write, "query"), counts(write, "lag")), (None, None), "{context}");
             let (writers_wait, readers_wait) = match access {
                 Access::PerWorker => (None, None),
                 Access::WriteLock => (Some(120), None),
                 _ => (Some(120), Some(160)),
             };
-            assert_eq!((counts(&write.wait), counts(&read.wait)), (writers_wait, readers_wait), "{context}");
+            assert_eq!((counts(write, "wait"), counts(read, "wait")), (writers_wait, readers_wait), "{context}");
 
             let mut labels: Vec<_> = outcome.ready.connections.iter().map(|c| c.label.as_str()).collect();
             labels.truncate(labels.len() / 2);

@@ -94,7 +94,7 @@ fn what_cannot_be_prepared_is_refused(driver: &str) {
     refused(&|t| drop(t.connection.options.insert("turbo".into(), json!(1))), "turbo");
     refused(&|t| t.transactions[0].statements[0].bind = vec![0], "parameters");
     refused(&|t| t.transactions[0].statements[0].yields = vec!["id".into()], "yields");
-    let verify = Work::Sha256Verify { value: "a".into(), hash: "b".into() };
+    let verify = Work::Verify { value: "a".into(), hash: "b".into() };
     refused(&|t| t.transactions[0].statements[0].work = verify.clone(), "`a`");
     let typo = refused(&|t| t.transactions[0].statements[0].sql = "INSRT INTO t".into(), "syntax error");
     assert_eq!(typo.code.as_deref(), Some("SQLITE_ERROR"));

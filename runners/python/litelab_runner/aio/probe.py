@@ -60,9 +60,9 @@ class Probe(probe.Probe):
         result, moment = super().stop(), now()
         for submitted in list(self._waiting):
             self._taken_up(submitted, moment)
-        utilization = None
+        result["timers"]["pool_wait"] = encoded(self._pool_wait)
         if self._since:
             since, waited = self._since
             idle = (self._program.selector.idle() - waited) / max(1, moment - since)
-            utilization = min(1.0, max(0.0, 1 - idle))
-        return {**result, "pool_wait": encoded(self._pool_wait), "utilization": utilization}
+            result["gauges"]["utilization"] = min(1.0, max(0.0, 1 - idle))
+        return result

@@ -20,8 +20,8 @@ from ..work import verifying
 
 _CALL = re.compile(r"\s*CALL\s+(\w+)\s*\.\s*(\w+)\s*\(([^()]*)\)\s*;?\s*")
 
-# Number of arguments of each operation.
-_OPERATIONS = {"enqueue": 2, "claim": 0, "complete": 1, "fail": 1}
+# Arguments of each operation.
+_OPERATIONS = {"enqueue": ["payload", "priority"], "claim": [], "complete": ["id"], "fail": ["id"]}
 
 _COLUMNS = ["id", "payload"]
 
@@ -29,7 +29,13 @@ _COLUMNS = ["id", "payload"]
 class QueueSession(Session):
     """A queue of a library in one file. A driver opens it in its `__init__` and calls `set_up`."""
 
-    interface = "queue"
+    interface = {
+        "name": "queue",
+        "operations": [
+            {"name": name, "arguments": given, "columns": _COLUMNS if name == "claim" else [], "writes": True}
+            for name, given in _OPERATIONS.items()
+        ],
+    }
     accesses = ["per-worker", "shared"]
     # Name on the package index.
     distribution: str
@@ -92,7 +98,7 @@ class QueueSession(Session):
         if interface != "queue" or operation not in _OPERATIONS:
             raise Fault(f"`{interface}.{operation}` is no operation of a queue, which has {', '.join(_OPERATIONS)}")
         given = [argument.strip() for argument in arguments.split(",")] if arguments.strip() else []
-        wanted = _OPERATIONS[operation]
+        wanted = len(_OPERATIONS[operation])
         if given != [f"?{place}" for place in range(1, wanted + 1)] or len(spec["bind"]) * spec["tuples"] != wanted:
             raise Fault(f"`{sql}`: `{operation}` takes {wanted} arguments, ?1, ?2, … in order, each bound")
         return operation

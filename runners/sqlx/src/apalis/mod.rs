@@ -11,7 +11,8 @@ mod queue;
 mod session;
 
 use litelab_harness::Driver;
-use litelab_protocol::Executor;
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{Executor, Interface};
 
 use self::session::Apalis;
 
@@ -22,5 +23,15 @@ pub fn driver() -> Driver {
     // it runs in threads.
     let apalis =
         Driver::new::<Apalis>("apalis-sqlite", describe::about).executors(&[Executor::Threads, Executor::Processes]);
-    apalis.interface("queue").accesses(&["per-worker", "shared"])
+    apalis.interface(interface()).accesses(&["per-worker", "shared"])
+}
+
+fn interface() -> Interface {
+    let operations = vec![
+        Operation::writing("enqueue", &["payload", "priority"], &[]),
+        Operation::writing("claim", &[], &session::COLUMNS),
+        Operation::writing("complete", &["id"], &[]),
+        Operation::writing("fail", &["id"], &[]),
+    ];
+    Interface { name: "queue".into(), operations }
 }

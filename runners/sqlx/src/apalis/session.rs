@@ -30,7 +30,7 @@ enum Operation {
 }
 
 /// Columns of a claim, in the order of the interface.
-const COLUMNS: [&str; 2] = ["id", "payload"];
+pub(super) const COLUMNS: [&str; 2] = ["id", "payload"];
 
 impl Row for Claimed {
     fn column(&self, at: usize) -> Result<Column<'_>, Fault> {

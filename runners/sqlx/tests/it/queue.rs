@@ -78,7 +78,7 @@ fn tasks(scratch: &Scratch) -> Vec<String> {
 fn describe_names_the_builds() {
     let description: Description = serde_json::from_slice(&RUNNER.verb("describe", "").stdout).expect("description");
     let driver = description.drivers.iter().find(|driver| driver.name == "apalis-sqlite").expect("described");
-    assert_eq!(driver.interface.as_deref(), Some("queue"));
+    assert_eq!(driver.interface.as_ref().map(|i| i.name.as_str()), Some("queue"));
     assert!(driver.version.starts_with("1."), "{}", driver.version);
     let sqlite = driver.sqlite.as_ref().expect("build");
     assert!(sqlite.version.starts_with("3.") && sqlite.source_id.starts_with("20"), "{sqlite:?}");
@@ -170,7 +170,7 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| t.transactions[0].statements[0].sql = "SELECT ?1, ?2".into(), "takes no SQL");
     refused(&|t| t.access = Access::Split { readers: 1 }, "split(1)");
     refused(&|t| t.connection.settings = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
-    let verify = Work::Sha256Verify { value: "payload".into(), hash: "hash".into() };
+    let verify = Work::Verify { value: "payload".into(), hash: "hash".into() };
     refused(&|t| t.transactions[1].statements[0].work = verify.clone(), "`hash`");
     refused(&|t| t.databases = vec![file(&scratch.path().join("no/such"))], "SQLITE_CANTOPEN");
 }

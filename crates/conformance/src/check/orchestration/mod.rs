@@ -13,12 +13,23 @@ use std::ops::Range;
 use std::path::Path;
 
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Begin, Source, Transaction, Trial};
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{Begin, Interface, Source, Transaction, Trial};
 
 use super::Check;
 use super::queue::content::Content;
 use crate::draft::{Draft, transaction, yielding};
 use crate::subject::Subject;
+
+/// The interface whose operations the checks call.
+pub fn interface() -> Interface {
+    let large = ["instance", "activities", "sub_orchestrations", "small_kb", "medium_kb", "large_kb", "delay_ms"];
+    let operations = vec![
+        Operation::writing("fan_out", &["instance", "activities", "delay_ms"], &["succeeded"]),
+        Operation::writing("large_payload", &large, &["succeeded", "bytes"]),
+    ];
+    Interface { name: "orchestration".into(), operations }
+}
 
 /// All checks, in the order in which they run. The first one is the minimum: if it fails, the others are not run.
 pub const CHECKS: &[Check] = &[

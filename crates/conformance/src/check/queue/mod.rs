@@ -17,12 +17,24 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Begin, Retry, Source, Transaction, Trial, TrialResult};
+use litelab_protocol::invocation::Operation;
+use litelab_protocol::{Begin, Interface, Retry, Source, Transaction, Trial, TrialResult};
 
 use super::Check;
 use crate::draft::{Draft, count, statement, transaction, yielding};
 use crate::file;
 use crate::subject::Subject;
+
+/// The interface whose operations the checks call.
+pub fn interface() -> Interface {
+    let operations = vec![
+        Operation::writing("enqueue", &["payload", "priority"], &[]),
+        Operation::writing("claim", &[], &["id", "payload"]),
+        Operation::writing("complete", &["id"], &[]),
+        Operation::writing("fail", &["id"], &[]),
+    ];
+    Interface { name: "queue".into(), operations }
+}
 
 /// All checks, in the order in which they run. The first one is the minimum: if it fails, the others are not run.
 pub const CHECKS: &[Check] = &[

@@ -36,7 +36,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let arms: Vec<Arm> = shown.iter().map(arm).collect();
     let chart = Xy {
         title: format!("{}: {metric} by block", source.scenario.name),
-        ..chart(&metric.to_string(), metric.measure.unit(), &arms)
+        ..chart(&metric.to_string(), metric.unit(), &arms)
     };
     let note = format!(
         "{}Blocks in the order in which they were measured, with the median and its 95 % interval.",

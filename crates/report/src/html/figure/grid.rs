@@ -39,7 +39,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
             None => missing("–", "not part of the study"),
             Some(arm) => match (arm.estimate(metric), &arm.skipped, arm.failures.first()) {
                 (Some(estimate), ..) => {
-                    let note = max_of(arm, metric) + &number::sentence(estimate, metric.measure.unit());
+                    let note = max_of(arm, metric) + &number::sentence(estimate, metric.unit());
                     Cell::Value { value: estimate.value, note }
                 }
                 (None, Some(why), _) => missing("skipped", why),
@@ -57,7 +57,7 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
         title: format!("{}: {metric} by {rows} and {columns}", scenario.name),
         summary: String::new(),
         metric: metric.to_string(),
-        unit: Some(metric.measure.unit()),
+        unit: Some(metric.unit()),
         better: Some(better(metric)),
         rows: Dimension { name: rows.clone(), levels: down },
         columns: Dimension { name: columns.clone(), levels: across },

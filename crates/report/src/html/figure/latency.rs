@@ -111,7 +111,7 @@ fn words(timing: Timing) -> &'static str {
         Timing::FirstRow => "time until the first row",
         Timing::Probe => "lateness of the host program's timer",
         Timing::PoolWait => "wait of a job in the runtime's blocking pool",
-        Timing::Scheduler => "wait of the runtime's tasks for a processor",
+        Timing::Timer => "a timer of the driver or runtime",
     }
 }
 
@@ -119,7 +119,7 @@ fn noun(timing: Timing) -> &'static str {
     match timing {
         Timing::Probe => "timer",
         Timing::PoolWait => "job",
-        Timing::Scheduler => "task",
+        Timing::Timer => "value",
         _ => "transaction",
     }
 }

@@ -28,7 +28,7 @@ fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
         return None;
     }
     let sustainable = arm.estimate(&Measure::Sustainable.into());
-    let rate = sustainable.map(|estimate| number::sentence(estimate, Measure::Sustainable.unit()));
+    let rate = sustainable.map(|estimate| number::sentence(estimate, Unit::PerSecond));
     let of = if source.scenario.arms.len() > 1 { format!(", {}", source.name(arm)) } else { String::new() };
     let chart = Xy {
         title: format!("{}: response time against offered load{of}", source.scenario.name),
@@ -127,7 +127,7 @@ fn limit(search: &SearchPlan) -> Option<(f64, String)> {
 }
 
 fn condition(hold: &LimitPlan) -> String {
-    let value = |metric: &Metric, bound: f64| number::value(bound, metric.measure.unit());
+    let value = |metric: &Metric, bound: f64| number::value(bound, metric.unit());
     let above = hold.at_least.map(|low| format!("{} ≥ {}", hold.metric, value(&hold.metric, low)));
     let below = hold.at_most.map(|high| format!("{} ≤ {}", hold.metric, value(&hold.metric, high)));
     above.into_iter().chain(below).collect::<Vec<_>>().join(" and ")

@@ -74,7 +74,7 @@ fn arms<'a>(source: Source<'a>, law: &Scalability) -> Vec<(u32, &'a ArmAnalysis)
 
 /// A chart of two panels over the same workers: throughput with the fitted law above, latency below.
 fn chart(workers: &str, throughput: &Metric, latency: &str, series: &[Series]) -> Xy {
-    let unit = throughput.measure.unit();
+    let unit = throughput.unit();
     let mut levels: Vec<u32> = series.iter().flat_map(|series| &series.points).map(|(level, ..)| *level).collect();
     levels.sort_unstable();
     levels.dedup();

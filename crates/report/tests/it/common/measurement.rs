@@ -123,7 +123,7 @@ impl Numbers {
             search: self.searched.then(search),
             on_server: self.on_server,
             stall_ns: None,
-            fault: None,
+            gauges: BTreeMap::new(),
             timed_ns: BTreeMap::new(),
         }
     }
